@@ -18,7 +18,7 @@ func Responses() Protocol {
 	p.Pattern = "POST /v1/responses"
 	p.Decode = func(_ *http.Request, body []byte) backends.Request { return decodeResponses(body) }
 	p.Stream = responsesStream
-	p.CheckOrder = checkItemsOrder
+	p.CheckOrder = CheckItemsOrder
 	p.whole = func(c Call, r Reply) string {
 		w := itemWriter{}
 		w.items(r)
@@ -302,10 +302,10 @@ func itemParts(raw json.RawMessage) []backends.Part {
 	return parts
 }
 
-// checkItemsOrder is CheckChatOrder for the Responses API: the results of calls come right
+// CheckItemsOrder is CheckChatOrder for the Responses API: the results of calls come right
 // after what the model said, one for each, and an item of reasoning is followed by what
 // the model said after it.
-func checkItemsOrder(body []byte) error {
+func CheckItemsOrder(body []byte) error {
 	var request struct {
 		Input []decodedItem `json:"input"`
 	}

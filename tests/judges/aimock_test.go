@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// aimock is the address of aimock, which speaks the three protocols and chooses its
+// aimock is the address of aimock, which speaks all protocols and chooses its
 // answers by what is in a request.
 type aimock string
 
@@ -40,6 +40,8 @@ func (r received) protocol() string {
 		return "anthropic"
 	case r.Path == "/v1/chat/completions":
 		return "openai"
+	case r.Path == "/v1/responses":
+		return "responses"
 	case strings.HasPrefix(r.Path, "/v1beta/models/") && strings.Contains(r.Path, ":streamGenerateContent?alt=sse"):
 		return "gemini"
 	}

@@ -85,7 +85,7 @@ func breakStream(kind string, after int) object {
 }
 
 // begun is after how many chunks a part of the text has come in every protocol.
-const begun = 4
+const begun = 6
 
 // soon is a time limit that a test lets pass: far longer than a busy machine takes for
 // an answer, and far shorter than the 30 s of a stall.

@@ -25,7 +25,7 @@ func startLLMock(t *testing.T) llmock {
 
 // baseURL is where llmock speaks the protocol of a subject.
 func (m llmock) baseURL(s subject) string {
-	return string(m) + map[string]string{"openai": "/v1", "anthropic": "/anthropic", "gemini": "/gemini"}[s.name]
+	return string(m) + map[string]string{"openai": "/v1", "responses": "/v1", "anthropic": "/anthropic", "gemini": "/gemini"}[s.name]
 }
 
 // behave has the next requests meet these faults, and forgets what came before.

@@ -65,7 +65,8 @@ func (l *library) Call(_ context.Context, arguments string) (string, error) {
 	return "found: " + in.Subject, nil
 }
 
-// TestMixedPanel has a Claude, a Gemini and an OpenAI model on one panel. Each calls a
+// TestMixedPanel has a Claude, a Gemini and two models of OpenAI's, of which one is called over
+// the Responses API, on one panel. Each calls a
 // tool that is registered in Go, gets its results, answers, and votes.
 func TestMixedPanel(t *testing.T) {
 	t.Parallel()
@@ -85,7 +86,7 @@ func TestMixedPanel(t *testing.T) {
 	}
 	checkConsensus(t, result)
 	slices.Sort(books.asked)
-	if diff := cmp.Diff([]string{"economy", "grid", "physics", "storage"}, books.asked); diff != "" {
+	if diff := cmp.Diff([]string{"economy", "grid", "history", "physics", "storage"}, books.asked); diff != "" {
 		t.Errorf("the tool was asked something else (-want +got):\n%s", diff)
 	}
 	checkJournal(t, mock.journal(t))
@@ -103,7 +104,9 @@ func members(t *testing.T, mock aimock, tool agents.Tool) []coordinator.Agent {
 	}
 	var all []coordinator.Agent
 	for _, a := range config.Agents {
-		s := subjects()[slices.IndexFunc(subjects(), func(s subject) bool { return s.backendType == a.Backend.Type })]
+		s := subjects()[slices.IndexFunc(subjects(), func(s subject) bool {
+			return s.backendType == a.Backend.Type && slices.Contains(s.models, a.Backend.Model)
+		})]
 		backend := s.dial(t, a.Backend.BaseURL, backendtest.Settings{APIKey: a.Backend.APIKey})
 		all = append(all, coordinator.Agent{
 			ID: a.ID, SystemMessage: a.SystemMessage, Model: a.Backend.Model, Params: a.Backend.Params,
@@ -135,7 +138,7 @@ func (b judgedBackend) Stream(ctx context.Context, req backends.Request) iter.Se
 	return b.Backend.Stream(backends.WithTrace(ctx, &backends.Trace{RequestBody: b.check}), req)
 }
 
-// checkConsensus wants all three to have answered and to have voted for one answer.
+// checkConsensus wants all to have answered and to have voted for one answer.
 func checkConsensus(t *testing.T, r report.Result) {
 	t.Helper()
 	if r.Status != kernel.Completed || r.Winner != "gemini" || r.Answer != "It became the cheapest source of power." || r.Rounds != 2 {
@@ -148,7 +151,7 @@ func checkConsensus(t *testing.T, r report.Result) {
 		}
 	}
 	slices.Sort(voters)
-	if everybody := []string{"claude", "gemini", "gpt"}; len(r.Answers) != len(everybody) || !slices.Equal(voters, everybody) {
+	if everybody := []string{"claude", "gemini", "gpt", "newest"}; len(r.Answers) != len(everybody) || !slices.Equal(voters, everybody) {
 		t.Errorf("%d answers, and votes of %q: %+v", len(r.Answers), voters, r)
 	}
 }
@@ -165,11 +168,12 @@ func checkJournal(t *testing.T, journal []received) {
 		requests[r.protocol()]++
 		results[r.protocol()] = append(results[r.protocol()], r.results()...)
 	}
-	if diff := cmp.Diff(map[string]int{"anthropic": 3, "gemini": 3, "openai": 3}, requests); diff != "" {
+	if diff := cmp.Diff(map[string]int{"anthropic": 3, "gemini": 3, "openai": 3, "responses": 3}, requests); diff != "" {
 		t.Errorf("aimock received other requests (-want +got):\n%s", diff)
 	}
 	want := map[string][]any{
 		"anthropic": {"found: physics"}, "gemini": {`{"output":"found: economy"}`}, "openai": {"found: grid", "found: storage"},
+		"responses": {"found: history"},
 	}
 	if diff := cmp.Diff(want, results); diff != "" {
 		t.Errorf("aimock received other results (-want +got):\n%s", diff)
@@ -199,7 +203,7 @@ func TestProgram(t *testing.T) {
 		t.Fatalf("%v: %s", err, stdout.String())
 	}
 	checkConsensus(t, result)
-	if n := len(mock.journal(t)); n != 6 {
-		t.Errorf("%d requests for three answers and three votes", n)
+	if n := len(mock.journal(t)); n != 8 {
+		t.Errorf("%d requests for four answers and four votes", n)
 	}
 }

@@ -23,6 +23,9 @@ type subject struct {
 	// protocol is that of a server of our own; nil means OpenAI's.
 	protocol func() backendtest.Protocol
 	connect  func(baseURL string, s backendtest.Settings) (closer, error)
+	// anybody connects as to a service that is not the describer's, and takes more; nil means
+	// that none does.
+	anybody func(baseURL string, s backendtest.Settings) (closer, error)
 	// order checks what no description says.
 	order func(body []byte) error
 	// signs says that the protocol has signatures that go back to the model.
@@ -102,6 +105,38 @@ func subjects() []subject {
 			},
 			result: [2]string{`"tool_call_id":"call_2"`, `"tool_call_id":"call_1"`},
 		},
+		responses(),
+	}
+}
+
+// responses is OpenAI's adapter over the Responses API.
+func responses() subject {
+	connect := func(dialect openai.Dialect) func(baseURL string, s backendtest.Settings) (closer, error) {
+		dialect.API = openai.ResponsesAPI
+		return func(baseURL string, s backendtest.Settings) (closer, error) {
+			return openai.NewDialect(openai.Config{Provider: "responses", BaseURL: baseURL, APIKey: s.APIKey,
+				FirstByteTimeout: s.FirstByteTimeout, IdleTimeout: s.IdleTimeout, Transport: s.Transport}, dialect)
+		}
+	}
+	return subject{
+		name: "responses", backendType: "openai",
+		models:   []string{"gpt-4o", "gpt-5.4", "gpt-5.6-sol", "test-model"},
+		protocol: backendtest.Responses,
+		connect:  connect(openai.OpenAI()),
+		anybody:  connect(openai.Compatible()),
+		order:    backendtest.CheckItemsOrder,
+		signs:    true,
+		refuses:  []string{"seed", "stop"},
+		spoilt: [][2]string{
+			{`"input"`, `"inputs"`},
+			{`"call_id":"call_1"`, `"id":"call_1"`},
+			{`"type":"function_call_output"`, `"type":"function_result"`},
+			{`"arguments":"{}"`, `"arguments":{}`},
+			{`"type":"function",`, `"type":"tool",`},
+			{`"encrypted_content":"`, `"sealed_content":"`},
+			{`"reasoning.encrypted_content"`, `"reasoning.content"`},
+		},
+		result: [2]string{`"call_id":"call_2","output"`, `"call_id":"call_1","output"`},
 	}
 }
 
