@@ -69,6 +69,49 @@ func byItself(c backendtest.Call) backendtest.Reply {
 	return s.when(said, writeNotes("of "+s.question), toolUse("mcp__own__echo", `{"of":"it"}`), readNotes())
 }
 
+// inThought is a model that thinks before each of three calls and before its answer, and
+// refuses a request that has not all of its thoughts, each as it was and where it was.
+func inThought(c backendtest.Call) backendtest.Reply {
+	s := stepOf(c)
+	var request struct {
+		Store   bool
+		Include []string
+		Input   []json.RawMessage
+	}
+	if err := json.Unmarshal(c.Body, &request); err != nil {
+		return failed(400, err.Error(), nil)
+	}
+	var order []string
+	for _, item := range request.Input {
+		var head struct{ Type string }
+		if err := json.Unmarshal(item, &head); err != nil {
+			return failed(400, err.Error(), nil)
+		}
+		if head.Type == "reasoning" {
+			head.Type = string(item)
+		}
+		order = append(order, head.Type)
+	}
+	want := []string{"message", "message"} // the system's and the question
+	for i := range s.used {
+		want = append(want, fmt.Sprintf(`{"encrypted_content":%q,"id":"rs_0","summary":[{"text":"thought %d","type":"summary_text"}],"type":"reasoning"}`,
+			sealed(i), i), "function_call", "function_call_output")
+	}
+	if !slices.Equal(order, want) || request.Store || len(request.Include) != 1 {
+		return failed(400, fmt.Sprintf("%q was sent, in place of %q", order, want), nil)
+	}
+	tools := []backends.ToolCall{writeNotes("a thought"), toolUse("list_files", `{}`), readNotes()}
+	r := backendtest.Reply{Text: "It is noted: " + s.noted()}
+	if i := slices.IndexFunc(tools, func(t backends.ToolCall) bool { return !s.knows(t) }); i >= 0 {
+		tools[i].ID = fmt.Sprintf("call_%d", len(s.used))
+		r = backendtest.Reply{ToolCalls: tools[i : i+1]}
+	}
+	r.Reasoning, r.Signature = fmt.Sprint("thought ", len(s.used)), sealed(len(s.used))
+	return s.reply(r)
+}
+
+func sealed(thought int) string { return fmt.Sprintf("gAAAAB+/%d==", thought) }
+
 func writeNotes(text string) backends.ToolCall {
 	return toolUse("write_file", fmt.Sprintf(`{"path":"notes.txt","content":%q}`, text))
 }

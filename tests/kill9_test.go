@@ -28,6 +28,8 @@ type killPanel struct {
 	name   string
 	reply  func(backendtest.Call) backendtest.Reply
 	config string
+	// responses says that its models are called over the Responses API.
+	responses bool
 	// agents are the models of the agents, in the order of the config; helpers are those of
 	// the calls that belong to none, by purpose.
 	agents  []string
@@ -59,6 +61,10 @@ func killPanels() []killPanel {
 orchestrator: {final_answer_strategy: winner_present, decision: unanimous, max_turns: 50}
 budget: {max_usd: 1, max_tokens: 3_000_000, max_calls: 150, session: {max_calls: 200}}
 prices: {chatcompletion/a: &p {input: 1, output: 2}, chatcompletion/b: *p, chatcompletion/c: *p}
+`},
+		{name: "reasoning", reply: inThought, agents: []string{"gpt-5.4"}, responses: true, again: []string{"before 7", "after 6"}, config: `
+orchestrator: {max_turns: 50}
+agent: {id: a, backend: {type: openai, model: gpt-5.4, base_url: URL, cwd: work/a, reasoning: {effort: medium, summary: auto}}}
 `},
 		{name: "alone", reply: byItself, agents: []string{"a"}, helpers: map[string]string{"topic": "topics", "facts": "facts"},
 			first: "What was there before?", again: []string{"before 7", "after 5"}, config: `
@@ -235,7 +241,11 @@ func (p killPanel) begin(t *testing.T) *killRun {
 
 func (r *killRun) serve() {
 	r.t.Helper()
-	r.server = backendtest.NewServer(r.t, r.panel.reply)
+	protocol := backendtest.ChatCompletions()
+	if r.panel.responses {
+		protocol = backendtest.Responses()
+	}
+	r.server = backendtest.NewProtocolServer(r.t, protocol, r.panel.reply)
 	self, err := os.Executable()
 	if err != nil {
 		r.t.Fatal(err)

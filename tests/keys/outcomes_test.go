@@ -38,7 +38,8 @@ func outcomes() []outcome {
 		{name: "error 400 of another form", reply: status(http.StatusBadRequest, func(tale string) string {
 			return `{"message":{"why":"` + quotedJSON(tale) + `"}}`
 		})},
-		{name: "cut error", reply: status(http.StatusBadRequest, func(tale string) string {
+		// What is left of a header may end before the key that it begins to tell.
+		{name: "cut error", unseen: true, reply: status(http.StatusBadRequest, func(tale string) string {
 			return strings.Repeat("x", 490-strings.Index(tale, " ")) + tale
 		})},
 		{name: "headers", unseen: true, reply: func(g *gossip, w http.ResponseWriter, r *http.Request, body string) {

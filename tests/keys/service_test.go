@@ -17,6 +17,8 @@ import (
 // protocol is one of the ways to talk to a model.
 type protocol struct {
 	typ, keyVar string
+	// model is one that is called over the protocol.
+	model string
 	// text is an answer that comes in pieces, up to its end.
 	text func(pieces ...string) string
 	// tool is a call of a tool, whose arguments, an object of JSON, come in pieces if
@@ -27,7 +29,7 @@ type protocol struct {
 }
 
 func protocols() []protocol {
-	return []protocol{chatProtocol(), claudeProtocol(), geminiProtocol()}
+	return []protocol{chatProtocol(), responsesProtocol(), claudeProtocol(), geminiProtocol()}
 }
 
 func chatProtocol() protocol {
@@ -38,7 +40,7 @@ func chatProtocol() protocol {
 		return `data: {"choices":[{"index":0,"delta":{},"finish_reason":"` + reason + `"}]}` + "\n\ndata: [DONE]\n\n"
 	}
 	return protocol{
-		typ: "openai", keyVar: "OPENAI_API_KEY",
+		typ: "openai", keyVar: "OPENAI_API_KEY", model: "m",
 		text: func(pieces ...string) string {
 			return each(pieces, func(p string) string { return delta(`"content":"` + quotedJSON(p) + `"`) }) + end("stop")
 		},
@@ -50,6 +52,33 @@ func chatProtocol() protocol {
 		},
 		failure: func(message string) string {
 			return delta(`"content":"half "`) + `data: {"error":{"message":"` + quotedJSON(message) + `","type":"server_error"}}` + "\n\n"
+		},
+	}
+}
+
+func responsesProtocol() protocol {
+	event := func(name, fields string) string {
+		return "event: " + name + "\ndata: {\"type\":\"" + name + `",` + fields + "}\n\n"
+	}
+	const thought = `"output_index":0,"item":{"type":"reasoning","id":"rs","summary":[],"encrypted_content":"sealed"}`
+	start := event("response.output_item.done", thought)
+	end := event("response.completed", `"response":{"status":"completed"}`)
+	return protocol{
+		typ: "openai", keyVar: "OPENAI_API_KEY", model: "gpt-5.4",
+		text: func(pieces ...string) string {
+			return start + each(pieces, func(p string) string {
+				return event("response.output_text.delta", `"output_index":1,"delta":"`+quotedJSON(p)+`"`)
+			}) + end
+		},
+		tool: func(name string, pieces ...string) string {
+			call := `"output_index":1,"item":{"type":"function_call","id":"fc","call_id":"t","name":"` + name + `"`
+			return start + event("response.output_item.added", call+`,"arguments":""}`) + each(pieces, func(p string) string {
+				return event("response.function_call_arguments.delta", `"output_index":1,"delta":"`+quotedJSON(p)+`"`)
+			}) + event("response.output_item.done", call+"}") + end
+		},
+		failure: func(message string) string {
+			return event("response.reasoning_summary_text.delta", `"output_index":0,"delta":"half "`) +
+				event("error", `"code":"server_error","message":"`+quotedJSON(message)+`"`)
 		},
 	}
 }
@@ -70,7 +99,7 @@ func claudeProtocol() protocol {
 			event("message_delta", `"delta":{"stop_reason":"`+reason+`"},"usage":{"output_tokens":2}`) + event("message_stop", `"x":0`)
 	}
 	return protocol{
-		typ: "claude", keyVar: "ANTHROPIC_API_KEY",
+		typ: "claude", keyVar: "ANTHROPIC_API_KEY", model: "m",
 		text: func(pieces ...string) string {
 			return start + block(`"type":"text","text":""`) +
 				each(pieces, func(p string) string { return delta(`"type":"text_delta","text":"` + quotedJSON(p) + `"`) }) + end("end_turn")
@@ -93,7 +122,7 @@ func geminiProtocol() protocol {
 	}
 	const end = `,"finishReason":"STOP"`
 	return protocol{
-		typ: "gemini", keyVar: "GEMINI_API_KEY",
+		typ: "gemini", keyVar: "GEMINI_API_KEY", model: "m",
 		text: func(pieces ...string) string {
 			return each(pieces, func(p string) string { return candidate(`"text":"`+quotedJSON(p)+`"`, "") }) + candidate(`"text":""`, end)
 		},

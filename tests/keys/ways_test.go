@@ -45,10 +45,10 @@ func ways() []way {
 			s.backend["base_url"] = "${PLACE_WITH_TOKEN}"
 		}},
 		{name: "flag with a password", give: func(s *setup, address, key string) {
-			s.backend, s.flags = nil, []string{"--backend", s.protocol.typ, "--model", "m", "--base-url", withUser(address, url.UserPassword("me", key))}
+			s.backend, s.flags = nil, []string{"--backend", s.protocol.typ, "--model", s.protocol.model, "--base-url", withUser(address, url.UserPassword("me", key))}
 		}},
 		{name: "flag with a query", give: func(s *setup, address, key string) {
-			s.backend, s.flags = nil, []string{"--backend=" + s.protocol.typ, "--model=m", "--base-url=" + address + "?sig=" + url.QueryEscape(key)}
+			s.backend, s.flags = nil, []string{"--backend=" + s.protocol.typ, "--model=" + s.protocol.model, "--base-url=" + address + "?sig=" + url.QueryEscape(key)}
 		}},
 		{name: "bearer", give: header("Authorization", func(key string) string { return "Bearer " + key })},
 		{name: "basic", give: header("Authorization", func(key string) string {
@@ -89,7 +89,7 @@ func withUser(address string, user *url.Userinfo) string {
 func (w way) prepare(p protocol, address, key string) *setup {
 	s := &setup{
 		protocol: p, env: map[string]string{},
-		backend: map[string]any{"type": p.typ, "model": "m", "base_url": address},
+		backend: map[string]any{"type": p.typ, "model": p.model, "base_url": address},
 	}
 	w.give(s, address, key)
 	return s
