@@ -41,7 +41,7 @@ func dialectPanel(t *testing.T, d openai.Dialect, model string, reply func(backe
 // tools while it reasons agree by JSON, and no request is sent that would be refused.
 func TestModelWithoutToolsInReasoning(t *testing.T) {
 	chat := openai.OpenAI()
-	chat.API = openai.ChatAPI
+	chat.API = "chat"
 	p, server := dialectPanel(t, chat, "gpt-6-astra", func(c backendtest.Call) backendtest.Reply {
 		switch {
 		case strings.Contains(string(c.Body), `"tools":`):

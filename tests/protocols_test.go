@@ -39,7 +39,7 @@ func openAI() protocol {
 // responses is OpenAI's other protocol, which its model has a program choose.
 func responses() protocol {
 	dialect := openai.Compatible()
-	dialect.API = openai.ResponsesAPI
+	dialect.API = "responses"
 	return protocol{
 		name: "responses", kind: "openai", model: "gpt-5.4", wire: backendtest.Responses(),
 		adapter: func(provider, baseURL string, transport http.RoundTripper) (backends.Backend, error) {

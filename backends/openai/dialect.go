@@ -17,7 +17,7 @@ type Dialect struct {
 	All    Limits
 	Models []ModelLimits
 
-	// API is over which API all models are called, ChatAPI or ResponsesAPI. Where it is
+	// API is over which API all models are called, "chat" or "responses". Where it is
 	// empty, Limits.Responses says it for each.
 	API string
 	// OwnResponses says that the Responses API is OpenAI's own, which takes neither stop nor
@@ -56,11 +56,8 @@ type Dialect struct {
 	BudgetField string
 }
 
-// The APIs of OpenAI, which other services have too.
-const (
-	ChatAPI      = "chat"
-	ResponsesAPI = "responses"
-)
+// responsesAPI is the API of a Dialect that is not chat completions.
+const responsesAPI = "responses"
 
 // Reasoning is the field of an assistant message that takes the reasoning which
 // came with it.
@@ -115,7 +112,7 @@ type Limits struct {
 
 // OverResponses says whether a model is called over the Responses API.
 func (d Dialect) OverResponses(model string) bool {
-	return d.API == ResponsesAPI || d.API == "" && d.limits(model).Responses
+	return d.API == responsesAPI || d.API == "" && d.limits(model).Responses
 }
 
 // limits returns what holds for a model.

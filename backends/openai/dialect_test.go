@@ -20,11 +20,11 @@ import (
 // known, and one with every oddity.
 func dialects() map[string]openai.Dialect {
 	chat, responses := openai.OpenAI(), openai.OpenAI()
-	chat.API, responses.API = openai.ChatAPI, openai.ResponsesAPI
+	chat.API, responses.API = "chat", "responses"
 	return map[string]openai.Dialect{
 		"openai":           openai.OpenAI(),
 		"chat":             chat,
-		"responses":        {API: openai.ResponsesAPI},
+		"responses":        {API: "responses"},
 		"responses-openai": responses,
 		"compatible":       openai.Compatible(),
 		"odd": {

@@ -14,7 +14,7 @@ import (
 )
 
 func newResponses(cfg openai.Config) (*openai.Backend, error) {
-	return openai.NewDialect(cfg, openai.Dialect{API: openai.ResponsesAPI, ThinkTags: true})
+	return openai.NewDialect(cfg, openai.Dialect{API: "responses", ThinkTags: true})
 }
 
 func TestResponsesConformance(t *testing.T) {
@@ -30,7 +30,7 @@ func TestHostedTools(t *testing.T) {
 }
 
 func overResponses(t testing.TB, transport http.RoundTripper) backends.Backend {
-	return newDialect(t, openai.Dialect{API: openai.ResponsesAPI, ThinkTags: true}, openai.Config{Provider: "test", Transport: transport})
+	return newDialect(t, openai.Dialect{API: "responses", ThinkTags: true}, openai.Config{Provider: "test", Transport: transport})
 }
 
 func TestResponsesStreams(t *testing.T) {

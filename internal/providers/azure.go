@@ -84,7 +84,7 @@ func (e azureEndpoint) dialect(c connection) openai.Dialect {
 	d := openai.OpenAI()
 	d.API = c.api
 	if d.API == "" && e.noResponses() != "" {
-		d.API = openai.ChatAPI
+		d.API = "chat"
 	}
 	if d.HostedGoThere = false; !d.OverResponses(c.model) {
 		d.Hosted = "" // the address is that of chat completions
@@ -128,7 +128,7 @@ func (p azure) check(c connection, b configs.Backend) error {
 		return backends.NewParamError("reasoning_effort", "api_version %s knows none: set one from %s-preview on, or leave api_version out",
 			e.version, versionOfReasoning)
 	}
-	if why := e.noResponses(); c.api == openai.ResponsesAPI && why != "" {
+	if why := e.noResponses(); c.api == "responses" && why != "" {
 		return backends.NewParamError("api", "%s", why)
 	}
 	return checkChat(e.dialect(c), c.model, b)

@@ -63,11 +63,11 @@ func (p provider) api(c connection, b configs.Backend) string {
 	switch own := p.protocol.(type) {
 	case chat:
 		if own.at(c).OwnResponses {
-			return openai.ResponsesAPI
+			return "responses"
 		}
 	case azure:
 		if e, err := own.endpoint(c); err == nil && e.noResponses() == "" {
-			return openai.ResponsesAPI
+			return "responses"
 		}
 	}
 	return ""

@@ -243,7 +243,7 @@ func localServers() []provider {
 // anybody are the types that name no service.
 func anybody() []provider {
 	dialect := openai.Compatible()
-	dialect.API = openai.ChatAPI
+	dialect.API = "chat"
 	return []provider{
 		{name: anyType, title: "any compatible service", protocol: chat{dialect}},
 		{name: Demo, title: "canned answers, offline", baseURL: "none", model: "demo", protocol: demo{}},

@@ -112,7 +112,7 @@ func subjects() []subject {
 // responses is OpenAI's adapter over the Responses API.
 func responses() subject {
 	connect := func(dialect openai.Dialect) func(baseURL string, s backendtest.Settings) (closer, error) {
-		dialect.API = openai.ResponsesAPI
+		dialect.API = "responses"
 		return func(baseURL string, s backendtest.Settings) (closer, error) {
 			return openai.NewDialect(openai.Config{Provider: "responses", BaseURL: baseURL, APIKey: s.APIKey,
 				FirstByteTimeout: s.FirstByteTimeout, IdleTimeout: s.IdleTimeout, Transport: s.Transport}, dialect)

@@ -11,6 +11,8 @@ func dialect(protocol string) backendtest.Live {
 	switch protocol {
 	case "claude":
 		return backendtest.Live{Signs: true, Force: map[string]any{"tool_choice": map[string]any{"type": "any"}}}
+	case "responses":
+		return backendtest.Live{Signs: true, Force: map[string]any{"tool_choice": "required"}}
 	case "gemini":
 		return backendtest.Live{Signs: true, Force: map[string]any{
 			"toolConfig": map[string]any{"functionCallingConfig": map[string]any{"mode": "ANY"}},

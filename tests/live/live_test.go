@@ -18,7 +18,8 @@ import (
 )
 
 const howTo = "live: set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or OPENAI_BASE_URL for a server that needs no key" +
-	" (as llama-server's http://127.0.0.1:8080/v1); ANTHROPIC_, OPENAI_ and GEMINI_BASE_URL and _MODEL replace the defaults"
+	" (as llama-server's http://127.0.0.1:8080/v1); ANTHROPIC_, OPENAI_ and GEMINI_BASE_URL and _MODEL replace the defaults," +
+	" and OPENAI_RESPONSES_MODEL that of the Responses API"
 
 func TestMain(m *testing.M) {
 	if len(services()) == 0 {
@@ -53,23 +54,38 @@ type service struct {
 }
 
 // services are those of the environment. An address of one's own, and no model, is
-// asked for its first.
+// asked for its first, and not called over the Responses API.
 func services() []service {
 	all := []service{
 		{"claude", os.Getenv("ANTHROPIC_API_KEY"), os.Getenv("ANTHROPIC_BASE_URL"), cmp.Or(os.Getenv("ANTHROPIC_MODEL"), "claude-haiku-4-5")},
 		{"gemini", cmp.Or(os.Getenv("GEMINI_API_KEY"), os.Getenv("GOOGLE_API_KEY")), os.Getenv("GEMINI_BASE_URL"), cmp.Or(os.Getenv("GEMINI_MODEL"), "gemini-2.5-flash")},
 		{"openai", os.Getenv("OPENAI_API_KEY"), os.Getenv("OPENAI_BASE_URL"), os.Getenv("OPENAI_MODEL")},
+		{"responses", os.Getenv("OPENAI_API_KEY"), os.Getenv("OPENAI_BASE_URL"), os.Getenv("OPENAI_RESPONSES_MODEL")},
 	}
 	var there []service
 	for _, s := range all {
 		if s.name == "openai" && s.model == "" && s.baseURL == "" {
 			s.model = "gpt-5-mini"
 		}
-		if s.key != "" || s.name == "openai" && s.baseURL != "" {
+		if s.name == "responses" && s.model == "" {
+			if s.baseURL != "" {
+				continue // its models need not have this API
+			}
+			s.model = "gpt-5.4-mini"
+		}
+		if s.key != "" || s.kind() == "openai" && s.baseURL != "" {
 			there = append(there, s)
 		}
 	}
 	return there
+}
+
+// kind is who is called.
+func (s service) kind() string {
+	if s.name == "responses" {
+		return "openai"
+	}
+	return s.name
 }
 
 func (s service) connect() (backends.Backend, error) {
@@ -79,7 +95,15 @@ func (s service) connect() (backends.Backend, error) {
 	case "gemini":
 		return gemini.New(gemini.Config{BaseURL: s.baseURL, APIKey: s.key})
 	}
-	return openai.New(openai.Config{BaseURL: s.baseURL, APIKey: s.key})
+	dialect := openai.Compatible()
+	if s.baseURL == "" {
+		dialect = openai.OpenAI()
+	}
+	dialect.API = "chat"
+	if s.name == "responses" {
+		dialect.API = "responses"
+	}
+	return openai.NewDialect(openai.Config{BaseURL: s.baseURL, APIKey: s.key}, dialect)
 }
 
 func firstModel(t *testing.T, backend backends.Backend) string {

@@ -27,6 +27,9 @@ func TestSuiteForRealServices(t *testing.T) {
 		"openai": {backendtest.ChatCompletions(), func(baseURL string) (backends.Backend, error) {
 			return openai.New(openai.Config{BaseURL: baseURL})
 		}},
+		"responses": {backendtest.Responses(), func(baseURL string) (backends.Backend, error) {
+			return openai.NewDialect(openai.Config{BaseURL: baseURL}, openai.Dialect{API: "responses"})
+		}},
 		"claude": {backendtest.Messages(), func(baseURL string) (backends.Backend, error) {
 			return anthropic.New(anthropic.Config{BaseURL: baseURL})
 		}},
