@@ -94,7 +94,7 @@ func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit)
 
 // interleaved has models of 4 to 4.6 that think by a budget do so between their tool calls,
 // too. Those that decide themselves how much they think do it without.
-const interleaved = string(sdk.AnthropicBetaInterleavedThinking2025_05_14)
+const interleaved = sdk.AnthropicBetaInterleavedThinking2025_05_14
 
 // headers are those of a request: its own, and the betas that it needs.
 func headers(p sdk.MessageNewParams, own map[string]string) map[string]string {

@@ -126,11 +126,11 @@ func (i item) summary() string {
 }
 
 // saidArguments are the arguments of a call as they came at its end, else as they streamed.
-func (o *openItem) saidArguments() string {
-	if o.item.Arguments != "" {
-		return joinHalves(string(o.item.Arguments))
+func (at *openItem) saidArguments() string {
+	if at.Arguments != "" {
+		return joinHalves(string(at.Arguments))
 	}
-	return joinHalves(o.arguments.text.String())
+	return joinHalves(at.arguments.text.String())
 }
 
 type itemUsage struct {

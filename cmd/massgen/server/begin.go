@@ -52,7 +52,7 @@ func (s *Server) start(ctx context.Context, q request) (*run, *view, error) {
 	var r *run
 	var v *view
 	if isResult {
-		r, v, err = s.goOn(ctx, m, q, session, turn, results)
+		r, v, err = s.goOn(ctx, m, session, turn, results)
 	} else {
 		r, err = s.beginAfter(ctx, m, q)
 	}
@@ -170,7 +170,7 @@ func (s *Server) track(ctx context.Context, m *model, start func() (*run, error)
 
 // goOn goes on with a turn whose client has run its tools. One that a lost process has left is
 // taken up again.
-func (s *Server) goOn(ctx context.Context, m *model, q request, session string, turn int, results map[string]string) (*run, *view, error) {
+func (s *Server) goOn(ctx context.Context, m *model, session string, turn int, results map[string]string) (*run, *view, error) {
 	if !s.mayUse(ctx, session) {
 		return nil, nil, sessions.NoSession(session)
 	}
