@@ -27,22 +27,30 @@ func Line(text string) string {
 // such as \u001b. Those in kept stay as they are.
 func Escape(text, kept string) string {
 	var b strings.Builder
+	copied := 0 // bytes of text
 	for i, r := range text {
+		escape, size := "", utf8.RuneLen(r)
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD"):
-			fmt.Fprintf(&b, `\x%02x`, text[i])
+			escape, size = fmt.Sprintf(`\x%02x`, text[i]), 1
 		case IsControl(r) && !strings.ContainsRune(kept, r):
-			fmt.Fprintf(&b, `\u%04x`, r)
+			escape = fmt.Sprintf(`\u%04x`, r)
 		default:
-			b.WriteRune(r)
+			continue
 		}
+		b.WriteString(text[copied:i] + escape)
+		copied = i + size
 	}
+	if copied == 0 {
+		return text // most texts: nothing is copied
+	}
+	b.WriteString(text[copied:])
 	return b.String()
 }
 
 // IsControl says whether a character is no text, but tells a terminal or a reader what to do.
 func IsControl(r rune) bool {
-	return r < ' ' || r >= 0x7f && r < 0xa0 || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
+	return r < ' ' || r >= 0x7f && (r < 0xa0 || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp))
 }
 
 // Visible writes each letter that a terminal does not show, or shows as a blank, as \u{HEX}.
