@@ -168,32 +168,6 @@ func TestFullScreenCommands(t *testing.T) {
 	}
 }
 
-// TestFullScreenAsks a person about a tool call, and takes the answer by one key.
-func TestFullScreenAsks(t *testing.T) {
-	t.Parallel()
-	for _, width := range []int{80, 200} {
-		t.Run(fmt.Sprint(width), func(t *testing.T) {
-			t.Parallel()
-			server := backendtest.NewServer(nil, toolBehaviours()["creates-file"])
-			t.Cleanup(server.Close)
-			panel := fmt.Sprintf("agent: {id: ada, backend: {type: openai, model: m, base_url: %q, cwd: work}}\npermissions: {rules: [{action: ask, tool: write_file}]}\n", server.BaseURL)
-			x := openTmuxWith(t, width, 24, panel, "mkdir work; %s")
-			x.until("ready")
-			x.keys("-l", "What is cheap?")
-			x.keys("Enter")
-			x.until("asks to run write_file")
-			shots := newShots(x, fmt.Sprintf("permission%d", width))
-			shots.take("a call") // it hears keys
-			shots.end()
-			x.keys("n")
-			x.until("4 messages")
-			if _, err := os.Stat(filepath.Join(x.dir, "work", "test.txt")); err == nil {
-				t.Error("the file was written")
-			}
-		})
-	}
-}
-
 // TestFullScreenKeysArrive whatever stands between the keyboard and the program: Home, End and word
 // keys as tmux, GNU screen and the terminals that people use over ssh send them.
 func TestFullScreenKeysArrive(t *testing.T) {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -159,7 +161,7 @@ func (s commander) save(path string) tea.Cmd {
 		if err != nil {
 			return errorNote{fmt.Errorf("/save: %w", err)}
 		}
-		return outcomeMsg{Outcome{Text: "the answer is in " + path}}
+		return outcomeMsg{Outcome: Outcome{Text: "the answer is in " + path}}
 	})
 }
 
@@ -180,10 +182,10 @@ func (s commander) edit(text string) tea.Cmd {
 	}
 	path := file.Name()
 	command := exec.Command(editor[0], append(editor[1:], path)...)
-	if terminal, ok := s.mood.keyboard.(*os.File); ok { // what the screen reads is no terminal to an editor
+	if terminal, ok := s.mood.keyboard.(*os.File); ok {
 		command.Stdin = terminal
 	}
-	return tea.ExecProcess(command, func(err error) tea.Msg {
+	return tea.Exec(outside{command}, func(err error) tea.Msg {
 		data, readErr := os.ReadFile(path)
 		if err = errors.Join(err, readErr, os.Remove(path)); err != nil {
 			return errorNote{fmt.Errorf("/edit: %w", err)}
@@ -191,6 +193,33 @@ func (s commander) edit(text string) tea.Cmd {
 		return editedMsg(strings.TrimRight(string(data), "\n"))
 	})
 }
+
+// outside is a command that has the terminal to itself.
+type outside struct{ *exec.Cmd }
+
+// Run implements tea.ExecCommand. The library stops the clock of its frames in a goroutine of its own,
+// and starts it when the command has ended: for one that ends at once it may do so too early, and draw
+// nothing from then on.
+func (c outside) Run() error {
+	const least = 200 * time.Millisecond
+	over := time.After(least)
+	err := c.Cmd.Run()
+	<-over
+	return err
+}
+
+// SetStdin implements tea.ExecCommand: what the screen reads is no terminal to an editor.
+func (c outside) SetStdin(in io.Reader) {
+	if c.Stdin == nil {
+		c.Stdin = in
+	}
+}
+
+// SetStdout implements tea.ExecCommand.
+func (c outside) SetStdout(out io.Writer) { c.Stdout = out }
+
+// SetStderr implements tea.ExecCommand.
+func (c outside) SetStderr(out io.Writer) { c.Stderr = out }
 
 // editedMsg is what an editor left.
 type editedMsg string

@@ -31,6 +31,7 @@ type (
 	}
 	inputMsg struct {
 		viewer *inputViewer
+		at     int
 		input  Input
 	}
 )
@@ -55,7 +56,7 @@ func (s *screen) showCalls(msg callsMsg) tea.Cmd {
 		return nil
 	}
 	if msg.agent != "" {
-		return s.openInput(msg.calls, len(msg.calls)-1, false)
+		return (&inputViewer{screen: s, calls: msg.calls}).read(len(msg.calls) - 1)
 	}
 	var list []Choice
 	for _, c := range slices.Backward(msg.calls) {
@@ -63,26 +64,30 @@ func (s *screen) showCalls(msg callsMsg) tea.Cmd {
 	}
 	s.open(newPicker("What the models were sent: Enter shows an input", list, func(name string) tea.Cmd {
 		at := slices.IndexFunc(msg.calls, func(c Call) bool { return c.Name == name })
-		return s.openInput(msg.calls, at, false)
+		return (&inputViewer{screen: s, calls: msg.calls}).read(at)
 	}))
 	return nil
 }
 
-// openInput reads the input of a call, and shows it.
-func (s *screen) openInput(calls []Call, at int, differs bool) tea.Cmd {
-	v := &inputViewer{screen: s, calls: calls, at: at, differs: differs}
-	return s.do(func(ctx context.Context) tea.Msg {
-		input, err := s.conv.Input(ctx, calls[at].Name)
+// read reads the input of a call.
+func (v *inputViewer) read(at int) tea.Cmd {
+	return v.do(func(ctx context.Context) tea.Msg {
+		input, err := v.conv.Input(ctx, v.calls[at].Name)
 		if err != nil {
-			return errorNote{fmt.Errorf("show the input of %s: %w", calls[at].Name, err)}
+			return errorNote{fmt.Errorf("show the input of %s: %w", v.calls[at].Name, err)}
 		}
-		return inputMsg{v, input}
+		return inputMsg{v, at, input}
 	})
 }
 
-func (v *inputViewer) take(input Input) {
-	v.input = Input{v.conv.Redact(input.Text), v.conv.Redact(input.Difference)}
+// take shows an input, unless the person has closed the viewer while it was read.
+func (v *inputViewer) take(msg inputMsg) {
+	isNew := v.page == nil
+	v.at, v.input = msg.at, Input{v.conv.Redact(msg.input.Text), v.conv.Redact(msg.input.Difference)}
 	v.lay()
+	if isNew {
+		v.open(v)
+	}
 }
 
 // lay makes the page of what is to be shown.
@@ -109,7 +114,7 @@ func (v *inputViewer) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 		if at < 0 || at >= len(v.calls) {
 			return v, nil
 		}
-		return v, v.openInput(v.calls, at, v.differs)
+		return v, v.read(at)
 	}
 	if next, cmd := v.page.press(msg); next != nil {
 		return v, cmd

@@ -67,10 +67,13 @@ type (
 		page  int
 		turns []Exchange
 	}
-	begunMsg    struct{ turn *massgen.Turn }
-	eventsMsg   struct{ batch []massgen.Event }
-	resultMsg   struct{ result massgen.Result }
-	outcomeMsg  struct{ Outcome }
+	begunMsg   struct{ turn *massgen.Turn }
+	eventsMsg  struct{ batch []massgen.Event }
+	resultMsg  struct{ result massgen.Result }
+	outcomeMsg struct {
+		Outcome
+		line string // the command
+	}
 	errorMsg    struct{ err error }
 	renderedMsg struct {
 		page, block, width int
@@ -193,6 +196,10 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 	case resultMsg:
 		return s.conclude(msg.result)
 	case outcomeMsg:
+		if linesOf(msg.Text) > s.transcript.height { // only its end would be seen
+			s.open(newPager(msg.line, s.conv.Redact(msg.Text)))
+			msg.Text = ""
+		}
 		return s.takeOutcome(msg.Outcome)
 	case renderedMsg:
 		if msg.page == s.transcript.page {
@@ -203,8 +210,7 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 	case callsMsg:
 		return s.showCalls(msg)
 	case inputMsg:
-		msg.viewer.take(msg.input)
-		s.open(msg.viewer)
+		msg.viewer.take(msg)
 	case sessionsMsg:
 		s.open(s.sessionPicker(msg.list))
 	case foundMsg:
@@ -412,7 +418,7 @@ func (s *screen) command(line string) tea.Cmd {
 		if s.conv.Session(ctx).ID != before {
 			return movedMsg{outcome}
 		}
-		return outcomeMsg{outcome}
+		return outcomeMsg{outcome, line}
 	})
 }
 
