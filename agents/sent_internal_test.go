@@ -3,6 +3,8 @@ package agents
 import (
 	"testing"
 
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -22,6 +24,24 @@ func FuzzPart(f *testing.F) {
 		b := &inputBuilder{}
 		if got, want := b.encodePart(p), b.marshal(p); b.err != nil || string(got) != string(want) {
 			t.Errorf("%s\nwant\n%s", got, want)
+		}
+	})
+}
+
+// FuzzStoredMessage: a message is stored as encoding/json writes it, since its hash is journaled.
+func FuzzStoredMessage(f *testing.F) {
+	f.Add("hello", "{\"a\": 1}")
+	f.Add("<b> & \u2028", "[1,\n2]")
+	f.Add("\xff\x00", "null")
+	f.Fuzz(func(t *testing.T, text, data string) {
+		m := backends.Message{Role: backends.RoleAssistant, Parts: []backends.Part{
+			backends.Text{Text: text}, backends.ToolCall{ID: "1", Name: text, Arguments: data}, backends.Opaque{Provider: "p", Data: []byte(data)},
+		}}
+		b := &inputBuilder{}
+		got := b.marshal(m)
+		want, err := plain.JSON(m)
+		if (err != nil) != (b.err != nil) || err == nil && string(got) != string(want) {
+			t.Errorf("%s, %v\nwant\n%s, %v", got, b.err, want, err)
 		}
 	})
 }

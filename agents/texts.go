@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/sessions"
@@ -64,7 +65,13 @@ func (s *textStore) encode(v any) blob.Ref { return s.put(s.marshal(v)) }
 
 // marshal escapes nothing for HTML: what only a model can read goes back to it as it came.
 func (s *textStore) marshal(v any) []byte {
-	data, err := plain.JSON(v)
+	var data []byte
+	var err error
+	if m, ok := v.(backends.Message); ok {
+		data, err = m.MarshalJSON() // the same bytes, which encoding/json would check and copy
+	} else {
+		data, err = plain.JSON(v)
+	}
 	if err != nil && s.err == nil {
 		s.err = fmt.Errorf("encode %T: %w", v, err)
 	}
