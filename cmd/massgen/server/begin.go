@@ -24,9 +24,11 @@ import (
 type request struct {
 	model string
 	// session is the id of the session that goes on, "" for one that the server chooses.
-	session    string
-	messages   []message
-	tools      []toolDefinition
+	session  string
+	messages []message
+	tools    []toolDefinition
+	// search is the field that asks the agents to search the web, "" if none does.
+	search     string
 	background bool
 	// previous is the turn after which the question comes, nil for none in particular. branches says
 	// that the session is a branch which begins with it.
@@ -96,6 +98,10 @@ func (s *Server) begin(ctx context.Context, m *model, q request) (*run, error) {
 				return nil, err
 			}
 			with := topic.WithClient(with, s.Redact(strings.Join(c.system, "\n\n")))
+			with, err := withSearch(with, s, q, panel)
+			if err != nil {
+				return nil, err
+			}
 			turn, err := s.ask(with, panel, id, c.question, q.said)
 			if err != nil {
 				return nil, taken(err)

@@ -28,7 +28,8 @@ type chatRequest struct {
 			Parameters  json.RawMessage `json:"parameters"`
 		} `json:"function"`
 	} `json:"tools"`
-	ToolChoice json.RawMessage `json:"tool_choice"`
+	ToolChoice       json.RawMessage `json:"tool_choice"`
+	WebSearchOptions json.RawMessage `json:"web_search_options"`
 }
 
 // chat answers POST /v1/chat/completions.
@@ -81,6 +82,9 @@ func (q chatRequest) request() (request, error) {
 	}
 	if asked.tools, err = q.tools(); err != nil {
 		return asked, err
+	}
+	if o := string(q.WebSearchOptions); o != "" && o != "null" {
+		asked.search = "web_search_options"
 	}
 	asked.session, err = sessionOf(q.Conversation, q.Metadata)
 	return asked, err

@@ -34,22 +34,26 @@ type responseTool struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// tools returns the tools that the client runs.
-func (q responseRequest) tools() (list []toolDefinition, err error) {
+// tools returns the tools that the client runs, and the place of the web search, "" if none is asked for.
+func (q responseRequest) tools() (list []toolDefinition, search string, err error) {
 	isOffered, err := toolChoice(q.ToolChoice)
 	if err != nil || !isOffered {
-		return nil, err
+		return nil, "", err
 	}
 	for i, t := range q.Tools {
+		if isWebSearch(t.Type) {
+			search = fmt.Sprintf("tools[%d]", i)
+			continue
+		}
 		if err := checkToolType(i, t.Type); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		list = append(list, toolDefinition{t.Name, t.Description, t.Parameters})
 	}
 	if len(list) > 0 && q.Background {
-		return nil, badRequest("tools", "tools: nobody would run them for a response in the background")
+		return nil, "", badRequest("tools", "tools: nobody would run them for a response in the background")
 	}
-	return list, nil
+	return list, search, nil
 }
 
 // request returns what is asked.
@@ -66,7 +70,7 @@ func (q responseRequest) request() (asked request, err error) {
 		return asked, err
 	}
 	asked.messages = append(asked.messages, input...)
-	if asked.tools, err = q.tools(); err != nil {
+	if asked.tools, asked.search, err = q.tools(); err != nil {
 		return asked, err
 	}
 	if asked.session, err = sessionOf(q.Conversation, q.Metadata); err != nil {
