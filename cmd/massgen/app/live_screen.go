@@ -36,7 +36,7 @@ type liveScreen struct {
 
 // liveEvery is how often the lines are drawn at most. What a model writes is on the screen within
 // that time.
-const liveEvery = 80 * time.Millisecond
+const liveEvery = 50 * time.Millisecond
 
 // The codes of the terminal. Without wrapping, a letter that is wider than it is thought to be
 // does not move the lines below.
