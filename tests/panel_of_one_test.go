@@ -4,16 +4,19 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/backends/openai"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
@@ -273,4 +276,58 @@ func damaged(t *testing.T, texts map[blob.Ref]string, list []machine.Entry) []by
 		t.Fatal(err)
 	}
 	return out.Bytes()
+}
+
+// TestSessionMovesBetweenTheAPIsOfAModel: the same model of the same provider is called over
+// the Responses API, then over chat completions, and over the first again. What it thought goes
+// back to it where it can read it, and each request is valid.
+func TestSessionMovesBetweenTheAPIsOfAModel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := sessions.NewMemory()
+		over, chat := responses(), openAI()
+		chat.model = over.model
+		chat.adapter = func(provider, baseURL string, transport http.RoundTripper) (backends.Backend, error) {
+			return openai.NewDialect(openai.Config{Provider: provider, BaseURL: baseURL, APIKey: testKey, Transport: transport}, openai.Dialect{API: "chat"})
+		}
+		ask := func(p protocol, thought string) backendtest.Call {
+			t.Helper()
+			server, adapter := p.serve(t, refusing(t, p, func(c backendtest.Call) backendtest.Reply {
+				r := backendtest.Reply{Text: "So it is."}
+				if c.Number == 1 {
+					r = toolCall("lookup", `{"word":"sun"}`)
+				}
+				r.Reasoning, r.Signature = thought, "sealed "+thought
+				return r
+			}))
+			agent := coordinator.Agent{ID: "agent1", Model: p.model, Backend: adapter, Tools: []agents.Tool{lookup{}}}
+			if r := solo(t, store, agent).ask(t, "What is it?"); r.Status != kernel.Completed {
+				t.Fatalf("%+v", r)
+			}
+			return server.Calls()[1]
+		}
+		for _, c := range []struct {
+			p       protocol
+			thought string
+			sees    []string
+			results int
+		}{
+			{over, "first", []string{"sealed first"}, 1},
+			{chat, "second", nil, 2},
+			{over, "third", []string{"sealed first", "sealed third"}, 3},
+		} {
+			sent := ask(c.p, c.thought)
+			if problem := invalid(t, c.p, sent); problem != "" {
+				t.Errorf("%s: it was sent %s:\n%s", c.thought, problem, sent.Body)
+			}
+			for _, seal := range []string{"sealed first", "sealed second", "sealed third"} {
+				if strings.Contains(string(sent.Body), seal) != slices.Contains(c.sees, seal) {
+					t.Errorf("%s: %q is wrong in\n%s", c.thought, seal, sent.Body)
+				}
+			}
+			if got := len(toolResults(sent.Messages())); got != c.results {
+				t.Errorf("%s: %d results, want %d", c.thought, got, c.results)
+			}
+		}
+	})
 }
