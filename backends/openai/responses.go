@@ -64,8 +64,8 @@ func (b *Backend) runResponses(ctx context.Context, req backends.Request, emit w
 type modelField struct{ model, field string }
 
 // refusedField is the field that a service refuses and can do without, "" if err is another
-// error: Groq takes neither (console.groq.com/docs/responses-api), and OpenAI's models that do
-// not reason refuse to encrypt what they do not think.
+// error. Services that have only a part of the API do not know them, and OpenAI's models that
+// do not reason refuse to encrypt what they do not think.
 func refusedField(err error) string {
 	var e *backends.Error
 	if !errors.As(err, &e) || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
