@@ -25,6 +25,7 @@ import (
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/attach"
 	"github.com/massgen/massgen/internal/panels"
 	"github.com/massgen/massgen/internal/providers"
 	"github.com/massgen/massgen/internal/secrets"
@@ -79,6 +80,12 @@ func AgentsOf(models ...string) []Agent {
 		list[i] = Agent{ID: a.ID, Provider: a.Backend.Type, Model: a.Backend.Model}
 	}
 	return list
+}
+
+// File is what AskWith attaches to a question.
+type File struct {
+	Name string
+	Data []byte
 }
 
 // Panel is a set of agents that answer questions together. It is safe for concurrent use;
@@ -268,6 +275,20 @@ func give(s *panels.Settings, tools func(agent int) []agents.Tool) {
 // Turn.Cancel does.
 func (p *Panel) Ask(ctx context.Context, session, question string) (*Turn, error) {
 	return p.begin(func() (*Turn, error) { return p.opened.Start(ctx, session, question) })
+}
+
+// AskWith is Ask with files: pictures (png, jpeg, webp, gif), PDFs and texts in UTF-8, at most 20
+// with 20 MiB together. Each agent is sent them with the question, in every step of the turn. What
+// a file is follows from its bytes; its Name is for models and people.
+func (p *Panel) AskWith(ctx context.Context, session, question string, files ...File) (*Turn, error) {
+	attached := make([]backends.File, len(files))
+	for i, f := range files {
+		var err error
+		if attached[i], err = attach.New(f.Name, f.Data); err != nil {
+			return nil, err
+		}
+	}
+	return p.Ask(attach.With(ctx, attached), session, question)
 }
 
 // Continue resumes the turn that a lost process left in a session.

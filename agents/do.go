@@ -8,6 +8,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/attach"
 	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 )
@@ -48,6 +49,8 @@ type Member struct {
 	// Snapshot copies the agent's present workspace, for an answer; nil for an agent without a
 	// workspace.
 	Snapshot func(ctx context.Context, of CallInfo) (Snapshot, error)
+	// Takes says which files the model takes that a tool returns.
+	Takes attach.Takes
 }
 
 // Doer runs effects. It is safe for concurrent use.
@@ -120,6 +123,9 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 	}
 	sent, err := d.sent.note(b, req)
 	if err != nil {
+		return nil, err
+	}
+	if req.Messages, err = b.loaded(req.Messages); err != nil {
 		return nil, err
 	}
 	purpose := call.Key.Purpose

@@ -145,6 +145,8 @@ func bytesOf(e contextbuild.Exchange) int {
 				size += len(p.Text)
 			case backends.Reasoning:
 				size += len(p.Text)
+			case backends.File:
+				size += len(p.Data)
 			case backends.Image:
 				size += len(p.Data)
 			case backends.ToolCall:

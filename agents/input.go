@@ -230,7 +230,7 @@ func (b *inputBuilder) firstMessages(in contextbuild.Input, call machine.ModelCa
 	switch call.Key.Purpose {
 	case machine.Conversation:
 		in.Notes = b.notes(call.Notes)
-		return contextbuild.Solo(in)
+		return b.withFiles(contextbuild.Solo(in))
 	case machine.Presentation, machine.Synthesis:
 		in.Notes, in.Answers = b.notes(call.Notes), b.answers(call.Offer.Shown)
 		votes := make([]contextbuild.Vote, len(call.Votes))
@@ -253,7 +253,7 @@ func (b *inputBuilder) firstMessages(in contextbuild.Input, call machine.ModelCa
 			return in.User()
 		})
 	}
-	return []backends.Message{backends.System(built.System), backends.User(built.User)}
+	return b.withFiles([]backends.Message{backends.System(built.System), backends.User(built.User)})
 }
 
 // transcript renders the messages that the step added since its first call. Results of one
@@ -269,7 +269,8 @@ func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
 			}
 		case machine.Result:
 			if e.JSON {
-				messages = append(messages, backends.User(b.result(e).Content))
+				r := b.result(e)
+				messages = append(messages, withParts(backends.User(r.Content), r.Files))
 				continue
 			}
 			if last := len(messages) - 1; last >= 0 && messages[last].Role == backends.RoleTool {
@@ -293,6 +294,7 @@ func (b *inputBuilder) result(e machine.Entry) backends.ToolResult {
 		r.Content = b.text(e.Text)
 	}
 	r.Content = b.withWord(contextbuild.EscapeNotes(r.Content), e)
+	r.Files = asParts(e.Files)
 	return r
 }
 

@@ -77,7 +77,7 @@ func readMessages(ctx context.Context, blobs Blobs, list blob.Ref) ([]backends.M
 		if e.Kind != machine.Assistant && e.Kind != machine.Result {
 			return nil, fmt.Errorf("entry %d is of the kind %q", i+1, e.Kind)
 		}
-		kept[i] = machine.Entry{Kind: e.Kind, Text: e.Text, CallID: e.CallID, Name: e.Name, Error: e.Error}
+		kept[i] = machine.Entry{Kind: e.Kind, Text: e.Text, CallID: e.CallID, Name: e.Name, Error: e.Error, Files: e.Files}
 	}
 	messages := b.transcript(kept)
 	for i, m := range messages {

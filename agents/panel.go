@@ -28,6 +28,8 @@ type panel struct {
 	// user is the last user message that was built, for all agents with the same view.
 	user    string
 	userKey userKey
+	// files are those that were read for a call, which most calls of the turn have.
+	files map[blob.Ref][]byte
 }
 
 // toolsOffered identifies a list of tools: an agent's own, if the call has any, and the
@@ -53,6 +55,7 @@ type userKey struct {
 func newPanel(turn machine.Turn) *panel {
 	p := &panel{
 		byName: map[string]int{}, params: map[blob.Ref]backends.Params{}, tools: map[toolsOffered][]backends.Tool{},
+		files: map[blob.Ref][]byte{},
 	}
 	for _, a := range turn.Agents {
 		p.ids = append(p.ids, a.ID)

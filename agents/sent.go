@@ -119,7 +119,7 @@ func (n *sentRecords) withoutHistory(b *inputBuilder, messages []backends.Messag
 			return messages
 		}
 		messages = slices.Clone(messages)
-		messages[first] = backends.User(before + after)
+		messages[first] = withText(messages[first], before+after)
 		sent.Byte = len(before)
 	}
 	sent.History, sent.Message, sent.Older = told.newest, first, older
@@ -295,5 +295,5 @@ func (b *inputBuilder) putBack(sent machine.Sent, req *backends.Request) {
 	}
 	whole := req.Messages[at].Text()
 	i := min(max(sent.Byte, 0), len(whole))
-	req.Messages[at] = backends.User(whole[:i] + text.String() + whole[i:])
+	req.Messages[at] = withText(req.Messages[at], whole[:i]+text.String()+whole[i:])
 }

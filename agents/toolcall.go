@@ -35,6 +35,7 @@ func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCa
 		reply.Result, err = d.Blobs.Put(stored, []byte(notPermittedText(why)))
 		return reply, err
 	}
+	var returned returnedFiles
 	result, planned := member.planned(e, arguments)
 	if planned {
 		reply.State = machine.ToolPlanned
@@ -45,7 +46,7 @@ func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCa
 		if tool != nil && tool.Definition().Forwarded {
 			limit = 0
 		}
-		o := runTool(WithCallInfo(ctx, info), tool, e.Name, arguments, limit)
+		o := runTool(context.WithValue(WithCallInfo(ctx, info), returnedFilesKey{}, &returned), tool, e.Name, arguments, limit)
 		reply.Took = time.Since(begun).Milliseconds()
 		reply.Error, reply.Abandoned = o.err != nil, o.abandoned
 		switch {
@@ -56,6 +57,11 @@ func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCa
 		}
 		result = told(o, reply.State)
 	}
+	var notShown []string
+	if reply.Files, notShown, err = returned.taken(stored, d.Blobs, member.Takes); err != nil {
+		return nil, err
+	}
+	result = strings.Join(append([]string{result}, notShown...), "\n")
 	if reply.Result, err = d.Blobs.Put(stored, []byte(contextbuild.Clean(result))); err != nil {
 		return nil, err
 	}

@@ -76,6 +76,9 @@ func (d *digest) part(p Part) {
 		d.text(p.Name)
 		d.text(p.Content)
 		d.text(fmt.Sprint(p.IsError))
+		for _, f := range p.Files {
+			d.part(f)
+		}
 	default:
 		d.json(p)
 	}

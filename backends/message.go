@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/plain"
 )
 
@@ -29,7 +30,7 @@ type Message struct {
 	Parts []Part
 }
 
-// Part is one piece of a message. The set is closed: Text, Reasoning, Image,
+// Part is one piece of a message. The set is closed: Text, Reasoning, Image, File,
 // ToolCall, ToolResult, HostedCall, Citation and Opaque.
 type Part interface{ part() string }
 
@@ -51,6 +52,13 @@ type Image struct {
 	URL       string `json:"url,omitempty"`
 }
 
+// File is a picture or a PDF that a message is sent with. Messages are stored and dumped
+// without its Data, which an adapter needs to send it.
+type File struct {
+	blob.File
+	Data []byte `json:"-"`
+}
+
 // ToolCall is a model's wish to run a tool. Arguments is the text that the
 // model wrote, which need not be valid JSON; whoever decodes it answers for
 // that.
@@ -66,6 +74,8 @@ type ToolResult struct {
 	Name    string `json:"name"`
 	Content string `json:"content"`
 	IsError bool   `json:"is_error,omitempty"`
+	// Files are the pictures that the tool returned beside the text.
+	Files []File `json:"files,omitempty"`
 }
 
 // Opaque is something that only its maker can read: a signed thinking block, a
@@ -80,6 +90,7 @@ type Opaque struct {
 func (Text) part() string       { return "text" }
 func (Reasoning) part() string  { return "reasoning" }
 func (Image) part() string      { return "image" }
+func (File) part() string       { return "file" }
 func (ToolCall) part() string   { return "tool_call" }
 func (ToolResult) part() string { return "tool_result" }
 func (Opaque) part() string     { return "opaque" }
@@ -181,6 +192,8 @@ func unmarshalPart(raw json.RawMessage) (Part, error) {
 		return decode[Reasoning](raw)
 	case "image":
 		return decode[Image](raw)
+	case "file":
+		return decode[File](raw)
 	case "tool_call":
 		return decode[ToolCall](raw)
 	case "tool_result":

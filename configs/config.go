@@ -33,6 +33,10 @@ type Config struct {
 	// facts about the user in what was said.
 	Topic  Sidecall
 	Memory Sidecall
+	// Attachments says what becomes of files that a question is asked with and that an agent's
+	// model does not take: "refuse" refuses the question, and with "describe" another member of
+	// the panel describes them.
+	Attachments string
 	// Budget is the most that may be spent.
 	Budget budget.Budget
 	// Permissions are those of all agents' tools.
@@ -58,6 +62,15 @@ type Config struct {
 	// path.
 	places map[string]Issue
 }
+
+// What Config.Attachments says.
+const (
+	refuse   = "refuse"
+	describe = "describe"
+)
+
+// DescribesFiles says whether files are described for agents whose models do not take them.
+func (c *Config) DescribesFiles() bool { return c.Attachments == describe }
 
 // Agent is one member of the panel.
 type Agent struct {
@@ -202,8 +215,9 @@ func Default() *Config {
 			MaxToolResultBytes:       50_000,
 			ToolTimeout:              2 * time.Minute,
 		},
-		UI:      UI{DisplayType: displaySimple},
-		Context: policy.Defaults(),
-		secrets: &Secrets{},
+		Attachments: refuse,
+		UI:          UI{DisplayType: displaySimple},
+		Context:     policy.Defaults(),
+		secrets:     &Secrets{},
 	}
 }

@@ -226,13 +226,14 @@ func TestParsedValues(t *testing.T) {
 				{Path: "/srv/notes.md", At: "f.yaml:59:7"},
 			},
 		},
-		UI:       UI{DisplayType: "silent"},
-		Context:  context,
-		Summary:  Backend{Type: "openai", Model: "small", APIKey: "sk-12345678", Params: backends.Params{Temperature: new(0.5)}},
-		Topic:    Sidecall{Made: true, Backend: Backend{Model: "gpt-5-mini", Fallback: []Backend{{Model: "gpt-5"}}}},
-		Memory:   Sidecall{Made: true},
-		Servers:  []MCPServer{{Name: "all", Type: "stdio", Command: "docs"}},
-		Warnings: []Issue{{"f.yaml", 57, 3, "orchestrator.context_paths is shown to agents that have a cwd, and not to agent2"}},
+		UI:          UI{DisplayType: "silent"},
+		Attachments: "refuse",
+		Context:     context,
+		Summary:     Backend{Type: "openai", Model: "small", APIKey: "sk-12345678", Params: backends.Params{Temperature: new(0.5)}},
+		Topic:       Sidecall{Made: true, Backend: Backend{Model: "gpt-5-mini", Fallback: []Backend{{Model: "gpt-5"}}}},
+		Memory:      Sidecall{Made: true},
+		Servers:     []MCPServer{{Name: "all", Type: "stdio", Command: "docs"}},
+		Warnings:    []Issue{{"f.yaml", 57, 3, "orchestrator.context_paths is shown to agents that have a cwd, and not to agent2"}},
 	}
 	want.Memory.Backend = want.Agents[0].Backend
 	want.Memory.Backend.ToolMode = ""

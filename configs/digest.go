@@ -19,6 +19,7 @@ func (c *Config) Digest() (string, error) {
 		Servers               []MCPServer
 		Permissions           Permissions
 		DetectTopic, FindFact bool
+		DescribeFiles         bool `json:",omitempty"`
 		PlanningMode          bool
 		Limits                [4]int
 		Novelty               Novelty
@@ -27,7 +28,7 @@ func (c *Config) Digest() (string, error) {
 		Rights [][]string `json:",omitempty"`
 	}{
 		Helpers: public(c.Summary, c.Topic.Backend, c.Memory.Backend), Servers: publicServers(c.Servers),
-		Permissions: c.Permissions, DetectTopic: c.Topic.Made, FindFact: c.Memory.Made,
+		Permissions: c.Permissions, DetectTopic: c.Topic.Made, FindFact: c.Memory.Made, DescribeFiles: c.DescribesFiles(),
 		PlanningMode: c.Orchestrator.PlanningMode, Novelty: c.Orchestrator.AnswerNoveltyRequirement, ToolTimeout: c.Orchestrator.ToolTimeout,
 		Rights: rights(c),
 		Limits: [4]int{c.Orchestrator.MaxTurns, c.Orchestrator.MaxAttempts, c.Orchestrator.MaxToolCalls, c.Orchestrator.MaxToolResultBytes},

@@ -101,6 +101,7 @@ func topSection() section[Config] {
 			{"context", mapping(commonContextSection, func(c *Config) *Config { return c })},
 			{"topic", mapping(topicSection, func(c *Config) *Sidecall { return &c.Topic })},
 			{"memory", by((*reader).memory)},
+			{"attachments", enum(func(c *Config) *string { return &c.Attachments }, refuse, describe)},
 			{"permissions", mapping(permissionsSection, func(c *Config) *Permissions { return &c.Permissions })},
 			{"providers", by((*reader).providers)},
 			{"prices", by((*reader).prices)},

@@ -179,6 +179,8 @@ const (
 	votesClose    = "<END OF VOTES>"
 	noteOpen      = "<NOTE from the user>"
 	noteClose     = "<END OF NOTE>"
+	fileOpen      = "<ATTACHED FILE>"
+	fileClose     = "<END OF ATTACHED FILE>"
 )
 
 // The beginnings of the history's lines.

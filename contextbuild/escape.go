@@ -95,6 +95,7 @@ var delimiterNames = [...]string{
 	"CURRENTANSWERSfromtheagents", "ENDOFCURRENTANSWERS",
 	"VOTESoftheagents", "ENDOFVOTES",
 	noteNames[0], noteNames[1],
+	"ATTACHEDFILE", "ENDOFATTACHEDFILE",
 }
 
 // noteNames are the names of a note's delimiters.

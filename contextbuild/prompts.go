@@ -16,6 +16,8 @@ var (
 	summaryQuestion string
 	//go:embed prompts/summary_answer.txt
 	summaryAnswer string
+	//go:embed prompts/describe_files.txt
+	describeFiles string
 	//go:embed prompts/left_out.txt
 	leftOut string
 	//go:embed prompts/step_left_out.txt

@@ -71,7 +71,7 @@ func textBytes(m backends.Message) int {
 		case backends.ToolCall:
 			sum += len(p.ID) + len(p.Name) + len(p.Arguments)
 		case backends.ToolResult:
-			sum += len(p.CallID) + len(p.Content)
+			sum += len(p.CallID) + len(p.Content) + len(p.Files)*policy.BytesOfPicture
 		case backends.Opaque:
 			sum += len(p.Data)
 		}

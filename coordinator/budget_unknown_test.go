@@ -44,7 +44,7 @@ func TestCallsUnderWayOfTurnsWithoutBudgetStaySpent(t *testing.T) {
 			s := service(rand.New(rand.NewPCG(1, 3)))
 			p := orderlyPanel(t, s, store, func(o *Options) { o.Budget.Session.Calls = new(4) })
 			if gives {
-				if _, err := p.Abandon(t.Context(), "s"); err != nil {
+				if _, _, err := p.Abandon(t.Context(), "s"); err != nil {
 					t.Fatal(err)
 				}
 				if kept, err := store.Session(t.Context(), "s"); err != nil || kept.Usage.Calls != 2 || kept.Usage.UnknownCalls != 1 || kept.Usage.CostUSD != nil {

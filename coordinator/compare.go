@@ -70,7 +70,7 @@ func compareReply(of comparison, again machine.ModelReply) error {
 	if reflect.DeepEqual(of.reply, again) { // a nil list differs from an empty one
 		return nil
 	}
-	d := &Difference{Event: of.event, Kind: ReplyDiffers, Call: callKey(of.turn, of.call.Key)}
+	d := &Difference{Event: of.event, Kind: replyDiffers, Call: callKey(of.turn, of.call.Key)}
 	if err := d.show(of.reply, again); err != nil {
 		return fmt.Errorf("encode the reply of %s: %w", of.call.Key, err)
 	}

@@ -94,7 +94,7 @@ type DifferenceKind string
 // the outcome of the turn.
 const (
 	InputDiffers  DifferenceKind = "input"
-	ReplyDiffers  DifferenceKind = "reply"
+	replyDiffers  DifferenceKind = "reply"
 	ResultDiffers DifferenceKind = "result"
 )
 
@@ -129,7 +129,7 @@ func (d *Difference) Error() string {
 	switch d.Kind {
 	case InputDiffers:
 		return fmt.Sprintf("event %d of its journal: the input of %s is not the one that was sent: this program, or its prompts, differ from those that sent it", d.Event, d.Call)
-	case ReplyDiffers:
+	case replyDiffers:
 		return fmt.Sprintf("event %d of its journal: the reply of %s does not mean what it was taken for", d.Event, d.Call)
 	}
 	return "the turn does not end with the result that was stored"

@@ -14,6 +14,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/attach"
 	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
@@ -98,6 +99,9 @@ type Agent struct {
 	// Context limits the part of a session's history that the agent is shown; the zero
 	// value shows all of the history.
 	Context agents.Context
+	// Takes is what the model takes beside text. A picture that is too large for it is made
+	// smaller.
+	Takes attach.Takes
 }
 
 // Options are the agents, the rules and the services of a panel.
@@ -143,6 +147,10 @@ type Options struct {
 	// as facts about the user. Nil adds nothing. Sections may run for turns of several
 	// sessions at once.
 	Sections func(ctx context.Context, session string) ([]string, error)
+	// DescribeFiles has the first agent whose model takes images and PDFs describe the files of
+	// a question for the agents whose models do not take them. Without it, a question with such
+	// files is refused.
+	DescribeFiles bool
 	// Topic, if not nil, finds the topic of a question before round 1. Facts, if not nil,
 	// finds facts about the user after the winner is committed. While Facts runs, the session
 	// is busy, but Wait already returns the result.
@@ -271,7 +279,8 @@ func (p *Panel) count(turns int) {
 }
 
 // Start begins the next turn of a session, and returns as soon as the turn is accepted. Start
-// creates a session when an id is used for the first time. The id "" means one fixed session of
+// creates a session when an id is used for the first time. The question is asked with the files of
+// attach.With. The id "" means one fixed session of
 // this panel; sessions.NewID returns an id for a new session. Cancelling ctx ends the turn as
 // Cancel does. The error is sessions.ErrBusy if a turn of the session is not over. Other errors
 // name a fault of the question, the store or the options.
@@ -281,6 +290,11 @@ func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, err
 	if err := CheckQuestion(question); err != nil {
 		return nil, err
 	}
+	files, err := attachments{p.opts}.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx, question = attach.With(ctx, files), asked(question, files)
 	if p.opts.Remote != nil {
 		return p.startRemote(ctx, session, question)
 	}
@@ -352,6 +366,9 @@ func (p *Panel) prepare(ctx context.Context, t *Turn, begun sessions.Begun) (mac
 	described, err := p.describe(ctx, t, begun.History)
 	if err != nil {
 		return described, fmt.Errorf("store turn %d: %w", t.number, err)
+	}
+	if err := (attachments{p.opts}).give(ctx, t.question, &described); err != nil {
+		return described, fmt.Errorf("store the files of turn %d: %w", t.number, err)
 	}
 	if err := p.choose(ctx, t, &described); err != nil {
 		return described, fmt.Errorf("choose the history of turn %d: %w", t.number, err)

@@ -146,7 +146,7 @@ func TestResumeStopsAtAnotherInput(t *testing.T) {
 		if strings.Contains(was, "another.") || !strings.HasPrefix(is, "You are another.") || !strings.HasSuffix(is, was) {
 			t.Errorf("recorded: %q, rebuilt: %q", was, is)
 		}
-		question, err := p.Abandon(t.Context(), "left")
+		question, _, err := p.Abandon(t.Context(), "left")
 		if err != nil || question != "energy" {
 			t.Fatalf("abandoned %q, %v", question, err)
 		}
@@ -157,7 +157,7 @@ func TestResumeStopsAtAnotherInput(t *testing.T) {
 		if s, err := store.Session(t.Context(), "left"); err != nil || s.Usage.Calls != 6 {
 			t.Errorf("the session is %+v, %v", s, err)
 		}
-		if _, err := p.Abandon(t.Context(), "left"); err == nil {
+		if _, _, err := p.Abandon(t.Context(), "left"); err == nil {
 			t.Error("it was abandoned twice")
 		}
 	})
@@ -218,7 +218,7 @@ func TestTurnWithoutJournal(t *testing.T) {
 	leaveTurn(t, store, "left", "energy", []byte("{}"))
 	p, _ := panelOf(t, 3, agree, nil, func(o *Options) { o.Store = cutJournal{Store: store} })
 	_, resumed := p.Resume(t.Context(), "left")
-	_, abandoned := p.Abandon(t.Context(), "left")
+	_, _, abandoned := p.Abandon(t.Context(), "left")
 	for _, err := range []error{resumed, abandoned} {
 		if err == nil || !strings.Contains(err.Error(), "its journal is empty") {
 			t.Errorf("%v", err)

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/attach"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/driver"
 	"github.com/massgen/massgen/internal/kernel"
@@ -143,25 +145,28 @@ func (e *localTurn) replay(ctx context.Context, events []turn.Event) ([]driver.W
 }
 
 // Abandon gives up the last turn of a session, which a process began and did not end, and
-// returns its question. The turn stays without an answer, with its journal. Its calls' usage is
-// added to the session's.
-func (p *Panel) Abandon(ctx context.Context, session string) (question string, err error) {
+// returns its question with its files. The turn stays without an answer, with its journal. Its
+// calls' usage is added to the session's.
+func (p *Panel) Abandon(ctx context.Context, session string) (question string, files []backends.File, err error) {
 	session = cmp.Or(session, p.own)
 	store := p.opts.Store
 	begun, err := store.Resume(ctx, session)
 	if err != nil {
-		return "", fmt.Errorf("abandon the turn of session %s: %w", session, err)
+		return "", nil, fmt.Errorf("abandon the turn of session %s: %w", session, err)
 	}
 	question, ended, err := abandoned(ctx, store, session, begun.Turn)
+	if err == nil {
+		files, err = attachedTo(ctx, store, session, begun.Turn)
+	}
 	if err != nil {
 		err = errors.Join(err, store.Leave(context.WithoutCancel(ctx), session, begun.Turn))
 	} else {
 		err = store.End(ctx, session, begun.Turn, ended)
 	}
 	if err != nil {
-		return "", fmt.Errorf("abandon turn %d of session %s: %w", begun.Turn, session, err)
+		return "", nil, fmt.Errorf("abandon turn %d of session %s: %w", begun.Turn, session, err)
 	}
-	return question, nil
+	return attach.Cut(question), files, nil
 }
 
 // giveUp records the cost of the interrupted turn that a turn abandons, if there is one.

@@ -119,6 +119,9 @@ func (p *Panel) sidecalls(s *summaryReader) map[machine.Purpose]agents.Sidecall 
 	if p.opts.Topic != nil {
 		list[machine.TopicDetection] = p.reader(p.opts.Topic, "")
 	}
+	if reader, ok := (attachments{p.opts}).reader(); ok {
+		list[machine.FileDescription] = reader
+	}
 	if p.opts.Summarizer != nil {
 		list[machine.Summarizing] = agents.Sidecall{Member: p.opts.Summarizer.member(), Read: s.read}
 	}

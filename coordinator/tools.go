@@ -57,7 +57,7 @@ func (p *Panel) members(tools [][]agents.Tool) []agents.Member {
 	for i, a := range p.opts.Agents {
 		members[i] = agents.Member{
 			Backend: a.Backend, Tools: tools[i], Permit: a.Permit, KeepResult: a.KeepResult, Snapshot: a.Snapshot,
-			Headers: a.Params.Headers, ExtraBody: a.Params.ExtraBody,
+			Headers: a.Params.Headers, ExtraBody: a.Params.ExtraBody, Takes: a.Takes,
 		}
 		if len(members) > 1 { // a panel of one gives its final answer at once
 			members[i].Plan = a.Plan

@@ -154,6 +154,8 @@ func messageLines(m backends.Message) string {
 			fmt.Fprintf(&b, "[reasoning] %s", p.Text)
 		case backends.Image:
 			fmt.Fprintf(&b, "[image %s]", imageSource(p))
+		case backends.File:
+			fmt.Fprintf(&b, "[file %s]\n", fileSource(p))
 		case backends.ToolCall:
 			fmt.Fprintf(&b, "[tool call %s, %s] %s", p.ID, p.Name, p.Arguments)
 		case backends.ToolResult:
@@ -162,6 +164,9 @@ func messageLines(m backends.Message) string {
 				kind = "tool error"
 			}
 			fmt.Fprintf(&b, "[%s %s, %s] %s", kind, p.CallID, p.Name, p.Content)
+			for _, f := range p.Files {
+				fmt.Fprintf(&b, "\n[file %s]", fileSource(f))
+			}
 		case backends.HostedCall:
 			fmt.Fprintf(&b, "[the provider ran %s] %s\n%s", p.Name, p.Arguments, p.Result)
 		case backends.Citation:
@@ -218,6 +223,11 @@ func imageSource(p backends.Image) string {
 		return p.URL
 	}
 	return fmt.Sprintf("%s, %s", p.MediaType, counted(len(p.Data), "byte"))
+}
+
+// fileSource names a file by what tells it apart.
+func fileSource(f backends.File) string {
+	return fmt.Sprintf("%s, %s, %s, sha256 %s", f.Name, f.MediaType, counted(f.Content.Bytes, "byte"), f.Content.SHA256)
 }
 
 func toolLines(tools []backends.Tool) string {

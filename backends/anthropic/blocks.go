@@ -60,7 +60,7 @@ func (e *encoder) addSystem(m backends.Message) error {
 			if !isBlank(p.Text) {
 				e.system = append(e.system, sdk.TextBlockParam{Text: p.Text})
 			}
-		case backends.Image:
+		case backends.Image, backends.File:
 			return errors.New("an image in a system message cannot be sent to Claude")
 		}
 	}
@@ -87,6 +87,12 @@ func (e *encoder) blocks(m backends.Message) ([]sdk.ContentBlockParamUnion, erro
 				return nil, err
 			}
 			out = append(out, image)
+		case backends.File:
+			file, err := encodeFile(p, m.Role)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, file)
 		case backends.Opaque:
 			if m.Role == backends.RoleAssistant && p.Provider == e.provider && p.Model == e.model {
 				out = append(out, param.Override[sdk.ContentBlockParamUnion](p.Data))
@@ -94,13 +100,17 @@ func (e *encoder) blocks(m backends.Message) ([]sdk.ContentBlockParamUnion, erro
 		case backends.ToolCall:
 			out = append(out, sdk.NewToolUseBlock(e.callID(p.ID), json.RawMessage(p.Arguments), p.Name))
 		case backends.ToolResult:
-			out = append(out, encodeResult(p, e.sent[p.CallID]))
+			result, err := encodeResult(p, e.sent[p.CallID])
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, result)
 		}
 	}
 	return out, nil
 }
 
-func encodeResult(r backends.ToolResult, id string) sdk.ContentBlockParamUnion {
+func encodeResult(r backends.ToolResult, id string) (sdk.ContentBlockParamUnion, error) {
 	result := sdk.ToolResultBlockParam{ToolUseID: id}
 	if r.IsError {
 		result.IsError = sdk.Bool(true)
@@ -109,7 +119,14 @@ func encodeResult(r backends.ToolResult, id string) sdk.ContentBlockParamUnion {
 		text := sdk.TextBlockParam{Text: r.Content}
 		result.Content = []sdk.ToolResultBlockParamContentUnion{{OfText: &text}}
 	}
-	return sdk.ContentBlockParamUnion{OfToolResult: &result}
+	for _, f := range r.Files {
+		block, err := encodeFile(f, backends.RoleUser)
+		if err != nil {
+			return block, err
+		}
+		result.Content = append(result.Content, sdk.ToolResultBlockParamContentUnion{OfImage: block.OfImage, OfDocument: block.OfDocument})
+	}
+	return sdk.ContentBlockParamUnion{OfToolResult: &result}, nil
 }
 
 // callID returns the id that a call has on the wire, and keeps it for its result.

@@ -246,7 +246,7 @@ func messagesOf(role backends.Role, blocks []claudeBlock) []backends.Message {
 		switch b.Type {
 		case "text":
 			rest = append(rest, backends.Text{Text: b.Text})
-		case "image":
+		case "image", "document":
 			data, err := base64.StdEncoding.DecodeString(b.Source.Data)
 			if err != nil {
 				return []backends.Message{backends.User("unreadable image: " + err.Error())}
@@ -260,10 +260,14 @@ func messagesOf(role backends.Role, blocks []claudeBlock) []backends.Message {
 			rest = append(rest, backends.ToolCall{ID: b.ID, Name: b.Name, Arguments: string(b.Input)})
 		case "tool_result":
 			content := ""
+			var files []backends.File
 			for _, c := range b.Content {
 				content += c.Text
+				if data, err := base64.StdEncoding.DecodeString(c.Source.Data); err == nil && len(data) > 0 {
+					files = append(files, receivedFile(c.Source.MediaType, data))
+				}
 			}
-			results = append(results, backends.ToolResult{CallID: b.ToolUseID, Content: content, IsError: b.IsError})
+			results = append(results, backends.ToolResult{CallID: b.ToolUseID, Content: content, IsError: b.IsError, Files: files})
 		case "server_tool_use", "web_search_tool_result", "bash_code_execution_tool_result":
 			rest = append(rest, backends.HostedCall{ID: b.ID + b.ToolUseID, Name: b.Name})
 		default:

@@ -151,6 +151,7 @@ type geminiPart struct {
 	FunctionResponse *struct {
 		ID, Name string
 		Response struct{ Output, Error *string }
+		Parts    []geminiPart
 	}
 }
 
@@ -225,6 +226,11 @@ func (p geminiPart) result() backends.ToolResult {
 		out.Content = *response.Output
 	default:
 		out.Content = "a result of no kind"
+	}
+	for _, inner := range p.FunctionResponse.Parts {
+		if data := inner.InlineData; data != nil {
+			out.Files = append(out.Files, receivedFile(data.MimeType, data.Data))
+		}
 	}
 	return out
 }

@@ -210,7 +210,7 @@ type decodedItem struct {
 	CallID    string          `json:"call_id"`
 	Name      string          `json:"name"`
 	Arguments string          `json:"arguments"`
-	Output    string          `json:"output"`
+	Output    json.RawMessage `json:"output"`
 }
 
 // decodeResponses reads a request body. What it cannot read is a request with one
@@ -274,7 +274,7 @@ func (it decodedItem) addTo(messages []backends.Message, before string) []backen
 		return append(messages, backends.Message{Role: backends.RoleAssistant, Parts: []backends.Part{call}})
 	case "function_call_output":
 		return append(messages, backends.Message{Role: backends.RoleTool, Parts: []backends.Part{
-			backends.ToolResult{CallID: it.CallID, Content: it.Output},
+			it.result(),
 		}})
 	case "message":
 		return append(messages, backends.Message{Role: it.Role, Parts: itemParts(it.Content)})
@@ -282,20 +282,38 @@ func (it decodedItem) addTo(messages []backends.Message, before string) []backen
 	return messages
 }
 
+// result reads a text, or a list of texts and images.
+func (it decodedItem) result() backends.ToolResult {
+	r := backends.ToolResult{CallID: it.CallID}
+	for _, p := range itemParts(it.Output) {
+		switch p := p.(type) {
+		case backends.Text:
+			r.Content += p.Text
+		case backends.Image:
+			r.Files = append(r.Files, receivedFile(p.MediaType, p.Data))
+		}
+	}
+	return r
+}
+
 func itemParts(raw json.RawMessage) []backends.Part {
 	var pieces []struct {
 		Type     string `json:"type"`
 		Text     string `json:"text"`
 		ImageURL string `json:"image_url"`
+		FileData string `json:"file_data"`
 	}
 	if json.Unmarshal(raw, &pieces) != nil {
 		return contentParts(raw)
 	}
 	var parts []backends.Part
 	for _, p := range pieces {
-		if p.Type == "input_image" {
+		switch p.Type {
+		case "input_image":
 			parts = append(parts, imagePart(p.ImageURL))
-		} else {
+		case "input_file":
+			parts = append(parts, imagePart(p.FileData))
+		default:
 			parts = append(parts, backends.Text{Text: p.Text})
 		}
 	}

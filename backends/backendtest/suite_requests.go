@@ -1,6 +1,8 @@
 package backendtest
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"math/rand/v2"
 	"testing"
@@ -8,12 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/blob"
 )
 
 func requestChecks() []check {
 	return []check{
 		{"conversation arrives", checkConversation},
 		{"image arrives", checkImage},
+		{"files arrive", checkFiles},
 		{"tools arrive", checkTools},
 		{"schema of the reply arrives", checkSchema},
 		{"parameters arrive", checkParams},
@@ -85,6 +89,50 @@ func checkImage(t *testing.T, newHarness NewHarness) {
 	req.Messages = []backends.Message{want}
 	h.mustCall(t, req)
 	same(t, "what the server received", []backends.Message{want}, h.Calls()[0].Messages())
+}
+
+// checkFiles sends files with a question and with the results of tools. They must arrive byte for
+// byte and in order, those of a tool after its call.
+func checkFiles(t *testing.T, newHarness NewHarness) {
+	h := newHarness(t, Settings{Reply: always(Reply{Text: "seen"})})
+	png := receivedFile("image/png", []byte{0x89, 'P', 'N', 'G', 0, 0xff})
+	pdf := receivedFile("application/pdf", []byte("%PDF-1.7\n\x00\xfe"))
+	first, second := receivedFile("image/jpeg", []byte{0xff, 0xd8, 0xff, 1}), receivedFile("image/webp", []byte("RIFF\x01"))
+	req := ask()
+	req.Messages = []backends.Message{
+		{Role: backends.RoleUser, Parts: []backends.Part{png, pdf, backends.Text{Text: "look"}}},
+		{Role: backends.RoleAssistant, Parts: []backends.Part{vote("c1", "agent1"), vote("c2", "agent1")}},
+		{Role: backends.RoleTool, Parts: []backends.Part{
+			backends.ToolResult{CallID: "c1", Name: "vote", Content: "one", Files: []backends.File{first}},
+			backends.ToolResult{CallID: "c2", Name: "vote", Content: "two", Files: []backends.File{second}},
+		}},
+	}
+	h.mustCall(t, req)
+	same(t, "the files that the server received", []backends.File{png, pdf, first, second}, filesIn(h.Calls()[0].Messages()))
+	body := h.Calls()[0].Body
+	for _, f := range []backends.File{png, pdf, first, second} {
+		same(t, "how often the body has "+f.MediaType, 1, bytes.Count(body, []byte(base64.StdEncoding.EncodeToString(f.Data))))
+	}
+}
+
+// receivedFile is a file of which a server knows what came over the wire.
+func receivedFile(mediaType string, data []byte) backends.File {
+	return backends.File{File: blob.File{MediaType: mediaType}, Data: data}
+}
+
+// filesIn are the files of messages in the order in which they stand there.
+func filesIn(messages []backends.Message) (files []backends.File) {
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			switch p := p.(type) {
+			case backends.Image:
+				files = append(files, receivedFile(p.MediaType, p.Data))
+			case backends.ToolResult:
+				files = append(files, p.Files...)
+			}
+		}
+	}
+	return files
 }
 
 func checkTools(t *testing.T, newHarness NewHarness) {

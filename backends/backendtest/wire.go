@@ -303,15 +303,21 @@ func contentParts(raw json.RawMessage) []backends.Part {
 		ImageURL struct {
 			URL string `json:"url"`
 		} `json:"image_url"`
+		File struct {
+			Data string `json:"file_data"`
+		} `json:"file"`
 	}
 	if err := json.Unmarshal(raw, &pieces); err != nil {
 		return []backends.Part{backends.Text{Text: "unreadable content: " + err.Error()}}
 	}
 	var parts []backends.Part
 	for _, p := range pieces {
-		if p.Type == "image_url" {
+		switch p.Type {
+		case "image_url":
 			parts = append(parts, imagePart(p.ImageURL.URL))
-		} else {
+		case "file":
+			parts = append(parts, imagePart(p.File.Data))
+		default:
 			parts = append(parts, backends.Text{Text: p.Text})
 		}
 	}

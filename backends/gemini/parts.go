@@ -57,6 +57,8 @@ type functionResponse struct {
 	ID       string            `json:"id,omitempty"`
 	Name     string            `json:"name"`
 	Response map[string]string `json:"response"`
+	// Parts are the files beside that.
+	Parts []*part `json:"parts,omitempty"`
 }
 
 type tools struct {

@@ -127,6 +127,7 @@ func textPart(text string) *part { return &part{Text: &text} }
 // signed: then its part was kept.
 func encodeParts(m backends.Message, provider, model string) []any {
 	var parts []any
+	var results []returned
 	for _, p := range m.Parts {
 		switch p := p.(type) {
 		case backends.Text:
@@ -135,19 +136,23 @@ func encodeParts(m backends.Message, provider, model string) []any {
 			}
 		case backends.Image:
 			parts = append(parts, imagePart(p))
+		case backends.File:
+			parts = append(parts, filePart(p))
 		case backends.ToolCall:
 			parts = append(parts, &part{FunctionCall: &functionCall{
 				ID: serviceID(p.ID), Name: p.Name, Args: json.RawMessage(p.Arguments),
 			}})
 		case backends.ToolResult:
-			parts = append(parts, &part{FunctionResponse: encodeResult(p)})
+			result := encodeResult(p)
+			parts = append(parts, &part{FunctionResponse: result})
+			results = append(results, returned{result, p.Files})
 		case backends.Opaque:
 			if m.Role == backends.RoleAssistant && p.Provider == provider && p.Model == model {
 				parts = restore(parts, p.Data)
 			}
 		}
 	}
-	return parts
+	return addReturned(parts, results, model)
 }
 
 func encodeResult(r backends.ToolResult) *functionResponse {

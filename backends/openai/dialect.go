@@ -101,8 +101,10 @@ type Limits struct {
 	Efforts string
 	// MaxStop is how many stop sequences there may be, 0 if it is not known.
 	MaxStop int
-	// NoStop, NoSeed, NoVerbosity and NoImages say that these are not taken.
-	NoStop, NoSeed, NoVerbosity, NoImages bool
+	// NoStop, NoSeed, NoVerbosity, NoImages and NoPDF say that these are not taken.
+	NoStop, NoSeed, NoVerbosity, NoImages, NoPDF bool
+	// MaxImage is how many bytes a picture may have, 0 if the service says nothing.
+	MaxImage int
 	// NoToolsInReasoning says that chat completions refuse tools while the model reasons.
 	NoToolsInReasoning bool
 	// Responses says that the model is called over the Responses API, where nothing else is
@@ -139,6 +141,8 @@ func (l Limits) or(all Limits) Limits {
 		NoSeed:              l.NoSeed || all.NoSeed,
 		NoVerbosity:         l.NoVerbosity || all.NoVerbosity,
 		NoImages:            l.NoImages || all.NoImages,
+		NoPDF:               l.NoPDF || all.NoPDF,
+		MaxImage:            cmp.Or(l.MaxImage, all.MaxImage),
 		NoToolsInReasoning:  l.NoToolsInReasoning || all.NoToolsInReasoning,
 		Responses:           l.Responses || all.Responses,
 	}

@@ -202,7 +202,11 @@ func (e encoder) encodeItems(m backends.Message) ([]any, error) {
 		var out []any
 		for _, p := range m.Parts {
 			if r, ok := p.(backends.ToolResult); ok {
-				out = append(out, goopenai.ResponseFunctionCallOutput{Type: resultItem, CallID: e.ids.sent[r.CallID], Output: r.Content})
+				output, err := e.itemOutput(r)
+				if err != nil {
+					return nil, err
+				}
+				out = append(out, goopenai.ResponseFunctionCallOutput{Type: resultItem, CallID: e.ids.sent[r.CallID], Output: output})
 			}
 		}
 		return out, nil
@@ -281,6 +285,8 @@ func encodeItemParts(parts []backends.Part) []any {
 			if p.Text != "" {
 				out = append(out, goopenai.ResponseInputText{Type: "input_text", Text: p.Text})
 			}
+		case backends.File:
+			out = append(out, itemFile(p))
 		case backends.Image:
 			out = append(out, goopenai.ResponseInputImage{Type: "input_image", ImageURL: imageURL(p), Detail: "auto"})
 		}

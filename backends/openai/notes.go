@@ -52,6 +52,8 @@ func (l Limits) notes(about string) []string {
 	add(l.NoSeed, "no seed")
 	add(l.NoVerbosity, "no verbosity")
 	add(l.NoImages, "no images")
+	add(l.NoPDF, "no PDF")
+	add(l.MaxImage > 0, "images are made smaller than %d bytes", l.MaxImage)
 	add(l.Responses, "called over the Responses API")
 	add(l.NoToolsInReasoning, "over chat completions no tools when it reasons: acts by JSON (tool_mode)")
 	if len(parts) == 0 {

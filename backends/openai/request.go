@@ -224,7 +224,7 @@ func (e encoder) encodeMessage(m backends.Message) ([]message, error) {
 	out := message{Role: m.Role, Content: m.Text()}
 	switch m.Role {
 	case backends.RoleTool:
-		return e.encodeResults(m), nil
+		return e.encodeResults(m)
 	case backends.RoleAssistant:
 		for _, c := range m.ToolCalls() {
 			out.ToolCalls = append(out.ToolCalls, goopenai.ToolCall{
@@ -250,6 +250,9 @@ func (e encoder) encodeMessage(m backends.Message) ([]message, error) {
 
 // checkImage refuses an image that cannot be sent.
 func (e encoder) checkImage(role backends.Role, p backends.Part) error {
+	if file, ok := p.(backends.File); ok {
+		return e.checkFile(role, file)
+	}
 	switch image, _ := p.(backends.Image); {
 	case role != backends.RoleUser:
 		return fmt.Errorf("an image in a message of role %s cannot be sent in chat completions", role)
@@ -270,25 +273,38 @@ func (e encoder) callID(id string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(id)))[:9]
 }
 
-func (e encoder) encodeResults(m backends.Message) []message {
+// encodeResults makes a message of each result. A tool's message has text alone, so the pictures
+// that tools returned follow in a message of the user's.
+func (e encoder) encodeResults(m backends.Message) ([]message, error) {
 	var out []message
+	var returned []any
 	for _, p := range m.Parts {
 		if r, ok := p.(backends.ToolResult); ok {
 			out = append(out, message{Role: m.Role, ToolCallID: e.callID(r.CallID), Content: r.Content})
+			parts, err := e.returnedParts(r)
+			if err != nil {
+				return nil, err
+			}
+			returned = append(returned, parts...)
 		}
 	}
-	return out
+	if len(returned) > 0 {
+		out = append(out, message{Role: backends.RoleUser, Content: returned})
+	}
+	return out, nil
 }
 
 // encodeParts makes the content of a message that has images.
-func encodeParts(parts []backends.Part) []goopenai.ChatMessagePart {
-	var out []goopenai.ChatMessagePart
+func encodeParts(parts []backends.Part) []any {
+	var out []any
 	for _, p := range parts {
 		switch p := p.(type) {
 		case backends.Text:
 			if p.Text != "" {
 				out = append(out, goopenai.ChatMessagePart{Type: goopenai.ChatMessagePartTypeText, Text: p.Text})
 			}
+		case backends.File:
+			out = append(out, chatFile(p))
 		case backends.Image:
 			out = append(out, goopenai.ChatMessagePart{
 				Type:     goopenai.ChatMessagePartTypeImageURL,

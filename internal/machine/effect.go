@@ -3,6 +3,7 @@ package machine
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
@@ -24,6 +25,11 @@ type Turn struct {
 	// Sections is the JSON of a list of texts, which stand in every agent's system message as
 	// its further sections; zero if there are none.
 	Sections blob.Ref `json:"sections,omitzero"`
+	// Files were attached to the question.
+	Files []blob.File `json:"files,omitempty"`
+	// Description is a text that stands for the files that an agent's model cannot take;
+	// zero if there is none.
+	Description blob.Ref `json:"description,omitzero"`
 	// Agents are the members of the panel in the config's order.
 	Agents []Agent `json:"agents"`
 	Limits Limits  `json:"limits"`
@@ -56,6 +62,30 @@ type Agent struct {
 	// Bounded says that the model is a small one on a server that enforces the schema of a
 	// reply: in JSON mode its replies, and the texts in the schema, have a limit.
 	Bounded bool `json:"bounded,omitempty"`
+	// Files are what the agent is sent in place of the turn's files, unless it is nil and
+	// Described is false. Described says that the turn's description stands for the others.
+	Files     []blob.File `json:"files,omitempty"`
+	Described bool        `json:"described,omitempty"`
+}
+
+// FilesOf returns the files that an agent is sent with the question. The description of
+// others stands among them as a text.
+func (t Turn) FilesOf(agent int) []blob.File {
+	a := t.Agents[agent]
+	if !a.Described && a.Files == nil {
+		return t.Files
+	}
+	files := slices.Clone(a.Files)
+	if a.Described && t.Description != (blob.Ref{}) {
+		var names []string
+		for _, f := range t.Files {
+			if !slices.ContainsFunc(a.Files, func(own blob.File) bool { return own.Name == f.Name }) {
+				names = append(names, f.Name)
+			}
+		}
+		files = append(files, blob.File{Name: "description of " + strings.Join(names, ", "), MediaType: "text/plain", Content: t.Description})
+	}
+	return files
 }
 
 // ToolMode says how a model gets the coordination tools.
@@ -268,6 +298,8 @@ type Entry struct {
 	CallID string `json:"call_id,omitempty"`
 	Name   string `json:"name,omitempty"`
 	Error  bool   `json:"error,omitempty"`
+	// Files are the pictures that the tool returned beside the text.
+	Files []blob.File `json:"files,omitempty"`
 	// Took is how many milliseconds the tool of this result ran. Models do not see it.
 	Took int64 `json:"took,omitempty"`
 	// Notice is a result that the machine itself gives.

@@ -113,6 +113,8 @@ type ToolReply struct {
 	Result blob.Ref `json:"result"`
 	Whole  blob.Ref `json:"whole,omitzero"`
 	Error  bool     `json:"error,omitempty"`
+	// Files are the pictures that the tool returned beside the text.
+	Files []blob.File `json:"files,omitempty"`
 	// Took is how many milliseconds the tool ran.
 	Took int64 `json:"took,omitempty"`
 	// State is the outcome of the call; empty means ToolRan.

@@ -74,7 +74,7 @@ func stepUnits(entries []Entry) (units []policy.StepUnit, starts []int) {
 			units, starts = append(units, policy.StepUnit{}), append(starts, i)
 		}
 		u := &units[len(units)-1]
-		u.Bytes += e.Text.Bytes
+		u.Bytes += e.Text.Bytes + len(e.Files)*policy.BytesOfPicture
 		if e.Kind == Reminder || e.Notice != nil {
 			u.Bytes += wordBytes
 		}

@@ -14,6 +14,9 @@ const (
 	// both come before round 1.
 	Summarizing    Purpose = "summary"
 	TopicDetection Purpose = "topic"
+	// FileDescription asks for the words that stand for the attached files where a model
+	// takes none; it comes before round 1 too.
+	FileDescription Purpose = "description"
 	// FactExtraction requests facts about the user, after the winner is committed.
 	FactExtraction Purpose = "facts"
 )
@@ -46,7 +49,9 @@ type Change struct {
 	Question blob.Ref `json:"question,omitzero"`
 	// Sections are as in Turn.
 	Sections blob.Ref `json:"sections,omitzero"`
-	Summary  *Summary `json:"summary,omitempty"`
+	// Description is as in Turn.
+	Description blob.Ref `json:"description,omitzero"`
+	Summary     *Summary `json:"summary,omitempty"`
 	// Shown has each agent's selection of the history with the new summary, nil for all of it,
 	// and Steps the limits of its steps beside that; empty if that does not change.
 	Shown []*policy.Selection  `json:"shown,omitempty"`
@@ -62,6 +67,9 @@ func (t Turn) Changed(c Change) Turn {
 	}
 	if c.Sections != (blob.Ref{}) {
 		t.Sections = c.Sections
+	}
+	if c.Description != (blob.Ref{}) {
+		t.Description = c.Description
 	}
 	if c.Summary != nil {
 		t.Summary = c.Summary

@@ -360,7 +360,7 @@ func (s *Step) takeResult(r ToolReply) ([]Effect, error) {
 		return nil, fmt.Errorf("step: no tool call %d is out", r.Index)
 	}
 	entry := &s.s.Transcript[s.s.Pending[i].Entry]
-	entry.Text, entry.Error, entry.Took = r.Result, r.Error, r.Took
+	entry.Text, entry.Error, entry.Took, entry.Files = r.Result, r.Error, r.Took, r.Files
 	return s.settle(i), nil
 }
 

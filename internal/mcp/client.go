@@ -328,5 +328,5 @@ func (t tool) Call(ctx context.Context, arguments string) (string, error) {
 	if err != nil {
 		return "", t.client.named(err)
 	}
-	return render(result)
+	return render(ctx, result)
 }

@@ -168,7 +168,7 @@ func TestRender(t *testing.T) {
 		"error":       {sdk.CallToolResult{IsError: true, Content: []sdk.Content{text("no")}}, "no", true},
 		"empty error": {sdk.CallToolResult{IsError: true}, "the tool failed and does not say why", true},
 	} {
-		got, err := render(&test.result)
+		got, err := render(t.Context(), &test.result)
 		if err != nil {
 			got = err.Error()
 		}

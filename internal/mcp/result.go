@@ -1,28 +1,32 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"reflect"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/internal/plain"
 )
 
 // noResult is what a model reads of a call that succeeded and returned nothing.
 const noResult = "The tool returned nothing."
 
-// render makes a result into the text that the model reads: texts as they are, what
-// is no text as a line that says what it is, and structured content as JSON, unless
+// render makes a result into the text that the model reads: texts as they are, pictures, which are
+// returned beside the text of the call of ctx, and what else is no text as a line that says what it
+// is, and structured content as JSON, unless
 // a text says the same. A result that says that it is an error becomes one.
-func render(result *sdk.CallToolResult) (string, error) {
+func render(ctx context.Context, result *sdk.CallToolResult) (string, error) {
 	var parts []string
 	said := false
 	for _, content := range result.Content {
-		part := renderContent(content)
+		part := renderContent(ctx, content)
 		said = said || result.StructuredContent != nil && sameJSON(part, result.StructuredContent)
 		if part != "" {
 			parts = append(parts, part)
@@ -47,12 +51,12 @@ func render(result *sdk.CallToolResult) (string, error) {
 	return text, nil
 }
 
-func renderContent(content sdk.Content) string {
+func renderContent(ctx context.Context, content sdk.Content) string {
 	switch c := content.(type) {
 	case *sdk.TextContent:
 		return c.Text
 	case *sdk.ImageContent:
-		return binary("image", c.MIMEType, len(c.Data))
+		return picture(ctx, "image", c.MIMEType, c.Data)
 	case *sdk.AudioContent:
 		return binary("audio", c.MIMEType, len(c.Data))
 	case *sdk.ResourceLink:
@@ -62,11 +66,22 @@ func renderContent(content sdk.Content) string {
 		case c.Resource == nil:
 			return "[an empty resource]"
 		case c.Resource.Blob != nil:
+			if strings.HasPrefix(c.Resource.MIMEType, "image/") {
+				return picture(ctx, "resource "+c.Resource.URI, c.Resource.MIMEType, c.Resource.Blob)
+			}
 			return binary("resource "+c.Resource.URI, c.Resource.MIMEType, len(c.Resource.Blob))
 		}
 		return "[resource " + c.Resource.URI + "]\n" + c.Resource.Text
 	}
 	return fmt.Sprintf("[content of a kind that is not shown: %T]", content)
+}
+
+// picture returns a picture to the model, and the line that stands for it in the text.
+func picture(ctx context.Context, what, mimeType string, data []byte) string {
+	if agents.ReturnFile(ctx, path.Base(what), data) != nil {
+		return binary(what, mimeType, len(data))
+	}
+	return fmt.Sprintf("[%s, %s, %d bytes]", what, mimeType, len(data))
 }
 
 // binary is the line for what a model cannot read as text.

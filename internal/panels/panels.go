@@ -142,7 +142,7 @@ func (p *Panel) open(ctx context.Context, s Settings) error {
 	}
 	opts := coordinator.Options{
 		Rules: s.Config.Orchestrator.Rules, Limits: limits(s.Config), Budget: s.Config.Budget, Override: s.Override,
-		Store: s.Store, Remote: s.Engine, Approve: s.Approve, Config: digest,
+		Store: s.Store, Remote: s.Engine, Approve: s.Approve, Config: digest, DescribeFiles: s.Config.DescribesFiles(),
 	}
 	for _, change := range s.Rules {
 		change(&opts.Rules)
@@ -200,6 +200,7 @@ func (p *Panel) connect(ctx context.Context, s Settings, opts *coordinator.Optio
 		opts.Agents = append(opts.Agents, coordinator.Agent{
 			ID: a.ID, SystemMessage: a.SystemMessage, Backend: m.Backend, Provider: m.Provider, Model: m.Name, Params: p.resolver.Bounded(m, a.Backend.Params),
 			ToolMode: toolMode(m, a.Backend), Bounded: m.Local, Context: agents.Context{Policy: a.Context, Window: m.Window, Counter: p.resolver.Counter(m)},
+			Takes: m.Takes,
 		})
 	}
 	addSearching(opts, search)

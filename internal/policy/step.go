@@ -25,6 +25,10 @@ type StepLimits struct {
 // SummaryBytes is how much of a summary is sent.
 func (l StepLimits) SummaryBytes() int { return l.SummaryWords * bytesPerWord }
 
+// BytesOfPicture is how many bytes of text take about the room of a picture that a tool
+// returned.
+const BytesOfPicture = 4800
+
 // bytesPerWord is more than a word of most languages has.
 const bytesPerWord = 8
 

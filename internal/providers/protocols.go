@@ -131,6 +131,7 @@ func (claude) notes() []string {
 		"without max_tokens, 8192 and what the reasoning may take are asked for",
 		"tool_mode: json from 4.5 on",
 		"searches the web, fetches pages and runs code from 3.5 on, not with tool_mode: json",
+		"images and, from 3.5 on, PDF; a larger image than 3.9 MB or 8,000 pixels a side is made smaller",
 	}
 }
 
@@ -151,6 +152,7 @@ func (google) notes() []string {
 		"reasoning_effort is minimal, low, medium or high; Gemini 2.5 Flash takes none too",
 		"searches the web, fetches pages and runs code from 2.0 on; before 3 not beside other tools, so that agents act by JSON",
 		"budget_tokens with Gemini 2.5 only",
+		"images and PDF",
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/attach"
 	"github.com/massgen/massgen/internal/fallback"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/prices"
@@ -86,6 +87,8 @@ type Model struct {
 	// Local says that the model, and all that stand in for it, run on servers that the table
 	// knows as such.
 	Local bool
+	// Takes is what all of them take beside text.
+	Takes attach.Takes
 	// CanSearch says that the model, and those that stand in for it, can search the web.
 	CanSearch bool
 
@@ -139,7 +142,7 @@ func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) 
 	known, _ := r.prices.Lookup(p.name, c.model) // of others the sizes are 0
 	return Model{
 		Backend: backend, Provider: p.name, Name: c.model, BaseURL: c.baseURL, Window: known.ContextWindow, MaxOutput: known.MaxOutput,
-		Local: p.local, CanSearch: canSearch(r, p, c, b), splits: splitsTools(p, c.model),
+		Local: p.local, CanSearch: canSearch(r, p, c, b), splits: splitsTools(p, c.model), Takes: takesOf(p.protocol, c),
 	}, err
 }
 
@@ -171,6 +174,7 @@ func (r *Resolver) resolve(ctx context.Context, b configs.Backend, isAgent bool)
 			Provider: other.Provider, Backend: other.Backend, Model: other.Name,
 			Headers: f.Params.Headers, ExtraBody: f.Params.ExtraBody,
 		})
+		m.Takes = m.Takes.And(other.Takes)
 		m.CanSearch, m.splits = m.CanSearch && other.CanSearch, m.splits || other.splits
 		m.Window, m.MaxOutput = smaller(m.Window, other.Window), smaller(m.MaxOutput, other.MaxOutput)
 		m.Local = m.Local && other.Local
@@ -191,7 +195,7 @@ const ownType = "own"
 // its own: what is wrong with one such model says nothing of another.
 func (r *Resolver) Own(model string, b backends.Backend) Model {
 	r.owned++
-	return Model{Backend: r.wrap(connection{provider: ownType, baseURL: fmt.Sprint(r.owned), model: model}, b), Provider: ownType, Name: cmp.Or(model, ownType)}
+	return Model{Backend: r.wrap(connection{provider: ownType, baseURL: fmt.Sprint(r.owned), model: model}, b), Provider: ownType, Name: cmp.Or(model, ownType), Takes: allFiles()}
 }
 
 // smaller is the smaller of two sizes, of which 0 is not known.

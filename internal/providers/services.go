@@ -36,7 +36,7 @@ func largeProviders() []provider {
 			keyVars: []string{"XAI_API_KEY"}, prefixes: []string{"grok-"}, model: "grok-4.3",
 			// https://docs.x.ai/docs/guides/reasoning, https://docs.x.ai/developers/tools/overview;
 			// stop: LiteLLM, llms/xai
-			protocol: chat{openai.Dialect{Hosted: "web_search code_execution", HostedGoThere: true, Models: []openai.ModelLimits{
+			protocol: chat{openai.Dialect{All: openai.Limits{NoPDF: true}, Hosted: "web_search code_execution", HostedGoThere: true, Models: []openai.ModelLimits{
 				{Names: "grok-3-mini", Limits: openai.Limits{NoStop: true, Efforts: "low high"}},
 				{Names: "grok-4.20-multi-agent", Limits: openai.Limits{NoStop: true, Efforts: "low medium high xhigh"}},
 				{Names: "grok-4.20 grok-code grok-build", Limits: openai.Limits{NoStop: true, Efforts: openai.NoEfforts}},
@@ -51,7 +51,7 @@ func largeProviders() []provider {
 			keyVars: []string{"DEEPSEEK_API_KEY"}, model: "deepseek-flash",
 			// https://api-docs.deepseek.com/guides/thinking_mode
 			protocol: chat{openai.Dialect{
-				All: openai.Limits{NoSeed: true, MaxStop: 16},
+				All: openai.Limits{NoSeed: true, NoPDF: true, MaxStop: 16},
 				Models: []openai.ModelLimits{
 					{Names: "deepseek-chat", Limits: openai.Limits{NoImages: true}},
 					{Names: "deepseek-reasoner deepseek-v4-pro", Limits: openai.Limits{
@@ -70,7 +70,7 @@ func largeProviders() []provider {
 			// stream_options: github.com/openai/openai-agents-python/issues/442; efforts:
 			// LiteLLM, reasoning_effort_levels of each model
 			protocol: chat{openai.Dialect{
-				All: openai.Limits{MaxTemperature: 1.5},
+				All: openai.Limits{MaxTemperature: 1.5, NoPDF: true},
 				Models: []openai.ModelLimits{
 					{Names: "codestral open-mistral-nemo mistral-nemo", Limits: openai.Limits{NoImages: true, Efforts: openai.NoEfforts}},
 					{Names: "mistral-medium-latest mistral-medium-2604 mistral-medium-3-5 mistral-medium-3.5 mistral-small-latest mistral-small-2603 mistral-large-4",
@@ -105,9 +105,10 @@ func hosts() []provider {
 		{
 			name: "groq", title: "Groq", baseURL: "https://api.groq.com/openai/v1",
 			keyVars: []string{"GROQ_API_KEY"}, model: "openai/gpt-oss-120b",
-			// https://console.groq.com/docs/structured-outputs, https://console.groq.com/docs/reasoning
+			// https://console.groq.com/docs/structured-outputs, https://console.groq.com/docs/reasoning,
+			// https://console.groq.com/docs/vision: requests of 4 MB, in Base64
 			protocol: chat{openai.Dialect{
-				All: openai.Limits{MaxStop: 4},
+				All: openai.Limits{MaxStop: 4, NoPDF: true, MaxImage: 2_900_000},
 				Models: []openai.ModelLimits{
 					gptOSS, {Names: "llama-3", Limits: openai.Limits{NoImages: true, Efforts: openai.NoEfforts}},
 				},
@@ -119,7 +120,7 @@ func hosts() []provider {
 			keyVars: []string{"CEREBRAS_API_KEY"}, model: "gpt-oss-120b",
 			// https://inference-docs.cerebras.ai/capabilities/reasoning
 			protocol: chat{openai.Dialect{
-				All: openai.Limits{MaxStop: 4},
+				All: openai.Limits{MaxStop: 4, NoPDF: true},
 				Models: []openai.ModelLimits{
 					gptOSS,
 					{Names: "zai-glm", Limits: openai.Limits{NoImages: true, Efforts: "none"}},
@@ -131,25 +132,25 @@ func hosts() []provider {
 		{
 			name: "together", title: "Together AI", baseURL: "https://api.together.xyz/v1",
 			keyVars: []string{"TOGETHER_API_KEY"}, model: "openai/gpt-oss-120b",
-			protocol: chat{openai.Dialect{Models: []openai.ModelLimits{gptOSS}, ThinkTags: true}},
+			protocol: chat{openai.Dialect{All: openai.Limits{NoPDF: true}, Models: []openai.ModelLimits{gptOSS}, ThinkTags: true}},
 		},
 		{
 			name: "fireworks", title: "Fireworks AI", baseURL: "https://api.fireworks.ai/inference/v1",
 			keyVars: []string{"FIREWORKS_API_KEY"}, model: "accounts/fireworks/models/gpt-oss-120b",
-			protocol: chat{openai.Dialect{Models: []openai.ModelLimits{gptOSS}, ThinkTags: true}},
+			protocol: chat{openai.Dialect{All: openai.Limits{NoPDF: true}, Models: []openai.ModelLimits{gptOSS}, ThinkTags: true}},
 		},
 		{
 			name: "nvidia_nim", title: "NVIDIA NIM", baseURL: "https://integrate.api.nvidia.com/v1",
 			keyVars: []string{"NVIDIA_API_KEY", "NVIDIA_NIM_API_KEY"}, model: "openai/gpt-oss-120b",
 			// https://docs.api.nvidia.com/nim/
-			protocol: chat{openai.Dialect{Models: []openai.ModelLimits{gptOSS}, ThinkTags: true}},
+			protocol: chat{openai.Dialect{All: openai.Limits{NoPDF: true}, Models: []openai.ModelLimits{gptOSS}, ThinkTags: true}},
 		},
 		{
 			name: "nebius", title: "Nebius Token Factory", baseURL: "https://api.tokenfactory.nebius.com/v1",
 			keyVars: []string{"NEBIUS_API_KEY"}, model: "openai/gpt-oss-120b",
 			// https://docs.tokenfactory.nebius.com/api-reference/inference/create-chat-completion
 			protocol: chat{openai.Dialect{
-				All: openai.Limits{Efforts: "low medium high"}, Models: []openai.ModelLimits{gptOSS}, ThinkTags: true,
+				All: openai.Limits{NoPDF: true, Efforts: "low medium high"}, Models: []openai.ModelLimits{gptOSS}, ThinkTags: true,
 			}},
 		},
 		{
@@ -170,7 +171,7 @@ func otherProviders() []provider {
 			keyVars: []string{"ZAI_API_KEY", "ZHIPU_API_KEY"}, prefixes: []string{"glm-"}, model: "glm-5.3-flash",
 			// https://docs.z.ai/api-reference/llm/chat-completion
 			protocol: chat{openai.Dialect{
-				All: openai.Limits{NoSeed: true, MaxStop: 1, MaxTemperature: 1},
+				All: openai.Limits{NoSeed: true, NoPDF: true, MaxStop: 1, MaxTemperature: 1},
 				Models: []openai.ModelLimits{
 					{Names: "glm-5.3-flash", Limits: openai.Limits{Efforts: "low high max"}},
 					{Names: "glm-5.3", Limits: openai.Limits{NoImages: true, Efforts: "low high max"}},
@@ -186,6 +187,7 @@ func otherProviders() []provider {
 			keyVars: []string{"DASHSCOPE_API_KEY", "QWEN_API_KEY"}, model: "qwen3.8-flash",
 			// https://www.alibabacloud.com/help/en/model-studio/deep-thinking
 			protocol: chat{openai.Dialect{
+				All: openai.Limits{NoPDF: true},
 				Models: []openai.ModelLimits{{
 					Names:  "qwen-plus qwen-max qwen-turbo qwen-flash qwen-coder qwen3-max qwen3-coder qwen3-next qwen3.7-max qwq",
 					Limits: openai.Limits{NoImages: true},
@@ -199,7 +201,7 @@ func otherProviders() []provider {
 			keyVars: []string{"MOONSHOT_API_KEY", "KIMI_API_KEY"}, prefixes: []string{"kimi-"}, model: "kimi-k3.1-pro",
 			// https://platform.kimi.ai/docs/api/models-overview
 			protocol: chat{openai.Dialect{
-				All: openai.Limits{NoSeed: true, MaxStop: 5, MaxTemperature: 1},
+				All: openai.Limits{NoSeed: true, NoPDF: true, MaxStop: 5, MaxTemperature: 1},
 				Models: []openai.ModelLimits{
 					{Names: "kimi-k3", Limits: openai.Limits{FixedSampling: true, Reasons: true, Efforts: "low high max"}},
 					{Names: "kimi-", Limits: openai.Limits{FixedSampling: true, Reasons: true, Efforts: openai.NoEfforts}},
@@ -223,7 +225,7 @@ func localServers() []provider {
 			name: "ollama", title: "Ollama", baseURL: "http://localhost:11434/v1", local: true,
 			hint: "start it with: ollama serve",
 			// https://docs.ollama.com/openai
-			protocol: chat{openai.Dialect{All: openai.Limits{Efforts: "none low medium high max"}, ThinkTags: true}},
+			protocol: chat{openai.Dialect{All: openai.Limits{NoPDF: true, Efforts: "none low medium high max"}, ThinkTags: true}},
 		},
 	}
 	for _, s := range []struct{ name, title, port, start string }{
@@ -234,7 +236,7 @@ func localServers() []provider {
 	} {
 		servers = append(servers, provider{
 			name: s.name, title: s.title, baseURL: "http://localhost:" + s.port + "/v1", local: true, hint: s.start,
-			protocol: chat{openai.Dialect{ThinkTags: true}},
+			protocol: chat{openai.Dialect{All: openai.Limits{NoPDF: true}, ThinkTags: true}},
 		})
 	}
 	return servers

@@ -61,8 +61,15 @@ func estimate(req backends.Request) int {
 	bytes, tokens := 0, 0
 	for _, m := range req.Messages {
 		for _, p := range m.Parts {
-			if _, ok := p.(backends.Image); ok {
+			switch p := p.(type) {
+			case backends.Image:
 				tokens += imageTokens
+			case backends.File:
+				tokens += fileTokens(p)
+			case backends.ToolResult:
+				for _, f := range p.Files {
+					tokens += fileTokens(f)
+				}
 			}
 			bytes += partBytes(p)
 		}

@@ -148,7 +148,13 @@ func (c Counter) part(p backends.Part) Count {
 	case backends.ToolCall:
 		return c.Text(p.ID).Plus(c.Text(p.Name)).Plus(c.Text(p.Arguments))
 	case backends.ToolResult:
-		return c.Text(p.CallID).Plus(c.Text(p.Content))
+		sum := c.Text(p.CallID).Plus(c.Text(p.Content))
+		for _, f := range p.Files {
+			sum = sum.Plus(c.part(f))
+		}
+		return sum
+	case backends.File:
+		return Count{Tokens: OfFile(p), Estimated: true}
 	case backends.Opaque:
 		return Count{Tokens: len(p.Data) / BytesPerToken, Estimated: true}
 	case backends.Image:

@@ -28,8 +28,11 @@ func CheckReplySchema(schema json.RawMessage) error {
 	return nil
 }
 
-// IsImage says whether a part is an image.
+// IsImage says whether a part is an image or a file, which a text cannot stand for.
 func IsImage(p backends.Part) bool {
-	_, ok := p.(backends.Image)
-	return ok
+	switch p.(type) {
+	case backends.Image, backends.File:
+		return true
+	}
+	return false
 }

@@ -9,9 +9,11 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"path"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/internal/workspace/rootfs"
 )
 
@@ -41,7 +43,7 @@ type binaryResult struct {
 	Note   string `json:"note"`
 }
 
-func (v *view) readFile(_ context.Context, a readFileArgs) (any, error) {
+func (v *view) readFile(ctx context.Context, a readFileArgs) (any, error) {
 	p, err := v.find(a.Path)
 	if err != nil {
 		return nil, err
@@ -65,9 +67,8 @@ func (v *view) readFile(_ context.Context, a readFileArgs) (any, error) {
 	}
 	text, end, ok := wholeRunes(part[:n], min(limit, n))
 	if !ok {
-		return binaryResult{
-			done{true, p.name}, info.Size(), true, http.DetectContentType(part[:n]), "the file is no text and is not shown",
-		}, nil
+		kind := http.DetectContentType(part[:n])
+		return binaryResult{done{true, p.name}, info.Size(), true, kind, p.show(ctx, f, info, kind)}, nil
 	}
 	result := readFileResult{done: done{true, p.name}, Size: info.Size(), Offset: a.Offset, Content: text}
 	if next := a.Offset + int64(end); next < info.Size() {
@@ -75,6 +76,28 @@ func (v *view) readFile(_ context.Context, a readFileArgs) (any, error) {
 	}
 	return result, nil
 }
+
+// show returns a picture to the model beside the result, and says what became of it.
+func (p place) show(ctx context.Context, f *os.File, info fs.FileInfo, kind string) string {
+	const notShown = "the file is no text and is not shown"
+	if !strings.HasPrefix(kind, "image/") {
+		return notShown
+	}
+	if info.Size() > mostPicture {
+		return fmt.Sprintf("the picture is not shown: the most is %d bytes", mostPicture)
+	}
+	data := make([]byte, info.Size())
+	if _, err := f.ReadAt(data, 0); err != nil {
+		return notShown
+	}
+	if err := agents.ReturnFile(ctx, path.Base(p.name), data); err != nil {
+		return "the picture is not shown: " + err.Error()
+	}
+	return "the picture is shown beside this result"
+}
+
+// mostPicture is how many bytes of a picture are read for a model.
+const mostPicture = 8 << 20
 
 // wholeRunes returns the text of the first limit bytes of part, and the byte after it.
 // A character that the limit cuts is left in whole; one that was begun before part is

@@ -28,7 +28,7 @@ var layers = [][]string{
 		"internal/retry", "internal/fallback",
 	},
 	{
-		"internal/wire", "internal/prices", "internal/tokens", "internal/policy", "internal/permission",
+		"internal/wire", "internal/prices", "internal/tokens", "internal/policy", "internal/permission", "internal/attach",
 		"internal/workspace/confine", "internal/workspace/snapshot",
 	},
 	{"backends", "internal/kernel", "internal/budget", "internal/workspace/rootfs", "internal/markdown"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/massgen/massgen/internal/attach"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/sessions"
@@ -59,7 +60,7 @@ func (d *dialogue) undo(string) error {
 			return fmt.Errorf("/undo: %w", err)
 		}
 	}
-	d.draft = last.Question
+	d.draft = attach.Cut(last.Question)
 	d.s.console.say("This goes on in %s, without turn %d. /session %s goes back to it.", d.s.id, last.Number, plain.Line(from))
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 // flags, which binds it.
 type options struct {
 	panel   panelFlags
+	attach  attachFlag
 	session sessionFlags
 	display displayFlags
 	about   aboutFlags
@@ -140,7 +141,7 @@ func switchFlag(category, name string, to *bool, usage string, aliases ...string
 // flags binds the flags to the options. Those that MassGen has keep their names
 // and their meaning.
 func (o *options) flags() []cli.Flag {
-	return slices.Concat(o.panel.flags(), o.session.flags(), o.display.flags(), o.about.flags(), budgetFlags(&o.budget, asking, ""))
+	return slices.Concat(o.panel.flags(), o.attach.flags(), o.session.flags(), o.display.flags(), o.about.flags(), budgetFlags(&o.budget, asking, ""))
 }
 
 func (f *panelFlags) flags() []cli.Flag {

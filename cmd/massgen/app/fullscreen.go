@@ -206,7 +206,7 @@ func (f *fullScreen) ask(ctx context.Context, question string) (*massgen.Turn, e
 	if err := checkQuestion(question); err != nil {
 		return nil, err
 	}
-	t, err := s.panel.Ask(ctx, s.id, question)
+	t, err := s.panel.Ask(attached(ctx, s), s.id, question)
 	if err != nil {
 		return nil, s.refused(ctx, fmt.Errorf("question: %w", err))
 	}

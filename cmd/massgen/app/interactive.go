@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/massgen/massgen/internal/attach"
 	"github.com/massgen/massgen/internal/plain"
 )
 
@@ -103,6 +104,12 @@ func (d *dialogue) take(ctx context.Context, line string, signals <-chan os.Sign
 			return ExitCompleted, nil
 		}
 		line, d.next = d.next, ""
+	} else if isTerminal(d.s.env.Stdin) {
+		typed, files, err := attach.Typed(line)
+		if err != nil {
+			return ExitUsage, err
+		}
+		ctx, line = attach.With(ctx, files), typed
 	}
 	result, err := d.s.ask(ctx, line, signals)
 	switch {

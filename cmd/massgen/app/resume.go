@@ -7,12 +7,16 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/attach"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/sessions"
 )
 
 // resume finishes the turn that a process left.
 func (s *session) resume(ctx context.Context) error {
+	if len(s.options.attach.files) > 0 {
+		return errAttachedToNothing
+	}
 	t, err := s.panel.Continue(ctx, s.id)
 	var difference *coordinator.Difference
 	switch {
@@ -36,10 +40,11 @@ func (s *session) startOver(ctx context.Context) error {
 	if left == nil {
 		return fmt.Errorf("--fresh: no turn of session %s is left to finish: leave it out", plain.Line(s.id))
 	}
-	question, err := s.opened.Abandon(ctx, s.id)
+	question, files, err := s.opened.Abandon(ctx, s.id)
 	if err != nil {
 		return fmt.Errorf("--fresh: %w", err)
 	}
+	ctx = attach.With(ctx, files)
 	s.unfinished = nil
 	if s.display() {
 		s.console.say("turn %d is left without an answer, and its question asked anew: %s", left.Number, quoted(question))

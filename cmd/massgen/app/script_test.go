@@ -91,7 +91,7 @@ func runScripts(t *testing.T, dir string) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": cmdStatus, "asked": cmdAsked, "onscreen": cmdOnscreen, "noted": cmdNoted, "fill": cmdFill, "server": cmdServer, "awaitcalls": cmdAwaitCalls,
 			"calls": cmdCalls, "holds": cmdHolds, "journaled": cmdJournaled, "held": cmdHeld, "mcpserver": cmdMCPServer, "mostopen": cmdMostOpen, "samebodies": cmdSameBodies, "sent": cmdSent,
-			"json": cmdJSON, "is": cmdIs, "line": cmdLine, "has": cmdHas, "golden": cmdGolden, "forge": cmdForge, "alter": cmdAlter,
+			"json": cmdJSON, "is": cmdIs, "line": cmdLine, "has": cmdHas, "picture": cmdPicture, "filesent": cmdFileSent, "golden": cmdGolden, "forge": cmdForge, "alter": cmdAlter,
 		},
 		RequireUniqueNames: true,
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/attach"
 	"github.com/massgen/massgen/internal/grants"
 	"github.com/massgen/massgen/internal/panels"
 	"github.com/massgen/massgen/internal/plain"
@@ -296,7 +297,7 @@ func (s *session) ask(ctx context.Context, question string, signals <-chan os.Si
 	if s.engine != nil {
 		s.engine.interrupts = signals
 	}
-	t, err := s.panel.Ask(ctx, s.id, question)
+	t, err := s.panel.Ask(attached(ctx, s), s.id, question)
 	if errors.Is(err, errQuit) {
 		return report.Result{}, err
 	}
@@ -392,6 +393,8 @@ func (s *session) finish(result report.Result, err error) error {
 	switch {
 	case errors.Is(err, errQuit):
 		return exitError{code: ExitInterrupted}
+	case errors.As(err, &attach.RefusedError{}):
+		return exitError{ExitUsage, err}
 	case err != nil:
 		return exitError{ExitFailed, err}
 	}

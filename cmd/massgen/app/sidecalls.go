@@ -89,6 +89,8 @@ func sidecallText(ev report.SidecallStarted) string {
 		return "older turns are being summarized"
 	case machine.TopicDetection:
 		return "the topic is being found out"
+	case machine.FileDescription:
+		return "the attached files are being described"
 	case machine.StepSummarizing:
 		return "the oldest part of " + ev.Agent + "'s work is being summarized"
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/attach"
 	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/inspect"
 	"github.com/massgen/massgen/internal/kernel"
@@ -97,7 +98,7 @@ func (s *Server) begin(ctx context.Context, m *model, q request) (*run, error) {
 			if err := s.takeSystem(ctx, panel, id, c.system); err != nil {
 				return nil, err
 			}
-			with := topic.WithClient(with, s.Redact(strings.Join(c.system, "\n\n")))
+			with := topic.WithClient(attach.With(with, c.files), s.Redact(strings.Join(c.system, "\n\n")))
 			with, err := withSearch(with, s, q, panel)
 			if err != nil {
 				return nil, err
@@ -119,7 +120,7 @@ func (s *Server) begin(ctx context.Context, m *model, q request) (*run, error) {
 // when its client sends it again: its turn goes on, with all calls that have a result.
 func (s *Server) ask(ctx context.Context, panel *massgen.Panel, session, question string, said *asking) (*massgen.Turn, error) {
 	left, err := s.Store.Interrupted(ctx, session)
-	if err != nil || len(left) == 0 || left[0].Question != s.Redact(question) {
+	if err != nil || len(left) == 0 || attach.Cut(left[0].Question) != s.Redact(question) {
 		return s.askings.ask(ctx, panel, session, question, said)
 	}
 	turn, err := panel.Continue(ctx, session)
@@ -256,6 +257,10 @@ func (s *Server) withTools(ctx context.Context, list []toolDefinition) (context.
 
 // taken is the refusal of a tool whose name is an agent's.
 func taken(err error) error {
+	var files attach.RefusedError
+	if errors.As(err, &files) {
+		return badRequest("messages", "messages: "+files.Error())
+	}
 	var of panels.TakenError
 	if errors.As(err, &of) {
 		return badRequest("tools", "tools: "+of.Error())

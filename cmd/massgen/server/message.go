@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 )
 
@@ -12,6 +13,8 @@ import (
 type message struct {
 	role string // one of the roles below
 	text string
+	// files are the pictures and documents beside the text.
+	files []backends.File
 	// calls are what an assistant message asks for, and answers is the id of the call of which a
 	// tool message has the result.
 	calls   []toolCall
@@ -72,7 +75,7 @@ func readChat(list []chatMessage) ([]message, error) {
 			return nil, badRequest(place+".role", fmt.Sprintf("%s.role is %q: it is system, developer, user, assistant or tool", place, shortened(m.Role)))
 		}
 		var err error
-		if read.text, err = readContent(place+".content", m.Content); err != nil {
+		if err = read.take(place+".content", m.Content); err != nil {
 			return nil, err
 		}
 		messages[i] = read
@@ -80,22 +83,19 @@ func readChat(list []chatMessage) ([]message, error) {
 	return messages, nil
 }
 
-// readContent returns the text of a message's content: a string, or a list of parts.
-func readContent(place string, content json.RawMessage) (string, error) {
+// take reads a message's content: a string, or a list of parts.
+func (m *message) take(place string, content json.RawMessage) error {
 	if len(content) == 0 || string(content) == "null" {
-		return "", nil
+		return nil
 	}
 	var text string
 	if json.Unmarshal(content, &text) == nil {
-		return contextbuild.Clean(text), nil
+		m.text = contextbuild.Clean(text)
+		return nil
 	}
-	var parts []struct {
-		Type    string `json:"type"`
-		Text    string `json:"text"`
-		Refusal string `json:"refusal"`
-	}
+	var parts []contentPart
 	if json.Unmarshal(content, &parts) != nil {
-		return "", badRequest(place, place+" is neither a string nor a list of parts")
+		return badRequest(place, place+" is neither a string nor a list of parts")
 	}
 	var texts []string
 	for i, p := range parts {
@@ -104,13 +104,18 @@ func readContent(place string, content json.RawMessage) (string, error) {
 			texts = append(texts, p.Text)
 		case "refusal":
 			texts = append(texts, p.Refusal)
-		case "image_url", "input_image":
-			return "", badRequest(fmt.Sprintf("%s[%d]", place, i), fmt.Sprintf("%s[%d] is an image: this server takes text only", place, i))
+		case "image_url", "input_image", "file", "input_file":
+			file, err := p.read(fmt.Sprintf("%s[%d]", place, i), m.role)
+			if err != nil {
+				return err
+			}
+			m.files = append(m.files, file)
 		default:
-			return "", badRequest(fmt.Sprintf("%s[%d].type", place, i), fmt.Sprintf("%s[%d].type is %q: this server takes text only", place, i, shortened(p.Type)))
+			return badRequest(fmt.Sprintf("%s[%d].type", place, i), fmt.Sprintf("%s[%d].type is %q: this server takes text, images and files", place, i, shortened(p.Type)))
 		}
 	}
-	return contextbuild.Clean(strings.Join(texts, "\n")), nil
+	m.text = contextbuild.Clean(strings.Join(texts, "\n"))
+	return nil
 }
 
 // exchange is a question that was answered.
@@ -121,6 +126,9 @@ type conversation struct {
 	system   []string
 	history  []exchange
 	question string
+	// files are those of all questions: a client that sends a conversation again sends its files
+	// again, and expects the model to see them.
+	files []backends.File
 }
 
 // converse sorts the messages of a request. An answer that no question comes before has an empty
@@ -138,6 +146,7 @@ func converse(messages []message) (conversation, error) {
 				asked, answered = nil, nil
 			}
 			asked = append(asked, m.text)
+			c.files = append(c.files, m.files...)
 		case m.role == roleAssistant && m.text != "":
 			answered = append(answered, m.text)
 		}
@@ -146,5 +155,5 @@ func converse(messages []message) (conversation, error) {
 		return c, badRequest("messages", "messages: the last one must be a question, with the role user")
 	}
 	c.question = strings.Join(asked, "\n\n")
-	return c, nil
+	return c, c.checkFiles()
 }

@@ -165,14 +165,14 @@ func (i inputItem) message(place string) (m message, err error) {
 		default:
 			return m, badRequest(place+".role", fmt.Sprintf("%s.role is %q: it is system, developer, user or assistant", place, shortened(i.Role)))
 		}
-		m.text, err = readContent(place+".content", i.Content)
+		err = m.take(place+".content", i.Content)
 	case "function_call":
 		call := toolCall{ID: i.CallID, Type: "function"}
 		call.Function.Name, call.Function.Arguments = i.Name, i.Arguments
 		m = message{role: roleAssistant, calls: []toolCall{call}}
 	case "function_call_output":
 		m = message{role: roleTool, answers: i.CallID}
-		m.text, err = readContent(place+".output", i.Output)
+		err = m.take(place+".output", i.Output)
 	case "reasoning": // what the agents said to each other before an answer
 	default:
 		return m, badRequest(place+".type", fmt.Sprintf("%s.type is %q: it is message, function_call, function_call_output or reasoning", place, shortened(i.Type)))

@@ -231,7 +231,7 @@ func TestResponseRefusals(t *testing.T) {
 		`{"model":"pair","input":" "}`:                                                     "question",
 		`{"model":"pair","input":[{"role":"king"}]}`:                                       "input[0].role",
 		`{"model":"pair","input":[{"type":"item_reference","id":"x"}]}`:                    "input[0].type",
-		`{"model":"pair","input":[{"role":"user","content":[{"type":"input_image"}]}]}`:    "is an image",
+		`{"model":"pair","input":[{"role":"user","content":[{"type":"input_image"}]}]}`:    "has no image_url",
 		`{"model":"pair","input":"?","metadata":{"a":1}}`:                                  "metadata.a is no string",
 		`{"model":"pair","input":"?","metadata":{"a":"` + strings.Repeat("x", 513) + `"}}`: "metadata.a is too long",
 	} {

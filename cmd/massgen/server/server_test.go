@@ -244,7 +244,7 @@ func TestRefusals(t *testing.T) {
 		`{"model":"pair","messages":[` + strings.Repeat(`{},`, 4096) + `{}]}`:                            "there are 4097, and the most is 4096",
 		`{"model":"pair","messages":[{"role":"king","content":"?"}]}`:                                    "messages[0].role",
 		`{"model":"pair","messages":[{"role":"user","content":7}]}`:                                      "messages[0].content",
-		`{"model":"pair","messages":[{"role":"user","content":[{"type":"image_url"}]}]}`:                 "is an image",
+		`{"model":"pair","messages":[{"role":"user","content":[{"type":"image_url"}]}]}`:                 "has no image_url",
 		`{"model":"pair","messages":[{"role":"user","content":" "}]}`:                                    "question",
 		`{"model":"pair","messages":[{"role":"user","content":"?"},{"role":"assistant","content":"!"}]}`: "the last one must be a question",
 		`{"model":"pair","n":2,"messages":[{"role":"user","content":"?"}]}`:                              "n must be 1",

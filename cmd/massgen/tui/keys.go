@@ -17,7 +17,7 @@ const keysIndent = 14
 const keysText = `Enter         send the question; while a turn runs, add a note to it
 Ctrl+J        begin another line (also Alt+Enter)
 Up, Down      what was typed before; Ctrl+F searches it
-Tab           complete a command, a session or a @file; without a text: go to the agents
+Tab           complete a command, a session or a @file, which is attached; without a text: go to the agents
 Esc           end the turn with the best answer so far; without a turn, leave
 Ctrl+C        the same; to leave, press it twice
 Ctrl+N        begin a new session
@@ -256,7 +256,7 @@ func (s *screen) submit() tea.Cmd {
 	case s.isCommand(name):
 		return commander{s}.ownCommand(name, strings.TrimSpace(rest), trimmed)
 	}
-	return s.ask(text)
+	return s.askTyped(text)
 }
 
 func (s *screen) isCommand(name string) bool {

@@ -12,7 +12,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/attach"
 	"github.com/massgen/massgen/internal/markdown"
 	"github.com/massgen/massgen/internal/plain"
 )
@@ -275,6 +277,17 @@ func (s *screen) render() tea.Cmd {
 
 // ask begins a turn, or adds a note to the one that runs.
 func (s *screen) ask(text string) tea.Cmd {
+	return s.askWith(text, func() (string, []backends.File, error) { return "", nil, nil })
+}
+
+// askTyped is ask with the files that the text names as @path. Nothing but what a person typed
+// comes here.
+func (s *screen) askTyped(text string) tea.Cmd {
+	return s.askWith(text, func() (string, []backends.File, error) { return attach.Typed(text) })
+}
+
+// askWith is ask with the files that read returns, beside the text as it names them.
+func (s *screen) askWith(text string, read func() (string, []backends.File, error)) tea.Cmd {
 	if s.running != nil && s.running.turn != nil {
 		turn := s.running.turn
 		return s.do(func(ctx context.Context) tea.Msg {
@@ -284,7 +297,8 @@ func (s *screen) ask(text string) tea.Cmd {
 			return nil
 		})
 	}
-	text += s.entry.context
+	shell := s.entry.context
+	text += shell
 	s.entry.context = ""
 	s.transcript.add(asked, "", s.conv.Redact(text))
 	var ids []string
@@ -293,6 +307,13 @@ func (s *screen) ask(text string) tea.Cmd {
 	}
 	s.running, s.shown = &running{}, newTurnState(ids, time.Now())
 	return s.do(func(ctx context.Context) tea.Msg {
+		named, files, err := read()
+		if err != nil {
+			return errorMsg{err}
+		}
+		if len(files) > 0 {
+			text, ctx = named+shell, attach.With(ctx, files)
+		}
 		turn, err := s.conv.Ask(ctx, text)
 		if err != nil {
 			return errorMsg{err}

@@ -1,0 +1,224 @@
+package agents
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/attach"
+	"github.com/massgen/massgen/internal/blob"
+)
+
+// asParts returns files as parts of a message, without what they hold.
+func asParts(files []blob.File) (parts []backends.File) {
+	for _, f := range files {
+		parts = append(parts, backends.File{File: f})
+	}
+	return parts
+}
+
+// withParts returns a message with files before all else that it has. What is the same in every
+// round stands first, so that providers' prompt caches hit.
+func withParts(m backends.Message, files []backends.File) backends.Message {
+	if len(files) == 0 {
+		return m
+	}
+	parts := make([]backends.Part, 0, len(files)+len(m.Parts))
+	for _, f := range files {
+		parts = append(parts, f)
+	}
+	m.Parts = append(parts, m.Parts...)
+	return m
+}
+
+// withFiles puts the files of the question into the message that the question stands in, which
+// is the user's last.
+func (b *inputBuilder) withFiles(messages []backends.Message) []backends.Message {
+	files := b.turn.FilesOf(b.reader)
+	last := len(messages) - 1
+	if len(files) == 0 || last < 0 || messages[last].Role != backends.RoleUser {
+		return messages
+	}
+	messages = slices.Clone(messages)
+	messages[last] = withParts(messages[last], asParts(files))
+	return messages
+}
+
+// withText returns a message whose texts are one other text, at the end, beside the files that
+// it has.
+func withText(m backends.Message, text string) backends.Message {
+	m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p backends.Part) bool {
+		_, isText := p.(backends.Text)
+		return isText
+	})
+	m.Parts = append(m.Parts, backends.Text{Text: text})
+	return m
+}
+
+// loaded returns messages with what their files hold, for a backend: pictures and PDFs as they
+// are, texts in words that cannot forge what stands around them. What is noted of an input has
+// the references alone.
+func (b *inputBuilder) loaded(messages []backends.Message) ([]backends.Message, error) {
+	var out []backends.Message
+	for i, m := range messages {
+		if !slices.ContainsFunc(m.Parts, hasFile) {
+			continue
+		}
+		if out == nil {
+			out = slices.Clone(messages)
+		}
+		out[i].Parts = slices.Clone(m.Parts)
+		for j, p := range m.Parts {
+			out[i].Parts[j] = b.loadedPart(p)
+		}
+	}
+	if b.err != nil {
+		return nil, fmt.Errorf("read the attached files: %w", b.err)
+	}
+	if out == nil {
+		return messages, nil
+	}
+	return out, nil
+}
+
+func hasFile(p backends.Part) bool {
+	switch p := p.(type) {
+	case backends.File:
+		return true
+	case backends.ToolResult:
+		return len(p.Files) > 0
+	}
+	return false
+}
+
+func (b *inputBuilder) loadedPart(p backends.Part) backends.Part {
+	switch p := p.(type) {
+	case backends.File:
+		p.Data = b.file(p.Content)
+		if p.MediaType == attach.Text {
+			return backends.Text{Text: contextbuild.AttachedText(p.Name, string(p.Data))}
+		}
+		return p
+	case backends.ToolResult:
+		p.Files = slices.Clone(p.Files)
+		for i := range p.Files {
+			p.Files[i].Data = b.file(p.Files[i].Content)
+		}
+		return p
+	}
+	return p
+}
+
+// file reads what a file holds, once for all calls of the turn.
+func (b *inputBuilder) file(ref blob.Ref) []byte {
+	b.names.mu.Lock()
+	defer b.names.mu.Unlock()
+	data, ok := b.names.files[ref]
+	if !ok {
+		if data = b.get(ref); b.err == nil {
+			b.names.files[ref] = data
+		}
+	}
+	return data
+}
+
+// AttachFiles stores files, and returns them as a turn refers to them and a model takes them, each as
+// it is or made smaller, with the names of those that the model does not take. A file that would
+// not be the same any more is refused: the store masks secrets, and a picture or a PDF would be
+// broken by that.
+func AttachFiles(ctx context.Context, blobs Blobs, takes attach.Takes, files []backends.File) (fitting []blob.File, refused []string, err error) {
+	for _, f := range files {
+		if !takes.Has(f.MediaType) {
+			refused = append(refused, f.Name)
+			continue
+		}
+		if f.File, err = putFile(ctx, blobs, f); err == nil && !takes.Fits(f) {
+			if f, err = takes.Shrink(f); err == nil {
+				f.File, err = putFile(ctx, blobs, f)
+			}
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		fitting = append(fitting, f.File)
+	}
+	return fitting, refused, nil
+}
+
+func putFile(ctx context.Context, blobs Blobs, f backends.File) (blob.File, error) {
+	data := f.Data
+	if f.MediaType == attach.Text {
+		data = []byte(contextbuild.Clean(string(data)))
+	}
+	s := textStore{ctx: ctx, blobs: blobs}
+	f.Content = s.put(data)
+	if f.MediaType != attach.Text {
+		if kept := s.get(f.Content); s.err == nil && !bytes.Equal(kept, data) {
+			return blob.File{}, attach.RefusedError{Err: fmt.Errorf("attach %s: it contains a secret of this machine, such as a key in the environment, and models are sent what is stored: leave the file out, or unset that key", f.Name)}
+		}
+	}
+	if s.err != nil {
+		return blob.File{}, storeFault{s.err}
+	}
+	return f.File, nil
+}
+
+// returnedFiles are those that a tool has returned in a call. It is safe for concurrent use.
+type returnedFiles struct {
+	mu    sync.Mutex
+	files []backends.File
+}
+
+type returnedFilesKey struct{}
+
+// ReturnFile adds a picture to the result of the tool's call to which ctx belongs: png, jpeg, webp
+// or gif. Its error says why the picture cannot go beside the text. A model that takes none is
+// told so in the result.
+func ReturnFile(ctx context.Context, name string, data []byte) error {
+	returned, ok := ctx.Value(returnedFilesKey{}).(*returnedFiles)
+	if !ok {
+		return errors.New("it is not returned by a tool of an agent")
+	}
+	f, err := attach.New(name, data)
+	if err != nil {
+		return err
+	}
+	if !attach.IsPicture(f.MediaType) {
+		return fmt.Errorf("attach %s: it is no picture", f.Name)
+	}
+	returned.mu.Lock()
+	defer returned.mu.Unlock()
+	if err := attach.Check(append(slices.Clip(returned.files), f)); err != nil {
+		return err
+	}
+	returned.files = append(returned.files, f)
+	return nil
+}
+
+// taken stores the files that a tool returned, as far as the member's model takes them, and
+// returns a line for each that it is not sent. The error is that of a store that does not work.
+func (r *returnedFiles) taken(ctx context.Context, blobs Blobs, takes attach.Takes) (files []blob.File, lines []string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, f := range r.files {
+		if !takes.Images {
+			lines = append(lines, fmt.Sprintf("[%s, %s of %d by %d pixels, is not shown: this model takes no images]", f.Name, f.MediaType, f.Width, f.Height))
+			continue
+		}
+		fitting, _, err := AttachFiles(ctx, blobs, takes, []backends.File{f})
+		files = append(files, fitting...)
+		var fault storeFault
+		if errors.As(err, &fault) {
+			return nil, nil, err
+		}
+		if err != nil {
+			lines = append(lines, fmt.Sprintf("[%s is not shown: %v]", f.Name, err))
+		}
+	}
+	return files, lines, nil
+}

@@ -1,0 +1,88 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/attach"
+)
+
+// contentPart is a part of a message's content, in the form of chat completions or of responses.
+type contentPart struct {
+	Type    string `json:"type"`
+	Text    string `json:"text"`
+	Refusal string `json:"refusal"`
+	// ImageURL is an object with a url, or the url itself.
+	ImageURL json.RawMessage `json:"image_url"`
+	// A file of chat completions is an object; one of responses stands in the part itself.
+	File filePart `json:"file"`
+	filePart
+}
+
+// filePart is a file of a client, or where it would be fetched.
+type filePart struct {
+	ID   string `json:"file_id"`
+	URL  string `json:"file_url"`
+	Name string `json:"filename"`
+	Data string `json:"file_data"`
+}
+
+// read returns the file that a part is. Nothing is fetched.
+func (p contentPart) read(place, role string) (backends.File, error) {
+	refuse := func(format string, args ...any) (backends.File, error) {
+		return backends.File{}, badRequest(place, place+" "+fmt.Sprintf(format, args...))
+	}
+	if role != roleUser {
+		return refuse("is a file in a message of the role %s: only the user's may have files", role)
+	}
+	name, url := "image", ""
+	if p.Type == "file" || p.Type == "input_file" {
+		file := p.filePart
+		if p.Type == "file" {
+			file = p.File
+		}
+		if file.ID != "" {
+			return refuse("names a file by its file_id, and this server keeps no files: send file_data")
+		}
+		name, url = file.Name, file.Data
+		if url == "" {
+			url = file.URL
+		}
+		if name == "" {
+			name = "file"
+		}
+	} else if json.Unmarshal(p.ImageURL, &url) != nil {
+		var inner struct {
+			URL string `json:"url"`
+		}
+		if json.Unmarshal(p.ImageURL, &inner) != nil {
+			return refuse("has no image_url")
+		}
+		url = inner.URL
+	}
+	if url == "" {
+		return refuse("has no data")
+	}
+	file, err := attach.FromURL(name, url)
+	if err != nil {
+		return refuse("cannot be taken: %v", err)
+	}
+	return file, nil
+}
+
+// checkFiles leaves the files of a conversation that differ, and refuses more than a question takes.
+func (c *conversation) checkFiles() error {
+	var files []backends.File
+	for _, f := range c.files {
+		if !slices.ContainsFunc(files, func(known backends.File) bool { return known.Name == f.Name && string(known.Data) == string(f.Data) }) {
+			files = append(files, f)
+		}
+	}
+	c.files = files
+	if err := attach.Check(files); err != nil {
+		return badRequest("messages", "messages: "+err.Error())
+	}
+	return nil
+}

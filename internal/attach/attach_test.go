@@ -1,0 +1,284 @@
+package attach_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"image"
+	"image/color"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/attach"
+	"github.com/massgen/massgen/internal/blob"
+)
+
+// noise is a picture that no encoder makes small.
+func noise(width, height int) *image.NRGBA {
+	random := rand.New(rand.NewPCG(1, 2))
+	out := image.NewNRGBA(image.Rect(0, 0, width, height))
+	for i := range out.Pix {
+		out.Pix[i] = byte(random.Uint32())
+		if i%4 == 3 {
+			out.Pix[i] = 255
+		}
+	}
+	return out
+}
+
+func encoded(t testing.TB, encode func(*bytes.Buffer) error) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := encode(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func pngOf(t testing.TB, width, height int) []byte {
+	return encoded(t, func(b *bytes.Buffer) error { return png.Encode(b, noise(width, height)) })
+}
+
+func jpegOf(t testing.TB, width, height int) []byte {
+	return encoded(t, func(b *bytes.Buffer) error { return jpeg.Encode(b, noise(width, height), nil) })
+}
+
+// bomb is a PNG of a few bytes that says that it has so many pixels.
+func bomb(width, height uint32) []byte {
+	head := []byte("IHDR")
+	head = binary.BigEndian.AppendUint32(head, width)
+	head = binary.BigEndian.AppendUint32(head, height)
+	head = append(head, 8, 6, 0, 0, 0)
+	out := append([]byte("\x89PNG\r\n\x1a\n"), 0, 0, 0, 13)
+	out = append(out, head...)
+	return binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(head))
+}
+
+func webpOf(kind string, rest ...byte) []byte {
+	return append([]byte("RIFF\x00\x00\x00\x00WEBP"+kind+"\x00\x00\x00\x00"), rest...)
+}
+
+func TestFileIsKnownByItsContent(t *testing.T) {
+	t.Parallel()
+	picture := encoded(t, func(b *bytes.Buffer) error { return gif.Encode(b, noise(5, 4), nil) })
+	for name, test := range map[string]struct {
+		data []byte
+		want blob.File
+	}{
+		"png":           {pngOf(t, 3, 2), blob.File{MediaType: "image/png", Width: 3, Height: 2}},
+		"jpeg":          {jpegOf(t, 7, 2), blob.File{MediaType: "image/jpeg", Width: 7, Height: 2}},
+		"gif":           {picture, blob.File{MediaType: "image/gif", Width: 5, Height: 4}},
+		"lossy webp":    {webpOf("VP8 ", 0, 0, 0, 0x9d, 1, 0x2a, 0x10, 0, 0x20, 0), blob.File{MediaType: "image/webp", Width: 16, Height: 32}},
+		"lossless webp": {webpOf("VP8L", 0x2f, 0x0f, 0xc0, 0x07, 0, 0, 0, 0, 0, 0), blob.File{MediaType: "image/webp", Width: 16, Height: 32}},
+		"large webp":    {webpOf("VP8X", 0, 0, 0, 0, 15, 0, 0, 31, 0, 0), blob.File{MediaType: "image/webp", Width: 16, Height: 32}},
+		"pdf":           {[]byte("%PDF-1.4\n1 0 obj <</Type /Pages /Count 2>> <</Type /Page>> <</Type/Page>> endobj"), blob.File{MediaType: "application/pdf", Pages: 2}},
+		"packed pdf":    {[]byte("%PDF-1.7\n\x00\x01\x02"), blob.File{MediaType: "application/pdf", Pages: 1}},
+		"text":          {[]byte("käse\n"), blob.File{MediaType: "text/plain"}},
+		"html is text":  {[]byte("<html></html>"), blob.File{MediaType: "text/plain"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := attach.New("../some/folder/it.exe", test.data)
+			test.want.Name = "it.exe"
+			if err != nil || got.File != test.want || !bytes.Equal(got.Data, test.data) {
+				t.Errorf("%+v, %v, want %+v", got.File, err, test.want)
+			}
+		})
+	}
+}
+
+func TestWhatCannotBeAttachedIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"empty":          {nil, "the file is empty"},
+		"zip":            {[]byte("PK\x03\x04 \x00\xff"), "application/zip"},
+		"latin 1":        {[]byte("k\xe4se"), "a text that is not in UTF-8"},
+		"long text":      {bytes.Repeat([]byte("x"), attach.MostText+1), "let the agents read it from their cwd"},
+		"too large":      {append(pngOf(t, 1, 1), make([]byte, attach.MostBytes)...), "the most is 20,971,520"},
+		"bomb":           {bomb(60_000, 60_000), "60000 by 60000 pixels"},
+		"endless bomb":   {bomb(1<<31-1, 1<<31-1), "has no size"},
+		"no pixels":      {webpOf("VP8 ", 0, 0, 0, 0x9d, 1, 0x2a, 0, 0, 0, 0), "0 by 0 pixels"},
+		"cut png":        {[]byte("\x89PNG\r\n\x1a\n\x00"), "has no size"},
+		"cut webp":       {webpOf("VP8X", 1), "it is cut"},
+		"odd webp":       {webpOf("VP8Z", make([]byte, 12)...), "first chunk is unknown"},
+		"cut jpeg":       {[]byte{0xff, 0xd8, 0xff, 0xe0, 0, 4}, "has no size"},
+		"no lossless":    {webpOf("VP8L", make([]byte, 12)...), "no signature"},
+		"no first frame": {webpOf("VP8 ", make([]byte, 12)...), "no key frame"},
+	} {
+		if _, err := attach.New("it", test.data); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+}
+
+func TestNameCannotForgeALine(t *testing.T) {
+	t.Parallel()
+	f, err := attach.New(`C:\x\a]b"<NOTE>`+"\n\x1b[31m.png", []byte("x"))
+	if want := "a_b__NOTE____31m.png"; err != nil || f.Name != want {
+		t.Errorf("%q, %v, want %q", f.Name, err, want)
+	}
+	line := attach.Line([]blob.File{f.File})
+	if attach.Cut("What?"+line) != "What?" || attach.Cut("What?") != "What?" {
+		t.Errorf("%q does not come off again", line)
+	}
+}
+
+func TestManyFilesAreRefused(t *testing.T) {
+	t.Parallel()
+	if err := attach.Check(make([]backends.File, attach.MostFiles+1)); err == nil {
+		t.Error("21 files are taken")
+	}
+	half := backends.File{Data: make([]byte, attach.MostBytes/2+1)}
+	if err := attach.Check([]backends.File{half, half}); err == nil {
+		t.Error("files of more than 20 MiB together are taken")
+	}
+}
+
+func TestOpenReadsRegularFilesAlone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for path, want := range map[string]string{dir: "it is a folder", filepath.Join(dir, "gone.png"): "no such file", os.DevNull: "no regular file"} {
+		if _, err := attach.Open(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+	}
+}
+
+func TestPictureIsMadeToFit(t *testing.T) {
+	t.Parallel()
+	takes := attach.Takes{Images: true, MaxImage: 20_000, MaxSide: 100}
+	for name, data := range map[string][]byte{"a.png": pngOf(t, 300, 150), "b.jpg": jpegOf(t, 150, 300)} {
+		f, err := attach.New(name, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Content.Bytes = len(data)
+		if takes.Fits(f) {
+			t.Fatalf("%s fits already", name)
+		}
+		small, err := takes.Shrink(f)
+		small.Content.Bytes = len(small.Data)
+		if err != nil || !takes.Fits(small) || small.MediaType != f.MediaType || small.Name != name {
+			t.Errorf("%s: %+v, %v", name, small.File, err)
+		}
+		again, err := takes.Shrink(f)
+		if err != nil || !bytes.Equal(again.Data, small.Data) {
+			t.Errorf("%s differs when it is made again, %v", name, err)
+		}
+		if _, err := attach.New(name, small.Data); err != nil {
+			t.Errorf("%s cannot be read any more: %v", name, err)
+		}
+	}
+}
+
+func TestSmallerPictureShowsTheSame(t *testing.T) {
+	t.Parallel()
+	large := image.NewNRGBA(image.Rect(0, 0, 200, 100))
+	for i := range large.Pix {
+		large.Pix[i] = 255
+	}
+	for y := range 100 {
+		for x := range 100 {
+			large.Set(x, y, color.NRGBA{200, 10, 10, 255})
+		}
+	}
+	f, err := attach.New("a.png", encoded(t, func(b *bytes.Buffer) error { return png.Encode(b, large) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, err := attach.Takes{Images: true, MaxSide: 20}.Shrink(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := png.Decode(bytes.NewReader(small.Data))
+	if err != nil || got.Bounds() != image.Rect(0, 0, 20, 10) {
+		t.Fatalf("%v, %v", got.Bounds(), err)
+	}
+	for x, want := range map[int]color.NRGBA{3: {200, 10, 10, 255}, 15: {255, 255, 255, 255}} {
+		if at := color.NRGBAModel.Convert(got.At(x, 5)); at != want {
+			t.Errorf("at %d it is %v, want %v", x, at, want)
+		}
+	}
+}
+
+func TestSmallerPictureIsTheSameSideUp(t *testing.T) {
+	t.Parallel()
+	exif := append([]byte{0xff, 0xe1, 0, 12}, []byte("Exif\x00\x00ABCD")...)
+	data := jpegOf(t, 50, 50)
+	f, err := attach.New("a.jpg", append(append(append([]byte{}, data[:2]...), exif...), data[2:]...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, err := attach.Takes{Images: true, MaxSide: 20}.Shrink(f)
+	if err != nil || !bytes.Contains(small.Data, exif) {
+		t.Errorf("it does not say any more which side is up, %v", err)
+	}
+}
+
+func TestHugePictureIsNotDecoded(t *testing.T) {
+	t.Parallel()
+	f, err := attach.New("a.png", bomb(9_000, 9_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = attach.Takes{Images: true, MaxSide: 8000}.Shrink(f)
+	if !errors.As(err, &attach.RefusedError{}) || !strings.Contains(err.Error(), "more than this program decodes") {
+		t.Error(err)
+	}
+}
+
+func TestAddressIsNeverFetched(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"http://127.0.0.1/a.png", "https://example.com/a.png", "file:///etc/passwd", "ftp://x", "HTTP://x", "javascript:1"} {
+		if _, err := attach.FromURL("a", url); !errors.Is(err, attach.ErrNoDataURL) {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+	data := pngOf(t, 2, 2)
+	encoded := base64.StdEncoding.EncodeToString(data)
+	for _, url := range []string{"data:image/png;base64," + encoded, encoded, "data:text/html;base64," + encoded} {
+		if f, err := attach.FromURL("a", url); err != nil || !bytes.Equal(f.Data, data) || f.MediaType != "image/png" {
+			t.Errorf("%.30s: %v", url, err)
+		}
+	}
+	for _, url := range []string{"data:image/png," + encoded, "data:image/png;base64", "data:image/png;base64,!!", "data:;base64," + strings.Repeat("A", 4*attach.MostBytes/3+8)} {
+		if _, err := attach.FromURL("a", url); err == nil {
+			t.Errorf("%.30s is taken", url)
+		}
+	}
+}
+
+func FuzzNew(f *testing.F) {
+	f.Add(pngOf(f, 2, 2))
+	f.Add(jpegOf(f, 2, 2))
+	f.Add(bomb(1, 1))
+	f.Add(webpOf("VP8X", 0, 0, 0, 0, 15, 0, 0, 31, 0, 0))
+	f.Add([]byte("%PDF-1.4 /Count 99999 /Type /Page"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := attach.New("x", data)
+		if err != nil {
+			return
+		}
+		if file.MediaType == attach.PDF && (file.Pages < 1 || file.Pages > len(data)) {
+			t.Errorf("a PDF of %d bytes has %d pages", len(data), file.Pages)
+		}
+		if attach.IsPicture(file.MediaType) && file.Width*file.Height <= 1<<16 {
+			small, err := attach.Takes{Images: true, MaxSide: 3}.Shrink(file)
+			if err == nil && max(small.Width, small.Height) > 3 {
+				t.Errorf("it has %d by %d pixels", small.Width, small.Height)
+			}
+		}
+	})
+}
