@@ -98,3 +98,15 @@ const once = { headers: { 'Idempotency-Key': 'node' } }
 const [one, two] = await Promise.all([1, 2].map(() => client.responses.create({ model: alone, input: 'Once?' }, once)))
 assert.equal(one.id, two.id)
 await refused(OpenAI.UnprocessableEntityError, 422, client.responses.create({ model: alone, input: 'Twice?' }, once))
+
+// Pictures by data: URLs, and none by an address.
+const pixel = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=='
+const see = url => client.chat.completions.create({
+  model: panel, messages: [user([{ type: 'text', text: 'See?' }, { type: 'image_url', image_url: { url } }])],
+})
+assert.match((await see(pixel)).choices[0].message.content, /^ada on See\?[^]*\[Attached: image \(image\/png, /)
+await refused(OpenAI.BadRequestError, 400, see('https://example.com/a.png'))
+const picture = await client.responses.create({
+  model: alone, input: [user([{ type: 'input_text', text: 'See?' }, { type: 'input_image', image_url: pixel, detail: 'auto' }])],
+})
+assert.match(picture.output_text, /\[Attached: image \(image\/png, /)

@@ -147,3 +147,23 @@ for do in (
     check(do("Once?").id == do("Once?").id)
     refused(openai.UnprocessableEntityError, 422, lambda: do("Twice?"))
 print("all is as it should be")
+
+# Pictures by data: URLs, and none by an address.
+PIXEL = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+
+
+def see(url):
+    return client.chat.completions.create(
+        model=PANEL,
+        messages=[{"role": "user", "content": [{"type": "text", "text": "See?"}, {"type": "image_url", "image_url": {"url": url}}]}],
+    )
+
+
+seen = see(PIXEL).choices[0].message.content
+check(seen.startswith("ada on See?") and "[Attached: image (image/png, " in seen, seen)
+refused(openai.BadRequestError, 400, lambda: see("https://example.com/a.png"))
+seen = client.responses.create(model=ALONE, input=[{"role": "user", "content": [
+    {"type": "input_text", "text": "See?"}, {"type": "input_image", "image_url": PIXEL, "detail": "auto"},
+    {"type": "input_file", "filename": "n.txt", "file_data": "data:text/plain;base64,aGVsbG8="},
+]}]).output_text
+check("[Attached: image (image/png, " in seen and "n.txt (text/plain, 5 bytes" in seen, seen)
