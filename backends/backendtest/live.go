@@ -19,6 +19,8 @@ type Live struct {
 	Force map[string]any
 	// Signs says that the model's thinking has opaque parts, which have to come back.
 	Signs bool
+	// Hosts says that the service searches the web and runs code.
+	Hosts bool
 }
 
 // RunLive checks what of the suite makes sense against a real model: it asks for
@@ -37,6 +39,9 @@ func RunLive(t *testing.T, s Live) {
 		{"cancel in mid-stream", liveCancel},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, s) })
+	}
+	if s.Hosts {
+		liveHosted(t, s)
 	}
 }
 

@@ -10,11 +10,11 @@ import "github.com/massgen/massgen/backends/backendtest"
 func dialect(protocol string) backendtest.Live {
 	switch protocol {
 	case "claude":
-		return backendtest.Live{Signs: true, Force: map[string]any{"tool_choice": map[string]any{"type": "any"}}}
+		return backendtest.Live{Signs: true, Hosts: true, Force: map[string]any{"tool_choice": map[string]any{"type": "any"}}}
 	case "responses":
-		return backendtest.Live{Signs: true, Force: map[string]any{"tool_choice": "required"}}
+		return backendtest.Live{Signs: true, Hosts: true, Force: map[string]any{"tool_choice": "required"}}
 	case "gemini":
-		return backendtest.Live{Signs: true, Force: map[string]any{
+		return backendtest.Live{Signs: true, Hosts: true, Force: map[string]any{
 			"toolConfig": map[string]any{"functionCallingConfig": map[string]any{"mode": "ANY"}},
 		}}
 	}

@@ -26,6 +26,8 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, howTo)
 		os.Exit(1)
 	}
+	fmt.Fprintf(os.Stderr, "live: %d services; each costs some ten thousand tokens, and up to $%.2f for searches and code where it has these\n",
+		len(services()), backendtest.LiveHostedUSD)
 	os.Exit(m.Run())
 }
 
@@ -35,6 +37,7 @@ func TestLive(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			live := dialect(s.name)
 			live.Model = s.model
+			live.Hosts = live.Hosts && (s.baseURL == "" || s.kind() != "openai") // others need not have these tools
 			var err error
 			if live.Backend, err = s.connect(); err != nil {
 				t.Fatal(err)

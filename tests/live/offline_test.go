@@ -28,7 +28,7 @@ func TestSuiteForRealServices(t *testing.T) {
 			return openai.New(openai.Config{BaseURL: baseURL})
 		}},
 		"responses": {backendtest.Responses(), func(baseURL string) (backends.Backend, error) {
-			return openai.NewDialect(openai.Config{BaseURL: baseURL}, openai.Dialect{API: "responses"})
+			return openai.NewDialect(openai.Config{BaseURL: baseURL}, openai.Dialect{API: "responses", Hosted: "web_search code_execution"})
 		}},
 		"claude": {backendtest.Messages(), func(baseURL string) (backends.Backend, error) {
 			return anthropic.New(anthropic.Config{BaseURL: baseURL})
@@ -63,7 +63,8 @@ func goodModel(signs bool) func(backendtest.Call) backendtest.Reply {
 		reply := backendtest.Reply{Text: "pong", Usage: &backends.Usage{InputTokens: 20, OutputTokens: 2}}
 		body, question, messages := string(c.Body), c.User(), c.Messages()
 		last := messages[len(messages)-1]
-		thinks := strings.Contains(question, "12345")
+		thinks := strings.Contains(question, "12345 and")
+		hosted := c.Request().Params.Hosted
 		switch {
 		case last.Role == backends.RoleTool && thinks && signs && !strings.Contains(body, signature):
 			return backendtest.Reply{Error: &backendtest.ReplyError{Status: 400, Message: "The signature is missing."}}
@@ -77,6 +78,12 @@ func goodModel(signs bool) func(backendtest.Call) backendtest.Reply {
 			if strings.Contains(question, "twice") {
 				reply.ToolCalls = append(reply.ToolCalls, backends.ToolCall{ID: "two", Name: "add", Arguments: `{"a":40,"b":50}`})
 			}
+		case strings.Contains(question, "pong"):
+		case hosted.WebSearch:
+			found := []backends.Citation{{URL: "https://tower.example/", Title: "Tower"}}
+			reply.Text, reply.Hosted = "330 metres", &backendtest.Hosted{Query: "height", Found: found}
+		case hosted.Code():
+			reply.Text, reply.Hosted = "1022", &backendtest.Hosted{Code: "print(123456789%9973)", Output: "1022"}
 		case strings.Contains(question, "Count"):
 			reply = backendtest.Reply{Text: "one, two, three", Fault: backendtest.HangMidStream}
 		}
