@@ -28,6 +28,7 @@ import (
 	"github.com/massgen/massgen/internal/attach"
 	"github.com/massgen/massgen/internal/panels"
 	"github.com/massgen/massgen/internal/providers"
+	"github.com/massgen/massgen/internal/schema"
 	"github.com/massgen/massgen/internal/secrets"
 	"github.com/massgen/massgen/internal/store"
 )
@@ -289,6 +290,14 @@ func (p *Panel) AskWith(ctx context.Context, session, question string, files ...
 		}
 	}
 	return p.Ask(attach.With(ctx, attached), session, question)
+}
+
+// WithSchema returns a context for Panel.Ask: the turn's answers are JSON objects that fit a JSON
+// Schema. An answer that does not fit is refused, and agents vote only on others. The schema describes
+// an object, has at most 64 KiB, and refers only to its own $defs; the error says what to change.
+func WithSchema(ctx context.Context, text []byte) (context.Context, error) {
+	s, err := schema.Parse(text)
+	return schema.With(ctx, s), err
 }
 
 // Continue resumes the turn that a lost process left in a session.

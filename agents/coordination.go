@@ -7,12 +7,13 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/schema"
 )
 
 // coordinationTools returns new_answer and vote, in this order and with the same
 // bytes for every agent and round (DESIGN §5, seed 003). Only a limit takes new_answer
 // away.
-func (p *panel) coordinationTools(mayAnswer bool) []backends.Tool {
+func (p *panel) coordinationTools(mayAnswer bool, answers *schema.Schema) []backends.Tool {
 	vote := backends.Tool{
 		Name:        machine.Vote,
 		Description: "Vote for the best of the CURRENT ANSWERS, if it addresses the ORIGINAL MESSAGE.",
@@ -24,12 +25,20 @@ func (p *panel) coordinationTools(mayAnswer bool) []backends.Tool {
 	return []backends.Tool{{
 		Name:        machine.NewAnswer,
 		Description: "Record a new and better answer to the ORIGINAL MESSAGE.",
-		Schema:      json.RawMessage(newAnswerSchema),
+		Schema:      newAnswerSchema(answers),
 	}, vote}
 }
 
-const newAnswerSchema = `{"type":"object","properties":{"content":{"type":"string",` +
-	`"description":"The whole answer, as it is to be read."}},"required":["content"],"additionalProperties":false}`
+// newAnswerSchema is that of the arguments of new_answer, whose content fits a schema if there is
+// one (seed 003 has a text).
+func newAnswerSchema(answers *schema.Schema) json.RawMessage {
+	content := `{"type":"string","description":"The whole answer, as it is to be read."}`
+	if answers != nil {
+		content = answers.Nested()
+	}
+	return answers.Within(json.RawMessage(`{"type":"object","properties":{"content":` + content +
+		`},"required":["content"],"additionalProperties":false}`))
+}
 
 func (p *panel) voteSchema() json.RawMessage {
 	names := strings.ReplaceAll(p.list(), ", ", `","`)
@@ -44,6 +53,8 @@ func (b *inputBuilder) noticeText(n machine.Notice) string {
 	switch n.Code {
 	case machine.BadArguments:
 		return fmt.Sprintf("Error: %s. Call the tool again with arguments that fit its schema.", n.Detail)
+	case machine.BadAnswer:
+		return fmt.Sprintf("Error: this reply is no answer: %s. Reply again with the whole answer, as one JSON object that fits the schema and nothing else.", n.Detail)
 	case machine.EmptyAnswer:
 		return "Error: content is empty, which is no answer. Call new_answer again with the whole answer as content."
 	case machine.AnswerTaken:

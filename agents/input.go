@@ -82,8 +82,9 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 	req.History = b.shownForPeople(call)
 	req.ToolTimes = toolTimes(call.Transcript)
 	req.Params = b.names.paramsOf(&b.textStore, self.Params)
+	answers := b.names.schemaOf(&b.textStore, b.turn.Schema)
 	if call.JSON {
-		req.Schema = b.names.actionSchema(call.Current(), self.Bounded)
+		req.Schema, req.Lenient = b.names.actionSchema(call.Current(), self.Bounded, answers), answers != nil
 		if self.Bounded {
 			req.Params = bounded(req.Params)
 		}
@@ -93,8 +94,16 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 	if call.OwnTools {
 		offered.own, offered.forwarded = b.turn.ToolsOf(call), call.Key.Purpose.IsAnswer()
 	}
-	req.Tools = b.names.toolsOf(&b.textStore, offered)
+	req.Tools = b.names.toolsOf(&b.textStore, offered, answers)
+	if answers != nil && call.Key.Purpose.IsAnswer() && len(req.Tools) == 0 && (!req.Params.Hosted.Any() || isRepair(call)) {
+		req.Schema, req.Lenient = []byte(answers.String()), true // which goes with no tools
+	}
 	return req
+}
+
+// isRepair says whether a call asks once more for an answer that fits the schema.
+func isRepair(call machine.ModelCall) bool {
+	return slices.ContainsFunc(call.Transcript, func(e machine.Entry) bool { return e.Kind == machine.Reminder && e.Notice != nil })
 }
 
 func (b *inputBuilder) keyOf(call machine.ModelCall) backends.Key {
@@ -152,6 +161,9 @@ func (b *inputBuilder) stepMessages(call machine.ModelCall) []backends.Message {
 	if call.JSON {
 		offer := call.Current()
 		in.Sections = append(in.Sections, contextbuild.JSONMode(offer.MayAnswer, len(offer.MayVote) > 0))
+	}
+	if answers := b.names.schemaOf(&b.textStore, b.turn.Schema); answers != nil {
+		in.AddAnswerForm(answers.String(), b.coordinates)
 	}
 	if b.err != nil {
 		return nil
@@ -280,6 +292,9 @@ func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
 			messages = append(messages, backends.Message{Role: backends.RoleTool, Parts: []backends.Part{b.result(e)}})
 		case machine.Reminder:
 			reminder := contextbuild.Reminder(e.MayAnswer, e.MayVote, e.JSON)
+			if e.Notice != nil {
+				reminder = b.noticeText(*e.Notice)
+			}
 			messages = append(messages, backends.User(b.withWord(reminder, e)))
 		}
 	}

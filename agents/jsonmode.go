@@ -9,6 +9,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/schema"
 )
 
 // actionSchema returns the JSON Schema of the one object by which a model without tools acts:
@@ -17,11 +18,15 @@ import (
 // writes cannot yield an impossible vote. The choice stands inside an object, since OpenAI's
 // strict mode requires that. If bounded is true, the reason of a vote has a limit, which only
 // some services accept.
-func (p *panel) actionSchema(offer kernel.Offer, bounded bool) json.RawMessage {
+func (p *panel) actionSchema(offer kernel.Offer, bounded bool, answers *schema.Schema) json.RawMessage {
 	var forms []string
 	if offer.MayAnswer {
+		content := `{"type":"string"}`
+		if answers != nil {
+			content = answers.Nested()
+		}
 		forms = append(forms, `{"type":"object","properties":{"name":{"type":"string","enum":["new_answer"]},`+
-			`"content":{"type":"string"}},"required":["name","content"],"additionalProperties":false}`)
+			`"content":`+content+`},"required":["name","content"],"additionalProperties":false}`)
 	}
 	if len(offer.MayVote) > 0 {
 		names := make([]string, len(offer.MayVote))
@@ -40,8 +45,11 @@ func (p *panel) actionSchema(offer kernel.Offer, bounded bool) json.RawMessage {
 	if len(forms) > 1 {
 		action = `{"anyOf":[` + strings.Join(forms, ",") + `]}`
 	}
-	return json.RawMessage(`{"type":"object","properties":{"action":` + action +
-		`},"required":["action"],"additionalProperties":false}`)
+	if !offer.MayAnswer {
+		answers = nil // nobody refers to its definitions
+	}
+	return answers.Within(json.RawMessage(`{"type":"object","properties":{"action":` + action +
+		`},"required":["action"],"additionalProperties":false}`))
 }
 
 // The limits of a small model's reply in JSON mode, which otherwise may fill its whole context:

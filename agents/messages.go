@@ -23,7 +23,7 @@ func PutMessages(ctx context.Context, blobs Blobs, turn machine.Turn, said []mac
 		return blob.Ref{}, 2, nil
 	}
 	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, machine.ModelCall{})
-	kept := slices.Clone(said)
+	kept := withoutRepairs(said)
 	for i := range kept {
 		b.settle(&kept[i])
 	}
@@ -33,6 +33,19 @@ func PutMessages(ctx context.Context, blobs Blobs, turn machine.Turn, said []mac
 		return blob.Ref{}, 0, fmt.Errorf("store the messages of the turn: %w", b.err)
 	}
 	return list, len(messages), nil
+}
+
+// withoutRepairs returns entries without the answers that were refused, and what was said to them.
+func withoutRepairs(said []machine.Entry) []machine.Entry {
+	kept := make([]machine.Entry, 0, len(said))
+	for _, e := range said {
+		if e.Kind == machine.Reminder && e.Notice != nil {
+			kept = kept[:max(len(kept)-1, 0)]
+			continue
+		}
+		kept = append(kept, e)
+	}
+	return kept
 }
 
 // settle turns an entry into its stored form: a notice keeps its present words; the reminder of

@@ -11,6 +11,7 @@ import (
 	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/schema"
 )
 
 // panel has the data that the calls of a turn share, made once for all of them: a hundred
@@ -24,6 +25,8 @@ type panel struct {
 
 	mu     sync.Mutex
 	params map[blob.Ref]backends.Params
+	// schema is what the answers of the turn have to fit, nil for nothing or until it is asked for.
+	schema *schema.Schema
 	tools  map[toolsOffered][]backends.Tool
 	// user is the last user message that was built, for all agents with the same view.
 	user    string
@@ -123,8 +126,27 @@ func (p *panel) paramsOf(s *textStore, ref blob.Ref) backends.Params {
 	return params
 }
 
-// toolsOf returns the tools of a call.
-func (p *panel) toolsOf(s *textStore, of toolsOffered) []backends.Tool {
+// schemaOf returns what the answers of a turn have to fit, nil if any text is one.
+func (p *panel) schemaOf(s *textStore, ref blob.Ref) *schema.Schema {
+	if ref == (blob.Ref{}) || s.err != nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.schema == nil {
+		text := s.get(ref)
+		if s.err != nil {
+			return nil
+		}
+		if p.schema, s.err = schema.Parse(text); s.err != nil {
+			s.err = fmt.Errorf("read the schema of the turn's answers: %w", s.err)
+		}
+	}
+	return p.schema
+}
+
+// toolsOf returns the tools of a call in a turn with a schema of answers, which may be nil.
+func (p *panel) toolsOf(s *textStore, of toolsOffered, answers *schema.Schema) []backends.Tool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	tools, ok := p.tools[of]
@@ -132,7 +154,7 @@ func (p *panel) toolsOf(s *textStore, of toolsOffered) []backends.Tool {
 		return tools
 	}
 	if of.coordinates {
-		tools = p.coordinationTools(of.mayAnswer)
+		tools = p.coordinationTools(of.mayAnswer, answers)
 	}
 	var own []backends.Tool
 	if s.decode(of.own, &own); s.err == nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/schema"
 )
 
 // maxReason is the most characters of a vote's reason that are kept.
@@ -33,12 +34,16 @@ type replyReader struct {
 	names  *panel
 	// citations are the sources of the answer that the reply may have.
 	citations []backends.Citation
+	schema    *schema.Schema // of the turn's answers, nil if any text is one
 }
 
 func newReplyReader(ctx context.Context, blobs Blobs, p *panel, turn machine.Turn, call machine.ModelCall) *replyReader {
 	r := &replyReader{textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, call: call, names: p}
+	if call.Sidecall == nil && !call.Key.Purpose.IsStepSummary() {
+		r.schema = p.schemaOf(&r.textStore, turn.Schema)
+	}
 	if call.Sidecall == nil {
-		r.own = p.toolsOf(&r.textStore, toolsOffered{own: turn.ToolsOf(call), forwarded: call.Key.Purpose.IsAnswer()})
+		r.own = p.toolsOf(&r.textStore, toolsOffered{own: turn.ToolsOf(call), forwarded: call.Key.Purpose.IsAnswer()}, r.schema)
 	}
 	return r
 }
@@ -54,9 +59,12 @@ func (r *replyReader) read(resp backends.Response, reply *machine.ModelReply) er
 	}
 	r.readHosted(resp.Message, reply)
 	r.readCitations(resp.Message, calls, reply)
-	if r.call.JSON || len(calls) > 0 {
+	switch {
+	case r.schema != nil:
+		r.readForm(said, reply)
+	case r.call.JSON || len(calls) > 0:
 		reply.Text, reply.Hash = r.text(said)
-	} else {
+	default:
 		reply.Text, reply.Hash = r.answer(said)
 	}
 	for _, tc := range calls {
@@ -66,6 +74,18 @@ func (r *replyReader) read(resp backends.Response, reply *machine.ModelReply) er
 		return fmt.Errorf("read the reply of %s: %w", r.call.Key, r.err)
 	}
 	return nil
+}
+
+// readForm takes the text for an answer, of which only one that fits the schema is one.
+func (r *replyReader) readForm(said string, reply *machine.ModelReply) {
+	if strings.TrimSpace(said) == "" {
+		return
+	}
+	text, problem := r.schema.InText(said)
+	if r.call.Key.Purpose.IsAnswer() {
+		reply.Problem = contextbuild.Clean(problem)
+	}
+	reply.Text, reply.Hash = r.answer(text)
 }
 
 // usage returns the cost of a call that ended with err, or well: nil if the provider reported
@@ -92,13 +112,17 @@ func (r *replyReader) text(text string) (blob.Ref, string) {
 	return r.put([]byte(text)), normalisedHash(text)
 }
 
-// answer stores an answer with its sources, and returns its normalised hash without them.
+// answer stores an answer with its sources, and returns its normalised hash without them. One that
+// fits a schema has no place for sources.
 func (r *replyReader) answer(text string) (blob.Ref, string) {
 	text = contextbuild.Clean(text)
 	if strings.TrimSpace(text) == "" {
 		return blob.Ref{}, ""
 	}
-	return r.put([]byte(contextbuild.Clean(withSources(text, r.citations)))), normalisedHash(text)
+	if r.schema == nil {
+		return r.put([]byte(contextbuild.Clean(withSources(text, r.citations)))), normalisedHash(text)
+	}
+	return r.put([]byte(text)), normalisedHash(text)
 }
 
 // normalisedHash is the same for texts that differ only in white space.
@@ -133,7 +157,7 @@ func (r *replyReader) decodeCall(tc backends.ToolCall) machine.Call {
 
 func (r *replyReader) decodeAnswer(call machine.Call, arguments string) machine.Call {
 	args, problem := decodeArguments(arguments)
-	content, ok := args.text("content", &problem)
+	content, ok := r.content(args, &problem)
 	switch {
 	case problem != "":
 	case !ok:
@@ -149,6 +173,23 @@ func (r *replyReader) decodeAnswer(call machine.Call, arguments string) machine.
 		call.Overlaps = r.overlaps(content)
 	}
 	return call
+}
+
+// content returns the content of a new answer. With a schema that is a value which fits it.
+func (r *replyReader) content(args arguments, problem *string) (content string, ok bool) {
+	if r.schema == nil {
+		return args.text("content", problem)
+	}
+	value, ok := args["content"]
+	if !ok || string(value) == "null" {
+		return "", false
+	}
+	if *problem == "" {
+		if content, *problem = r.schema.InArgument(value); *problem != "" {
+			*problem = contextbuild.Clean("content is no answer: " + *problem)
+		}
+	}
+	return content, true
 }
 
 // overlaps compares a new answer with the answers that its author was shown, and with no others

@@ -29,7 +29,10 @@ type Request struct {
 	// Schema, if it is not empty, is the JSON Schema that the reply's text must
 	// fit. It goes with no tools.
 	Schema json.RawMessage `json:"schema,omitempty"`
-	Params Params          `json:"params"`
+	// Lenient says that the caller checks the reply: a model or a service that cannot enforce
+	// the Schema is asked for as much of it as it can.
+	Lenient bool   `json:"lenient,omitempty"`
+	Params  Params `json:"params"`
 	// History tells people what of the conversation so far, and of the step, the messages
 	// have, if that is not all of it. As the key, it is never sent to a model.
 	History string `json:"history,omitempty"`
@@ -87,7 +90,8 @@ type Params struct {
 	// ReasoningSummary is how people see what the model thinks: auto, concise, detailed, or none
 	// for not at all. Where a service has one way only, the first three are the same.
 	ReasoningSummary string `json:"reasoning_summary,omitempty"`
-	// ReasoningTokens is the most that the model may think, in place of an effort.
+	// ReasoningTokens is the most that the model may think, in place of an effort, which then does not
+	// count.
 	ReasoningTokens *int `json:"reasoning_tokens,omitempty"`
 	// Verbosity is how much the model writes: low, medium or high.
 	Verbosity string            `json:"verbosity,omitempty"`
@@ -104,14 +108,6 @@ func (p Params) Reasons() bool {
 
 // WantsSummary says whether the settings ask to see what the model thinks.
 func (p Params) WantsSummary() bool { return p.ReasoningSummary != "" && p.ReasoningSummary != "none" }
-
-// CheckReasoning returns a *ParamError if the settings limit the reasoning in two ways.
-func (p Params) CheckReasoning() error {
-	if p.ReasoningTokens != nil && p.ReasoningEffort != "" {
-		return NewParamError("budget_tokens", "it takes the place of an effort: keep one of the two")
-	}
-	return nil
-}
 
 // Event is one thing that a stream yields. The set is closed: TextDelta,
 // ReasoningDelta, ToolCall (whole, never in fragments), HostedCall, Citation, Opaque, Usage,

@@ -441,7 +441,7 @@ func ignoredBackendKeys() ignored {
 			concurrent_tool_execution max_concurrent_tools
 			enable_programmatic_flow enable_tool_search enable_strict_tool_use hooks
 			use_default_prompt max_thinking_tokens betas agent_config group_config
-			copilot_system_message_mode copilot_permission_policy output_schema websocket_mode enable_nlip nlip nlip_config
+			copilot_system_message_mode copilot_permission_policy websocket_mode enable_nlip nlip nlip_config
 			enable_rate_limit debug_delay_seconds debug_delay_after_n_tools vote_only
 			truncation`,
 		noCounterpart:           "voting_sensitivity voting_threshold",
@@ -457,6 +457,7 @@ func ignoredBackendKeys() ignored {
 		"use reasoning_effort":                          "model_reasoning_effort thinking",
 		"use system_message of the agent":               "system_prompt append_system_prompt",
 		"use max_tokens":                                "max_completion_tokens max_output_tokens",
+		"use --schema FILE":                             "output_schema",
 		"use stop":                                      "stop_sequences",
 		"use base_url":                                  "azure_endpoint",
 		"use text: {verbosity: …}":                      "verbosity",

@@ -58,7 +58,7 @@ func (r *reader) fallback(at string, n *yaml.Node, b *Backend) {
 		if deref(item).Kind == yaml.MappingNode {
 			readSection(r, path, item, fallbackSection(), &choice)
 		} else if name, ok := parseScalar(r, path, item, textParser()); ok {
-			choice = Named(name, r.opts.BackendTypes)
+			choice = r.namedModel(name)
 		}
 		if choice.Type == "" && choice.Model == "" && len(r.issues) == before {
 			r.fail(item, "%s names no model; write TYPE/MODEL, or a mapping with type or model", path)
@@ -67,10 +67,10 @@ func (r *reader) fallback(at string, n *yaml.Node, b *Backend) {
 	}
 }
 
-// Named returns the backend of a text: TYPE/MODEL, TYPE or MODEL. It knows the type of
-// "claude/claude-opus-5", and none of "openai-community/gpt2", whose first part is no type.
-func Named(name string, types []string) Backend {
-	if typ, model, _ := strings.Cut(name, "/"); slices.Contains(types, typ) {
+// namedModel knows the type of "claude/claude-opus-5", and none of
+// "openai-community/gpt2", whose first part is no type.
+func (r *reader) namedModel(name string) Backend {
+	if typ, model, _ := strings.Cut(name, "/"); slices.Contains(r.opts.BackendTypes, typ) {
 		return Backend{Type: typ, Model: model}
 	}
 	return Backend{Model: name}

@@ -44,6 +44,10 @@ var (
 	jsonAnswer string
 	//go:embed prompts/json_vote.txt
 	jsonVote string
+	//go:embed prompts/answer_form.txt
+	answerForm string
+	//go:embed prompts/reply_form.txt
+	replyForm string
 	//go:embed prompts/update.txt
 	updatePrompt string
 	//go:embed prompts/notes.txt
@@ -91,6 +95,16 @@ func JSONMode(mayAnswer, mayVote bool) string {
 		forms = append(forms, jsonVote)
 	}
 	return strings.Join(forms, "\n")
+}
+
+// AddAnswerForm adds the section of the system message that says which form answers have. The
+// schema is one line of JSON.
+func (in *Input) AddAnswerForm(schema string, coordinates bool) {
+	form := replyForm
+	if coordinates {
+		form = answerForm
+	}
+	in.Sections = append(in.Sections, form+"\n\n"+schema)
 }
 
 // FinalTurn returns the text that says to an agent that its own tools are gone, and that only

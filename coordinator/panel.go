@@ -19,6 +19,7 @@ import (
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/schema"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -296,6 +297,9 @@ func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, err
 	}
 	ctx, question = attach.With(ctx, files), asked(question, files)
 	if p.opts.Remote != nil {
+		if schema.Of(ctx) != nil {
+			return nil, errors.New("a schema for the answer is only for turns that this process plays itself: leave it out, or the engine")
+		}
 		return p.startRemote(ctx, session, question)
 	}
 	begun, err := p.opts.Store.Begin(ctx, session, question)
@@ -398,6 +402,11 @@ func (p *Panel) describe(ctx context.Context, t *Turn, history blob.Ref) (machin
 	}
 	if d.Sections, err = p.sections(ctx, t.session); err != nil {
 		return d, err
+	}
+	if answers := schema.Of(ctx); answers != nil {
+		if d.Schema, err = p.opts.Store.Put(ctx, []byte(answers.String())); err != nil {
+			return d, err
+		}
 	}
 	if err := p.giveTools(ctx, t); err != nil {
 		return d, err

@@ -148,10 +148,10 @@ const minTopP = 0.95
 
 // encodeThinking asks for reasoning, and says whether its summary comes with it.
 func encodeThinking(out *sdk.MessageNewParams, own version, p backends.Params) error {
-	err := p.CheckReasoning()
-	if err == nil && p.ReasoningTokens == nil {
+	var err error
+	if p.ReasoningTokens == nil {
 		err = encodeEffort(out, own, p.ReasoningEffort)
-	} else if err == nil {
+	} else {
 		err = encodeTokens(out, own, *p.ReasoningTokens)
 	}
 	if p.ReasoningSummary == "none" {

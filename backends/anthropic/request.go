@@ -36,8 +36,8 @@ func encode(req backends.Request, provider string) (sdk.MessageNewParams, error)
 	if err := encodeParams(&out, req.Params); err != nil {
 		return out, err
 	}
-	if len(req.Schema) > 0 {
-		if err := encodeSchema(&out, req.Schema); err != nil {
+	if schema, ok := enforced(req); ok {
+		if err := encodeSchema(&out, schema); err != nil {
 			return out, err
 		}
 	}

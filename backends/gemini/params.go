@@ -71,9 +71,6 @@ func encodeParams(p backends.Params, model string) (map[string]any, error) {
 // encodeThinking says how much the model thinks, and whether its thoughts come with the
 // answer. Gemini 3 takes a level and no tokens beside it.
 func encodeThinking(p backends.Params, model string) (thinking map[string]any, err error) {
-	if err := p.CheckReasoning(); err != nil {
-		return nil, err
-	}
 	thinking = map[string]any{}
 	switch {
 	case p.ReasoningTokens != nil && !isOlder(model):

@@ -161,10 +161,7 @@ func TestParamsThatGeminiDoesNotTake(t *testing.T) {
 		"stop: ":        func(r *backends.Request) { r.Params.Stop = strings.Split("a b c d e f", " ") },
 		"seed: ":        func(r *backends.Request) { r.Params.Seed = &large },
 		"budget_tokens: gemini-3-pro takes a level": func(r *backends.Request) { r.Params.ReasoningTokens = new(1) },
-		"budget_tokens: it takes the place": func(r *backends.Request) {
-			r.Params.ReasoningTokens, r.Params.ReasoningEffort = new(1), "low"
-		},
-		"reasoning_effort: Ge": func(r *backends.Request) { r.Params.ReasoningEffort = "xhigh" },
+		"reasoning_effort: Ge":                      func(r *backends.Request) { r.Params.ReasoningEffort = "xhigh" },
 		"reasoning_effort: gemini-2.5-pro": func(r *backends.Request) {
 			r.Model, r.Params.ReasoningEffort = "gemini-2.5-pro", "none"
 		},

@@ -156,11 +156,12 @@ func (l Limits) efforts() []string {
 	return strings.Fields(l.Efforts)
 }
 
-// Efforts returns the words of a model for reasoning_effort, none where they are not known.
-func (d Dialect) Efforts(model string) []string { return d.limits(model).efforts() }
-
-// TakesImages says whether a model is not known to take text alone.
-func (d Dialect) TakesImages(model string) bool { return !d.limits(model).NoImages }
+// Abilities returns the words of a model for reasoning_effort, none where they are not known, and
+// says whether it is not known to take text alone.
+func (d Dialect) Abilities(model string) (efforts []string, takesImages bool) {
+	l := d.limits(model)
+	return l.efforts(), !l.NoImages
+}
 
 // reasons says whether a model reasons under these parameters.
 func (l Limits) reasons(p backends.Params) bool {
@@ -177,9 +178,6 @@ func (d Dialect) Check(model string, p backends.Params) error {
 		return err
 	}
 	l := d.limits(model)
-	if err := p.CheckReasoning(); err != nil {
-		return err
-	}
 	if p.ReasoningTokens != nil && d.BudgetField == "" {
 		return backends.NewParamError("budget_tokens", "%s takes none: set effort in its place", model)
 	}

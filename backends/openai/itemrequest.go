@@ -42,7 +42,7 @@ func (e encoder) encodeResponses(req backends.Request) (map[string]any, error) {
 		if err := wire.CheckReplySchema(req.Schema); err != nil {
 			return nil, err
 		}
-		text["format"] = map[string]any{"type": "json_schema", "name": "action", "strict": true, "schema": req.Schema}
+		text["format"] = map[string]any{"type": "json_schema", "name": "action", "strict": !req.Lenient || isStrict(req.Schema), "schema": req.Schema}
 	}
 	addResponsesParams(fields, text, req.Params)
 	if fields["tools"] == nil { // nothing can be said of tools that are not there

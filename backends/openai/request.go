@@ -58,7 +58,7 @@ func (e encoder) encode(req backends.Request) (map[string]any, error) {
 		if err := wire.CheckReplySchema(req.Schema); err != nil {
 			return nil, err
 		}
-		e.addResponseFormat(fields, req.Schema)
+		e.addResponseFormat(fields, req.Schema, req.Lenient)
 	}
 	e.addChatSearch(fields, req.Params.Hosted)
 	e.addParams(fields, req.Params)
@@ -109,7 +109,7 @@ type responseFormat struct {
 
 // addResponseFormat asks for a reply that fits the schema, or where the service
 // knows no schemas, for a JSON object: the prompt says which.
-func (e encoder) addResponseFormat(fields map[string]any, schema json.RawMessage) {
+func (e encoder) addResponseFormat(fields map[string]any, schema json.RawMessage, lenient bool) {
 	if e.dialect.WholeJSON {
 		fields["stream"], fields["stream_options"] = false, nil
 	}
@@ -118,8 +118,40 @@ func (e encoder) addResponseFormat(fields map[string]any, schema json.RawMessage
 		return
 	}
 	out := responseFormat{Type: "json_schema"}
-	out.JSONSchema.Name, out.JSONSchema.Strict, out.JSONSchema.Schema = "action", true, schema
+	out.JSONSchema.Name, out.JSONSchema.Strict, out.JSONSchema.Schema = "action", !lenient || isStrict(schema), schema
 	fields["response_format"] = out
+}
+
+// isStrict says whether a schema is one that OpenAI enforces: all objects name all of their
+// properties as required and take no others ("Structured model outputs" in its guides). Others
+// are a hint to the model.
+func isStrict(schema json.RawMessage) bool {
+	var parsed any
+	return json.Unmarshal(schema, &parsed) == nil && allStrict(parsed)
+}
+
+func allStrict(part any) bool {
+	switch part := part.(type) {
+	case []any:
+		return !slices.ContainsFunc(part, func(p any) bool { return !allStrict(p) })
+	case map[string]any:
+		for _, key := range []string{"allOf", "oneOf", "not", "if", "dependentSchemas", "dependentRequired", "patternProperties"} {
+			if _, refused := part[key]; refused {
+				return false
+			}
+		}
+		properties, hasProperties := part["properties"].(map[string]any)
+		required, _ := part["required"].([]any)
+		if (hasProperties || part["type"] == "object") && (part["additionalProperties"] != false || len(required) != len(properties)) {
+			return false
+		}
+		for _, p := range part {
+			if !allStrict(p) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // addParams takes the settings past go-openai, which rounds numbers to 32 bits,

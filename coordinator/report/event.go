@@ -81,6 +81,8 @@ func (s StepEnd) End() StepEnd { return s }
 type StepStarted struct {
 	Actor
 	Purpose machine.Purpose `json:"text"`
+	// HasSchema says that what the agent writes is no answer before it was checked.
+	HasSchema bool `json:"has_schema,omitempty"`
 }
 
 // TextDelta is a piece of a model's streamed text.

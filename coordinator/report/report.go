@@ -46,6 +46,8 @@ type Report struct {
 	cited map[blob.Ref]blob.Ref
 	// place is the place of the last event that follows from the journal alone.
 	place int
+	// hasSchema says that the turn's answers have to fit one.
+	hasSchema bool
 }
 
 // New returns the report of a turn. Apply must follow each event that the machine m applies.
@@ -101,6 +103,7 @@ func (r *Report) Apply(ev turn.Event, commands []turn.Command) []Event {
 func (r *Report) apply(ev turn.Event, commands []turn.Command) (told []Event) {
 	switch ev := ev.(type) {
 	case turn.Accepted:
+		r.hasSchema = ev.Turn.Schema != (blob.Ref{})
 		if !summarizes(ev.Turn) {
 			told = r.contextWarned() // else after the summary, which changes them
 		}
@@ -126,7 +129,7 @@ func (r *Report) eventsOf(c turn.Command) []Event {
 	case turn.Run:
 		return r.effectStarted(c.Effect)
 	case turn.StepStarted:
-		return []Event{StepStarted{Actor: r.actor(c.Agent, c.Round), Purpose: c.Purpose}}
+		return []Event{StepStarted{Actor: r.actor(c.Agent, c.Round), Purpose: c.Purpose, HasSchema: r.hasSchema}}
 	case turn.WentToJSON:
 		return []Event{WentToJSON{Actor: r.actor(c.Agent, c.Round)}}
 	case turn.HeldUp:

@@ -30,6 +30,8 @@ type Turn struct {
 	// Description is a text that stands for the files that an agent's model cannot take;
 	// zero if there is none.
 	Description blob.Ref `json:"description,omitzero"`
+	// Schema is the JSON Schema that the turn's answers have to fit; zero if any text is one.
+	Schema blob.Ref `json:"schema,omitzero"`
 	// Agents are the members of the panel in the config's order.
 	Agents []Agent `json:"agents"`
 	Limits Limits  `json:"limits"`
@@ -345,6 +347,7 @@ type Code string
 // The reasons why a model's call is refused.
 const (
 	BadArguments  Code = "bad_arguments"
+	BadAnswer     Code = "bad_answer"
 	EmptyAnswer   Code = "empty_answer"
 	AnswerTaken   Code = "answer_not_offered"
 	Duplicate     Code = "duplicate"

@@ -17,6 +17,8 @@ type ModelReply struct {
 	// Text is the message's text, Hash its normalised hash; zero if it is blank.
 	Text blob.Ref `json:"text"`
 	Hash string   `json:"hash,omitempty"`
+	// Problem says why the text is no answer, where the turn has a schema; Text is zero then.
+	Problem string `json:"problem,omitempty"`
 	// Calls are the message's tool calls in order, their arguments decoded.
 	Calls []Call `json:"calls,omitempty"`
 	// Hosted are the calls of hosted tools in the message, in order: the provider has run them.

@@ -56,6 +56,8 @@ type state struct {
 	FirstHash      string   `json:"first_hash,omitempty"`
 	FirstIsAttempt bool     `json:"first_is_attempt,omitempty"`
 	Restricted     bool     `json:"restricted,omitempty"`
+	// Repaired says that the model was asked once more for an answer that fits the schema.
+	Repaired bool `json:"repaired,omitempty"`
 	// JSON says that the model has to act by JSON objects. Ignored counts the messages that
 	// called no tool.
 	JSON    bool `json:"json,omitempty"`
@@ -286,6 +288,9 @@ func (s *Step) takeReply(r ModelReply) []Effect {
 
 // endConversation ends the step with the text as the answer (rule 1).
 func (s *Step) endConversation(r ModelReply) []Effect {
+	if r.Problem != "" {
+		return s.repairAnswer(r)
+	}
 	if r.Text == (blob.Ref{}) {
 		return s.end(Outcome{Kind: Failed, Reason: "the model's reply was empty"})
 	}

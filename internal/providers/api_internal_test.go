@@ -140,3 +140,12 @@ func TestResponsesOfAzure(t *testing.T) {
 		}
 	}
 }
+
+func TestReasoningIsLimitedInOneWay(t *testing.T) {
+	p, _ := findProvider("gemini")
+	b := configs.Backend{Params: backends.Params{ReasoningTokens: new(2000), ReasoningEffort: "low"}}
+	err := checkParams(p, connection{provider: p.name, model: "gemini-2.5-flash"}, b)
+	if want := "type gemini: budget_tokens: it takes the place of an effort: keep one of the two"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}

@@ -164,10 +164,10 @@ func abilitiesOf(p provider, model string) (takes, efforts []string) {
 	switch protocol := p.protocol.(type) {
 	case chat:
 		d := protocol.at(connection{provider: p.name, baseURL: p.baseURL, model: model})
-		if d.TakesImages(model) {
+		var images bool
+		if efforts, images = d.Abilities(model); images {
 			takes = append(takes, "images")
 		}
-		efforts = d.Efforts(model)
 	case claude:
 		takes, efforts = append(takes, "images"), words(func(p backends.Params) error { return anthropic.CheckParams(model, p) })
 	case google:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -16,7 +17,10 @@ func AgentsOf(models []string) []configs.Agent {
 	types, taken := backendTypes(), map[string]bool{}
 	agents := make([]configs.Agent, len(models))
 	for i, name := range models {
-		b := configs.Named(strings.TrimSpace(name), types)
+		b := configs.Backend{Model: strings.TrimSpace(name)}
+		if typ, model, _ := strings.Cut(b.Model, "/"); slices.Contains(types, typ) {
+			b.Type, b.Model = typ, model
+		}
 		base := idOf(cmp.Or(b.Model, b.Type))
 		id := base
 		for n := 2; taken[id] || configs.CheckID(id) != nil; n++ {

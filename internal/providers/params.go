@@ -15,6 +15,9 @@ import (
 func checkParams(p provider, c connection, b configs.Backend) error {
 	c.api = p.api(c, b)
 	err := p.check(c, b)
+	if err == nil && b.Params.ReasoningTokens != nil && b.Params.ReasoningEffort != "" {
+		err = backends.NewParamError("budget_tokens", "it takes the place of an effort: keep one of the two")
+	}
 	if err == nil && b.APIVersion != "" && p.name != azureType {
 		err = backends.NewParamError("api_version", "only %s has one: leave it out", azureType)
 	}

@@ -31,7 +31,7 @@ var layers = [][]string{
 		"internal/wire", "internal/prices", "internal/tokens", "internal/policy", "internal/permission", "internal/attach",
 		"internal/workspace/confine", "internal/workspace/snapshot",
 	},
-	{"backends", "internal/kernel", "internal/budget", "internal/workspace/rootfs", "internal/markdown"},
+	{"backends", "internal/kernel", "internal/budget", "internal/workspace/rootfs", "internal/markdown", "internal/schema"},
 	{"internal/blob", "internal/hosted", "internal/secrets", "internal/colour", "internal/child", "internal/filelock", "internal/wholefile", "tests/leaks", "tests/silent", "tests/described"},
 	{"internal/plain", "tests/linear"},
 }
@@ -100,7 +100,7 @@ var confined = map[string][]string{
 	"github.com/anthropics/anthropic-sdk-go": {"backends/anthropic"},
 	"google.golang.org/genai":                {"backends/gemini"},
 	"github.com/modelcontextprotocol/go-sdk": {"internal/mcp", "cmd/massgen/server"}, // its client, and its server
-	"github.com/google/jsonschema-go":        {"agents", "internal/mcp"},
+	"github.com/google/jsonschema-go":        {"agents", "internal/mcp", "internal/schema"},
 	"modernc.org/sqlite":                     {"sessions/sqlite"},
 	"github.com/gofrs/flock":                 {"internal/filelock", "internal/store"},
 	"github.com/jackc/pgx/v5":                {"temporal/postgres"},

@@ -105,6 +105,9 @@ func reply(c backendtest.Call) backendtest.Reply {
 		answer += " after " + strings.Join(before, ", ")
 	}
 	tools := c.ToolNames()
+	if strings.Contains(fmt.Sprint(c.Messages()), "fixed form") {
+		return inForm(c, isFirst)
+	}
 	switch {
 	case question == "Fail?":
 		return backendtest.Reply{Error: &backendtest.ReplyError{Status: 400, Message: "no"}}
@@ -122,6 +125,20 @@ func reply(c backendtest.Call) backendtest.Reply {
 		return backendtest.Reply{ToolCalls: []backends.ToolCall{{ID: "1", Name: "new_answer", Arguments: fmt.Sprintf(`{"content":%q}`, answer)}}, Usage: usage}
 	}
 	return backendtest.Reply{Text: answer, Usage: usage}
+}
+
+// inForm answers with a city where the client gave a schema. An agent alone has to be told so.
+func inForm(c backendtest.Call, isFirst bool) backendtest.Reply {
+	const city = `{"city": "Bonn"}`
+	switch {
+	case slices.Contains(c.ToolNames(), "vote") && !isFirst:
+		return backendtest.Reply{ToolCalls: []backends.ToolCall{{ID: "1", Name: "vote", Arguments: `{"agent_id":"agent1","reason":"It is right."}`}}}
+	case slices.Contains(c.ToolNames(), "new_answer"):
+		return backendtest.Reply{ToolCalls: []backends.ToolCall{{ID: "1", Name: "new_answer", Arguments: `{"content":` + city + `}`}}}
+	case !strings.Contains(fmt.Sprint(c.Messages()), "this reply is no answer"):
+		return backendtest.Reply{Text: "It is Bonn."}
+	}
+	return backendtest.Reply{Text: city}
 }
 
 // conversation is what a call says of the questions before, of this one, and of the result of a tool.

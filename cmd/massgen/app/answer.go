@@ -130,6 +130,7 @@ type streamedAnswer struct {
 	stream  answerStream
 	agent   string
 	isAside bool // a call on the agent's behalf is under way
+	isHeld  bool // the text is no answer before it was checked
 	begun   bool // something of it is printed
 	out     io.Writer
 	render  func(text string, width int) string
@@ -142,8 +143,10 @@ func newStreamedAnswer(a answers, agent string) *streamedAnswer {
 // hear takes an event. Settle prints what a call has left when another one begins.
 func (a *streamedAnswer) hear(ev report.Event, settle func(string)) {
 	switch ev := ev.(type) {
+	case report.StepStarted:
+		a.isHeld = ev.HasSchema
 	case report.TextDelta:
-		if ev.Agent == a.agent && !a.isAside {
+		if ev.Agent == a.agent && !a.isAside && !a.isHeld {
 			a.stream.add(ev.Text)
 		}
 	case report.CallStarted, report.Retrying, report.FellBack:

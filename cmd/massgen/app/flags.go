@@ -3,6 +3,8 @@ package app
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -13,6 +15,7 @@ import (
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/schema"
 )
 
 // options are the flags of the program, by what they are about. Each group has the method
@@ -32,6 +35,7 @@ type options struct {
 type panelFlags struct {
 	config, model, models, backend, baseURL, systemMessage, cwd string
 	turnLimit                                                   time.Duration
+	schema                                                      *schema.Schema // nil for none
 }
 
 // sessionFlags say which session is talked in, and where sessions are kept.
@@ -67,6 +71,28 @@ func (f *panelFlags) readTurnLimit(_ *cli.Context, text string) error {
 	}
 	f.turnLimit = time.Duration(seconds * float64(time.Second))
 	return nil
+}
+
+// readSchema takes the value of --schema.
+func (f *panelFlags) readSchema(_ *cli.Context, file string) error {
+	text, err := readUpTo(file, schema.MaxBytes+1)
+	if err != nil {
+		return fmt.Errorf("--schema: %w; name a file with a JSON Schema", err)
+	}
+	if f.schema, err = schema.Parse(text); err != nil {
+		return fmt.Errorf("--schema: %s: %w", plain.Line(file), err)
+	}
+	return nil
+}
+
+// readUpTo returns the beginning of a file, of so many bytes at most.
+func readUpTo(file string, most int64) (text []byte, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // describes says that the flags describe a panel.
@@ -153,6 +179,7 @@ func (f *panelFlags) flags() []cli.Flag {
 		textFlag(asking, "base-url", &f.baseURL, "the address, `URL`, of the one model's service"),
 		textFlag(asking, "cwd", &f.cwd, "the folder `DIR` whose files the one agent reads and writes; those of a panel get DIR/ID"),
 		textFlag(asking, "system-message", &f.systemMessage, "`TEXT` that the one model, or each of --models, is given before the conversation"),
+		&cli.StringFlag{Name: "schema", Action: f.readSchema, Category: asking, Usage: "the answer is a JSON object that fits the JSON Schema in `FILE`"},
 		&cli.StringFlag{Name: "orchestrator-timeout", Action: f.readTurnLimit, Category: asking,
 			Usage: "end a turn after so many `SECONDS`, with the best answer so far", DefaultText: "1800"},
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/massgen/massgen/internal/filelock"
 	"github.com/massgen/massgen/internal/inspect"
 	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/schema"
 	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/internal/wholefile"
 	"github.com/massgen/massgen/sessions"
@@ -206,7 +207,7 @@ func (f *fullScreen) ask(ctx context.Context, question string) (*massgen.Turn, e
 	if err := checkQuestion(question); err != nil {
 		return nil, err
 	}
-	t, err := s.panel.Ask(attached(ctx, s), s.id, question)
+	t, err := s.panel.Ask(attached(schema.With(ctx, s.options.panel.schema), s), s.id, question)
 	if err != nil {
 		return nil, s.refused(ctx, fmt.Errorf("question: %w", err))
 	}

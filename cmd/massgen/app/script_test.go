@@ -338,6 +338,7 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 	maps.Copy(list, refusals())
 	maps.Copy(list, toolBehaviours())
 	maps.Copy(list, mcpBehaviours())
+	maps.Copy(list, schemaBehaviours())
 	return list
 }
 

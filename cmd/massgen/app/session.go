@@ -20,6 +20,7 @@ import (
 	"github.com/massgen/massgen/internal/grants"
 	"github.com/massgen/massgen/internal/panels"
 	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/schema"
 	"github.com/massgen/massgen/internal/sidecalls"
 	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/internal/telemetry"
@@ -297,7 +298,7 @@ func (s *session) ask(ctx context.Context, question string, signals <-chan os.Si
 	if s.engine != nil {
 		s.engine.interrupts = signals
 	}
-	t, err := s.panel.Ask(attached(ctx, s), s.id, question)
+	t, err := s.panel.Ask(attached(schema.With(ctx, s.options.panel.schema), s), s.id, question)
 	if errors.Is(err, errQuit) {
 		return report.Result{}, err
 	}

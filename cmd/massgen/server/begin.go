@@ -16,6 +16,7 @@ import (
 	"github.com/massgen/massgen/internal/inspect"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/panels"
+	"github.com/massgen/massgen/internal/schema"
 	"github.com/massgen/massgen/internal/topic"
 	"github.com/massgen/massgen/sessions"
 )
@@ -31,6 +32,8 @@ type request struct {
 	// search is the field that asks the agents to search the web, "" if none does.
 	search     string
 	background bool
+	// schema is what the answer has to fit, nil for any text.
+	schema *schema.Schema
 	// previous is the turn after which the question comes, nil for none in particular. branches says
 	// that the session is a branch which begins with it.
 	previous *turnPlace
@@ -80,10 +83,14 @@ func (s *Server) begin(ctx context.Context, m *model, q request) (*run, error) {
 	if err := coordinator.CheckQuestion(c.question); err != nil {
 		return nil, badRequest("messages", "messages: the question "+err.Error())
 	}
+	if q.schema != nil && s.PlayedElsewhere {
+		return nil, badRequest("response_format", "response_format: the turns of this server are played by workers, whose answers are texts")
+	}
 	with, calls, err := s.withTools(ctx, q.tools)
 	if err != nil {
 		return nil, err
 	}
+	with = schema.With(with, q.schema)
 	var id string
 	return s.track(ctx, m, func() (r *run, err error) {
 		if q.branches { // not before a limit stands against the turn

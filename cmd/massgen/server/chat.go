@@ -30,6 +30,7 @@ type chatRequest struct {
 	} `json:"tools"`
 	ToolChoice       json.RawMessage `json:"tool_choice"`
 	WebSearchOptions json.RawMessage `json:"web_search_options"`
+	Format           *answerFormat   `json:"response_format"`
 }
 
 // chat answers POST /v1/chat/completions.
@@ -85,6 +86,9 @@ func (q chatRequest) request() (request, error) {
 	}
 	if o := string(q.WebSearchOptions); o != "" && o != "null" {
 		asked.search = "web_search_options"
+	}
+	if asked.schema, err = q.Format.schema("response_format"); err != nil {
+		return asked, err
 	}
 	asked.session, err = sessionOf(q.Conversation, q.Metadata)
 	return asked, err

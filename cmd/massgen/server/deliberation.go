@@ -26,6 +26,8 @@ type deliberation struct {
 	isAlone bool
 	// presenter is the agent whose text is the answer while it comes, "" for none.
 	presenter string
+	// isChecked says that the text is not the answer before it was checked: it comes whole.
+	isChecked bool
 	// call is the text that was sent of the model call under way, sent says that some was.
 	call strings.Builder
 	sent bool
@@ -53,7 +55,7 @@ func (d *deliberation) apply(ev massgen.Event) piece {
 	case report.StepStarted:
 		isFinal := ev.Purpose == machine.Presentation || ev.Purpose == machine.Synthesis
 		if isFinal || d.isAlone {
-			d.presenter = ev.Agent
+			d.presenter, d.isChecked = ev.Agent, ev.HasSchema
 		}
 		if isFinal && !d.isAlone {
 			return d.line("%s presents the answer.", ev.Agent)
@@ -70,7 +72,7 @@ func (d *deliberation) apply(ev massgen.Event) piece {
 	case report.SidecallFailed:
 		delete(d.aside, ev.Agent)
 	case report.TextDelta:
-		if ev.Agent == d.presenter && d.presenter != "" && !d.aside[ev.Agent] {
+		if ev.Agent == d.presenter && d.presenter != "" && !d.aside[ev.Agent] && !d.isChecked {
 			d.call.WriteString(ev.Text)
 			d.sent = true
 			return piece{content: ev.Text}

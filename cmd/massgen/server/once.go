@@ -84,6 +84,7 @@ type asking struct {
 	Previous     string            `json:"previous,omitempty"`
 	Metadata     map[string]string `json:"metadata,omitempty"`
 	IsBackground bool              `json:"background,omitempty"`
+	Format       json.RawMessage   `json:"format,omitempty"` // of the answer; empty for a text
 	IsDeleted    bool              `json:"deleted,omitempty"`
 }
 

@@ -24,6 +24,9 @@ type responseRequest struct {
 	Metadata     map[string]json.RawMessage `json:"metadata"`
 	Tools        []responseTool             `json:"tools"`
 	ToolChoice   json.RawMessage            `json:"tool_choice"`
+	Text         struct {
+		Format json.RawMessage `json:"format"`
+	} `json:"text"`
 }
 
 // responseTool is a tool of a request for a response.
@@ -72,6 +75,16 @@ func (q responseRequest) request() (asked request, err error) {
 	asked.messages = append(asked.messages, input...)
 	if asked.tools, asked.search, err = q.tools(); err != nil {
 		return asked, err
+	}
+	var format *answerFormat
+	if len(q.Text.Format) > 0 && json.Unmarshal(q.Text.Format, &format) != nil {
+		return asked, badRequest("text.format", "text.format is no object")
+	}
+	if asked.schema, err = format.schema("text.format"); err != nil {
+		return asked, err
+	}
+	if asked.schema != nil {
+		asked.said.Format = q.Text.Format
 	}
 	if asked.session, err = sessionOf(q.Conversation, q.Metadata); err != nil {
 		return asked, err

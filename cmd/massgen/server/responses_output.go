@@ -73,6 +73,9 @@ func (r *response) json(o *end, output []object) object {
 		"max_output_tokens": nil, "reasoning": object{"effort": nil, "summary": "detailed"},
 		"text": object{"format": object{"type": "text"}}, "truncation": "disabled",
 	}
+	if len(r.said.Format) > 0 {
+		all["text"] = object{"format": r.said.Format}
+	}
 	if r.said.Previous != "" {
 		all["previous_response_id"] = r.said.Previous
 	}

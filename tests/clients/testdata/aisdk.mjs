@@ -1,10 +1,10 @@
 // The AI SDK, on which many chat pages are built: it streams an answer with its reasoning.
 import assert from 'node:assert/strict'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-import { jsonSchema, stepCountIs, streamText, tool } from 'ai'
+import { jsonSchema, Output, stepCountIs, streamText, tool } from 'ai'
 
 const [baseURL, apiKey] = process.argv.slice(2)
-const massgen = createOpenAICompatible({ name: 'massgen', baseURL, apiKey, includeUsage: true })
+const massgen = createOpenAICompatible({ name: 'massgen', baseURL, apiKey, includeUsage: true, supportsStructuredOutputs: true })
 const onError = ({ error }) => { throw error }
 
 const messages = [{ role: 'user', content: 'What is Go?' }]
@@ -34,3 +34,9 @@ const third = streamText({
 })
 assert.equal(await third.text, 'ada says rain')
 assert.deepEqual(cities, ['Bonn'])
+
+const place = jsonSchema({ type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false })
+for (const id of ['panel', 'panel/ada']) {
+  const fourth = streamText({ model: massgen(id), prompt: 'Which city?', output: Output.object({ schema: place }), onError })
+  assert.deepEqual(await fourth.output, { city: 'Bonn' })
+}

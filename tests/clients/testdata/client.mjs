@@ -110,3 +110,15 @@ const picture = await client.responses.create({
   model: alone, input: [user([{ type: 'input_text', text: 'See?' }, { type: 'input_image', image_url: pixel, detail: 'auto' }])],
 })
 assert.match(picture.output_text, /\[Attached: image \(image\/png, /)
+// A structured answer, whole and streaming.
+const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false }
+const format = { type: 'json_schema', json_schema: { name: 'place', strict: true, schema } }
+for (const model of [panel, alone]) {
+  const asked = { model, messages: [{ role: 'user', content: 'Which city?' }], response_format: format }
+  const { parsed } = (await client.chat.completions.parse(asked)).choices[0].message
+  assert.deepEqual(parsed, { city: 'Bonn' })
+  const streamed = await client.chat.completions.stream(asked).finalContent()
+  assert.equal(streamed, '{"city":"Bonn"}')
+  const response = await client.responses.parse({ model, input: 'Which city?', text: { format: { type: 'json_schema', name: 'place', schema } } })
+  assert.deepEqual(response.output_parsed, { city: 'Bonn' })
+}

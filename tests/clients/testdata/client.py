@@ -5,6 +5,7 @@ import sys
 import time
 
 import openai
+import pydantic
 
 client = openai.OpenAI(base_url=sys.argv[1], api_key=sys.argv[2], max_retries=0)
 PANEL, ALONE = "panel", "panel/ada"
@@ -146,6 +147,24 @@ for do in (
 ):
     check(do("Once?").id == do("Once?").id)
     refused(openai.UnprocessableEntityError, 422, lambda: do("Twice?"))
+
+
+# Structured answers, in both forms of the API.
+class Place(pydantic.BaseModel):
+    city: str
+
+
+for model in (PANEL, ALONE):
+    parsed = client.chat.completions.parse(model=model, messages=[user("Which city?")], response_format=Place)
+    check(parsed.choices[0].message.parsed == Place(city="Bonn"), parsed)
+    check(parsed.choices[0].message.content == '{"city":"Bonn"}', parsed)
+    with client.chat.completions.stream(model=model, messages=[user("Which city?")], response_format=Place) as stream:
+        check(stream.get_final_completion().choices[0].message.parsed == Place(city="Bonn"), model)
+    answered = client.responses.parse(model=model, input="Which city?", text_format=Place)
+    check(answered.output_parsed == Place(city="Bonn") and answered.text.format.type == "json_schema", answered)
+list_of = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "array"}}}
+e = refused(openai.BadRequestError, 400, lambda: client.chat.completions.create(model=ALONE, messages=[user("?")], response_format=list_of))
+check(e.param == "response_format.json_schema.schema", e.body)
 print("all is as it should be")
 
 # Pictures by data: URLs, and none by an address.
