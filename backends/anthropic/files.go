@@ -18,6 +18,8 @@ func encodeFile(f backends.File, role backends.Role) (sdk.ContentBlockParamUnion
 		return sdk.ContentBlockParamUnion{}, fmt.Errorf("a file in a message of role %s cannot be sent to Claude", role)
 	}
 	block := sdk.NewDocumentBlock(sdk.Base64PDFSourceParam{Data: base64.StdEncoding.EncodeToString(f.Data)})
-	block.OfDocument.Title = sdk.String(f.Name)
+	if f.Name != "" { // an empty title is refused
+		block.OfDocument.Title = sdk.String(f.Name)
+	}
 	return block, nil
 }
