@@ -243,8 +243,9 @@ func TestEventsGoOnAfterABreak(t *testing.T) {
 		t.Errorf("while it ran the turn had the events\n%s\nand later\n%s", strings.Join(live, "\n"), strings.Join(later, "\n"))
 	}
 	whole := slices.IndexFunc(kept, func(e event) bool { return e.id == "2" })
+	// The server may let go of the turn between the two, and with it of what no journal has.
 	resumed := s.events(t, path, "2", nil)
-	if !slices.Equal(resumed, kept[whole+1:]) {
+	if !slices.Equal(journaled(resumed), journaled(kept[whole+1:])) {
 		t.Errorf("after 2 come\n%+v\nand not\n%+v", resumed, kept[whole+1:])
 	}
 	if kept[0].id != "1" || !strings.Contains(kept[len(kept)-2].data, `"kind":"ended"`) {
