@@ -29,7 +29,8 @@ func Escape(text, kept string) string {
 	var b strings.Builder
 	copied := 0 // bytes of text
 	for i, r := range text {
-		escape, size := "", utf8.RuneLen(r)
+		var escape string
+		size := utf8.RuneLen(r)
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD"):
 			escape, size = fmt.Sprintf(`\x%02x`, text[i]), 1
