@@ -23,11 +23,11 @@ const sourcesHeading = "Sources:"
 func withSources(answer string, sources []backends.Citation) string {
 	var lines []string
 	for _, s := range sources {
-		address, ok := webAddress(s.URL)
+		address, host, ok := webAddress(s.URL)
 		if !ok || len(lines) == mostSources || strings.Contains(answer, s.URL) || strings.Contains(answer, address) {
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("- [%s](%s)", linkText(s), address))
+		lines = append(lines, fmt.Sprintf("- [%s](%s)", linkText(s.Title, host), address))
 	}
 	if len(lines) == 0 || strings.TrimSpace(answer) == "" {
 		return answer
@@ -35,24 +35,23 @@ func withSources(answer string, sources []backends.Citation) string {
 	return strings.TrimRight(answer, " \n") + "\n\n" + sourcesHeading + "\n" + strings.Join(lines, "\n")
 }
 
-// webAddress returns an address that can stand in a link.
-func webAddress(address string) (string, bool) {
+// webAddress returns an address that can stand in a link, and its host.
+func webAddress(address string) (link, host string, ok bool) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-		return "", false
+		return "", "", false
 	}
-	return strings.NewReplacer("(", "%28", ")", "%29", " ", "%20").Replace(u.String()), true
+	return strings.NewReplacer("(", "%28", ")", "%29", " ", "%20").Replace(u.String()), u.Host, true
 }
 
 // linkText is the title of a source on one line, or its host.
-func linkText(s backends.Citation) string {
-	title := strings.Join(strings.Fields(contextbuild.Clean(s.Title)), " ")
+func linkText(title, host string) string {
+	title = strings.Join(strings.Fields(contextbuild.Clean(title)), " ")
 	if runes := []rune(title); len(runes) > mostSourceTitle {
 		title = string(runes[:mostSourceTitle]) + "…"
 	}
 	if title == "" {
-		u, _ := url.Parse(s.URL)
-		title = u.Host
+		title = host
 	}
 	return strings.NewReplacer("[", "(", "]", ")", "<", "(", ">", ")").Replace(title)
 }
