@@ -29,8 +29,8 @@ func (p *panel) coordinationTools(mayAnswer bool, answers *schema.Schema) []back
 	}, vote}
 }
 
-// newAnswerSchema is that of the arguments of new_answer, whose content fits a schema if there is
-// one (seed 003 has a text).
+// newAnswerSchema returns the schema of new_answer's arguments. The content is a text, as in seed
+// 003, or has the given schema of answers.
 func newAnswerSchema(answers *schema.Schema) json.RawMessage {
 	content := `{"type":"string","description":"The whole answer, as it is to be read."}`
 	if answers != nil {

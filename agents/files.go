@@ -200,8 +200,8 @@ func ReturnFile(ctx context.Context, name string, data []byte) error {
 	return nil
 }
 
-// taken stores the files that a tool returned, as far as the member's model takes them, and
-// returns a line for each that it is not sent. The error is that of a store that does not work.
+// taken stores the returned files that the member's model takes. Each other file gives a line that
+// says why the model does not get it. The error is the store's.
 func (r *returnedFiles) taken(ctx context.Context, blobs Blobs, takes attach.Takes) (files []blob.File, lines []string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

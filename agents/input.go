@@ -58,7 +58,7 @@ type inputBuilder struct {
 	names *panel
 	// history reads the turn's history, and shown is the part of it in the input.
 	history historyReader
-	// histories are those of earlier turns, nil for none.
+	// histories are the histories of earlier turns, nil for none.
 	histories *Histories
 	shown     []contextbuild.Exchange
 	// reader is the agent of the call, and coordinates says that the call offers the
@@ -133,7 +133,7 @@ func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 }
 
 // first returns the first messages of a call's step, which are built once for all of its calls.
-// Those of a step in JSON mode change within the step.
+// In JSON mode the first messages change within the step.
 func (b *inputBuilder) first(call machine.ModelCall) []backends.Message {
 	key, from := call.Key, stepStart{b.turn, call.Offer, call.Votes, call.Notes}
 	key.Index = 0

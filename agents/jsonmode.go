@@ -52,9 +52,9 @@ func (p *panel) actionSchema(offer kernel.Offer, bounded bool, answers *schema.S
 		`},"required":["action"],"additionalProperties":false}`))
 }
 
-// The limits of a small model's reply in JSON mode, which otherwise may fill its whole context:
-// characters of a vote's reason, of which a grammar of llama.cpp accepts 2000 at most, and
-// tokens of a reply with its thoughts.
+// Without a limit, a small model may fill its whole context with one reply in JSON mode.
+// boundedReason counts the characters of a vote's reason; a grammar of llama.cpp takes 2,000 at
+// most. The other limit counts the tokens of a reply with its thoughts.
 const (
 	boundedReason = 400
 	boundedReply  = 4096
@@ -71,7 +71,7 @@ func bounded(p backends.Params) backends.Params {
 
 // actInText returns the act that a model in JSON mode wrote, as the tool call that it stands
 // for; any other text has none. A service that cannot enforce the schema may put the object
-// into a fence or prose. Names are exact, as those of arguments are.
+// into a fence or prose. Names of fields must match exactly, as in a tool call.
 func actInText(text string) []backends.ToolCall {
 	start, end := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
 	if start < 0 || end < start {

@@ -76,7 +76,7 @@ func (r *replyReader) read(resp backends.Response, reply *machine.ModelReply) er
 	return nil
 }
 
-// readForm takes the text for an answer, of which only one that fits the schema is one.
+// readForm reads the text as an answer if it fits the schema, and else says why it does not.
 func (r *replyReader) readForm(said string, reply *machine.ModelReply) {
 	if strings.TrimSpace(said) == "" {
 		return

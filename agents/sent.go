@@ -15,9 +15,8 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// sentPart is a piece of the history as models read it, a text of the store: the addition to
-// the part before it. It is text in the input of a panel, and messages in that of a panel of
-// one. Each turn adds one part to those that earlier turns stored, so that its storage does not
+// sentPart is a piece of the history as models read it, a text of the store that continues the
+// part before it. A panel reads it as text, a panel of one as messages. Each turn adds one part to those that earlier turns stored, so that its storage does not
 // grow with the session.
 type sentPart struct {
 	Previous blob.Ref           `json:"previous,omitzero"`

@@ -243,8 +243,8 @@ func (m Member) shownResult(name, result string, limit int) string {
 
 // ReadResult returns the result of a tool call as the model got it, empty while there is none.
 // The result of a call that did not run was never stored. For a call of a tool that was not
-// offered, or one too many, it is only the reason. That of a hosted tool is what its provider told
-// of it.
+// offered, or one too many, it is only the reason. For a hosted tool it is the
+// text that the provider sent.
 func ReadResult(texts Lookup, e machine.ToolCall, result blob.Ref, state machine.ToolState, why string) (string, error) {
 	switch {
 	case e.Key.Purpose == machine.HostedTool:

@@ -96,7 +96,7 @@ func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit)
 // too. Those that decide themselves how much they think do it without.
 const interleaved = sdk.AnthropicBetaInterleavedThinking2025_05_14
 
-// headers are those of a request: its own, and the betas that it needs.
+// headers returns the headers of a request: its own, and the betas that it needs.
 func headers(p sdk.MessageNewParams, own map[string]string) map[string]string {
 	if p.Thinking.OfEnabled == nil || len(p.Tools) == 0 || versionOf(p.Model) < version4 {
 		return own
