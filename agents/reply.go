@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -127,16 +126,8 @@ func (r *replyReader) answer(text string) (blob.Ref, string) {
 
 // normalisedHash is the same for texts that differ only in white space.
 func normalisedHash(text string) string {
-	h := sha256.New()
-	words := bufio.NewWriter(h)
-	between := ""
-	for word := range strings.FieldsSeq(text) {
-		_, _ = words.WriteString(between) // a hash never fails
-		_, _ = words.WriteString(word)    // a hash never fails
-		between = " "
-	}
-	_ = words.Flush() // a hash never fails
-	return hex.EncodeToString(h.Sum(nil))
+	sum := sha256.Sum256([]byte(strings.Join(strings.Fields(text), " ")))
+	return hex.EncodeToString(sum[:])
 }
 
 func (r *replyReader) decodeCall(tc backends.ToolCall) machine.Call {

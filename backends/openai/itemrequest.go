@@ -9,7 +9,6 @@ import (
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/wire"
 )
 
@@ -131,21 +130,8 @@ type itemCall struct {
 
 // encodeInput encodes the items of a conversation.
 func (e encoder) encodeInput(messages []backends.Message) (wire.Encoded, error) {
-	out := wire.Encoded{[]byte("[")}
 	e.ids = &itemIDs{used: map[string]bool{}, sent: map[string]string{}}
-	for _, m := range backends.Repair(messages) {
-		encoded, err := e.encodeItemsJSON(m)
-		if err != nil {
-			return nil, err
-		}
-		for _, one := range encoded {
-			if len(out) > 1 {
-				out = append(out, []byte(","))
-			}
-			out = append(out, one)
-		}
-	}
-	return append(out, []byte("]")), nil
+	return encodeEach(e, "input", backends.Repair(messages), e.encodeItems)
 }
 
 // itemIDs are those of the tool calls in an input. The service finds the call of a result by
@@ -163,26 +149,6 @@ func (i *itemIDs) of(call string) string {
 	}
 	i.used[id], i.sent[call] = true, id
 	return id
-}
-
-// encodeItemsJSON encodes the items of one message.
-func (e encoder) encodeItemsJSON(m backends.Message) ([][]byte, error) {
-	if m.Role == backends.RoleUser && len(m.Parts) == 1 && !wire.IsImage(m.Parts[0]) {
-		text := m.Text()
-		encoded, err := e.shared.EncodeText("input", text, func() (any, error) { return inputMessage(m.Role, text), nil })
-		return [][]byte{encoded}, err
-	}
-	items, err := e.encodeItems(m)
-	if err != nil {
-		return nil, err
-	}
-	encoded := make([][]byte, len(items))
-	for i, one := range items {
-		if encoded[i], err = plain.JSON(one); err != nil {
-			return nil, fmt.Errorf("encode the input: %w", err)
-		}
-	}
-	return encoded, nil
 }
 
 func inputMessage(role backends.Role, content any) goopenai.ResponseInputMessage {

@@ -207,40 +207,48 @@ func (e encoder) maxTokensField() string {
 }
 
 func (e encoder) encodeMessages(list []backends.Message) (wire.Encoded, error) {
+	return encodeEach(e, "user", list, e.encodeMessage)
+}
+
+// encodeEach encodes what encode makes of each message, as one list. What it makes of a user's text
+// is encoded once for all calls that share it, under a name of its kind.
+func encodeEach[T any](e encoder, kind string, list []backends.Message, encode func(backends.Message) ([]T, error)) (wire.Encoded, error) {
 	out := wire.Encoded{[]byte("[")}
+	add := func(encoded []byte) {
+		if len(out) > 1 {
+			out = append(out, []byte(","))
+		}
+		out = append(out, encoded)
+	}
 	for _, m := range list {
-		encoded, err := e.encodeMessageJSON(m)
+		made := func() (any, error) {
+			all, err := encode(m)
+			if err != nil {
+				return nil, err
+			}
+			return all[0], nil
+		}
+		if text := m.Text(); text != "" && m.Role == backends.RoleUser && len(m.Parts) == 1 && !wire.IsImage(m.Parts[0]) {
+			encoded, err := e.shared.EncodeText(kind, text, made)
+			if err != nil {
+				return nil, fmt.Errorf("encode messages: %w", err)
+			}
+			add(encoded)
+			continue
+		}
+		all, err := encode(m)
 		if err != nil {
 			return nil, err
 		}
-		for _, one := range encoded {
-			if len(out) > 1 {
-				out = append(out, []byte(","))
+		for _, one := range all {
+			encoded, err := plain.JSON(one)
+			if err != nil {
+				return nil, fmt.Errorf("encode messages: %w", err)
 			}
-			out = append(out, one)
+			add(encoded)
 		}
 	}
 	return append(out, []byte("]")), nil
-}
-
-// encodeMessageJSON encodes the wire messages of one message.
-func (e encoder) encodeMessageJSON(m backends.Message) ([][]byte, error) {
-	if m.Role == backends.RoleUser && len(m.Parts) == 1 && !wire.IsImage(m.Parts[0]) {
-		text := m.Text()
-		encoded, err := e.shared.EncodeText("user", text, func() (any, error) { return message{Role: m.Role, Content: text}, nil })
-		return [][]byte{encoded}, err
-	}
-	messages, err := e.encodeMessage(m)
-	if err != nil {
-		return nil, err
-	}
-	encoded := make([][]byte, len(messages))
-	for i, one := range messages {
-		if encoded[i], err = plain.JSON(one); err != nil {
-			return nil, fmt.Errorf("encode messages: %w", err)
-		}
-	}
-	return encoded, nil
 }
 
 // encodeMessage makes the wire messages of one message: one for each result of a

@@ -11,6 +11,7 @@ import (
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/wire"
 )
 
@@ -85,12 +86,14 @@ func refusedField(err error) string {
 // refused has the words for a field that a service does not know.
 const refused = `(?i)unknown|unsupported|unrecognized|unexpected|not (yet |currently )?(supported|permitted|allowed)`
 
+var foreignReasoning = plain.Pattern(`(?i)encrypted[ _]content.* could not be (verified|decrypted)|could not decrypt`)
+
 // saysForeignReasoning says whether err is the refusal of reasoning that another account has,
 // as of a conversation that goes on with another key: OpenAI, xAI.
 func saysForeignReasoning(err error) bool {
 	var e *backends.Error
 	return errors.As(err, &e) && e.Status == http.StatusBadRequest &&
-		regexp.MustCompile(`(?i)encrypted[ _]content.* could not be (verified|decrypted)|could not decrypt`).MatchString(e.Message)
+		foreignReasoning().MatchString(e.Message)
 }
 
 func (b *Backend) attemptResponse(ctx context.Context, req backends.Request, fields map[string]any, emit wire.Emit) error {
