@@ -38,8 +38,10 @@ func openEditor(env Env, c console) (k *keyboard, ok bool) {
 	}
 	reader, err := cancelreader.NewReader(in)
 	if err != nil {
-		_ = term.Restore(int(in.Fd()), state) // lines are read without an editor
-		return nil, false
+		if err := term.Restore(int(in.Fd()), state); err != nil {
+			c.warn("restore the terminal: " + err.Error() + "; the command reset does")
+		}
+		return nil, false // lines are read without an editor
 	}
 	typed := &keys{in: reader, interrupt: env.tty.interrupt}
 	e := newEditor(typed, env.Stderr)
