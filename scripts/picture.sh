@@ -6,15 +6,8 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 picture=$(realpath -m "${1:-$root/docs/run.svg}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-(cd "$root" && CGO_ENABLED=0 go build -trimpath -o "$work/massgen" ./cmd/massgen)
-
-# Nobody's keys and settings count: neither those of the environment nor those of a file .env.
-for name in $(compgen -e); do
-	case $name in *_API_KEY) unset "$name" ;; esac
-done
-mkdir "$work/home"
-cd "$work/home"
-export HOME=$PWD XDG_CONFIG_HOME=$PWD XDG_STATE_HOME=$PWD
+# shellcheck source=SCRIPTDIR/demo.sh
+. "$root/scripts/demo.sh"
 "$work/massgen" --config "$root/configs/three_agents.yaml" --session-id demo \
 	"What are the main benefits of renewable energy?" </dev/null 2>&1 >answer | tee progress
 if ! grep -q '^panel: .* · demo$' progress; then

@@ -7,15 +7,9 @@ pictures=$(realpath -m "${1:-$root/docs}")
 work=$(mktemp -d)
 tmux=(tmux -L "screen$$" -f /dev/null)
 trap '"${tmux[@]}" kill-server 2>/dev/null || true; rm -rf "$work"' EXIT
-(cd "$root" && CGO_ENABLED=0 go build -trimpath -o "$work/massgen" ./cmd/massgen)
-
-# Nobody's keys and settings count: neither those of the environment nor those of a file .env.
-for name in $(compgen -e); do
-	case $name in *_API_KEY) unset "$name" ;; esac
-done
-mkdir "$work/home"
-cd "$work/home"
-export HOME=$PWD XDG_CONFIG_HOME=$PWD XDG_STATE_HOME=$PWD TERM=xterm-256color COLORTERM=truecolor
+# shellcheck source=SCRIPTDIR/demo.sh
+. "$root/scripts/demo.sh"
+export TERM=xterm-256color COLORTERM=truecolor
 
 # shown waits until the screen shows a text.
 shown() {
