@@ -2,12 +2,12 @@ package agents
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/fastjson"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/sessions"
 )
@@ -48,7 +48,7 @@ func (s *textStore) decode(ref blob.Ref, v any) {
 	if s.err != nil || ref == (blob.Ref{}) {
 		return
 	}
-	if err := json.Unmarshal(data, v); err != nil {
+	if err := fastjson.Unmarshal(data, v); err != nil {
 		s.err = fmt.Errorf("blob %.12s: %w", ref.SHA256, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/fastjson"
 	"github.com/massgen/massgen/internal/plain"
 )
 
@@ -166,7 +167,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 		Role  Role              `json:"role"`
 		Parts []json.RawMessage `json:"parts"`
 	}
-	if err := json.Unmarshal(data, &in); err != nil {
+	if err := fastjson.Unmarshal(data, &in); err != nil {
 		return err
 	}
 	m.Role, m.Parts = in.Role, nil
@@ -224,6 +225,6 @@ func typeOf(raw json.RawMessage) (string, error) {
 
 func decode[P Part](raw json.RawMessage) (Part, error) {
 	var p P
-	err := json.Unmarshal(raw, &p)
+	err := fastjson.Unmarshal(raw, &p)
 	return p, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/budget"
+	"github.com/massgen/massgen/internal/fastjson"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 )
@@ -155,7 +156,7 @@ func readHead(data []byte) (h head, err error) {
 
 func decode[E Event](data []byte) (Event, error) {
 	var ev E
-	if err := json.Unmarshal(data, &ev); err != nil {
+	if err := fastjson.Unmarshal(data, &ev); err != nil {
 		return nil, fmt.Errorf("decode an event of type %s: %w", ev.kind(), err)
 	}
 	return ev, nil

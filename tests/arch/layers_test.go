@@ -33,7 +33,7 @@ var layers = [][]string{
 	},
 	{"backends", "internal/kernel", "internal/budget", "internal/workspace/rootfs", "internal/markdown", "internal/schema"},
 	{"internal/blob", "internal/hosted", "internal/secrets", "internal/colour", "internal/child", "internal/filelock", "internal/wholefile", "tests/leaks", "tests/silent", "tests/described"},
-	{"internal/plain", "tests/linear"},
+	{"internal/plain", "internal/fastjson", "tests/linear"},
 }
 
 func row(dir string) int {
@@ -107,6 +107,7 @@ var confined = map[string][]string{
 	"go.temporal.io/sdk":                     {"temporal/engine"},
 	"go.temporal.io/api":                     {"temporal/engine"},
 	"github.com/tiktoken-go/tokenizer":       {"internal/tokens"},
+	"github.com/segmentio/encoding":          {"internal/fastjson"},
 	"github.com/cenkalti/backoff/v5":         {"internal/retry", "sessions"},
 	"github.com/sony/gobreaker/v2":           {"internal/retry"},
 	"golang.org/x/time":                      {"internal/retry"},
