@@ -66,13 +66,37 @@ func (e Encoded) size() (bytes int) {
 	return bytes
 }
 
+// smallBody is the size in bytes up to which a body is copied: net/http sends its header and a
+// bytes.Reader in one packet.
+const smallBody = 32 << 10
+
 // reader reads the pieces one after the other.
 func (e Encoded) reader() io.Reader {
-	readers := make([]io.Reader, len(e))
-	for i, piece := range e {
-		readers[i] = bytes.NewReader(piece)
+	if e.size() <= smallBody {
+		return bytes.NewReader(e.Whole())
 	}
-	return io.MultiReader(readers...)
+	return &pieceReader{rest: e}
+}
+
+// pieceReader reads pieces and fills each buffer: net/http writes to the connection what each
+// call of Read returns, and many pieces are a single byte.
+type pieceReader struct {
+	rest Encoded
+	read int // bytes of rest[0]
+}
+
+func (r *pieceReader) Read(p []byte) (n int, err error) {
+	for n < len(p) && len(r.rest) > 0 {
+		copied := copy(p[n:], r.rest[0][r.read:])
+		n, r.read = n+copied, r.read+copied
+		if r.read == len(r.rest[0]) {
+			r.rest, r.read = r.rest[1:], 0
+		}
+	}
+	if n == 0 && len(p) > 0 {
+		return 0, io.EOF
+	}
+	return n, nil
 }
 
 func encode(value any) (Encoded, error) {
