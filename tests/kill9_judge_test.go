@@ -17,6 +17,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/hosted"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/turn"
@@ -40,8 +41,10 @@ func (r *killRun) bury() {
 	g := grave{asked: map[string]int{}}
 	// What it sent last may be on its way still: after the requests of the next process it
 	// would be out of its order.
-	if err := r.server.AwaitLeft(r.t.Context()); err != nil {
-		r.t.Fatal(err)
+	for _, server := range r.servers {
+		if err := server.AwaitLeft(r.t.Context()); err != nil {
+			r.t.Fatal(err)
+		}
 	}
 	left := r.look()
 	if left.turn != nil {
@@ -124,7 +127,7 @@ func (r *killRun) done(journal []turn.Event) map[string]int {
 
 // requests are the bodies that a model was sent, in the order of their arrival.
 func (r *killRun) requests(model string) (bodies []string) {
-	for _, c := range r.server.Calls() {
+	for _, c := range r.calls() {
 		if c.Model() == model {
 			bodies = append(bodies, string(c.Body))
 		}
@@ -182,7 +185,7 @@ func (r *killRun) checkCounts() {
 		r.t.Errorf("%d calls were repeated, and the warnings are %q", repeated, result.Warnings)
 	}
 	following := len(r.requests(r.panel.helpers["facts"]))
-	sent := len(r.server.Calls()) - following
+	sent := len(r.calls()) - following
 	if sent > u.Calls || sent < u.Calls-repeated {
 		r.t.Errorf("the models were asked %d times, and the result says %d, %d of them repeated", sent, u.Calls, repeated)
 	}
@@ -296,6 +299,9 @@ func (r *killRun) outcome() outcome {
 	}
 	for i := range o.Answers {
 		o.Answers[i].Snapshot = ""
+		if got := len(o.Answers[i].Citations); got != r.panel.sources {
+			r.t.Errorf("the answer of %s names %d sources, want %d", o.Answers[i].Agent, got, r.panel.sources)
+		}
 	}
 	for _, a := range result.Agents {
 		o.Agents[a.ID] = a.State
@@ -305,7 +311,7 @@ func (r *killRun) outcome() outcome {
 			continue
 		}
 		said := ""
-		if c.Name == "read_file" {
+		if c.Name == "read_file" || c.Name == hosted.CodeExecution {
 			said = c.Result
 		}
 		o.Tools = append(o.Tools, fmt.Sprint(c.Agent, c.Round, c.Name, c.Arguments, c.State, c.Error, said))
@@ -329,7 +335,7 @@ func (r *killRun) outcome() outcome {
 // knows what became of a tool call.
 func (r *killRun) toldOfInterrupted() int {
 	told := map[string]bool{}
-	for _, c := range r.server.Calls() {
+	for _, c := range r.calls() {
 		for _, m := range slices.Backward(c.Messages()) {
 			if m.Role != backends.RoleTool {
 				break
@@ -369,8 +375,8 @@ func (r *killRun) metadata() (metadata map[string]string) {
 	})
 	var spent struct{ Spent struct{ Calls int } }
 	if text := metadata[coordinator.MetaSpent]; text != "" {
-		if err := json.Unmarshal([]byte(text), &spent); err != nil || spent.Spent.Calls < len(r.server.Calls()) {
-			r.t.Errorf("the models were asked %d times, and the session has spent %s, %v", len(r.server.Calls()), text, err)
+		if err := json.Unmarshal([]byte(text), &spent); err != nil || spent.Spent.Calls < len(r.calls()) {
+			r.t.Errorf("the models were asked %d times, and the session has spent %s, %v", len(r.calls()), text, err)
 		}
 	}
 	if !strings.Contains(metadata["massgen:panel"], "panel.yaml") {

@@ -28,14 +28,17 @@ type killPanel struct {
 	name   string
 	reply  func(backendtest.Call) backendtest.Reply
 	config string
-	// responses says that its models are called over the Responses API.
-	responses bool
+	// wires are the protocols of its models, in the order of URL1 and URL2 in the config; none
+	// says that they are all behind one server of chat completions, which is URL.
+	wires []backendtest.Protocol
 	// agents are the models of the agents, in the order of the config; helpers are those of
 	// the calls that belong to none, by purpose.
 	agents  []string
 	helpers map[string]string
 	// hasty says that it depends on chance what agents see, and so in which round they vote.
 	hasty bool
+	// sources is how many each answer names.
+	sources int
 	// first is the question of a turn that has ended before, "" if there is none.
 	first string
 	// again are moments at which each process of a turn may die: late enough for all of them
@@ -62,9 +65,18 @@ orchestrator: {final_answer_strategy: winner_present, decision: unanimous, max_t
 budget: {max_usd: 1, max_tokens: 3_000_000, max_calls: 150, session: {max_calls: 200}}
 prices: {chatcompletion/a: &p {input: 1, output: 2}, chatcompletion/b: *p, chatcompletion/c: *p}
 `},
-		{name: "reasoning", reply: inThought, agents: []string{"gpt-5.4"}, responses: true, again: []string{"before 7", "after 6"}, config: `
+		{name: "reasoning", reply: inThought, agents: []string{"gpt-5.4"}, wires: []backendtest.Protocol{backendtest.Responses()}, again: []string{"before 7", "after 6"}, config: `
 orchestrator: {max_turns: 50}
-agent: {id: a, backend: {type: openai, model: gpt-5.4, base_url: URL, cwd: work/a, reasoning: {effort: medium, summary: auto}}}
+agent: {id: a, backend: {type: openai, model: gpt-5.4, base_url: URL1, cwd: work/a, reasoning: {effort: medium, summary: auto}}}
+`},
+		{name: "hosted", reply: withHosted, sources: 3, agents: []string{"gpt-5", "claude-opus-4-6", "gemini-3.5-flash"}, again: []string{"before 7", "after 8"},
+			wires: []backendtest.Protocol{backendtest.Responses(), backendtest.Messages(), backendtest.GenerateContent()}, config: `
+agents:
+  - {id: a, backend: {type: openai, model: gpt-5, base_url: URL1, api: responses, cwd: work/a, enable_web_search: true, enable_code_interpreter: true}}
+  - {id: b, backend: {type: claude, model: claude-opus-4-6, base_url: URL2, cwd: work/b, enable_web_search: true, enable_code_execution: true}}
+  - {id: c, backend: {type: gemini, model: gemini-3.5-flash, base_url: URL3, cwd: work/c, enable_web_search: true, enable_code_execution: true}}
+orchestrator: {max_turns: 50}
+budget: {max_usd: 10, max_calls: 150}
 `},
 		{name: "alone", reply: byItself, agents: []string{"a"}, helpers: map[string]string{"topic": "topics", "facts": "facts"},
 			first: "What was there before?", again: []string{"before 7", "after 5"}, config: `
@@ -184,8 +196,8 @@ func TestKill9KeepsToTheBudget(t *testing.T) {
 	p := killPanel{name: "tight", reply: inRounds, agents: []string{"a", "b", "c"}, config: killThree + fmt.Sprintf("budget: {max_calls: %d}\n", most)}
 	whole := p.begin(t)
 	whole.run("before 0", whole.question()...)
-	if result := whole.result(app.ExitUndecided); result.Status != kernel.Budget || len(whole.server.Calls()) != most {
-		t.Fatalf("%s, after %d requests", result.Status, len(whole.server.Calls()))
+	if result := whole.result(app.ExitUndecided); result.Status != kernel.Budget || len(whole.calls()) != most {
+		t.Fatalf("%s, after %d requests", result.Status, len(whole.calls()))
 	}
 	atEachPoint(t, whole.writes(), func(t *testing.T, at string) {
 		r := p.begin(t)
@@ -194,7 +206,7 @@ func TestKill9KeepsToTheBudget(t *testing.T) {
 			r.resume("before 0")
 		}
 		r.checkRequests()
-		sent := len(r.server.Calls())
+		sent := len(r.calls())
 		if sent > most {
 			t.Errorf("%d requests were sent of %d", sent, most)
 		}
@@ -210,10 +222,10 @@ func TestKill9KeepsToTheBudget(t *testing.T) {
 
 // killRun is a turn, over all its processes.
 type killRun struct {
-	t      *testing.T
-	panel  killPanel
-	dir    string
-	server *backendtest.Server
+	t       *testing.T
+	panel   killPanel
+	dir     string
+	servers []*backendtest.Server
 	// limit is how many bytes a file may have that a process writes, "" for any number.
 	limit string
 	// stdout and stderr are those of the last process, code is its exit status.
@@ -241,16 +253,31 @@ func (p killPanel) begin(t *testing.T) *killRun {
 
 func (r *killRun) serve() {
 	r.t.Helper()
-	protocol := backendtest.ChatCompletions()
-	if r.panel.responses {
-		protocol = backendtest.Responses()
-	}
-	r.server = backendtest.NewProtocolServer(r.t, protocol, r.panel.reply)
 	self, err := os.Executable()
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	write(r.t, filepath.Join(r.dir, "panel.yaml"), []byte(strings.NewReplacer("URL", strconv.Quote(r.server.BaseURL), "SELF", self, "DIR", r.dir).Replace(r.panel.config)))
+	wires, names := r.panel.wires, []string{"SELF", self, "DIR", r.dir}
+	if wires == nil {
+		wires = []backendtest.Protocol{backendtest.ChatCompletions()}
+	}
+	r.servers = nil
+	for i, wire := range wires {
+		server, name := backendtest.NewProtocolServer(r.t, wire, r.panel.reply), "URL"
+		if r.panel.wires != nil {
+			name = fmt.Sprint(name, i+1)
+		}
+		r.servers, names = append(r.servers, server), append(names, name, strconv.Quote(server.BaseURL))
+	}
+	write(r.t, filepath.Join(r.dir, "panel.yaml"), []byte(strings.NewReplacer(names...).Replace(r.panel.config)))
+}
+
+// calls are those of all models, in the order of their arrival at each server.
+func (r *killRun) calls() (calls []backendtest.Call) {
+	for _, server := range r.servers {
+		calls = append(calls, server.Calls()...)
+	}
+	return calls
 }
 
 const killSession = "Ann|app_u1|x"

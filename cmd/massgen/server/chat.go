@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
+
+	"github.com/massgen/massgen/backends"
 )
 
 // chatRequest is a request for a chat completion. Parameters of models, such as the temperature,
@@ -176,6 +179,8 @@ type chatWhole struct {
 	Refusal   *string    `json:"refusal"`
 	Reasoning string     `json:"reasoning_content,omitempty"`
 	ToolCalls []toolCall `json:"tool_calls,omitempty"`
+	// Annotations are the sources of the content.
+	Annotations []object `json:"annotations,omitempty"`
 }
 
 // chatDelta is a piece of one.
@@ -184,6 +189,8 @@ type chatDelta struct {
 	Content   *string       `json:"content,omitempty"`
 	Reasoning string        `json:"reasoning_content,omitempty"`
 	ToolCalls []indexedCall `json:"tool_calls,omitempty"`
+	// Annotations come with the last piece.
+	Annotations []object `json:"annotations,omitempty"`
 }
 
 // indexedCall is a call of a client's tool, as a stream has it.
@@ -235,7 +242,7 @@ func (c chatWriter) whole(ctx context.Context, w http.ResponseWriter) {
 		c.server.refuse(w, e.err)
 		return
 	}
-	message := chatWhole{Role: roleAssistant, Reasoning: all.reasoning, ToolCalls: all.calls}
+	message := chatWhole{Role: roleAssistant, Reasoning: all.reasoning, ToolCalls: all.calls, Annotations: inChat(annotate(all.content, all.sources))}
 	if all.content != "" {
 		message.Content = &all.content
 	}
@@ -252,12 +259,15 @@ func (c chatWriter) stream(ctx context.Context, w http.ResponseWriter) {
 	empty := ""
 	out.send(c.response(object, chatChoice{Delta: &chatDelta{Role: roleAssistant, Content: &empty}}))
 	var calls []toolCall
+	var sources []backends.Citation
+	var content strings.Builder
 	for p := range c.server.pieces(ctx, c.run, c.view) {
 		delta := chatDelta{Reasoning: p.reasoning, ToolCalls: indexed(p.calls)}
 		if p.content != "" {
 			delta.Content = &p.content
 		}
-		calls = p.calls
+		calls, sources = p.calls, p.sources
+		content.WriteString(p.content)
 		out.send(c.response(object, chatChoice{Delta: &delta}))
 	}
 	e := c.run.end(ctx, c.view, calls)
@@ -265,7 +275,7 @@ func (c chatWriter) stream(ctx context.Context, w http.ResponseWriter) {
 		out.send(c.server.refusalOf(e.err).json())
 		return
 	}
-	out.send(c.response(object, chatChoice{Delta: &chatDelta{}, FinishReason: &e.reason}))
+	out.send(c.response(object, chatChoice{Delta: &chatDelta{Annotations: inChat(annotate(content.String(), sources))}, FinishReason: &e.reason}))
 	if c.includeUsage {
 		last := c.response(object)
 		last.Usage = e.used.chatUsage()

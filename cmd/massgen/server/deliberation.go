@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/plain"
@@ -15,9 +16,13 @@ type piece struct {
 	reasoning, content string
 	// calls are those of the client's tools, and the last that it is shown.
 	calls []toolCall
+	// sources are those of the whole answer. They come with its end.
+	sources []backends.Citation
 }
 
-func (p piece) isEmpty() bool { return p.reasoning == "" && p.content == "" && len(p.calls) == 0 }
+func (p piece) isEmpty() bool {
+	return p.reasoning == "" && p.content == "" && len(p.calls) == 0 && len(p.sources) == 0
+}
 
 // deliberation turns the events of a turn into pieces: what the agents say to each other becomes
 // reasoning, the answer becomes content. It follows from the events alone.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
 )
@@ -129,8 +130,8 @@ const (
 	callItem      = "fc_"
 )
 
-// item is an item of the output.
-func (r *response) item(kind string, index int, state, text string) object {
+// item is an item of the output. A message's text has links to sources.
+func (r *response) item(kind string, index int, state, text string, sources []backends.Citation) object {
 	i := object{"id": fmt.Sprintf("%s%s_%d", kind, r.items, index), "status": state}
 	if kind == reasoningItem {
 		i["type"], i["summary"] = "reasoning", []object{}
@@ -141,15 +142,15 @@ func (r *response) item(kind string, index int, state, text string) object {
 	}
 	i["type"], i["role"], i["content"] = "message", roleAssistant, []object{}
 	if text != "" {
-		i["content"] = []object{textPart(text)}
+		i["content"] = []object{textPart(text, inResponse(annotate(text, sources)))}
 	}
 	return i
 }
 
 func reasoningPart(text string) object { return object{"type": "summary_text", "text": text} }
 
-func textPart(text string) object {
-	return object{"type": "output_text", "text": text, "annotations": []object{}, "logprobs": []object{}}
+func textPart(text string, annotations []object) object {
+	return object{"type": "output_text", "text": text, "annotations": annotations, "logprobs": []object{}}
 }
 
 // callOf is an item of the output that has the client run one of its tools.
@@ -166,7 +167,7 @@ func (r *response) finish(ctx context.Context) (end, []object) {
 	list := []object{}
 	for _, part := range []struct{ kind, text string }{{reasoningItem, all.reasoning}, {messageItem, all.content}} {
 		if part.text != "" {
-			list = append(list, r.item(part.kind, len(list), stateCompleted, part.text))
+			list = append(list, r.item(part.kind, len(list), stateCompleted, part.text, all.sources))
 		}
 	}
 	for _, c := range all.calls {
@@ -210,7 +211,7 @@ func (r *response) stream(ctx context.Context, w http.ResponseWriter, after int)
 	for p := range r.server.pieces(ctx, r.run, r.view) {
 		s.add(reasoningItem, p.reasoning)
 		s.add(messageItem, p.content)
-		calls = p.calls
+		calls, s.sources = p.calls, p.sources
 	}
 	s.closeItem()
 	for _, c := range calls {
@@ -234,6 +235,8 @@ type responseStream struct {
 	done   []object // items
 	kind   string   // of the item that goes on, "" for none
 	text   string   // of that item
+	// sources are those of the whole answer.
+	sources []backends.Citation
 }
 
 // send sends an event.
@@ -247,7 +250,7 @@ func (s *responseStream) send(kind string, event object) {
 
 // part adds to an event which part of the output it is about.
 func (s *responseStream) part(event object) object {
-	event["item_id"], event["output_index"] = s.item(s.kind, len(s.done), "", "")["id"], len(s.done)
+	event["item_id"], event["output_index"] = s.item(s.kind, len(s.done), "", "", nil)["id"], len(s.done)
 	if s.kind == reasoningItem {
 		event["summary_index"] = 0
 	} else {
@@ -275,12 +278,12 @@ func (s *responseStream) add(kind, text string) {
 
 func (s *responseStream) openItem(kind string) {
 	s.kind, s.text = kind, ""
-	s.send("response.output_item.added", object{"output_index": len(s.done), "item": s.item(kind, len(s.done), stateInProgress, "")})
+	s.send("response.output_item.added", object{"output_index": len(s.done), "item": s.item(kind, len(s.done), stateInProgress, "", nil)})
 	if kind == reasoningItem {
 		s.send("response.reasoning_summary_part.added", s.part(object{"part": reasoningPart("")}))
 		return
 	}
-	s.send("response.content_part.added", s.part(object{"part": textPart("")}))
+	s.send("response.content_part.added", s.part(object{"part": textPart("", []object{})}))
 }
 
 func (s *responseStream) closeItem() {
@@ -292,9 +295,13 @@ func (s *responseStream) closeItem() {
 		s.send("response.reasoning_summary_part.done", s.part(object{"part": reasoningPart(s.text)}))
 	case messageItem:
 		s.send("response.output_text.done", s.part(object{"text": s.text, "logprobs": []object{}}))
-		s.send("response.content_part.done", s.part(object{"part": textPart(s.text)}))
+		annotations := inResponse(annotate(s.text, s.sources))
+		for i, a := range annotations {
+			s.send("response.output_text.annotation.added", s.part(object{"annotation_index": i, "annotation": a}))
+		}
+		s.send("response.content_part.done", s.part(object{"part": textPart(s.text, annotations)}))
 	}
-	done := s.item(s.kind, len(s.done), stateCompleted, s.text)
+	done := s.item(s.kind, len(s.done), stateCompleted, s.text, s.sources)
 	s.send("response.output_item.done", object{"output_index": len(s.done), "item": done})
 	s.done, s.kind = append(s.done, done), ""
 }

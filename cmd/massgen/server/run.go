@@ -203,7 +203,7 @@ func (r *run) end(ctx context.Context, v *view, calls []toolCall) end {
 func (r *run) whole(ctx context.Context, s *Server, v *view) (end, piece) {
 	var all piece
 	for p := range s.pieces(ctx, r, v) {
-		all = piece{all.reasoning + p.reasoning, all.content + p.content, p.calls}
+		all = piece{all.reasoning + p.reasoning, all.content + p.content, p.calls, p.sources}
 	}
 	e := r.end(ctx, v, all.calls)
 	if e.Answer != "" { // without what an agent said between its calls of tools

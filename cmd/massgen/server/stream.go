@@ -51,7 +51,9 @@ func (s *Server) pieces(ctx context.Context, r *run, v *view) iter.Seq[piece] {
 			case ev, goesOn := <-events:
 				if !goesOn {
 					if o := r.wait(ctx); o.err == nil {
-						last(v.finish(o.Answer))
+						p := v.finish(o.Answer)
+						p.sources = o.Citations
+						last(p)
 					}
 					return
 				}
