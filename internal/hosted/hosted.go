@@ -8,3 +8,6 @@ const (
 	WebFetch      = "web_fetch"
 	CodeExecution = "code_execution"
 )
+
+// Is reports whether a tool is one of these.
+func Is(name string) bool { return name == WebSearch || name == WebFetch || name == CodeExecution }

@@ -4,6 +4,7 @@ package clients
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -33,8 +34,9 @@ func TestMain(m *testing.M) {
 // token is the server's.
 const token = "clients-0123456789abcdef"
 
-// serve runs "massgen serve" until t ends, with the model "panel" of two agents, ada and bob. What it
-// sends is checked on the way.
+// serve runs "massgen serve" until t ends, with the model "panel" of two agents, ada and bob, and the
+// model "providers" of eve, gil and rex, whose providers search and see pictures. What it sends is
+// checked on the way.
 func serve(t *testing.T) *checker {
 	t.Helper()
 	models := backendtest.NewServer(t, reply)
@@ -46,7 +48,22 @@ func serve(t *testing.T) *checker {
 	if err := os.WriteFile(filepath.Join(dir, "panel.yaml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return check(t, start(t, dir, "serve", "--config", "panel.yaml", "--listen", "127.0.0.1:0", "--state-dir", "state"))
+	config = "agents:\n"
+	for _, a := range []struct {
+		id, backend string
+		wire        backendtest.Protocol
+	}{
+		{"eve", "type: claude, model: claude-opus-4-6", backendtest.Messages()},
+		{"gil", "type: gemini, model: gemini-3.5-flash", backendtest.GenerateContent()},
+		{"rex", "type: openai, model: gpt-5, api: responses", backendtest.Responses()},
+	} {
+		models := backendtest.NewProtocolServer(t, a.wire, func(c backendtest.Call) backendtest.Reply { return looking(a.id, c) })
+		config += fmt.Sprintf("  - {id: %s, backend: {%s, base_url: %q, api_key: any-key-will-do}}\n", a.id, a.backend, models.BaseURL)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "providers.yaml"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return check(t, start(t, dir, "serve", "--config", "panel.yaml", "--config", "providers.yaml", "--listen", "127.0.0.1:0", "--state-dir", "state"))
 }
 
 // start runs the program in a folder until t ends, and returns the address at which it listens.
@@ -125,6 +142,31 @@ func reply(c backendtest.Call) backendtest.Reply {
 		return backendtest.Reply{ToolCalls: []backends.ToolCall{{ID: "1", Name: "new_answer", Arguments: fmt.Sprintf(`{"content":%q}`, answer)}}, Usage: usage}
 	}
 	return backendtest.Reply{Text: answer, Usage: usage}
+}
+
+// looking answers with the hashes of the pictures that an agent is sent, and what its provider finds
+// if it may search. All vote for eve.
+func looking(agent string, c backendtest.Call) backendtest.Reply {
+	_, _, _, isFirst := conversation(c)
+	usage := &backends.Usage{InputTokens: 20, OutputTokens: 10}
+	if slices.Contains(c.ToolNames(), "vote") && !isFirst {
+		return backendtest.Reply{ToolCalls: []backends.ToolCall{{ID: "1", Name: "vote", Arguments: `{"agent_id":"agent1","reason":"It is right."}`}}, Usage: usage}
+	}
+	r := backendtest.Reply{Text: agent + " “looks”.", Usage: usage}
+	for _, m := range c.Messages() {
+		for _, p := range m.Parts {
+			if image, ok := p.(backends.Image); ok {
+				r.Text += fmt.Sprintf(" %s: %x", image.MediaType, sha256.Sum256(image.Data))
+			}
+		}
+	}
+	if c.Request().Params.Hosted.WebSearch {
+		r.Hosted = &backendtest.Hosted{Query: "tides", Found: []backends.Citation{{URL: "https://" + agent + ".example/tides", Title: "Tides"}}}
+	}
+	if slices.Contains(c.ToolNames(), "new_answer") {
+		r.ToolCalls = []backends.ToolCall{{ID: "1", Name: "new_answer", Arguments: fmt.Sprintf(`{"content":%q}`, r.Text)}}
+	}
+	return r
 }
 
 // inForm answers with a city where the client gave a schema. An agent alone has to be told so.

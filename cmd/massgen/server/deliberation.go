@@ -7,6 +7,7 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/hosted"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/plain"
 )
@@ -101,7 +102,15 @@ func (d *deliberation) apply(ev massgen.Event) piece {
 		if ev.Agent == d.presenter {
 			d.started++
 		}
+	case report.ToolCalled:
+		if ev.Agent == d.presenter && hosted.Is(ev.Tool) && !d.aside[ev.Agent] && d.call.Len() == 0 {
+			return d.line("%s uses %s.", ev.Agent, ev.Tool)
+		}
 	case report.ToolEnded:
+		// The calls of hosted tools end with their message: a line would stand within the answer.
+		if ev.Agent == d.presenter && hosted.Is(ev.Tool.Name) {
+			return piece{}
+		}
 		return d.line("%s used %s.", ev.Agent, plain.Line(ev.Tool.Name))
 	case report.Noted:
 		return d.line("A note was added: %s", plain.Line(ev.Text))

@@ -48,6 +48,9 @@ func TestWebSearchIsForwarded(t *testing.T) {
 	} {
 		before := len(models.Calls())
 		r := s.do(t, http.MethodPost, asked.path, asked.body)
+		if asked.searches && !strings.Contains(r.body, `"url_citation"`) {
+			t.Errorf("%s: no annotation in\n%s", asked.body, r.body)
+		}
 		if r.status != asked.status || !strings.Contains(r.body, asked.want) || !asked.searches && strings.Contains(r.body, link) {
 			t.Errorf("%s: status %d, want %d and %q:\n%s", asked.body, r.status, asked.status, asked.want, r.body)
 		}

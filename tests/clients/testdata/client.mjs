@@ -1,5 +1,6 @@
 // The official JavaScript client against a server: exits with an error where something differs.
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import OpenAI from 'openai'
 
@@ -122,3 +123,26 @@ for (const model of [panel, alone]) {
   const response = await client.responses.parse({ model, input: 'Which city?', text: { format: { type: 'json_schema', name: 'place', schema } } })
   assert.deepEqual(response.output_parsed, { city: 'Bonn' })
 }
+
+// What three providers see, byte for byte, and what they find: the sources of the answer are its
+// annotations.
+const eyes = ['eve', 'gil', 'rex']
+const saw = '“looks”. image/png: ' + createHash('sha256').update(Buffer.from(pixel.split(',')[1], 'base64')).digest('hex')
+const { message: seen } = (await client.chat.completions.create({
+  model: 'providers', messages: [user([{ type: 'text', text: 'See?' }, { type: 'image_url', image_url: { url: pixel } }])],
+})).choices[0]
+assert.equal(seen.content, `eve ${saw}`)
+for (const eye of eyes) assert(seen.reasoning_content.includes(`${eye} ${saw}`), seen.reasoning_content)
+const cut = (text, a) => [...text].slice(a.start_index, a.end_index).join('')
+for (const [model, eye] of [['providers', 'eve'], ...eyes.map(eye => [`providers/${eye}`, eye])]) {
+  const want = `[Tides](https://${eye}.example/tides)`
+  const { message } = (await client.chat.completions.create({ model, messages: [user('Tides?')], web_search_options: {} })).choices[0]
+  assert.deepEqual(message.annotations.map(a => cut(message.content, a.url_citation)), [want])
+  const stream = client.responses.stream({ model, input: 'And?', tools: [{ type: 'web_search' }] })
+  const added = []
+  for await (const event of stream) if (event.type === 'response.output_text.annotation.added') added.push(event.annotation.url)
+  const [part] = (await stream.finalResponse()).output.at(-1).content
+  assert.deepEqual(part.annotations.map(a => cut(part.text, a)), [want])
+  assert.deepEqual(added, [`https://${eye}.example/tides`])
+}
+await refused(OpenAI.BadRequestError, 400, client.chat.completions.create({ model: panel, messages: [user('?')], web_search_options: {} }))

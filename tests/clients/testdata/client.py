@@ -1,5 +1,7 @@
 """The official Python client against a server: exits with an error where something differs."""
 
+import base64
+import hashlib
 import json
 import sys
 import time
@@ -165,8 +167,6 @@ for model in (PANEL, ALONE):
 list_of = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "array"}}}
 e = refused(openai.BadRequestError, 400, lambda: client.chat.completions.create(model=ALONE, messages=[user("?")], response_format=list_of))
 check(e.param == "response_format.json_schema.schema", e.body)
-print("all is as it should be")
-
 # Pictures by data: URLs, and none by an address.
 PIXEL = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 
@@ -186,3 +186,45 @@ seen = client.responses.create(model=ALONE, input=[{"role": "user", "content": [
     {"type": "input_file", "filename": "n.txt", "file_data": "data:text/plain;base64,aGVsbG8="},
 ]}]).output_text
 check("[Attached: image (image/png, " in seen and "n.txt (text/plain, 5 bytes" in seen, seen)
+
+
+# What three providers see, byte for byte, and what they find: the sources of the answer are its
+# annotations.
+PROVIDERS, EYES = "providers", ("eve", "gil", "rex")
+saw = "“looks”. image/png: " + hashlib.sha256(base64.b64decode(PIXEL.split(",")[1])).hexdigest()
+picture = [{"type": "text", "text": "See?"}, {"type": "image_url", "image_url": {"url": PIXEL}}]
+seen = client.chat.completions.create(model=PROVIDERS, messages=[{"role": "user", "content": picture}]).choices[0].message
+check(seen.content == f"eve {saw}" and all(f"{eye} {saw}" in seen.reasoning_content for eye in EYES), seen)
+picture = [{"type": "input_text", "text": "See?"}, {"type": "input_image", "image_url": PIXEL, "detail": "auto"}]
+for eye in EYES:
+    seen = client.responses.create(model=f"{PROVIDERS}/{eye}", input=[{"role": "user", "content": picture}])
+    check(seen.output_text == f"{eye} {saw}", seen)
+
+
+def sources(text, annotations):
+    return [text[a.start_index : a.end_index] + a.title for a in annotations]
+
+
+for model, eye in (PROVIDERS, "eve"), *((f"{PROVIDERS}/{eye}", eye) for eye in EYES):
+    want = [f"[Tides](https://{eye}.example/tides)Tides"]
+    found = client.chat.completions.create(model=model, messages=[user("Tides?")], web_search_options={}).choices[0].message
+    check(sources(found.content, [a.url_citation for a in found.annotations]) == want, found)
+    check(found.annotations[0].url_citation.url == f"https://{eye}.example/tides", found)
+    content, last = "", []
+    for chunk in client.chat.completions.create(model=model, messages=[user("And?")], web_search_options={}, stream=True):
+        content += chunk.choices[0].delta.content or ""
+        last += getattr(chunk.choices[0].delta, "annotations", None) or []
+    check([content[a["url_citation"]["start_index"] : a["url_citation"]["end_index"]] + "Tides" for a in last] == want, content, last)
+    found = client.responses.create(model=model, input="Tides?", tools=[{"type": "web_search"}])
+    check(sources(found.output_text, found.output[-1].content[0].annotations) == want, found)
+    again = client.responses.retrieve(found.id)
+    check(again.output_text == found.output_text and again.output[-1].content == found.output[-1].content, again)
+    with client.responses.stream(model=model, input="And?", tools=[{"type": "web_search"}]) as stream:
+        added = [e.annotation for e in stream if e.type == "response.output_text.annotation.added"]
+        found = stream.get_final_response()
+    check(sources(found.output_text, found.output[-1].content[0].annotations) == want, found)
+    check([a.url for a in added] == [f"https://{eye}.example/tides"], added)
+plain = client.chat.completions.create(model=PROVIDERS, messages=[user("Tides, unsearched?")]).choices[0].message
+check(plain.content == "eve “looks”." and not plain.annotations, plain)
+refused(openai.BadRequestError, 400, lambda: client.chat.completions.create(model=PANEL, messages=[user("?")], web_search_options={}))
+print("all is as it should be")
