@@ -57,7 +57,7 @@ func (b *inputBuilder) noticeText(n machine.Notice) string {
 		return fmt.Sprintf("Error: this reply is no answer: %s. Reply again with the whole answer, as one JSON object that fits the schema and nothing else.", n.Detail)
 	case machine.EmptyAnswer:
 		return "Error: content is empty, which is no answer. Call new_answer again with the whole answer as content."
-	case machine.AnswerTaken:
+	case machine.AnswerWithdrawn:
 		return "Error: new answers are not taken any more. Use the vote tool for the best of the CURRENT ANSWERS."
 	case machine.Duplicate:
 		return "Error: this is the same text as " + b.copied(n, "a better one")
@@ -75,7 +75,7 @@ func (b *inputBuilder) noticeText(n machine.Notice) string {
 		return fmt.Sprintf("Error: %s is you, and a vote for oneself is not allowed here. Vote for the best of the other CURRENT ANSWERS.", who)
 	case machine.SeveralActs:
 		return "Error: a message may call one coordination tool, once. This one had several such calls, so none was counted. Call one, once."
-	case machine.ToolsTaken:
+	case machine.ToolsWithdrawn:
 		return b.noToolText(n.Detail)
 	case machine.NotPermitted:
 		return notPermittedText(n.Detail)

@@ -117,7 +117,7 @@ func (b *inputBuilder) keyOf(call machine.ModelCall) backends.Key {
 func toolTimes(entries []machine.Entry) (times []backends.ToolTime) {
 	for _, e := range entries {
 		if e.Kind == machine.Result && e.Text != (blob.Ref{}) {
-			times = append(times, backends.ToolTime{CallID: e.CallID, Name: e.Name, MS: e.Took})
+			times = append(times, backends.ToolTime{CallID: e.CallID, Name: e.Name, MS: e.ElapsedMS})
 		}
 	}
 	return times

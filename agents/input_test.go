@@ -58,7 +58,7 @@ var inputs = map[string]func(w *world) machine.ModelCall{
 			w.message("Hm."),
 			{Kind: machine.Reminder, MayAnswer: true, Final: true},
 			w.message("", backends.ToolCall{ID: "d", Name: "search", Arguments: `{}`}),
-			{Kind: machine.Result, CallID: "d", Name: "search", Notice: &machine.Notice{Code: machine.ToolsTaken, Detail: "search"}},
+			{Kind: machine.Result, CallID: "d", Name: "search", Notice: &machine.Notice{Code: machine.ToolsWithdrawn, Detail: "search"}},
 		}
 		return c
 	},
@@ -161,7 +161,7 @@ var inputs = map[string]func(w *world) machine.ModelCall{
 		c.OwnTools = false
 		c.Transcript = []machine.Entry{
 			w.message("Let me look.", backends.ToolCall{ID: "a", Name: "vote", Arguments: `{}`}),
-			{Kind: machine.Result, CallID: "a", Name: "vote", Notice: &machine.Notice{Code: machine.ToolsTaken, Detail: "vote"}, Final: true},
+			{Kind: machine.Result, CallID: "a", Name: "vote", Notice: &machine.Notice{Code: machine.ToolsWithdrawn, Detail: "vote"}, Final: true},
 		}
 		return c
 	},
@@ -344,7 +344,7 @@ var toolErrors = []struct {
 }{
 	{researcher, machine.Coordination, machine.Notice{Code: machine.BadArguments, Detail: "content is missing"}},
 	{researcher, machine.Coordination, machine.Notice{Code: machine.EmptyAnswer}},
-	{researcher, machine.Coordination, machine.Notice{Code: machine.AnswerTaken}},
+	{researcher, machine.Coordination, machine.Notice{Code: machine.AnswerWithdrawn}},
 	{researcher, machine.Coordination, machine.Notice{Code: machine.Duplicate, Agent: analyst, Votable: true}},
 	{analyst, machine.Coordination, machine.Notice{Code: machine.Duplicate, Agent: analyst, Votable: true}},
 	{analyst, machine.Coordination, machine.Notice{Code: machine.Duplicate, Agent: analyst}},
@@ -358,9 +358,9 @@ var toolErrors = []struct {
 	{researcher, machine.Coordination, machine.Notice{Code: machine.NoAnswerOf, Agent: 3}},
 	{creative, machine.Coordination, machine.Notice{Code: machine.NoSelfVote, Agent: creative}},
 	{researcher, machine.Coordination, machine.Notice{Code: machine.SeveralActs}},
-	{researcher, machine.Coordination, machine.Notice{Code: machine.ToolsTaken, Detail: "rm \"x\"\n"}},
-	{researcher, machine.Conversation, machine.Notice{Code: machine.ToolsTaken, Detail: "search"}},
-	{researcher, machine.Presentation, machine.Notice{Code: machine.ToolsTaken, Detail: "search"}},
+	{researcher, machine.Coordination, machine.Notice{Code: machine.ToolsWithdrawn, Detail: "rm \"x\"\n"}},
+	{researcher, machine.Conversation, machine.Notice{Code: machine.ToolsWithdrawn, Detail: "search"}},
+	{researcher, machine.Presentation, machine.Notice{Code: machine.ToolsWithdrawn, Detail: "search"}},
 	{researcher, machine.Coordination, machine.Notice{Code: "of a later version"}},
 }
 

@@ -37,7 +37,7 @@ func (w *world) drawStep(t *rapid.T) []machine.Entry {
 		for _, c := range calls {
 			entry := machine.Entry{Kind: machine.Result, CallID: c.ID, Name: c.Name, JSON: json}
 			if rapid.Bool().Draw(t, "refused") {
-				entry.Notice = &machine.Notice{Code: machine.ToolsTaken, Detail: "search"}
+				entry.Notice = &machine.Notice{Code: machine.ToolsWithdrawn, Detail: "search"}
 			} else {
 				entry.Text = w.put(fmt.Sprintf("result %s %s", c.ID, strings.Repeat("y", rapid.IntRange(0, 400).Draw(t, "size"))))
 			}

@@ -48,7 +48,7 @@ func (w *world) resultOf(id, text string) machine.Entry {
 // loop is the transcript of a step that has everything in it that one can have.
 func (w *world) loop() []machine.Entry {
 	thought := backends.Opaque{Provider: "claude", Model: "opus", Data: json.RawMessage(`{"signature":"a+/=","thinking":"<1> & 2"}`)}
-	refused := machine.Notice{Code: machine.ToolsTaken, Detail: "dig"}
+	refused := machine.Notice{Code: machine.ToolsWithdrawn, Detail: "dig"}
 	failed := w.resultOf("b", "Error: nothing there")
 	failed.Error = true
 	return []machine.Entry{

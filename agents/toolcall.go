@@ -47,7 +47,7 @@ func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCa
 			limit = 0
 		}
 		o := runTool(context.WithValue(WithCallInfo(ctx, info), returnedFilesKey{}, &returned), tool, e.Name, arguments, limit)
-		reply.Took = time.Since(begun).Milliseconds()
+		reply.ElapsedMS = time.Since(begun).Milliseconds()
 		reply.Error, reply.Abandoned = o.err != nil, o.abandoned
 		switch {
 		case tool == nil:

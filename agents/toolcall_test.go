@@ -53,7 +53,7 @@ func TestToolIsStoppedAtItsLimit(t *testing.T) {
 				if got := w.text(r.Result); !r.Error || got != "Error: the tool work was stopped after 1s, the most that a call may take. Go on without it, or ask it for less." {
 					t.Errorf("%v %q", r.Error, got)
 				}
-				if r.Abandoned != (name == "deaf") || r.State != "" || r.Took != work.after.Milliseconds() {
+				if r.Abandoned != (name == "deaf") || r.State != "" || r.ElapsedMS != work.after.Milliseconds() {
 					t.Errorf("%+v", r)
 				}
 				if took := time.Since(begun); took != work.after {

@@ -28,13 +28,13 @@ type section[T any] struct {
 	cosmetic ignored
 }
 
-// ignored are names of keys by the advice that follows in a message, "" where there is none.
+// ignored are names of keys by the hint that follows in a message, "" where there is none.
 type ignored map[string]string
 
-func (i ignored) advice(name string) (advice string, ok bool) {
-	for advice, names := range i {
+func (i ignored) hint(name string) (hint string, ok bool) {
+	for hint, names := range i {
 		if slices.Contains(strings.Fields(names), name) {
-			return advice, true
+			return hint, true
 		}
 	}
 	return "", false
@@ -424,7 +424,7 @@ func uiSection() section[UI] {
 	}
 }
 
-// noCounterpart is the advice on a key for which there is nothing like it here.
+// noCounterpart is the hint on a key for which there is nothing like it here.
 const noCounterpart = "it has no counterpart"
 
 func ignoredBackendKeys() ignored {

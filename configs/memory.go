@@ -6,7 +6,7 @@ func (r *reader) memory(at string, n *yaml.Node, c *Config) {
 	readSection(r, at, n, memorySection(massgenMemory(n)), &c.Memory)
 }
 
-// massgenMemory returns the advice on MassGen's keys of the mapping n. It does not advise to
+// massgenMemory returns the hint on MassGen's keys of the mapping n. It does not advise to
 // switch on what is on already, or what MassGen has off.
 func massgenMemory(n *yaml.Node) ignored {
 	const (
@@ -26,7 +26,7 @@ func massgenMemory(n *yaml.Node) ignored {
 			extracts, _ = boolean().parse(literal(e.value))
 		}
 	}
-	advice := ignored{
+	hint := ignored{
 		noCounterpart:                   others,
 		"use context: at the top level": messages,
 		"use context: {policy: summarize} at the top level": summaries,
@@ -35,13 +35,13 @@ func massgenMemory(n *yaml.Node) ignored {
 	case disabled:
 		return ignored{"": on + " " + facts + " " + messages + " " + summaries + " " + others}
 	case extracts:
-		advice[""] = on
-		advice["its llm belongs in memory.backend; "+unmatched] = facts
+		hint[""] = on
+		hint["its llm belongs in memory.backend; "+unmatched] = facts
 	default:
-		advice["use memory.extract: true"] = on
-		advice["use memory.extract: true, and memory.backend for its llm; "+unmatched] = facts
+		hint["use memory.extract: true"] = on
+		hint["use memory.extract: true, and memory.backend for its llm; "+unmatched] = facts
 	}
-	return advice
+	return hint
 }
 
 func memorySection(massgens ignored) section[Sidecall] { return sidecallSection("extract", massgens) }

@@ -60,12 +60,12 @@ func readSection[T any](r *reader, at string, n *yaml.Node, sec section[T], t *T
 			sec.keys[i].read(r, path, e.value, t)
 			continue
 		}
-		if advice, ok := sec.ignored.advice(e.key.Value); ok {
-			r.warn(e.key, "%s", withoutEffect(path, advice, e.value))
+		if hint, ok := sec.ignored.hint(e.key.Value); ok {
+			r.warn(e.key, "%s", withoutEffect(path, hint, e.value))
 			continue
 		}
-		if advice, ok := sec.cosmetic.advice(e.key.Value); ok {
-			r.remark(e.key, "%s", withoutEffect(path, advice, e.value))
+		if hint, ok := sec.cosmetic.hint(e.key.Value); ok {
+			r.remark(e.key, "%s", withoutEffect(path, hint, e.value))
 			continue
 		}
 		r.unknown(e.key, at, sec.names())
@@ -74,12 +74,12 @@ func readSection[T any](r *reader, at string, n *yaml.Node, sec section[T], t *T
 }
 
 // withoutEffect says that a key of MassGen is ignored. A key that switches something off needs
-// no advice on how to have it.
-func withoutEffect(path, advice string, value *yaml.Node) string {
+// no hint on how to have it.
+func withoutEffect(path, hint string, value *yaml.Node) string {
 	message := path + " is a key of MassGen that has no effect here"
 	name := path[strings.LastIndex(path, ".")+1:]
-	if advice != "" && (!strings.HasPrefix(name, "enable") || !isOff(value)) {
-		message += "; " + advice
+	if hint != "" && (!strings.HasPrefix(name, "enable") || !isOff(value)) {
+		message += "; " + hint
 	}
 	return message
 }

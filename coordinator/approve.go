@@ -52,7 +52,7 @@ func (p permission) Events(at kernel.Time) ([]turn.Event, error) {
 	if p.err != nil {
 		return nil, fmt.Errorf("%s, approval: %w", p.local.id(p.key.Agent), p.err)
 	}
-	return append(p.local.takeTools(p.listed, at), turn.Decided{At: at, Key: p.key, Allow: p.decision.Allowed, Reason: p.decision.Reason}), nil
+	return append(p.local.acceptTools(p.listed, at), turn.Decided{At: at, Key: p.key, Allow: p.decision.Allowed, Reason: p.decision.Reason}), nil
 }
 
 // Reply implements driver.Post.

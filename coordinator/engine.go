@@ -69,7 +69,7 @@ func (e *localTurn) accept(rules kernel.Config, described machine.Turn, limits b
 
 // take gives the driver an event that happens now.
 func (e *localTurn) take(event func(at kernel.Time) turn.Event) error {
-	return e.driver.Take(happening{event: event})
+	return e.driver.Handle(happening{event: event})
 }
 
 // Tell implements driver.Runtime.

@@ -97,7 +97,7 @@ func (r result) Events(at kernel.Time) ([]turn.Event, error) {
 	if r.err != nil {
 		return nil, fmt.Errorf("%s, %s: %w", r.local.id(key.Agent), key.Purpose, r.err)
 	}
-	events := r.local.takeTools(r.listed, at)
+	events := r.local.acceptTools(r.listed, at)
 	switch ev := r.event.(type) {
 	case machine.ModelReply:
 		return append(events, turn.ModelDone{At: at, Key: key, Reply: ev}), nil

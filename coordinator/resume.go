@@ -87,7 +87,7 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 	if err := e.take(resumed); err != nil {
 		return nil, err
 	}
-	if err := e.takeTurnTools(); err != nil {
+	if err := e.acceptTurnTools(); err != nil {
 		return nil, err
 	}
 	for _, w := range out {

@@ -196,7 +196,7 @@ func TestKill9KeepsToTheBudget(t *testing.T) {
 	p := killPanel{name: "tight", reply: inRounds, agents: []string{"a", "b", "c"}, config: killThree + fmt.Sprintf("budget: {max_calls: %d}\n", most)}
 	whole := p.begin(t)
 	whole.run("before 0", whole.question()...)
-	if result := whole.result(app.ExitUndecided); result.Status != kernel.Budget || len(whole.calls()) != most {
+	if result := whole.result(app.ExitNoWinner); result.Status != kernel.Budget || len(whole.calls()) != most {
 		t.Fatalf("%s, after %d requests", result.Status, len(whole.calls()))
 	}
 	atEachPoint(t, whole.writes(), func(t *testing.T, at string) {
@@ -213,7 +213,7 @@ func TestKill9KeepsToTheBudget(t *testing.T) {
 		if r.ended() {
 			return
 		}
-		result := r.result(app.ExitUndecided, app.ExitFailed)
+		result := r.result(app.ExitNoWinner, app.ExitFailed)
 		if b := result.Budget; result.Status != kernel.Budget || b.SpentCalls != most {
 			t.Errorf("%s, after %d requests: %+v", result.Status, sent, b)
 		}

@@ -151,7 +151,7 @@ func (r *Report) eventsOf(c turn.Command) []Event {
 		return []Event{Paused{}}
 	case turn.AgentDismissed:
 		return []Event{Dismissed{Actor: r.actor(c.Agent, 0)}}
-	case turn.NoteTaken:
+	case turn.NoteAccepted:
 		return []Event{Noted{Text: r.textOf(c.Text)}}
 	case turn.SidecallStarted:
 		return []Event{SidecallStarted{Purpose: c.Sidecall.Purpose}}

@@ -96,7 +96,7 @@ func (d *Driver) Done() bool { return d.machine.Over() && d.out == 0 }
 // posts and returns all waiting ones. After an error the caller must call Drain.
 func (d *Driver) Play(receive func() []Post) error {
 	for !d.Done() {
-		if err := d.Take(receive()...); err != nil {
+		if err := d.Handle(receive()...); err != nil {
 			return err
 		}
 	}
@@ -122,10 +122,10 @@ type applied struct {
 	turn     machine.Turn
 }
 
-// Take takes posts as one batch: it applies them in order, journals their events in one
+// Handle takes posts as one batch: it applies them in order, journals their events in one
 // transaction, and only then executes the commands. If a post fails, the posts before it are
 // journaled all the same, since they may have been paid for.
-func (d *Driver) Take(posts ...Post) error {
+func (d *Driver) Handle(posts ...Post) error {
 	var batch []applied
 	var err error
 	taken := 0

@@ -84,7 +84,7 @@ func begun(t *testing.T) (*Driver, *recorder) {
 	t.Helper()
 	r := &recorder{}
 	d := New(r)
-	if err := d.Take(post{r, "question", []turn.Event{accepted("a", "b")}, nil, false}); err != nil {
+	if err := d.Handle(post{r, "question", []turn.Event{accepted("a", "b")}, nil, false}); err != nil {
 		t.Fatal(err)
 	}
 	return d, r
@@ -108,7 +108,7 @@ func TestNothingFollowsFromAnEventBeforeItIsDurable(t *testing.T) {
 func TestWhatWaitsIsOneBatch(t *testing.T) {
 	d, r := begun(t)
 	r.told()
-	err := d.Take(
+	err := d.Handle(
 		post{r, "first", []turn.Event{failed(0)}, nil, true},
 		post{r, "late", nil, nil, false},
 		post{r, "second", []turn.Event{failed(1)}, nil, true},
@@ -122,7 +122,7 @@ func TestWhatWaitsIsOneBatch(t *testing.T) {
 func TestWhatComesBeforeAFailedPostIsJournaled(t *testing.T) {
 	d, r := begun(t)
 	r.told()
-	err := d.Take(
+	err := d.Handle(
 		post{r, "first", []turn.Event{failed(0)}, nil, true},
 		post{r, "broken", nil, errors.New("no store"), true},
 		post{r, "after", []turn.Event{turn.Interrupted{At: 3}}, nil, false},
@@ -137,7 +137,7 @@ func TestNothingIsDoneThatIsNotInTheJournal(t *testing.T) {
 	d, r := begun(t)
 	r.told()
 	r.full = errors.New("disk full")
-	if err := d.Take(post{r, "first", []turn.Event{failed(0)}, nil, true}); err == nil || err.Error() != "write the journal: disk full" {
+	if err := d.Handle(post{r, "first", []turn.Event{failed(0)}, nil, true}); err == nil || err.Error() != "write the journal: disk full" {
 		t.Error(err)
 	}
 	same(t, r, "append ModelDone", "reply to first: write the journal: disk full")

@@ -36,8 +36,8 @@ func Try(path string) (*Lock, error) {
 	}
 }
 
-// Take is Try, but waits until nobody else holds the lock, or ctx is done, whose error it returns then.
-func Take(ctx context.Context, path string) (*Lock, error) {
+// Acquire is Try, but waits until nobody else holds the lock, or ctx is done, whose error it returns then.
+func Acquire(ctx context.Context, path string) (*Lock, error) {
 	const pause = 2 * time.Millisecond
 	for {
 		if l, err := Try(path); err != nil || l != nil {

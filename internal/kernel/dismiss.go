@@ -34,9 +34,9 @@ func (m *Machine) MayDismiss(agent int) error {
 	return nil
 }
 
-// takeDismissed is rule 13: the agent's call is cancelled and waited for by nobody. What it
+// applyDismissed is rule 13: the agent's call is cancelled and waited for by nobody. What it
 // has answered and voted stands.
-func (m *Machine) takeDismissed(agent int) {
+func (m *Machine) applyDismissed(agent int) {
 	phase := m.s.Members[agent].Phase
 	m.change(agent, func(x *member) {
 		x.Failed, x.Act, x.Reason = true, ActDismissed, ""

@@ -5,7 +5,7 @@ package kernel
 // by the grace rule.
 func (m *Machine) stepEager() bool {
 	if m.firstAnswersAgree() {
-		m.decide(Completed, m.standing(m.current()[0].Agent))
+		m.elect(Completed, m.standing(m.current()[0].Agent))
 		return false
 	}
 	for agent, x := range m.s.Members {
@@ -19,7 +19,7 @@ func (m *Machine) stepEager() bool {
 		for _, agent := range m.agents(isOut) {
 			m.leaveBehind(agent)
 		}
-		m.decideByVotes()
+		m.electByVotes()
 	}
 	return false
 }

@@ -95,8 +95,8 @@ func (m *Machine) cancel(agent int) {
 	m.emit(Cancel{Agent: agent})
 }
 
-// takeStopped is rule 6: an agent that was cut off abstains, in round 1 it fails.
-func (m *Machine) takeStopped(agent int) {
+// applyStopped is rule 6: an agent that was cut off abstains, in round 1 it fails.
+func (m *Machine) applyStopped(agent int) {
 	switch {
 	case m.s.Stage == stagePresenting || m.s.Members[agent].Failed: // cancelled by the decision, or dismissed, which has said so already
 		m.change(agent, func(x *member) { x.Phase = Idle })
@@ -107,18 +107,18 @@ func (m *Machine) takeStopped(agent int) {
 	}
 }
 
-// takeOutOfTurns is rule 7: an agent that asked for tools to the last abstains, and its
+// applyOutOfTurns is rule 7: an agent that asked for tools to the last abstains, and its
 // earlier answer stands. One that is alone has no peers to go on: its text, if it has one,
 // is the best so far.
-func (m *Machine) takeOutOfTurns(ev OutOfTurns) {
+func (m *Machine) applyOutOfTurns(ev OutOfTurns) {
 	isAlone := len(m.cfg.Agents) == 1
 	if isAlone && ev.Answer != (blob.Ref{}) {
-		m.takeAnswer(Answered{At: ev.At, Agent: ev.Agent, Seen: ev.Seen, Answer: ev.Answer, Hash: ev.Hash, Work: ev.Work})
+		m.applyAnswer(Answered{At: ev.At, Agent: ev.Agent, Seen: ev.Seen, Answer: ev.Answer, Hash: ev.Hash, Work: ev.Work})
 	}
 	m.change(ev.Agent, func(x *member) { x.Seen = ev.Seen })
 	m.endStep(ev.Agent, ActMaxTurns, ev.Reason)
 	if isAlone {
-		m.decide(MaxTurns, m.set()-1)
+		m.elect(MaxTurns, m.set()-1)
 	}
 }
 

@@ -150,22 +150,22 @@ func (m *Machine) take(ev Event) {
 			m.s.TurnAt = m.after(m.cfg.TurnLimit)
 		}
 	case Answered:
-		m.takeAnswer(ev)
+		m.applyAnswer(ev)
 	case Voted:
-		m.takeVote(ev)
+		m.applyVote(ev)
 	case Abstained:
 		m.endStep(ev.Agent, ActAbstained, ev.Reason)
 		m.change(ev.Agent, func(x *member) { x.Seen = ev.Seen })
 	case OutOfTurns:
-		m.takeOutOfTurns(ev)
+		m.applyOutOfTurns(ev)
 	case Failed:
 		m.endStep(ev.Agent, ActFailed, ev.Reason)
 	case Stopped:
-		m.takeStopped(ev.Agent)
+		m.applyStopped(ev.Agent)
 	case Dismissed:
-		m.takeDismissed(ev.Agent)
+		m.applyDismissed(ev.Agent)
 	case Presented:
-		m.takePresented(ev)
+		m.applyPresented(ev)
 	case Woke:
 		m.s.WakeAt = 0 // if it came too early, it is asked for again
 	case Interrupted:

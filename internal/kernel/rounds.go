@@ -78,9 +78,9 @@ func (m *Machine) closeRound() {
 	}
 	switch {
 	case m.firstAnswersAgree():
-		m.decide(Completed, m.standing(m.current()[0].Agent))
+		m.elect(Completed, m.standing(m.current()[0].Agent))
 	case m.s.Round >= m.cfg.MaxRounds || m.set() == m.s.RoundSet && !allFailed:
-		m.decideByVotes()
+		m.electByVotes()
 	}
 }
 
@@ -108,10 +108,10 @@ func (m *Machine) firstAnswersAgree() bool {
 	return !slices.ContainsFunc(shown, func(a Answer) bool { return a.N > 1 || a.Hash != shown[0].Hash })
 }
 
-// takeAnswer is rule 3: it replaces the agent's answer and voids all votes of
+// applyAnswer is rule 3: it replaces the agent's answer and voids all votes of
 // the turn. A late one is accepted when it lands, but for the last round: nobody
 // could vote on it any more, and whoever is late, another answer stands.
-func (m *Machine) takeAnswer(ev Answered) {
+func (m *Machine) applyAnswer(ev Answered) {
 	late := m.s.Members[ev.Agent].Phase == Late
 	m.change(ev.Agent, func(x *member) { x.Seen = ev.Seen })
 	m.endStep(ev.Agent, ActAnswered, "")
@@ -139,9 +139,9 @@ func (m *Machine) voidVotes() {
 	ix.voided = len(m.s.Votes)
 }
 
-// takeVote is rule 3: a vote is bound to the set that its voter saw. A void vote
+// applyVote is rule 3: a vote is bound to the set that its voter saw. A void vote
 // is recorded as void, and never counted.
-func (m *Machine) takeVote(ev Voted) {
+func (m *Machine) applyVote(ev Voted) {
 	x := m.s.Members[ev.Agent]
 	vote := Vote{
 		Voter: ev.Agent, For: ev.For, Label: m.Label(m.answerIn(ev.For, ev.Seen)),

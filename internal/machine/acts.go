@@ -46,7 +46,7 @@ func (s *Step) judge(c Call) (*Outcome, *Notice) {
 // compared only with those that its author was shown.
 func (s *Step) judgeAnswer(c Call) (*Outcome, *Notice) {
 	if !s.s.Offer.MayAnswer {
-		return nil, &Notice{Code: AnswerTaken}
+		return nil, &Notice{Code: AnswerWithdrawn}
 	}
 	if c.Problem != "" {
 		return nil, &Notice{Code: BadArguments, Detail: c.Problem}

@@ -58,9 +58,9 @@ func (s *Step) requestPermission(call ToolCall, why string, entry int) {
 	s.s.NewPermissionRequests = append(s.s.NewPermissionRequests, ask)
 }
 
-// takeApproval lets a call run, or gives it its result. An answer that nothing waits for
+// applyApproval lets a call run, or gives it its result. An answer that nothing waits for
 // changes nothing: its step was cancelled while the person thought.
-func (s *Step) takeApproval(ev Approval) []Effect {
+func (s *Step) applyApproval(ev Approval) []Effect {
 	i := slices.IndexFunc(s.s.Pending, func(p pending) bool { return p.Index == ev.Index && p.Permission != nil })
 	if i < 0 {
 		return nil

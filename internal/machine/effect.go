@@ -302,8 +302,8 @@ type Entry struct {
 	Error  bool   `json:"error,omitempty"`
 	// Files are the pictures that the tool returned beside the text.
 	Files []blob.File `json:"files,omitempty"`
-	// Took is how many milliseconds the tool of this result ran. Models do not see it.
-	Took int64 `json:"took,omitempty"`
+	// ElapsedMS is how many milliseconds the tool of this result ran. Models do not see it.
+	ElapsedMS int64 `json:"took,omitempty"`
 	// Notice is a result that the machine itself gives.
 	Notice *Notice `json:"notice,omitempty"`
 	// Update is a newer set of answers, at the end of this result (rule 8).
@@ -346,19 +346,19 @@ type Code string
 
 // The reasons why a model's call is refused.
 const (
-	BadArguments  Code = "bad_arguments"
-	BadAnswer     Code = "bad_answer"
-	EmptyAnswer   Code = "empty_answer"
-	AnswerTaken   Code = "answer_not_offered"
-	Duplicate     Code = "duplicate"
-	TooSimilar    Code = "too_similar"
-	UnknownAgent  Code = "unknown_agent"
-	NoAnswersYet  Code = "no_answers_yet"
-	NoAnswerOf    Code = "no_answer_of"
-	NoSelfVote    Code = "no_self_vote"
-	SeveralActs   Code = "several_acts"
-	ToolsTaken    Code = "tools_not_offered"
-	TooManyCalls  Code = "too_many_tool_calls"
-	NotPermitted  Code = "not_permitted"
-	NothingToVote Code = "nothing_to_vote"
+	BadArguments    Code = "bad_arguments"
+	BadAnswer       Code = "bad_answer"
+	EmptyAnswer     Code = "empty_answer"
+	AnswerWithdrawn Code = "answer_not_offered"
+	Duplicate       Code = "duplicate"
+	TooSimilar      Code = "too_similar"
+	UnknownAgent    Code = "unknown_agent"
+	NoAnswersYet    Code = "no_answers_yet"
+	NoAnswerOf      Code = "no_answer_of"
+	NoSelfVote      Code = "no_self_vote"
+	SeveralActs     Code = "several_acts"
+	ToolsWithdrawn  Code = "tools_not_offered"
+	TooManyCalls    Code = "too_many_tool_calls"
+	NotPermitted    Code = "not_permitted"
+	NothingToVote   Code = "nothing_to_vote"
 )

@@ -117,8 +117,8 @@ type ToolReply struct {
 	Error  bool     `json:"error,omitempty"`
 	// Files are the pictures that the tool returned beside the text.
 	Files []blob.File `json:"files,omitempty"`
-	// Took is how many milliseconds the tool ran.
-	Took int64 `json:"took,omitempty"`
+	// ElapsedMS is how many milliseconds the tool ran.
+	ElapsedMS int64 `json:"took,omitempty"`
 	// State is the outcome of the call; empty means ToolRan.
 	State ToolState `json:"state,omitempty"`
 	// Abandoned says that the tool ignored its cancellation, or the end of its time.

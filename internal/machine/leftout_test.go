@@ -27,7 +27,7 @@ func TestLeftOutCountsWhatIsSent(t *testing.T) {
 			{Kind: machine.Assistant, Text: sized(50)},
 			{Kind: machine.Reminder, Final: true},
 			{Kind: machine.Assistant, Text: sized(60)},
-			{Kind: machine.Result, Notice: &machine.Notice{Code: machine.ToolsTaken}, Update: &newer},
+			{Kind: machine.Result, Notice: &machine.Notice{Code: machine.ToolsWithdrawn}, Update: &newer},
 			{Kind: machine.Assistant, Text: sized(70)},
 			{Kind: machine.Result, JSON: true, Text: sized(80)},
 			{Kind: machine.Result, JSON: true, Text: sized(90)},

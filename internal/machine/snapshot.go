@@ -22,8 +22,8 @@ func (s *Step) snapshotKey() Key {
 	return key
 }
 
-// takeSnapshot ends the step. An answer counts even if its snapshot failed.
-func (s *Step) takeSnapshot(r ToolReply) ([]Effect, error) {
+// applySnapshot ends the step. An answer counts even if its snapshot failed.
+func (s *Step) applySnapshot(r ToolReply) ([]Effect, error) {
 	o := *s.s.Answer
 	switch {
 	case r.Index != s.snapshotKey().Index:

@@ -179,16 +179,16 @@ func (s *Step) Apply(ev Event) ([]Effect, error) {
 		}
 		s.s.Waiting = false
 		if s.s.Summarizing {
-			return s.takeSummary(ev), nil
+			return s.applySummary(ev), nil
 		}
-		return s.takeReply(ev), nil
+		return s.applyReply(ev), nil
 	case ToolReply:
 		if s.s.Answer != nil {
-			return s.takeSnapshot(ev)
+			return s.applySnapshot(ev)
 		}
-		return s.takeResult(ev)
+		return s.applyResult(ev)
 	case Approval:
-		return s.takeApproval(ev), nil
+		return s.applyApproval(ev), nil
 	case Restrict:
 		s.s.Restricted = true
 	case Update:
@@ -238,13 +238,13 @@ func (s *Step) Recall() (call Effect, ok bool) {
 		s.s.Summaries--
 		return s.callSummary(), true
 	}
-	s.takeNews()
+	s.applyNews()
 	s.s.Calls--
 	return s.callModel(), true
 }
 
-// takeNews adds what has come since the last result to the input of the next call.
-func (s *Step) takeNews() {
+// applyNews adds what has come since the last result to the input of the next call.
+func (s *Step) applyNews() {
 	if len(s.s.Transcript) == 0 {
 		s.s.Task.Notes = slices.Concat(s.s.Task.Notes, s.s.Notes)
 	} else {
@@ -265,9 +265,9 @@ func (s *Step) toolKey(index int) Key {
 	return key
 }
 
-// takeReply applies the reply to a model call. The message ends the step, calls tools, or comes to
+// applyReply applies the reply to a model call. The message ends the step, calls tools, or comes to
 // nothing.
-func (s *Step) takeReply(r ModelReply) []Effect {
+func (s *Step) applyReply(r ModelReply) []Effect {
 	switch {
 	case s.s.Cancelled:
 		return s.end(Outcome{Kind: Stopped, Reason: "cancelled"})
@@ -283,7 +283,7 @@ func (s *Step) takeReply(r ModelReply) []Effect {
 	if s.isConversation() && len(r.Calls) == 0 {
 		return s.endConversation(r)
 	}
-	return s.takeCalls(r)
+	return s.applyCalls(r)
 }
 
 // endConversation ends the step with the text as the answer (rule 1).
@@ -298,11 +298,11 @@ func (s *Step) endConversation(r ModelReply) []Effect {
 	return s.act(Outcome{Kind: Answered, Answer: r.Text, Hash: r.Hash})
 }
 
-// takeCalls handles the tool calls of a message. It first starts the calls of the agent's own
+// applyCalls handles the tool calls of a message. It first starts the calls of the agent's own
 // tools, which run concurrently. When they are back, the message's act ends the step. A message has
-// an act only if it calls exactly one coordination tool and the call is valid. takeCalls enters the
+// an act only if it calls exactly one coordination tool and the call is valid. applyCalls enters the
 // error of a refused call into the transcript.
-func (s *Step) takeCalls(r ModelReply) []Effect {
+func (s *Step) applyCalls(r ModelReply) []Effect {
 	act, refused := s.judgeActs(r.Calls)
 	s.s.Act = act
 	s.s.Transcript = append(s.s.Transcript, Entry{Kind: Assistant, Text: r.Message})
@@ -327,7 +327,7 @@ func (s *Step) takeCalls(r ModelReply) []Effect {
 			effects = append(effects, call)
 		default:
 			s.turnDown(c, r.Message, i, "there is no such tool on offer")
-			entry.Notice = &Notice{Code: ToolsTaken, Detail: c.Name}
+			entry.Notice = &Notice{Code: ToolsWithdrawn, Detail: c.Name}
 		}
 		s.s.Transcript = append(s.s.Transcript, entry)
 	}
@@ -359,13 +359,13 @@ func (s *Step) attempted(r ModelReply) {
 	}
 }
 
-func (s *Step) takeResult(r ToolReply) ([]Effect, error) {
+func (s *Step) applyResult(r ToolReply) ([]Effect, error) {
 	i := slices.IndexFunc(s.s.Pending, func(p pending) bool { return p.Index == r.Index && p.Permission == nil })
 	if i < 0 {
 		return nil, fmt.Errorf("step: no tool call %d is out", r.Index)
 	}
 	entry := &s.s.Transcript[s.s.Pending[i].Entry]
-	entry.Text, entry.Error, entry.Took, entry.Files = r.Result, r.Error, r.Took, r.Files
+	entry.Text, entry.Error, entry.ElapsedMS, entry.Files = r.Result, r.Error, r.ElapsedMS, r.Files
 	return s.settle(i), nil
 }
 

@@ -65,8 +65,8 @@ func (s *Step) callSummary() Effect {
 	}
 }
 
-// takeSummary goes on with the model call that waited for the summary.
-func (s *Step) takeSummary(r ModelReply) []Effect {
+// applySummary goes on with the model call that waited for the summary.
+func (s *Step) applySummary(r ModelReply) []Effect {
 	s.s.Summarizing = false
 	if s.s.Cancelled { // the model was never sent the last entry, nor what that tells
 		untold := len(s.s.Transcript) - 1
@@ -76,7 +76,7 @@ func (s *Step) takeSummary(r ModelReply) []Effect {
 	if r.SummaryFailure() == nil {
 		s.s.Summary = &StepSummary{s.s.LeftOut, r.Text}
 	}
-	s.takeNews()
+	s.applyNews()
 	return []Effect{s.callModel()}
 }
 

@@ -11,16 +11,16 @@ import (
 type turnToolsKey struct{}
 
 // WithTurnTools returns a context for Start and Resume of a panel: in that turn all agents have
-// these tools too. A name that an agent's own tool has is an error of type TakenError.
+// these tools too. A name that an agent's own tool has is an error of type ToolNameError.
 func WithTurnTools(ctx context.Context, tools []agents.Tool) context.Context {
 	return context.WithValue(ctx, turnToolsKey{}, tools)
 }
 
-// TakenError says that a turn's tool has the name of an agent's own.
-type TakenError struct{ Agent, Tool string }
+// ToolNameError says that a turn's tool has the name of an agent's own.
+type ToolNameError struct{ Agent, Tool string }
 
 // Error implements error.
-func (e TakenError) Error() string {
+func (e ToolNameError) Error() string {
 	return fmt.Sprintf("agent %s has a tool %s of its own: rename the other", e.Agent, e.Tool)
 }
 
@@ -45,7 +45,7 @@ func addTurnTools(opts *coordinator.Options) {
 			}
 			for _, tool := range added {
 				if name := tool.Definition().Name; names[name] {
-					return nil, TakenError{opts.Agents[i].ID, name}
+					return nil, ToolNameError{opts.Agents[i].ID, name}
 				}
 			}
 		}

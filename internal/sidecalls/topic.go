@@ -121,7 +121,7 @@ func encodeTopic(state topic.State) ([]byte, error) {
 func (k *Keeper) current(ctx context.Context, id string) (topic.State, error) {
 	state, err := k.Topic(ctx, id)
 	for _, message := range k.SystemMessages {
-		if err == nil && state.TakeSystem(k.Redact(message)) {
+		if err == nil && state.AcceptSystem(k.Redact(message)) {
 			break
 		}
 	}

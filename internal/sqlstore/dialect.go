@@ -58,9 +58,9 @@ type Faults struct {
 
 // Holds hold sessions for turns. They are safe for concurrent use.
 type Holds interface {
-	// Take calls next with the session's last turn, and holds the session for the turn that
-	// next returns. If any process holds the session, Take returns ErrBusy.
-	Take(ctx context.Context, id string, next func(Last) (Running, error)) error
+	// Acquire calls next with the session's last turn, and holds the session for the turn that
+	// next returns. If any process holds the session, Acquire returns ErrBusy.
+	Acquire(ctx context.Context, id string, next func(Last) (Running, error)) error
 	// Write runs a transaction for a turn that holds its session, or returns ErrNotRunning. It
 	// keeps do's changes to the turn if the transaction commits. If ends is true, the hold ends
 	// with it.

@@ -13,7 +13,7 @@ import (
 
 // Hold implements sessions.Backing.
 func (s *Store) Hold(ctx context.Context, id string, next func(sessions.Last) (sessions.Held, error)) error {
-	return s.holds.Take(ctx, id, func(last Last) (Running, error) {
+	return s.holds.Acquire(ctx, id, func(last Last) (Running, error) {
 		h, err := next(last.Last)
 		r := Running{Held: h}
 		if h.Stored {

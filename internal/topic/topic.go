@@ -70,11 +70,11 @@ type State struct {
 	Page Page `json:"page,omitzero"`
 }
 
-// TakeSystem takes a client's system message for what it says of the page. Its previous
+// AcceptSystem takes a client's system message for what it says of the page. Its previous
 // topic becomes the current one if there is none. ok is false for a message without
 // page context, which changes nothing. Nor does one with the page that the state has
 // already: the same message may be taken before every turn.
-func (s *State) TakeSystem(message string) (ok bool) {
+func (s *State) AcceptSystem(message string) (ok bool) {
 	page, ok := ParsePage(message)
 	if !ok || page == s.Page {
 		return ok

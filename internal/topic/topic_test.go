@@ -94,7 +94,7 @@ func TestTakeSystem(t *testing.T) {
 		"another page, without a topic":     {State{Current: tyburn, Page: page}, "CURRENT PAGE: /", true, State{Current: tyburn, Page: Page{CurrentPage: "/"}}},
 		"another page, and no topic so far": {State{Page: Page{CurrentPage: "/"}}, message, true, State{Current: previous, Page: page}},
 	} {
-		ok := c.state.TakeSystem(c.message)
+		ok := c.state.AcceptSystem(c.message)
 		if diff := cmp.Diff(c.want, c.state); diff != "" || ok != c.ok {
 			t.Errorf("%s: %t (-want +got)\n%s", name, ok, diff)
 		}

@@ -48,8 +48,8 @@ type state struct {
 	// first of them was put.
 	Permissions      []machine.PermissionRequest `json:"asks,omitempty"`
 	IsPermissionOpen bool                        `json:"is_asking,omitempty"`
-	// TakenBack are the questions that were put and withdrawn. Their answers may still come.
-	TakenBack []machine.Key `json:"taken_back,omitempty"`
+	// Withdrawn are the questions that were put and withdrawn. Their answers may still come.
+	Withdrawn []machine.Key `json:"taken_back,omitempty"`
 }
 
 // Fallback describes an agent's calls that went to another model than its own.

@@ -23,10 +23,10 @@ func (e Noted) at() kernel.Time { return e.At }
 
 func (Noted) kind() string { return "noted" }
 
-// NoteTaken says that a note was accepted.
-type NoteTaken struct{ Text blob.Ref }
+// NoteAccepted says that a note was accepted.
+type NoteAccepted struct{ Text blob.Ref }
 
-func (NoteTaken) command() {}
+func (NoteAccepted) command() {}
 
 // notes are the turn's notes. An agent that has seen one has seen those before it.
 type notes struct {
@@ -66,7 +66,7 @@ func (m *Machine) noted(ev Noted) error {
 		m.s.Notes.Seen = make([]int, len(m.s.Steps))
 	}
 	m.s.Notes.Texts = append(m.s.Notes.Texts, ev.Note)
-	m.out = append(m.out, NoteTaken{ev.Note})
+	m.out = append(m.out, NoteAccepted{ev.Note})
 	for agent, s := range m.s.Steps {
 		if s == nil {
 			continue

@@ -61,8 +61,8 @@ func (m *Machine) decided(ev Decided) error {
 	if ev.Key.Agent < 0 || ev.Key.Agent >= len(m.s.Steps) {
 		return errors.New("there is no such agent")
 	}
-	if i := slices.Index(m.s.TakenBack, ev.Key); i >= 0 {
-		m.s.TakenBack = slices.Delete(m.s.TakenBack, i, i+1)
+	if i := slices.Index(m.s.Withdrawn, ev.Key); i >= 0 {
+		m.s.Withdrawn = slices.Delete(m.s.Withdrawn, i, i+1)
 		return nil
 	}
 	if !m.IsPermissionOpen(ev.Key) {
@@ -78,7 +78,7 @@ func (m *Machine) decided(ev Decided) error {
 func (m *Machine) withdraw(agent int) {
 	if m.s.IsPermissionOpen && m.s.Permissions[0].Key.Agent == agent {
 		m.s.IsPermissionOpen = false
-		m.s.TakenBack = append(m.s.TakenBack, m.s.Permissions[0].Key)
+		m.s.Withdrawn = append(m.s.Withdrawn, m.s.Permissions[0].Key)
 	}
 	m.s.Permissions = slices.DeleteFunc(m.s.Permissions, func(a machine.PermissionRequest) bool {
 		if a.Key.Agent == agent {

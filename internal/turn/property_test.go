@@ -32,8 +32,8 @@ type play struct {
 	// agent is at.
 	out    []machine.Effect
 	asking *machine.PermissionRequest // the question that a person has not answered
-	// takenBack are questions that a person may still answer, in vain.
-	takenBack []machine.Key
+	// withdrawn are questions that a person may still answer, in vain.
+	withdrawn []machine.Key
 	keys      map[machine.Key]bool
 	steps     map[int]turn.StepStarted
 	usage     map[int]budget.Usage
@@ -133,9 +133,9 @@ func (p *play) drawEvent() turn.Event {
 		p.asking = nil
 		return turn.Decided{At: p.now, Key: key, Allow: rapid.Bool().Draw(p.t, "allow")}
 	}
-	if len(p.takenBack) > 0 && rapid.Bool().Draw(p.t, "decide in vain") {
-		key := p.takenBack[0]
-		p.takenBack = p.takenBack[1:]
+	if len(p.withdrawn) > 0 && rapid.Bool().Draw(p.t, "decide in vain") {
+		key := p.withdrawn[0]
+		p.withdrawn = p.withdrawn[1:]
 		return turn.Decided{At: p.now, Key: key, Allow: rapid.Bool().Draw(p.t, "allow")}
 	}
 	if len(p.out) == 0 {
@@ -299,7 +299,7 @@ func (p *play) took(c turn.Command) {
 	case turn.Cancel:
 		p.cancelled[c.Agent] = true
 		if p.asking != nil && p.asking.Key.Agent == c.Agent {
-			p.takenBack = append(p.takenBack, p.asking.Key)
+			p.withdrawn = append(p.withdrawn, p.asking.Key)
 			p.asking = nil
 		}
 		if _, ok := p.steps[c.Agent]; !ok && c.Agent != machine.NoAgent {

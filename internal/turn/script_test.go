@@ -376,7 +376,7 @@ func (s *script) told(commands []turn.Command) string {
 			fmt.Fprintf(&b, "hold up %s: %s\n", s.who(c.Key), c.Why)
 		case turn.Refused:
 			fmt.Fprintf(&b, "refuse %s: %s\n", s.who(c.Key), c.Why)
-		case turn.NoteTaken:
+		case turn.NoteAccepted:
 			fmt.Fprintf(&b, "take note %s\n", c.Text.SHA256)
 		case turn.Finish:
 			b.WriteString("finish\n")

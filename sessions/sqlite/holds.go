@@ -35,8 +35,8 @@ type running struct {
 	over bool
 }
 
-// Take implements sqlstore.Holds.
-func (h *holds) Take(ctx context.Context, id string, next func(sqlstore.Last) (sqlstore.Running, error)) error {
+// Acquire implements sqlstore.Holds.
+func (h *holds) Acquire(ctx context.Context, id string, next func(sqlstore.Last) (sqlstore.Running, error)) error {
 	lock, err := h.hold(ctx, id)
 	if err != nil {
 		return err

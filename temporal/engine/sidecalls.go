@@ -15,7 +15,7 @@ func (p *player) follow(list []machine.Sidecall) error {
 		return nil
 	}
 	committed := happening{event: func(at kernel.Time) turn.Event { return turn.Committed{At: at, Sidecalls: list} }}
-	if err := p.driver.Take(committed); err != nil {
+	if err := p.driver.Handle(committed); err != nil {
 		return err
 	}
 	if err := p.drive(); err != nil {

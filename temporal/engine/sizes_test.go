@@ -31,7 +31,7 @@ func TestLargestWorkIsSmall(t *testing.T) {
 		call.Transcript = append(call.Transcript, machine.Entry{Kind: machine.Assistant, Text: ref})
 		for range limits.MaxToolCalls / limits.MaxTurns {
 			call.Transcript = append(call.Transcript, machine.Entry{
-				Kind: machine.Result, Text: ref, CallID: strings.Repeat("c", 60), Name: strings.Repeat("n", 64), Took: 120_000,
+				Kind: machine.Result, Text: ref, CallID: strings.Repeat("c", 60), Name: strings.Repeat("n", 64), ElapsedMS: 120_000,
 			})
 		}
 		call.Transcript[len(call.Transcript)-1].Update = &kernel.Offer{Shown: call.Offer.Shown, Set: i}

@@ -127,7 +127,7 @@ func (p *player) drive() error {
 		}
 		posts := p.inbox
 		p.inbox = nil
-		if err := p.driver.Take(posts...); err != nil {
+		if err := p.driver.Handle(posts...); err != nil {
 			return err
 		}
 		if _, ok := p.next(); !ok {

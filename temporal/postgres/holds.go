@@ -15,8 +15,8 @@ import (
 // leases are the holds of an owner. They implement sqlstore.Holds and sqlstore.Quiet.
 type leases struct{ *owner }
 
-// Take implements sqlstore.Holds.
-func (o leases) Take(ctx context.Context, id string, next func(sqlstore.Last) (sqlstore.Running, error)) error {
+// Acquire implements sqlstore.Holds.
+func (o leases) Acquire(ctx context.Context, id string, next func(sqlstore.Last) (sqlstore.Running, error)) error {
 	err := o.whenFree(ctx, id, func() error {
 		return o.db.Change(ctx, "hold session "+id, func(w *sqlstore.Tx) {
 			o.take(w, id)

@@ -94,7 +94,7 @@ func (f *sessionFlags) databaseFlag(c Cluster) []cli.Flag {
 }
 
 // connectEngine reaches the engine that plays a session's turns, nil if they are played here.
-func (p *program) connectEngine(ctx context.Context, database string) (*elsewhere, error) {
+func (p *program) connectEngine(ctx context.Context, database string) (*clusterRemote, error) {
 	if p.env.Cluster == nil || p.options.cluster.engine == localEngine {
 		return nil, nil
 	}
@@ -109,19 +109,19 @@ func (p *program) connectEngine(ctx context.Context, database string) (*elsewher
 	if err != nil {
 		return nil, fmt.Errorf("--temporal-address: %w", err)
 	}
-	return &elsewhere{Remote: engine, connection: connection}, nil
+	return &clusterRemote{Remote: engine, connection: connection}, nil
 }
 
-// elsewhere is an engine that a person may not want to wait for. Its Begin is for one question at a
+// clusterRemote is an engine that a person may not want to wait for. Its Begin is for one question at a
 // time; a server, which has many, uses Remote.
-type elsewhere struct {
+type clusterRemote struct {
 	coordinator.Remote
 	connection io.Closer
 	interrupts <-chan os.Signal // of the question that is asked
 }
 
 // Begin implements coordinator.Remote. The error is errQuit if it is interrupted first.
-func (e *elsewhere) Begin(ctx context.Context, session, question string, terms coordinator.TurnOptions) (coordinator.RemoteTurn, error) {
+func (e *clusterRemote) Begin(ctx context.Context, session, question string, terms coordinator.TurnOptions) (coordinator.RemoteTurn, error) {
 	waited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	interrupted := make(chan bool, 1)

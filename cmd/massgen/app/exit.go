@@ -15,7 +15,7 @@ const (
 	ExitCompleted   = 0
 	ExitUsage       = 1
 	ExitFailed      = 2
-	ExitUndecided   = 3
+	ExitNoWinner    = 3
 	ExitInterrupted = 4
 )
 
@@ -25,7 +25,7 @@ func exitMeanings() []string {
 		ExitCompleted:   "the answer that was printed won by the panel's decision rule",
 		ExitUsage:       "wrong usage or config; no model was called",
 		ExitFailed:      "no answer, or standard output was closed before it was written",
-		ExitUndecided:   "no consensus, or out of time, budget or turns; the best answer so far was printed",
+		ExitNoWinner:    "no consensus, or out of time, budget or turns; the best answer so far was printed",
 		ExitInterrupted: "interrupted by a person",
 	}
 }
@@ -88,5 +88,5 @@ func resultStatus(r report.Result) int {
 	case r.Status == kernel.Completed:
 		return ExitCompleted
 	}
-	return ExitUndecided
+	return ExitNoWinner
 }

@@ -340,7 +340,7 @@ func keepTyped(path, line string) (err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), longestWait)
 	defer cancel()
-	lock, err := filelock.Take(ctx, path+".lock")
+	lock, err := filelock.Acquire(ctx, path+".lock")
 	if err != nil {
 		return err
 	}

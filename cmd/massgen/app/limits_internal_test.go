@@ -25,7 +25,7 @@ func TestOutOfTime(t *testing.T) {
 	}{
 		{"{hang: true}", ExitFailed, nothing},
 		{"{delay: 201ms, new_answer: late}", ExitFailed, nothing},
-		{"{delay: 199ms, new_answer: early}", ExitUndecided, "massgen: warning: b failed: its call had not come back when the turn was ended\n" +
+		{"{delay: 199ms, new_answer: early}", ExitNoWinner, "massgen: warning: b failed: its call had not come back when the turn was ended\n" +
 			"massgen: out of time: this is the best answer so far, by a; --orchestrator-timeout gives more\n"},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -33,7 +33,7 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 		v.console.err = io.Discard
 	}
 	live := s.term.live
-	var quiet silence
+	var quiet workNotice
 	ticks, stop := s.seconds()
 	defer stop()
 	for {

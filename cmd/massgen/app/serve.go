@@ -39,7 +39,7 @@ type serveCommand struct {
 
 	world       providers.World
 	store       *store.Store
-	engine      *elsewhere
+	engine      *clusterRemote
 	exporter    *telemetry.Exporter // nil for none
 	permissions *server.Permissions // nil where nobody is asked
 }

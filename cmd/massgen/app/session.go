@@ -35,7 +35,7 @@ type session struct {
 	term     terminal
 	memory   memory
 	store    *store.Store
-	engine   *elsewhere          // nil for turns that are played here
+	engine   *clusterRemote      // nil for turns that are played here
 	notices  []string            // what every result is to be read with
 	turn     *coordinator.Turn   // the last one, as long as something may follow its answer
 	exporter *telemetry.Exporter // nil for none

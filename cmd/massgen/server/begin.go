@@ -102,7 +102,7 @@ func (s *Server) begin(ctx context.Context, m *model, q request) (*run, error) {
 			return nil, err
 		}
 		return m.with(ctx, id, func(panel *massgen.Panel) (*run, error) {
-			if err := s.takeSystem(ctx, panel, id, c.system); err != nil {
+			if err := s.acceptSystem(ctx, panel, id, c.system); err != nil {
 				return nil, err
 			}
 			with := topic.WithClient(attach.With(with, c.files), s.Redact(strings.Join(c.system, "\n\n")))
@@ -268,7 +268,7 @@ func taken(err error) error {
 	if errors.As(err, &files) {
 		return badRequest("messages", "messages: "+files.Error())
 	}
-	var of panels.TakenError
+	var of panels.ToolNameError
 	if errors.As(err, &of) {
 		return badRequest("tools", "tools: "+of.Error())
 	}
@@ -397,8 +397,8 @@ func (s *Server) keepHistory(ctx context.Context, id string, history []exchange)
 	return nil
 }
 
-// takeSystem takes what the system messages of a request say of the page that its user is on.
-func (s *Server) takeSystem(ctx context.Context, panel *massgen.Panel, session string, system []string) error {
+// acceptSystem takes what the system messages of a request say of the page that its user is on.
+func (s *Server) acceptSystem(ctx context.Context, panel *massgen.Panel, session string, system []string) error {
 	if len(system) == 0 {
 		return nil
 	}
@@ -408,7 +408,7 @@ func (s *Server) takeSystem(ctx context.Context, panel *massgen.Panel, session s
 		return err
 	}
 	for _, text := range system {
-		state.TakeSystem(text)
+		state.AcceptSystem(text)
 	}
 	return keeper.SetTopic(ctx, session, state)
 }

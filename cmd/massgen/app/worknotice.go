@@ -16,15 +16,15 @@ const (
 	toldAgain   = 15 * time.Second
 )
 
-// silence knows who is at work and since when somebody heard of it.
-type silence struct {
+// workNotice knows who is at work and since when somebody heard of it.
+type workNotice struct {
 	working []report.StepStarted // the starts of the steps that have not ended
 	heard   time.Time            // of the last event that has a line
 	told    time.Time            // of the last line about the silence
 }
 
 // hear takes the events of a turn in their order.
-func (q *silence) hear(ev report.Event) {
+func (q *workNotice) hear(ev report.Event) {
 	switch ev := ev.(type) {
 	case report.TextDelta, report.Thinking, report.ToolCalled, report.CallStarted, report.CallEnded, report.ToolStarted:
 		return
@@ -46,7 +46,7 @@ func without(started []report.StepStarted, ended stepEnd) []report.StepStarted {
 
 // line tells who is at work and for how long, or is empty where nothing is to be
 // told yet.
-func (q *silence) line(now time.Time) string {
+func (q *workNotice) line(now time.Time) string {
 	if len(q.working) == 0 || now.Sub(q.heard) < silentAfter || now.Sub(q.told) < toldAgain {
 		return ""
 	}

@@ -221,7 +221,7 @@ func TestAnOlderListingIsNotTaken(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for _, ev := range e.takeTools(l, 1) {
+			for _, ev := range e.acceptTools(l, 1) {
 				if _, err := e.machine.Apply(ev); err != nil {
 					t.Fatal(err)
 				}

@@ -9,7 +9,7 @@ import (
 
 func TestALongSilenceIsExplained(t *testing.T) {
 	start := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-	var q silence
+	var q workNotice
 	heard := func(second int, ev report.Event) {
 		q.hear(report.Stamp(ev, start.Add(time.Duration(second)*time.Second), false))
 	}

@@ -117,17 +117,17 @@ func (m *Machine) earlyMajority() bool {
 	if first < 0 || 2*counts[first] <= members {
 		return false
 	}
-	m.decide(Completed, m.standing(first))
+	m.elect(Completed, m.standing(first))
 	return true
 }
 
-// decideByVotes is rule 4: most votes; unanimous also asks that there be no
+// electByVotes is rule 4: most votes; unanimous also asks that there be no
 // other candidate with a vote; with no valid vote at all the newest answer.
-func (m *Machine) decideByVotes() {
+func (m *Machine) electByVotes() {
 	counts := m.tally()
 	first := leader(counts)
 	if first < 0 {
-		m.decide(NoConsensus, m.set()-1)
+		m.elect(NoConsensus, m.set()-1)
 		return
 	}
 	status := Completed
@@ -135,7 +135,7 @@ func (m *Machine) decideByVotes() {
 	if m.cfg.Decision == Unanimous && len(voted) > 1 {
 		status = NoConsensus
 	}
-	m.decide(status, m.standing(first))
+	m.elect(status, m.standing(first))
 }
 
 // loneSurvivor is rule 5: one live agent is left and only its own answer stands.
@@ -147,7 +147,7 @@ func (m *Machine) loneSurvivor() bool {
 	if len(shown) != 1 || shown[0].Agent != live {
 		return false
 	}
-	m.decide(Completed, m.standing(live))
+	m.elect(Completed, m.standing(live))
 	return true
 }
 
@@ -156,7 +156,7 @@ func (m *Machine) nobodyLeft() bool {
 	if m.ix().live > 0 {
 		return false
 	}
-	m.decideByVotes()
+	m.electByVotes()
 	return true
 }
 
@@ -173,13 +173,13 @@ func (m *Machine) endEarly(status Status) {
 	if first := leader(m.tally()); first >= 0 {
 		best = m.standing(first)
 	}
-	m.decide(status, best)
+	m.elect(status, best)
 }
 
-// decide ends the coordination with answers[winner], or with none (-1). Late
+// elect ends the coordination with answers[winner], or with none (-1). Late
 // calls, and those that can no longer matter, are cancelled. A panel of one has
 // nothing to present: its text is the answer (rule 1).
-func (m *Machine) decide(status Status, winner int) {
+func (m *Machine) elect(status Status, winner int) {
 	voted := status == Completed || status == NoConsensus
 	if voted && winner < 0 {
 		status = AllFailed
@@ -243,9 +243,9 @@ func (m *Machine) valid() []Vote {
 	return slices.DeleteFunc(slices.Clone(m.s.Votes), func(v Vote) bool { return v.Void != "" })
 }
 
-// takePresented is rule 9: a presentation that came to nothing leaves the
+// applyPresented is rule 9: a presentation that came to nothing leaves the
 // winning answer as it is, with a warning.
-func (m *Machine) takePresented(ev Presented) {
+func (m *Machine) applyPresented(ev Presented) {
 	if ev.Answer == (blob.Ref{}) {
 		m.warn("the presentation came to nothing (%s): the winning answer stands as it was", ev.Reason)
 	}

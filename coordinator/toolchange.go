@@ -67,30 +67,30 @@ func (e *localTurn) describeTools(l *toolListing) error {
 	return nil
 }
 
-// takeTurnTools takes the tools of a resumed turn, whose journal may have others.
-func (e *localTurn) takeTurnTools() error {
+// acceptTurnTools takes the tools of a resumed turn, whose journal may have others.
+func (e *localTurn) acceptTurnTools() error {
 	l := &toolListing{version: e.toolsVersion, tools: e.turn.tools}
 	if err := e.describeTools(l); err != nil {
 		return err
 	}
-	return e.driver.Take(newTools{local: e, listing: l})
+	return e.driver.Handle(toolsChange{local: e, listing: l})
 }
 
-// newTools are the agents' tools in a resumed turn.
-type newTools struct {
+// toolsChange are the agents' tools in a resumed turn.
+type toolsChange struct {
 	unheard
 	local   *localTurn
 	listing *toolListing
 }
 
 // Events implements driver.Post.
-func (n newTools) Events(at kernel.Time) ([]turn.Event, error) {
+func (n toolsChange) Events(at kernel.Time) ([]turn.Event, error) {
 	return n.local.changeTools(n.listing, at), nil
 }
 
-// takeTools takes listed tools, unless a newer list was taken since, and returns the events of
+// acceptTools takes listed tools, unless a newer list was taken since, and returns the events of
 // the change.
-func (e *localTurn) takeTools(l *toolListing, at kernel.Time) []turn.Event {
+func (e *localTurn) acceptTools(l *toolListing, at kernel.Time) []turn.Event {
 	if l == nil || l.version <= e.toolsVersion {
 		return nil
 	}
