@@ -1,5 +1,5 @@
 # The commands that a developer types. CI is one of them: make ci.
-.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench profile dump judges clients mcp page postgres temporal real-model pictures models live vuln ci ci-long
+.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench peers profile dump judges clients mcp page postgres temporal real-model pictures models live vuln ci ci-long
 
 SHELL := bash
 BINARY ?= massgen
@@ -39,6 +39,9 @@ mutants: ## do the tests of the pure packages find planted faults?
 
 bench: ## measure the program as a process, and write docs/benchmarks.md; FLAGS=-quick, or "-only wall" for a part
 	go run ./tests/bench $(FLAGS)
+
+peers: ## measure massgen beside eino, adk-go, LangGraph and MassGen in one run, and write docs/peers.md; FLAGS="-rounds 3" for fewer
+	bash scripts/peers.sh $(FLAGS)
 
 profile: ## profiles of mocked turns in .cache/profiles; FLAGS="-only memory/panel=100" for one of them
 	go run ./tests/bench profile $(FLAGS)

@@ -15,8 +15,8 @@ type limit struct {
 
 const limitText = `## Limits
 
-These are the project's own limits. A missed limit fails no test, since times depend on the machine. This program does not
-measure peers (MassGen, eino, adk-go, LangGraph).
+These are the project's own limits. A missed limit fails no test, since times depend on the machine.
+[peers.md](peers.md) compares massgen with MassGen, eino, adk-go and LangGraph.
 
 `
 

@@ -4,6 +4,7 @@
 //
 //	go run ./tests/bench [-quick] [-only PART] [-agents N -latency TIME] [-write]
 //	go run ./tests/bench profile [-only TURN]
+//	go run ./tests/bench peers [-rounds N] [-time TIME] [-write]
 //
 // It starts itself in other roles: server, bare and measure. Each of them ends when its
 // standard input does, so that none outlives the run.
@@ -38,6 +39,8 @@ func play(ctx context.Context, args []string) error {
 	switch role {
 	case "suite":
 		return playSuite(ctx, args, os.Stdout)
+	case "peers":
+		return playPeers(ctx, args, os.Stdout)
 	case "profile":
 		return playProfile(ctx, args, os.Stdout)
 	case "server":
@@ -47,7 +50,7 @@ func play(ctx context.Context, args []string) error {
 	case "measure":
 		return playMeasure(whileRead(ctx, os.Stdin), args, os.Stdout)
 	}
-	return fmt.Errorf("unknown role %q: use server, bare, measure or profile, or flags alone for a run", role)
+	return fmt.Errorf("unknown role %q: use server, bare, measure, profile or peers, or flags alone for a run", role)
 }
 
 // whileRead returns a context that ends with ctx or when in ends.
