@@ -31,8 +31,16 @@ func (s *memorySession) copied() Session {
 
 // chosen returns the sessions that f chooses, the most recently used first.
 func (m *memory) chosen(f Filter) []*memorySession {
+	among := maps.Values(m.sessions)
+	if f.ID != "" { // each turn asks for its own: that takes no look at the others
+		among = func(yield func(*memorySession) bool) {
+			if s := m.sessions[f.ID]; s != nil {
+				yield(s)
+			}
+		}
+	}
 	var list []*memorySession
-	for _, s := range m.sessions {
+	for s := range among {
 		isOther := f.ID != "" && f.ID != s.ID || f.Unended && s.turns[s.Turns-1].Status != Running
 		for key, value := range f.Metadata {
 			isOther = isOther || s.Metadata[key] != value

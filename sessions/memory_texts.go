@@ -3,7 +3,6 @@ package sessions
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"maps"
 	"slices"
 
 	"github.com/massgen/massgen/internal/blob"
@@ -67,7 +66,7 @@ func (m *memoryTexts) unname(t *memoryTurn) {
 
 // sweep deletes the texts that no turn names and that were put before a moment.
 func (m *memoryTexts) sweep(first int64) {
-	for ref := range maps.Clone(m.unnamed) {
+	for ref := range m.unnamed {
 		if m.texts[ref].put < first {
 			delete(m.texts, ref)
 			delete(m.unnamed, ref)
