@@ -94,7 +94,10 @@ type Params struct {
 	// count.
 	ReasoningTokens *int `json:"reasoning_tokens,omitempty"`
 	// Verbosity is how much the model writes: low, medium or high.
-	Verbosity string            `json:"verbosity,omitempty"`
+	Verbosity string `json:"verbosity,omitempty"`
+	// CacheTTL is how long Claude keeps a prompt in its cache: 5m, which is the default, or 1h. The
+	// adapters of other services ignore it.
+	CacheTTL  string            `json:"cache_ttl,omitempty"`
 	Headers   map[string]string `json:"headers,omitempty"`
 	ExtraBody map[string]any    `json:"extra_body,omitempty"`
 	// Hosted are the tools that the provider runs. They do not go with a schema.
@@ -105,6 +108,9 @@ type Params struct {
 func (p Params) Reasons() bool {
 	return p.ReasoningTokens != nil || p.ReasoningEffort != "" && p.ReasoningEffort != "none"
 }
+
+// CachesForHour says whether the settings ask Claude to keep the prompt in its cache for an hour.
+func (p Params) CachesForHour() bool { return p.CacheTTL == "1h" }
 
 // WantsSummary says whether the settings ask to see what the model thinks.
 func (p Params) WantsSummary() bool { return p.ReasoningSummary != "" && p.ReasoningSummary != "none" }
@@ -130,6 +136,9 @@ type Usage struct {
 	// CacheWriteTokens are those input tokens that were written to a cache, where a
 	// provider has a price of its own for that.
 	CacheWriteTokens int `json:"cache_write_tokens,omitempty"`
+	// CacheHourTokens are those of CacheWriteTokens that the cache keeps for an hour, which
+	// costs more.
+	CacheHourTokens int `json:"cache_hour_tokens,omitempty"`
 	// WebSearches and CodeRuns are the uses of hosted tools that the provider bills: searches, and
 	// containers for code.
 	WebSearches int `json:"web_searches,omitempty"`

@@ -156,6 +156,7 @@ func paramKeys() []key[Backend] {
 		{"reasoning_effort", reasoningEffort()},
 		{"reasoning", mapping(reasoningSection, func(b *Backend) *Backend { return b })},
 		{"text", mapping(textSection, func(b *Backend) *Backend { return b })},
+		{"cache_ttl", enum(func(b *Backend) *string { return &b.Params.CacheTTL }, "5m", "1h")},
 		{"enable_web_search", hosted(func(h *backends.HostedTools) *bool { return &h.WebSearch })},
 		{"web_fetch", hosted(func(h *backends.HostedTools) *bool { return &h.WebFetch })},
 		{"enable_code_interpreter", hosted(func(h *backends.HostedTools) *bool { return &h.CodeInterpreter })},

@@ -41,7 +41,7 @@ func encode(req backends.Request, provider string) (sdk.MessageNewParams, error)
 			return out, err
 		}
 	}
-	markCached(&out)
+	markCached(&out, req.Params.CachesForHour())
 	return out, nil
 }
 
@@ -82,9 +82,13 @@ const markedMessages = 2
 
 // markCached marks where a prefix ends that later calls share: the last tool, the
 // system text and the last user messages. The service takes four marks at most
-// ("Prompt caching" in the docs of the API), and ignores those of short prefixes.
-func markCached(p *sdk.MessageNewParams) {
+// ("Prompt caching" in the docs of the API), and ignores those of short prefixes. A
+// mark of one hour must not follow one of five minutes, so all marks are the same.
+func markCached(p *sdk.MessageNewParams, forHour bool) {
 	mark := sdk.NewCacheControlEphemeralParam()
+	if forHour {
+		mark.TTL = sdk.CacheControlEphemeralTTLTTL1h
+	}
 	if n := len(p.Tools); n > 0 {
 		*p.Tools[n-1].GetCacheControl() = mark
 	}

@@ -12,14 +12,17 @@ type counts struct {
 	Input       wire.Count `json:"input_tokens"`
 	CacheWrites wire.Count `json:"cache_creation_input_tokens"`
 	CacheReads  wire.Count `json:"cache_read_input_tokens"`
-	Output      wire.Count `json:"output_tokens"`
-	Hosted      struct {
+	CacheKinds  struct {
+		Hour wire.Count `json:"ephemeral_1h_input_tokens"`
+	} `json:"cache_creation"`
+	Output wire.Count `json:"output_tokens"`
+	Hosted struct {
 		WebSearches wire.Count `json:"web_search_requests"`
 	} `json:"server_tool_use"`
 }
 
 func (c counts) readable() bool {
-	return min(c.Input, c.CacheWrites, c.CacheReads, c.Output, c.Hosted.WebSearches) >= 0
+	return min(c.Input, c.CacheWrites, c.CacheReads, c.CacheKinds.Hour, c.Output, c.Hosted.WebSearches) >= 0
 }
 
 // usage is what the stream told until now. message_start has the input, and each
@@ -46,6 +49,7 @@ func (u *usage) add(raw string) {
 	u.Input = max(u.Input, c.Input)
 	u.CacheWrites = max(u.CacheWrites, c.CacheWrites)
 	u.CacheReads = max(u.CacheReads, c.CacheReads)
+	u.CacheKinds.Hour = max(u.CacheKinds.Hour, c.CacheKinds.Hour)
 	u.Output = max(u.Output, c.Output)
 	u.Hosted.WebSearches = max(u.Hosted.WebSearches, c.Hosted.WebSearches)
 }
@@ -63,6 +67,7 @@ func (u *usage) events() []backends.Event {
 		OutputTokens:      int(u.Output),
 		CachedInputTokens: int(u.CacheReads),
 		CacheWriteTokens:  int(u.CacheWrites),
+		CacheHourTokens:   int(min(u.CacheKinds.Hour, u.CacheWrites)),
 		WebSearches:       int(u.Hosted.WebSearches),
 		CodeRuns:          u.codeRuns,
 	}}

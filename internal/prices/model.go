@@ -30,17 +30,25 @@ type Rate struct {
 	Input, CachedInput, CacheWrite, Output float64
 }
 
+// hourWrite is what input costs that a cache keeps for an hour. Claude, which alone has that,
+// takes twice the price of input ("Pricing" in the docs of the API).
+func (r Rate) hourWrite() float64 { return max(r.CacheWrite, 2*r.Input) }
+
 const perMillion = 1e-6
 
 // Most returns what a call costs at most that sends so many tokens of input and may
 // have so many of output, in US dollars, or nil if the price is unknown. Input that is
-// written to a cache may cost more than other.
-func (m Model) Most(input, output int) *float64 {
+// written to a cache may cost more than other, the most if it is kept for an hour.
+func (m Model) Most(input, output int, cacheHour bool) *float64 {
 	if len(m.Rates) == 0 {
 		return nil
 	}
 	rate := m.rate(input)
-	return dollars(max(rate.Input, rate.CacheWrite, rate.CachedInput)*float64(input) + rate.Output*float64(output))
+	dearest := max(rate.Input, rate.CacheWrite, rate.CachedInput)
+	if cacheHour {
+		dearest = max(dearest, rate.hourWrite())
+	}
+	return dollars(dearest*float64(input) + rate.Output*float64(output))
 }
 
 // rate is the one for so many tokens of input.
@@ -69,5 +77,6 @@ func (m Model) Cost(u *backends.Usage) *float64 {
 	rate := m.rate(u.InputTokens)
 	other := max(u.InputTokens-u.CachedInputTokens-u.CacheWriteTokens, 0)
 	return dollars(rate.Input*float64(other) + rate.CachedInput*float64(u.CachedInputTokens) +
-		rate.CacheWrite*float64(u.CacheWriteTokens) + rate.Output*float64(u.OutputTokens))
+		rate.CacheWrite*float64(u.CacheWriteTokens-u.CacheHourTokens) + rate.hourWrite()*float64(u.CacheHourTokens) +
+		rate.Output*float64(u.OutputTokens))
 }

@@ -85,6 +85,7 @@ func TestCost(t *testing.T) {
 	}{
 		"input and output":  {"claude", "claude-sonnet-4-6", backends.Usage{InputTokens: 1_000_000, OutputTokens: 100_000}, 3 + 1.5},
 		"read and written":  {"claude", "claude-sonnet-4-6", backends.Usage{InputTokens: 100_000, CachedInputTokens: 60_000, CacheWriteTokens: 30_000}, .03 + .018 + .1125},
+		"for an hour":       {"claude", "claude-sonnet-4-6", backends.Usage{InputTokens: 100_000, CachedInputTokens: 60_000, CacheWriteTokens: 30_000, CacheHourTokens: 20_000}, .03 + .018 + .0375 + .12},
 		"no price of cache": {"groq", "qwen/qwen3.8-27b", backends.Usage{InputTokens: 10_000, CachedInputTokens: 10_000}, .008},
 		"no price of write": {"openai", "gpt-5", backends.Usage{InputTokens: 8000, CacheWriteTokens: 8000}, .01},
 		"up to the line":    {"gemini", "gemini-2.5-pro", backends.Usage{InputTokens: 200_000, OutputTokens: 1000}, .25 + .01},
@@ -98,6 +99,16 @@ func TestCost(t *testing.T) {
 		m, _ := known.Lookup(c.provider, c.model)
 		if got := cost(m, c.usage); got != math.Round(c.want*1e9)/1e9 {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestMostCountsAnHourOfCache: a budget reserves what writing all input to a cache costs.
+func TestMostCountsAnHourOfCache(t *testing.T) {
+	m, _ := table(t, nil).Lookup("claude", "claude-sonnet-4-6")
+	for forHour, want := range map[bool]float64{false: 3.75 + 15, true: 6 + 15} {
+		if got := m.Most(1_000_000, 1_000_000, forHour); got == nil || *got != want {
+			t.Errorf("for an hour %v: %v, want %v", forHour, *got, want)
 		}
 	}
 }

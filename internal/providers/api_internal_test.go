@@ -141,6 +141,37 @@ func TestResponsesOfAzure(t *testing.T) {
 	}
 }
 
+func TestCacheTimeIsClaudes(t *testing.T) {
+	b := configs.Backend{Params: backends.Params{CacheTTL: "1h"}}
+	for name, model := range map[string]string{"claude": "claude-opus-5-5", "demo": "", "openai": "gpt-4o", "gemini": "gemini-2.5-flash", "openrouter": "anthropic/claude-opus-4.6"} {
+		p, _ := findProvider(name)
+		c := connection{provider: p.name, baseURL: p.baseURL, model: model}
+		want := ""
+		if name != "claude" && name != "demo" {
+			want = "type " + name + ": cache_ttl: only Claude lets a request say how long it caches the prompt: leave it out"
+		}
+		if err := checkParams(p, c, b); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+		if err := checkParams(p, c, standIn(b, configs.Backend{})); err != nil {
+			t.Errorf("a fallback to %s: %v", name, err)
+		}
+	}
+}
+
+func TestBudgetReservesTheCacheOfAnHour(t *testing.T) {
+	r, err := New(Settings{Config: configs.Default(), Secrets: &configs.Secrets{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := backends.Request{Model: "claude-opus-5-5", Messages: []backends.Message{backends.User("hi")}, Params: backends.Params{MaxTokens: new(1)}}
+	short := *r.most("claude")(req).USD
+	req.Params.CacheTTL = "1h"
+	if long := *r.most("claude")(req).USD; long <= short {
+		t.Errorf("an attempt costs at most %v, with a cache of an hour %v", short, long)
+	}
+}
+
 func TestReasoningIsLimitedInOneWay(t *testing.T) {
 	p, _ := findProvider("gemini")
 	b := configs.Backend{Params: backends.Params{ReasoningTokens: new(2000), ReasoningEffort: "low"}}

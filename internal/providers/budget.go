@@ -89,6 +89,7 @@ func (r *Resolver) most(provider string) func(backends.Request) backends.Cost {
 			output = *req.Params.MaxTokens
 		}
 		model, _ := r.prices.Lookup(provider, req.Model)
-		return backends.Cost{Tokens: input + output, USD: prices.Sum(model.Most(input, output), r.prices.HostedMost(provider, req.Model, req.Params.Hosted))}
+		tokens := model.Most(input, output, req.Params.CachesForHour())
+		return backends.Cost{Tokens: input + output, USD: prices.Sum(tokens, r.prices.HostedMost(provider, req.Model, req.Params.Hosted))}
 	}
 }

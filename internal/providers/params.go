@@ -18,6 +18,9 @@ func checkParams(p provider, c connection, b configs.Backend) error {
 	if err == nil && b.Params.ReasoningTokens != nil && b.Params.ReasoningEffort != "" {
 		err = backends.NewParamError("budget_tokens", "it takes the place of an effort: keep one of the two")
 	}
+	if err == nil && b.Params.CacheTTL != "" && !p.marksCache() {
+		err = backends.NewParamError("cache_ttl", "only Claude lets a request say how long it caches the prompt: leave it out")
+	}
 	if err == nil && b.APIVersion != "" && p.name != azureType {
 		err = backends.NewParamError("api_version", "only %s has one: leave it out", azureType)
 	}
@@ -28,6 +31,15 @@ func checkParams(p provider, c connection, b configs.Backend) error {
 		return nil
 	}
 	return fmt.Errorf("type %s: %w", p.name, err)
+}
+
+// marksCache reports whether the provider lets a request say how long it caches the prompt.
+func (p provider) marksCache() bool {
+	switch p.protocol.(type) {
+	case claude, demo:
+		return true
+	}
+	return false
 }
 
 // Placed is the text of an error about a backend, with the place in the configuration
@@ -43,10 +55,12 @@ func Placed(placeOf func(key string) string, err error) string {
 }
 
 // standIn is a fallback with the parameters that it is called with: those of the
-// backend in whose place it stands, but for what is written for one service.
+// backend in whose place it stands, but for what is written for one service and what
+// the others ignore.
 func standIn(first, fallback configs.Backend) configs.Backend {
 	own := fallback.Params
 	fallback.Params = first.Params
+	fallback.Params.CacheTTL = ""
 	fallback.Params.Headers, fallback.Params.ExtraBody = own.Headers, own.ExtraBody
 	fallback.ToolMode = first.ToolMode
 	return fallback

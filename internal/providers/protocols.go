@@ -129,6 +129,7 @@ func (claude) notes() []string {
 		"reasoning_effort from 3.7 on: none, low, medium or high, from 4.6 on max too, from 4.7 on xhigh too",
 		"budget_tokens from 3.7 to 4.6; from 4.0 on it thinks between tool calls, too",
 		"without max_tokens, 8192 and what the reasoning may take are asked for",
+		"cache_ttl is 5m or 1h",
 		"tool_mode: json from 4.5 on",
 		"searches the web, fetches pages and runs code from 3.5 on, not with tool_mode: json",
 		"images and, from 3.5 on, PDF; a larger image than 3.9 MB or 8,000 pixels a side is made smaller",
