@@ -148,10 +148,32 @@ type Usage struct {
 	CostUSD *float64 `json:"cost_usd,omitempty"`
 }
 
+// Plus returns the sum of two usages, whose cost is known if both are.
+func (u Usage) Plus(v Usage) Usage {
+	sum := Usage{
+		InputTokens:       u.InputTokens + v.InputTokens,
+		OutputTokens:      u.OutputTokens + v.OutputTokens,
+		CachedInputTokens: u.CachedInputTokens + v.CachedInputTokens,
+		CacheWriteTokens:  u.CacheWriteTokens + v.CacheWriteTokens,
+		CacheHourTokens:   u.CacheHourTokens + v.CacheHourTokens,
+		WebSearches:       u.WebSearches + v.WebSearches,
+		CodeRuns:          u.CodeRuns + v.CodeRuns,
+	}
+	if u.CostUSD != nil && v.CostUSD != nil {
+		cost := *u.CostUSD + *v.CostUSD
+		sum.CostUSD = &cost
+	}
+	return sum
+}
+
 // Finish is the last event of a stream that was not cut. Reason is the
 // provider's word ("stop", "tool_calls", "length", …), or empty when only an
 // end mark came.
 type Finish struct{ Reason string }
+
+// Paused says that the provider paused the answer, and goes on with it once it is sent what it
+// has said so far: Claude does so after many uses of its own tools.
+func (f Finish) Paused() bool { return f.Reason == "pause_turn" }
 
 func (TextDelta) event()      {}
 func (ReasoningDelta) event() {}

@@ -64,8 +64,6 @@ func (h HostedTools) Key(name string) string {
 	return name
 }
 
-// Check returns a *ParamError for the first tool that is not among those that a model has. Of names
-// the cure.
 // Check returns a *ParamError for the first tool that is not in has, the names of those that the
 // model has. The cure ends its message.
 func (h HostedTools) Check(model string, has []string, cure string) error {

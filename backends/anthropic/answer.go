@@ -10,6 +10,7 @@ import (
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/internal/wire"
 )
 
@@ -27,11 +28,13 @@ type answer struct {
 	begunCalls int
 	usage      usage
 	// pages has the addresses of fetched pages by their titles, under which they are cited.
-	pages   map[string]string
-	reason  sdk.StopReason
-	details sdk.RefusalStopDetails
-	begun   bool // whether any part of a message came, readable or not
-	stopped bool // whether message_stop came
+	pages map[string]string
+	// container is the id of the machine that runs code.
+	container string
+	reason    sdk.StopReason
+	details   sdk.RefusalStopDetails
+	begun     bool // whether any part of a message came, readable or not
+	stopped   bool // whether message_stop came
 }
 
 // Progress says how far the answer has come.
@@ -46,6 +49,7 @@ func (a *answer) Add(ev sdk.MessageStreamEventUnion) ([]backends.Event, error) {
 	switch ev.Type {
 	case "message_start":
 		a.usage.add(ev.Message.Usage.RawJSON())
+		a.noteContainer(ev.Message.Container.RawJSON())
 	case "content_block_start":
 		a.begun = true
 		return a.start(ev.Index, ev.ContentBlock)
@@ -59,6 +63,7 @@ func (a *answer) Add(ev sdk.MessageStreamEventUnion) ([]backends.Event, error) {
 		if ev.Delta.StopReason != "" {
 			a.reason, a.details = ev.Delta.StopReason, ev.Delta.StopDetails
 		}
+		a.noteContainer(ev.Delta.Container.RawJSON())
 	case "message_stop":
 		a.stopped = true
 	}
@@ -73,6 +78,13 @@ func (a *answer) End() ([]backends.Event, error) {
 		for _, index := range slices.Sorted(maps.Keys(a.open)) {
 			events = append(events, a.stop(index)...)
 		}
+	}
+	if a.reason == sdk.StopReasonPauseTurn && a.container != "" {
+		part, err := plain.JSON(container{containerPart, a.container})
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, backends.Opaque{Provider: a.provider, Model: a.model, Data: part})
 	}
 	events = append(events, a.usage.events()...)
 	if a.reason == sdk.StopReasonRefusal {

@@ -25,6 +25,10 @@ type encoder struct {
 	system   []sdk.TextBlockParam
 	messages []sdk.MessageParam
 
+	// continues says that the request ends in the message that is added: the answer goes on there.
+	continues bool
+	container sdk.MessageCreateParamsContainerUnion // where the code of that answer runs
+
 	ids  map[string]bool   // all that tool calls have on the wire
 	sent map[string]string // by its own id, the id on the wire of the latest call
 }
@@ -75,7 +79,11 @@ func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 // counts of it is in the opaque part beside it.
 func (e *encoder) blocks(m backends.Message) ([]sdk.ContentBlockParamUnion, error) {
 	var out []sdk.ContentBlockParamUnion
-	for _, p := range withoutOpenCalls(m.Parts) {
+	parts := m.Parts
+	if !e.continues {
+		parts = withoutOpenCalls(parts)
+	}
+	for _, p := range parts {
 		switch p := p.(type) {
 		case backends.Text:
 			if !isBlank(p.Text) {
@@ -94,7 +102,11 @@ func (e *encoder) blocks(m backends.Message) ([]sdk.ContentBlockParamUnion, erro
 			}
 			out = append(out, file)
 		case backends.Opaque:
-			if m.Role == backends.RoleAssistant && p.Provider == e.provider && p.Model == e.model {
+			id, isContainer := containerOf(p)
+			switch own := m.Role == backends.RoleAssistant && p.Provider == e.provider && p.Model == e.model; {
+			case own && isContainer && e.continues:
+				e.container.OfString = sdk.String(id)
+			case own && !isContainer:
 				out = append(out, param.Override[sdk.ContentBlockParamUnion](p.Data))
 			}
 		case backends.ToolCall:

@@ -172,6 +172,30 @@ func (a *answer) citation(c sdk.CitationsDeltaCitationUnion) []backends.Event {
 	return []backends.Event{source}
 }
 
+// containerPart is the type of an opaque part that no service sends: it names the container in
+// which a paused answer has code run, so that the answer goes on there.
+const containerPart = "massgen_container"
+
+type container struct {
+	Type string `json:"type"`
+	ID   string `json:"id"`
+}
+
+// noteContainer notes the container that a message or its end names.
+func (a *answer) noteContainer(raw string) {
+	var c container
+	if json.Unmarshal([]byte(raw), &c) == nil && c.ID != "" {
+		a.container = c.ID
+	}
+}
+
+// containerOf returns the container that a part names, or ok false.
+func containerOf(p backends.Opaque) (id string, ok bool) {
+	var c container
+	err := json.Unmarshal(p.Data, &c)
+	return c.ID, err == nil && c.Type == containerPart
+}
+
 // withoutOpenCalls leaves out the calls of hosted tools that have no result, as in an answer that
 // was cut. The service refuses these.
 func withoutOpenCalls(parts []backends.Part) []backends.Part {

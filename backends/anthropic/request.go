@@ -17,11 +17,14 @@ import (
 func encode(req backends.Request, provider string) (sdk.MessageNewParams, error) {
 	out := sdk.MessageNewParams{Model: req.Model, StopSequences: req.Params.Stop}
 	e := newEncoder(provider, req.Model)
-	for _, m := range backends.Repair(req.Messages) {
+	messages := backends.Repair(req.Messages)
+	for i, m := range messages {
+		e.continues = i == len(messages)-1 && m.Role == backends.RoleAssistant
 		if err := e.add(m); err != nil {
 			return out, err
 		}
 	}
+	out.Container = e.container
 	out.System, out.Messages = e.system, e.messages
 	if len(req.Schema) == 0 { // the service takes no citations beside a schema
 		out.Tools = encodeHosted(req.Params.Hosted)

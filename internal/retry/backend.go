@@ -73,11 +73,17 @@ func (b *Backend) Reserves() bool { return true }
 // error does not pass by waiting, a part of the answer had come, or the options
 // allow no other. Waits have full jitter, on top of what the provider asks for.
 // Each repetition is told to Trace.Retry. While the breaker of the gate is open the
-// call fails at once.
+// call fails at once. An answer that the provider pauses for its own tools is continued.
 func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
 	return func(yield func(backends.Event, error) bool) {
-		c := call{Backend: b, ctx: ctx, req: req, ceilings: newCeilings(), yield: yield}
-		if err := c.run(); err != nil && !errors.Is(err, errStopped) {
+		newCall := func(req backends.Request) *call {
+			return &call{Backend: b, ctx: ctx, req: req, ceilings: newCeilings(), yield: yield}
+		}
+		run := newCall(req).run
+		if req.Params.Hosted.Any() {
+			run = func() error { return (&answer{yield: yield}).run(newCall, req) }
+		}
+		if err := run(); err != nil && !errors.Is(err, errStopped) {
 			yield(nil, err)
 		}
 	}

@@ -1,0 +1,105 @@
+package retry
+
+import (
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/massgen/massgen/backends"
+)
+
+// mostContinuations is how often a call goes on with an answer that its provider paused. Each
+// time sends the whole input again.
+const mostContinuations = 5
+
+// answer is one answer that comes in pieces: a provider that runs tools itself may pause, and
+// goes on when it is sent what it has said so far.
+type answer struct {
+	yield func(backends.Event, error) bool
+	// number counts the pieces before this one, and parts is what they said.
+	number int
+	parts  []backends.Part
+	// before is the usage of the pieces before this one, nil if that of one is unknown, and usage
+	// that of this piece.
+	before, usage *backends.Usage
+	calls         bool // whether the model calls tools, whose results have to come first
+	paused        bool // whether this piece ended in a pause
+}
+
+// run makes the calls of all pieces. Each is made, limited and paid for like any other.
+func (a *answer) run(newCall func(backends.Request) *call, req backends.Request) error {
+	messages := req.Messages
+	for {
+		if a.number > 0 {
+			req.Messages = append(slices.Clip(messages), backends.Message{Role: backends.RoleAssistant, Parts: a.parts})
+		}
+		response, err := backends.Collect(a.piece(newCall(req)), nil)
+		if err != nil {
+			return a.failed(err)
+		}
+		if !a.paused {
+			return nil
+		}
+		a.parts = append(a.parts, response.Message.Parts...)
+		a.before, a.usage, a.paused = a.total(), nil, false
+		a.number++
+	}
+}
+
+// piece passes the events of a call on, and yields those that make the piece.
+func (a *answer) piece(c *call) iter.Seq2[backends.Event, error] {
+	return func(collect func(backends.Event, error) bool) {
+		c.yield = func(ev backends.Event, _ error) bool { return a.pass(ev) && collect(ev, nil) }
+		if err := c.run(); err != nil {
+			collect(nil, err)
+		}
+	}
+}
+
+// pass passes an event of a piece on as an event of the answer.
+func (a *answer) pass(ev backends.Event) bool {
+	switch e := ev.(type) {
+	case backends.ToolCall:
+		a.calls = true
+	case backends.Usage:
+		a.usage = &e
+		return true // a later piece may make the sum unknown
+	case backends.Finish:
+		a.paused = e.Paused() && !a.calls && a.number < mostContinuations
+		return a.paused || a.tellUsage() && a.yield(ev, nil)
+	}
+	return a.yield(ev, nil)
+}
+
+// total is the usage of all pieces until now, nil if it is unknown.
+func (a *answer) total() *backends.Usage {
+	if a.number == 0 || a.usage == nil {
+		return a.usage
+	}
+	if a.before == nil {
+		return nil
+	}
+	sum := a.before.Plus(*a.usage)
+	return &sum
+}
+
+// tellUsage yields the usage, if it is known.
+func (a *answer) tellUsage() bool {
+	sum := a.total()
+	return sum == nil || a.yield(*sum, nil)
+}
+
+// failed is the error of the answer. One that has begun was paid for, even if the call for its
+// next piece was never sent.
+func (a *answer) failed(err error) error {
+	if errors.Is(err, errStopped) || !a.tellUsage() {
+		return errStopped
+	}
+	var e *backends.Error
+	if a.number == 0 || !errors.As(err, &e) {
+		return err
+	}
+	out := *e
+	out.Begun, out.Free, out.Unsent = true, false, false
+	return &out
+}
