@@ -81,7 +81,7 @@ pictures: ## draw the demo panel at the top of the README, and take the pictures
 models: ## compare the table of models with the lists of the linked libraries, and of services that there is a key for
 	bash scripts/models.sh
 
-live: ## call real services, for whoever has keys; RUN=TestLive/claude/text for a part
+live: ## call real services, for whoever has keys, after a yes to the estimated cost; MASSGEN_LIVE=yes, RUN=TestLive/claude/text for a part
 	go test -tags live -count=1 -v -run '$(or $(RUN),TestLive)' -timeout 20m ./tests/live
 
 vuln: ## look for known faults in what the programs are linked with; needs vuln.go.dev

@@ -19,29 +19,90 @@ type Live struct {
 	Force map[string]any
 	// Signs says that the model's thinking has opaque parts, which have to come back.
 	Signs bool
-	// Hosts says that the service searches the web and runs code.
-	Hosts bool
+	// Hosts says that the service searches the web and runs code, Sees that the model takes pictures
+	// and PDFs.
+	Hosts, Sees bool
+	// Efforts are the model's words for reasoning_effort.
+	Efforts []string
 }
 
-// RunLive checks what of the suite makes sense against a real model: it asks for
-// little, costs some thousand tokens, and expects no certain words.
-func RunLive(t *testing.T, s Live) {
-	for _, c := range []struct {
-		name string
-		run  func(*testing.T, Live)
-	}{
-		{"text", liveText},
-		{"usage", liveUsage},
-		{"tool call", liveToolCall},
-		{"parallel tool calls", liveParallel},
-		{"tool result turn", liveToolResult},
-		{"reasoning round trip", liveReasoning},
-		{"cancel in mid-stream", liveCancel},
-	} {
-		t.Run(c.name, func(t *testing.T) { c.run(t, s) })
+// liveCheck is one check, with what it needs of a service: "" for nothing.
+type liveCheck struct {
+	name  string
+	run   func(*testing.T, Live)
+	needs string
+	use   LiveUse
+}
+
+// LiveUse is what a check asks of a service, estimated: its calls, and their tokens and hosted tools.
+type LiveUse struct {
+	Calls int
+	backends.Usage
+}
+
+// small and thoughtful are the uses of calls that write little and of calls that think.
+func small(calls, input int) LiveUse { return use(calls, input, liveTokens/4) }
+
+func thoughtful(calls, input int) LiveUse { return use(calls, input, thinkingTokens/2) }
+
+func use(calls, input, output int) LiveUse {
+	return LiveUse{Calls: calls, Usage: backends.Usage{InputTokens: calls * input, OutputTokens: calls * output}}
+}
+
+func (u LiveUse) searching(searches, runs int) LiveUse {
+	u.WebSearches, u.CodeRuns = searches, runs
+	return u
+}
+
+func (s Live) checks() []liveCheck {
+	sees, hosts, thinks := "", "", ""
+	if !s.Sees {
+		sees = "its model need not take pictures"
 	}
-	if s.Hosts {
-		liveHosted(t, s)
+	if !s.Hosts {
+		hosts = "it need not have hosted tools"
+	}
+	if len(s.Efforts) == 0 {
+		thinks = "no words for the effort of its model are known"
+	}
+	return []liveCheck{
+		{"text", liveText, "", small(1, 200)},
+		{"usage", liveUsage, "", small(1, 200)},
+		{"tool call", liveToolCall, "", small(1, 500)},
+		{"parallel tool calls", liveParallel, "", small(1, 500)},
+		{"tool result turn", liveToolResult, "", small(2, 600)},
+		{"reasoning round trip", liveReasoning, "", thoughtful(2, 1500)},
+		{"cancel in mid-stream", liveCancel, "", small(2, 200)},
+		{"schema", liveSchema, "", thoughtful(1, 500)},
+		{"efforts", liveEfforts, thinks, thoughtful(len(s.Efforts), 200)},
+		{"picture", livePicture, sees, thoughtful(1, 1500)},
+		{"PDF", livePDF, sees, thoughtful(1, 5000)},
+		{"picture of a tool", liveToolPicture, sees, thoughtful(2, 1500)},
+		{"web search", liveSearch, hosts, thoughtful(2, 20_000).searching(2, 0)},
+		{"code execution", liveCode, hosts, thoughtful(2, 3000).searching(0, 2)},
+	}
+}
+
+// Uses returns what the checks of RunLive ask of the service.
+func (s Live) Uses() (uses []LiveUse) {
+	for _, c := range s.checks() {
+		if c.needs == "" {
+			uses = append(uses, c.use)
+		}
+	}
+	return uses
+}
+
+// RunLive checks what of the suite makes sense against a real model: it asks for little, as Uses says,
+// and expects no certain words. What the service need not have is skipped.
+func RunLive(t *testing.T, s Live) {
+	for _, c := range s.checks() {
+		t.Run(c.name, func(t *testing.T) {
+			if c.needs != "" {
+				t.Skip(c.needs)
+			}
+			c.run(t, s)
+		})
 	}
 }
 

@@ -8,31 +8,25 @@ import (
 	"github.com/massgen/massgen/internal/hosted"
 )
 
-// LiveHostedUSD is what the uses of hosted tools may cost beside the tokens that a service counts for
-// the pages that it reads, in US dollars.
-const LiveHostedUSD = 0.10
+func liveSearch(t *testing.T, s Live) {
+	req := s.request("Search the web once for the height of the Eiffel Tower, and tell it in a sentence with its source.")
+	req.Params.Hosted = backends.HostedTools{WebSearch: true, MaxUses: 2}
+	resp := s.mustUse(t, req, hosted.WebSearch)
+	if len(resp.Message.Citations()) == 0 {
+		t.Errorf("the answer names no source: %q", resp.Message.Text())
+	}
+	if resp.Usage == nil || resp.Usage.WebSearches == 0 {
+		t.Errorf("the usage is %+v", resp.Usage)
+	}
+}
 
-// liveHosted are the checks of the hosted tools that a service has.
-func liveHosted(t *testing.T, s Live) {
-	t.Run("web search", func(t *testing.T) {
-		req := s.request("Search the web once for the height of the Eiffel Tower, and tell it in a sentence with its source.")
-		req.Params.Hosted = backends.HostedTools{WebSearch: true, MaxUses: 2}
-		resp := s.mustUse(t, req, hosted.WebSearch)
-		if len(resp.Message.Citations()) == 0 {
-			t.Errorf("the answer names no source: %q", resp.Message.Text())
-		}
-		if resp.Usage == nil || resp.Usage.WebSearches == 0 {
-			t.Errorf("the usage is %+v", resp.Usage)
-		}
-	})
-	t.Run("code execution", func(t *testing.T) {
-		req := s.request("Run code that prints 123456789 modulo 9973, and tell me what it printed.")
-		req.Params.Hosted = backends.HostedTools{CodeExecution: true, MaxUses: 2}
-		resp := s.mustUse(t, req, hosted.CodeExecution)
-		if said := resp.Message.Text() + resp.Message.HostedCalls()[0].Result; !strings.Contains(said, "1022") {
-			t.Errorf("it says %q", said)
-		}
-	})
+func liveCode(t *testing.T, s Live) {
+	req := s.request("Run code that prints 123456789 modulo 9973, and tell me what it printed.")
+	req.Params.Hosted = backends.HostedTools{CodeExecution: true, MaxUses: 2}
+	resp := s.mustUse(t, req, hosted.CodeExecution)
+	if said := resp.Message.Text() + resp.Message.HostedCalls()[0].Result; !strings.Contains(said, "1022") {
+		t.Errorf("it says %q", said)
+	}
 }
 
 // mustUse makes a request that has to be answered with the use of a hosted tool, and goes on after the

@@ -1,4 +1,4 @@
-// Package live runs the adapters' suite against real services, with the build tag
+// Package live runs the adapters' suite, and panels of the program, against real services, with the build tag
 // live and keys in the environment (make live). Without them it runs the same suite
 // against servers of its own, so that it is known to work.
 package live

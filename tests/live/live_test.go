@@ -6,89 +6,72 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"testing"
 	"time"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/anthropic"
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/backends/gemini"
 	"github.com/massgen/massgen/backends/openai"
+	"github.com/massgen/massgen/internal/prices"
 )
 
 const howTo = "live: set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or OPENAI_BASE_URL for a server that needs no key" +
 	" (as llama-server's http://127.0.0.1:8080/v1); ANTHROPIC_, OPENAI_ and GEMINI_BASE_URL and _MODEL replace the defaults," +
 	" and OPENAI_RESPONSES_MODEL that of the Responses API"
 
+// TestMain says what the tests cost, and begins when somebody agrees.
 func TestMain(m *testing.M) {
-	if len(services()) == 0 {
-		fmt.Fprintln(os.Stderr, howTo)
+	list := services(os.Getenv)
+	table, err := prices.New(nil)
+	if err == nil {
+		fmt.Fprint(os.Stderr, estimate(table, list))
+		if len(configured(list)) == 0 {
+			fmt.Fprintln(os.Stderr, howTo)
+		} else {
+			err = agreeAtTerminal()
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "live:", err)
 		os.Exit(1)
 	}
-	fmt.Fprintf(os.Stderr, "live: %d services; each costs some ten thousand tokens, and up to $%.2f for searches and code where it has these\n",
-		len(services()), backendtest.LiveHostedUSD)
 	os.Exit(m.Run())
+}
+
+// agreeAtTerminal asks at the terminal of the process, since go test gives tests no input.
+func agreeAtTerminal() error {
+	var terminal io.ReadWriter
+	if tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0); err == nil {
+		defer tty.Close()
+		terminal = tty
+	}
+	return agree(os.Getenv(agreed), terminal)
 }
 
 // TestLive calls each service that the environment has a key or an address for.
 func TestLive(t *testing.T) {
-	for _, s := range services() {
+	list := services(os.Getenv)
+	for _, s := range list {
 		t.Run(s.name, func(t *testing.T) {
-			live := dialect(s.name)
-			live.Model = s.model
-			live.Hosts = live.Hosts && (s.baseURL == "" || s.kind() != "openai") // others need not have these tools
-			var err error
-			if live.Backend, err = s.connect(); err != nil {
+			if s.missing != "" {
+				t.Skipf("%s is not set", s.missing)
+			}
+			backend, err := s.connect()
+			if err != nil {
 				t.Fatal(err)
 			}
-			if live.Model == "" {
-				live.Model = firstModel(t, live.Backend)
+			if s.model == "" {
+				s.model = firstModel(t, backend)
 			}
-			t.Logf("%s at %s", live.Model, cmp.Or(s.baseURL, "its own address"))
-			backendtest.RunLive(t, live)
+			t.Logf("%s at %s", s.model, cmp.Or(s.baseURL, "its own address"))
+			runAll(t, os.Getenv, s, backend)
 		})
 	}
-}
-
-// service is a real one, with a cheap model that reasons.
-type service struct {
-	name, key, baseURL, model string
-}
-
-// services are those of the environment. An address of one's own, and no model, is
-// asked for its first, and not called over the Responses API.
-func services() []service {
-	all := []service{
-		{"claude", os.Getenv("ANTHROPIC_API_KEY"), os.Getenv("ANTHROPIC_BASE_URL"), cmp.Or(os.Getenv("ANTHROPIC_MODEL"), "claude-haiku-4-5")},
-		{"gemini", cmp.Or(os.Getenv("GEMINI_API_KEY"), os.Getenv("GOOGLE_API_KEY")), os.Getenv("GEMINI_BASE_URL"), cmp.Or(os.Getenv("GEMINI_MODEL"), "gemini-2.5-flash")},
-		{"openai", os.Getenv("OPENAI_API_KEY"), os.Getenv("OPENAI_BASE_URL"), os.Getenv("OPENAI_MODEL")},
-		{"responses", os.Getenv("OPENAI_API_KEY"), os.Getenv("OPENAI_BASE_URL"), os.Getenv("OPENAI_RESPONSES_MODEL")},
-	}
-	var there []service
-	for _, s := range all {
-		if s.name == "openai" && s.model == "" && s.baseURL == "" {
-			s.model = "gpt-5-mini"
-		}
-		if s.name == "responses" && s.model == "" {
-			if s.baseURL != "" {
-				continue // its models need not have this API
-			}
-			s.model = "gpt-5.4-mini"
-		}
-		if s.key != "" || s.kind() == "openai" && s.baseURL != "" {
-			there = append(there, s)
-		}
-	}
-	return there
-}
-
-// kind is who is called.
-func (s service) kind() string {
-	if s.name == "responses" {
-		return "openai"
-	}
-	return s.name
+	t.Run("mixed panel", func(t *testing.T) { testMixed(t, os.Getenv, list) })
+	t.Run("type auto", func(t *testing.T) { testAuto(t, os.Getenv, list) })
 }
 
 func (s service) connect() (backends.Backend, error) {
