@@ -37,8 +37,11 @@ const (
 // read returns the last turns of the history of a turn.
 func (h *Histories) read(ctx context.Context, blobs Blobs, turn machine.Turn, last int) (readTurns, error) {
 	var read readTurns
+	if turn.History == (blob.Ref{}) {
+		return read, nil
+	}
 	note := func(text string) { read.repairs = append(read.repairs, text) }
-	if h == nil || last != allTurns || turn.History == (blob.Ref{}) {
+	if h == nil || last != allTurns {
 		var err error
 		read.turns, err = readNoting(ctx, blobs, turn, last, note)
 		return read, err

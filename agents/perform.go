@@ -7,6 +7,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/stack"
 )
 
 // Perform is Do, but returns a result also when the effect panics, and when it ignores its
@@ -19,6 +20,7 @@ func (d *Doer) Perform(ctx context.Context, turn machine.Turn, effect machine.Ef
 	done := make(chan result, 1)
 	h := newHeard(effect)
 	go func() {
+		stack.Grow()
 		returned := false
 		defer func() {
 			r := recover()

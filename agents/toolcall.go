@@ -2,7 +2,6 @@ package agents
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/fastjson"
 	"github.com/massgen/massgen/internal/machine"
 )
 
@@ -148,7 +148,7 @@ func callsBeside(texts Lookup, e machine.ToolCall) ([]backends.ToolCall, error) 
 		return nil, err
 	}
 	var message backends.Message
-	if err := json.Unmarshal(data, &message); err != nil {
+	if err := fastjson.Unmarshal(data, &message); err != nil {
 		return nil, fmt.Errorf("read the message of %s: %w", e.Key, err)
 	}
 	calls := message.ToolCalls()

@@ -12,6 +12,9 @@ import (
 // config ids, sorted with their digits by value (agent2 before agent10), are
 // agent1 to agentN. The order in which they are given does not matter. (DESIGN §5)
 func Anonymous(participants []string) map[string]string {
+	if len(participants) == 1 {
+		return map[string]string{participants[0]: "agent1"}
+	}
 	byKey := make(map[string]string, len(participants))
 	for _, id := range participants {
 		byKey[plain.SortKey(id)] = id

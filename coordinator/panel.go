@@ -20,6 +20,7 @@ import (
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/schema"
+	"github.com/massgen/massgen/internal/stack"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -389,6 +390,7 @@ func (p *Panel) run(ctx context.Context, e *localTurn) {
 	p.count(1)
 	go func() {
 		defer p.count(-1)
+		stack.Grow()
 		e.run(ctx)
 	}()
 }

@@ -26,7 +26,9 @@ type memoryText struct {
 // RefOf returns the reference of a text.
 func RefOf(data []byte) blob.Ref {
 	sum := sha256.Sum256(data)
-	return blob.Ref{SHA256: hex.EncodeToString(sum[:]), Bytes: len(data)}
+	var digits [2 * sha256.Size]byte // hex.EncodeToString would allocate these too
+	hex.Encode(digits[:], sum[:])
+	return blob.Ref{SHA256: string(digits[:]), Bytes: len(data)}
 }
 
 // tick returns a moment later than all earlier ones.

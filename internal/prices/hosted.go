@@ -98,12 +98,18 @@ func (t *Table) HostedMost(provider, model string, h backends.HostedTools) *floa
 // are not counted: nobody takes money for them.
 func (t *Table) hostedCost(provider, model string, u backends.Usage) *float64 {
 	var sum float64
-	for tool, n := range map[string]int{hosted.WebSearch: u.WebSearches, hosted.CodeExecution: u.CodeRuns} {
-		fee, ok := t.HostedFee(provider, model, tool)
-		if n > 0 && !ok {
+	for _, used := range []struct {
+		tool string
+		n    int
+	}{{hosted.WebSearch, u.WebSearches}, {hosted.CodeExecution, u.CodeRuns}} {
+		if used.n <= 0 {
+			continue
+		}
+		fee, ok := t.HostedFee(provider, model, used.tool)
+		if !ok {
 			return nil
 		}
-		sum += fee.uses(n)
+		sum += fee.uses(used.n)
 	}
 	return &sum
 }
