@@ -13,6 +13,7 @@ import (
 	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/fastjson"
 	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/stack"
 )
 
 // callTool runs the tool that a message's call names. A failure becomes a result that says so,
@@ -177,7 +178,10 @@ func runTool(ctx context.Context, tool Tool, name, arguments string, limit time.
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	done := make(chan toolOutcome, 1)
-	go func() { done <- callGuarded(limited, tool, name, arguments) }()
+	go func() {
+		stack.Grow()
+		done <- callGuarded(limited, tool, name, arguments)
+	}()
 	o, end := await(limited, done)
 	isOver := errors.Is(limited.Err(), context.DeadlineExceeded) && ctx.Err() == nil
 	switch {

@@ -42,7 +42,6 @@ func newTurn(session string, number int, question string) *Turn {
 	return &Turn{
 		session: session, number: number, question: question, started: time.Now(),
 		inbox: newInbox(), done: make(chan struct{}),
-		events: eventLog{changed: make(chan struct{})},
 	}
 }
 

@@ -14,7 +14,7 @@ type eventLog struct {
 	mu      sync.Mutex
 	events  []report.Event
 	closed  bool
-	changed chan struct{} // closed, and replaced, when there is more
+	changed chan struct{} // closed, and forgotten, when there is more; nil if nobody waits
 	// replaying marks added events as Replayed.
 	replaying bool
 }
@@ -48,8 +48,10 @@ func (l *eventLog) close() {
 }
 
 func (l *eventLog) broadcast() {
-	close(l.changed)
-	l.changed = make(chan struct{})
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
+	}
 }
 
 // after returns the events from position i on, whether more may come, and a channel that is
@@ -57,6 +59,9 @@ func (l *eventLog) broadcast() {
 func (l *eventLog) after(i int) ([]report.Event, bool, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.changed == nil {
+		l.changed = make(chan struct{})
+	}
 	return l.events[i:len(l.events):len(l.events)], !l.closed, l.changed
 }
 
