@@ -156,12 +156,8 @@ func (l Limits) efforts() []string {
 	return strings.Fields(l.Efforts)
 }
 
-// Abilities returns the words of a model for reasoning_effort, none where they are not known, and
-// says whether it is not known to take text alone.
-func (d Dialect) Abilities(model string) (efforts []string, takesImages bool) {
-	l := d.limits(model)
-	return l.efforts(), !l.NoImages
-}
+// EffortsOf returns the words of a model for reasoning_effort, none where they are not known.
+func (d Dialect) EffortsOf(model string) []string { return d.limits(model).efforts() }
 
 // reasons says whether a model reasons under these parameters.
 func (l Limits) reasons(p backends.Params) bool {

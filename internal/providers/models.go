@@ -13,6 +13,8 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/anthropic"
 	"github.com/massgen/massgen/backends/gemini"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/internal/hosted"
 )
 
 // KnownModel is a model of the table, or of a service's own list.
@@ -26,8 +28,8 @@ type KnownModel struct {
 	Input       *float64 `json:"input_usd"`
 	CachedInput *float64 `json:"cached_input_usd"`
 	Output      *float64 `json:"output_usd"`
-	// Takes are what it takes beside text, as far as that is known. Efforts are the words of
-	// reasoning_effort.
+	// Takes are what it takes beside text, as far as that is known: files, tools that the provider
+	// runs, and reasoning. Efforts are the words of reasoning_effort.
 	Takes   []string `json:"takes"`
 	Efforts []string `json:"efforts,omitempty"`
 	// Listed says whether the service lists it; nil where it was not asked.
@@ -158,25 +160,43 @@ func (r *Resolver) known(p provider, name string) KnownModel {
 	return one
 }
 
-// abilitiesOf returns what a model takes beside text, and its words for reasoning_effort.
+// abilitiesOf returns what a model takes beside text, with the tools that its provider runs, and its
+// words for reasoning_effort.
 func abilitiesOf(p provider, model string) (takes, efforts []string) {
-	takes = []string{}
+	c := connection{provider: p.name, baseURL: p.baseURL, model: model}
 	switch protocol := p.protocol.(type) {
 	case chat:
-		d := protocol.at(connection{provider: p.name, baseURL: p.baseURL, model: model})
-		var images bool
-		if efforts, images = d.Abilities(model); images {
-			takes = append(takes, "images")
-		}
+		efforts = protocol.at(c).EffortsOf(model)
 	case claude:
-		takes, efforts = append(takes, "images"), words(func(p backends.Params) error { return anthropic.CheckParams(model, p) })
+		efforts = words(func(p backends.Params) error { return anthropic.CheckParams(model, p) })
 	case google:
-		takes, efforts = append(takes, "images"), words(func(p backends.Params) error { return gemini.CheckParams(model, p) })
+		efforts = words(func(p backends.Params) error { return gemini.CheckParams(model, p) })
+	default:
+		return []string{}, nil
 	}
-	if len(efforts) > 0 {
-		takes = append(takes, "reasoning")
+	takes = []string{}
+	files := takesOf(p.protocol, c)
+	for _, one := range []struct {
+		name string
+		is   bool
+	}{
+		{"images", files.Images},
+		{"pdf", files.PDFs},
+		{hosted.WebSearch, runs(p, c, backends.HostedTools{WebSearch: true})},
+		{hosted.WebFetch, runs(p, c, backends.HostedTools{WebFetch: true})},
+		{hosted.CodeExecution, runs(p, c, backends.HostedTools{CodeExecution: true})},
+		{"reasoning", len(efforts) > 0},
+	} {
+		if one.is {
+			takes = append(takes, one.name)
+		}
 	}
 	return takes, efforts
+}
+
+// runs reports whether the provider runs tools for a model.
+func runs(p provider, c connection, tools backends.HostedTools) bool {
+	return checkParams(p, c, configs.Backend{Params: backends.Params{Hosted: tools}}) == nil
 }
 
 // words are the efforts that a check lets pass.
