@@ -113,6 +113,22 @@ func TestMostCountsAnHourOfCache(t *testing.T) {
 	}
 }
 
+// TestFeesOfSearches: models of chat completions that search in every call cost more than a search
+// of other models.
+func TestFeesOfSearches(t *testing.T) {
+	known := table(t, nil)
+	for model, want := range map[string]prices.Fee{
+		"gpt-4o-search-preview":      {USD: .025, PerCall: true},
+		"gpt-4o-mini-search-preview": {USD: .025, PerCall: true},
+		"gpt-5-search-api":           {USD: .01},
+		"gpt-4o":                     {USD: .01},
+	} {
+		if got, ok := known.HostedFee("openai", model, "web_search"); !ok || got != want {
+			t.Errorf("%s: %+v, want %+v", model, got, want)
+		}
+	}
+}
+
 // TestUnknown: what is not known is not zero.
 func TestUnknown(t *testing.T) {
 	known := table(t, map[string]prices.Override{"chatcompletion/mine": {ContextWindow: new(8192)}})
