@@ -67,8 +67,7 @@ func (s service) live() backendtest.Live {
 // efforts are the words for the effort that the model is known to take.
 func (s service) efforts() (words []string) {
 	if s.kind() == "openai" {
-		words, _ = openai.OpenAI().Abilities(s.model)
-		return words
+		return openai.OpenAI().EffortsOf(s.model)
 	}
 	check := anthropic.CheckParams
 	if s.name == "gemini" {
