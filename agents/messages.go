@@ -108,6 +108,9 @@ func closed(said []backends.Message, question, answer string) (messages []backen
 	messages = append([]backends.Message{backends.User(question)}, said...)
 	last := len(messages) - 1
 	isWord := messages[last].Role == backends.RoleAssistant && len(messages[last].ToolCalls()) == 0
+	if isWord {
+		messages[last] = citing(messages[last], answer)
+	}
 	if isWord && contextbuild.Clean(messages[last].Text()) == answer {
 		return backends.RepairNoting(messages)
 	}
@@ -118,4 +121,21 @@ func closed(said []backends.Message, question, answer string) (messages []backen
 	}
 	messages, repairs = backends.RepairNoting(append(messages, backends.Assistant(answer)))
 	return messages, append(repairs, notes...)
+}
+
+// citing returns the last message of a turn with the list of sources that its answer has at the end.
+// It returns any other message as it is.
+func citing(m backends.Message, answer string) backends.Message {
+	list, isLonger := strings.CutPrefix(answer, strings.TrimRight(contextbuild.Clean(m.Text()), " \n"))
+	if !isLonger || !strings.HasPrefix(list, "\n\n"+sourcesHeading+"\n") {
+		return m
+	}
+	parts := slices.Clone(m.Parts)
+	for i, p := range slices.Backward(parts) {
+		if text, ok := p.(backends.Text); ok {
+			parts[i] = backends.Text{Text: strings.TrimRight(text.Text, " \n") + list}
+			return backends.Message{Role: m.Role, Parts: parts}
+		}
+	}
+	return m
 }
