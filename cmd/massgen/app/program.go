@@ -99,8 +99,7 @@ func (p *program) converse(ctx context.Context, words []string) error {
 	}
 	talks, isFull := p.options.session.lines || isTerminal(p.env.Stdin), !*p.console.isSpoken && p.options.opensScreen(p.env, given)
 	if !given && !talks && !p.options.session.goOn {
-		p.console.say("massgen: standard input is empty: there is nothing to ask")
-		return nil
+		return errors.New(`question: there is none, and standard input is empty: massgen "question"`)
 	}
 	p.log = p.logger()
 	said, show := &bytes.Buffer{}, func() {}
