@@ -22,6 +22,7 @@ const (
 	answersOpen   = "<CURRENT ANSWERS from the agents>\n"
 	answersClose  = "\n<END OF CURRENT ANSWERS>"
 	contextAware  = "IMPORTANT: You are responding to the latest message in an ongoing conversation."
+	fileClose     = "<END OF ATTACHED FILE>"
 )
 
 // Answer is one of the current answers as an input shows it: ID is "agent2".
@@ -72,6 +73,9 @@ func (s *sections) readUser(text string) {
 	if !found {
 		if !s.coordination {
 			s.question = text
+			if i := strings.LastIndex(text, fileClose); i >= 0 { // files stand before the question
+				s.question = strings.TrimLeft(text[i+len(fileClose):], "\n")
+			}
 		}
 		return
 	}
