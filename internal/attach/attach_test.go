@@ -282,3 +282,73 @@ func FuzzNew(f *testing.F) {
 		}
 	})
 }
+
+// plainWebP is a lossless WebP picture of one colour, written bit by bit as RFC 9649 has it: each
+// code has one symbol, so that pixels take no bits.
+func plainWebP(width, height int, red, green, blue byte) []byte {
+	var bits []byte
+	put := func(value, count int) {
+		for i := range count {
+			bits = append(bits, byte(value>>i&1))
+		}
+	}
+	put(0x2f, 8)
+	put(width-1, 14)
+	put(height-1, 14)
+	put(0, 1+3+1+1+1) // no alpha, version 0, no transform, no cache of colours, one group of codes
+	for _, symbol := range []byte{green, red, blue, 255} {
+		put(0b101, 3) // a simple code, of one symbol, which has 8 bits
+		put(int(symbol), 8)
+	}
+	put(0b0001, 4) // no distance: a simple code of one symbol, which has 1 bit
+	data := make([]byte, (len(bits)+15)/16*2)
+	for i, bit := range bits {
+		data[i/8] |= bit << (i % 8)
+	}
+	return riff("VP8L", data)
+}
+
+// riff is a WebP file of one chunk, which other chunks may stand before.
+func riff(kind string, data []byte, before ...byte) []byte {
+	out := append([]byte("WEBP"), before...)
+	out = append(binary.LittleEndian.AppendUint32(append(out, kind...), uint32(len(data))), data...)
+	return append(binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(out))), out...)
+}
+
+func TestLargeWebPBecomesASmallPNG(t *testing.T) {
+	t.Parallel()
+	f, err := attach.New("a.webp", plainWebP(400, 200, 200, 100, 50))
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, err := attach.Takes{Images: true, MaxSide: 20}.Shrink(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture, err := png.Decode(bytes.NewReader(small.Data))
+	if err != nil || small.MediaType != "image/png" || small.Width != 20 || small.Height != 10 {
+		t.Fatalf("%s of %d by %d, %v", small.MediaType, small.Width, small.Height, err)
+	}
+	if got := color.NRGBAModel.Convert(picture.At(3, 3)); got != (color.NRGBA{R: 200, G: 100, B: 50, A: 255}) {
+		t.Errorf("its colour is %v", got)
+	}
+}
+
+// TestHostileWebPIsNotDecoded: the frame of a small picture may be large.
+func TestHostileWebPIsNotDecoded(t *testing.T) {
+	t.Parallel()
+	canvas := append([]byte("VP8X\x0a\x00\x00\x00"), 0, 0, 0, 0, 99, 0, 0, 99, 0, 0) // 100 by 100
+	frame := plainWebP(16000, 16000, 1, 2, 3)[20:]
+	for want, data := range map[string][]byte{
+		"its frame has 16,000 by 16,000 pixels, and the picture 100 by 100": riff("VP8L", frame, canvas...),
+		"it has no single frame": riff("ANIM", make([]byte, 6), canvas...),
+	} {
+		f, err := attach.New("a.webp", data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = (attach.Takes{Images: true, MaxSide: 20}).Shrink(f); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

@@ -10,6 +10,8 @@ import (
 	imagejpeg "image/jpeg"
 	imagepng "image/png"
 
+	xwebp "golang.org/x/image/webp"
+
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/plain"
 )
@@ -103,6 +105,11 @@ func decode(f backends.File) (image.Image, error) {
 		return imagejpeg.Decode(bytes.NewReader(f.Data))
 	case gif:
 		return imagegif.Decode(bytes.NewReader(f.Data)) // its first frame
+	case webp:
+		if err := checkFrame(f); err != nil {
+			return nil, err
+		}
+		return xwebp.Decode(bytes.NewReader(f.Data))
 	}
 	return nil, fmt.Errorf("this program does not decode %s: make it a png or jpeg of fewer pixels", f.MediaType)
 }

@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"image"
 	imagegif "image/gif"
 	imagejpeg "image/jpeg"
 	imagepng "image/png"
 	"regexp"
 	"strconv"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // size reads how large a picture is from its head, and decodes no pixel.
@@ -55,6 +59,24 @@ func webpSize(data []byte) (width, height int, err error) {
 		return side(chunk[4:]), side(chunk[7:]), nil
 	}
 	return 0, 0, errors.New("its first chunk is unknown")
+}
+
+// checkFrame refuses a WebP picture whose frame has another size than the picture says, since a
+// decoder makes room for the frame.
+func checkFrame(f backends.File) error {
+	const head = 12 // RIFF, a length, WEBP
+	for at := head; at+8 <= len(f.Data); {
+		name, length := string(f.Data[at:at+4]), int(binary.LittleEndian.Uint32(f.Data[at+4:]))
+		if name == "VP8 " || name == "VP8L" {
+			width, height, err := webpSize(append(bytes.Clone(f.Data[:head]), f.Data[at:min(at+32, len(f.Data))]...))
+			if err == nil && (width != f.Width || height != f.Height) {
+				err = fmt.Errorf("its frame has %s by %s pixels, and the picture %d by %d", plain.Thousands(width), plain.Thousands(height), f.Width, f.Height)
+			}
+			return err
+		}
+		at += 8 + length + length%2
+	}
+	return errors.New("it has no single frame, as one that moves: make it a png or jpeg of fewer pixels")
 }
 
 var (

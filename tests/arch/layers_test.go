@@ -110,6 +110,7 @@ var confined = map[string][]string{
 	"github.com/segmentio/encoding":          {"internal/fastjson"},
 	"github.com/cenkalti/backoff/v5":         {"internal/retry", "sessions"},
 	"github.com/sony/gobreaker/v2":           {"internal/retry"},
+	"golang.org/x/image":                     {"internal/attach"},
 	"golang.org/x/time":                      {"internal/retry"},
 	"github.com/urfave/cli/v2":               {"cmd/massgen/app"},
 	"github.com/joho/godotenv":               {"configs"},
