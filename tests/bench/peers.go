@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -130,9 +131,13 @@ func (s *suite) python(ctx context.Context, r *peerResults, peer string) (string
 	name := strings.ToLower(peer)
 	home := filepath.Join(s.root, ".cache", "peers", name)
 	path := filepath.Join(home, "bin", "python")
-	if _, err := os.Stat(filepath.Join(home, "installed-from")); err != nil { // scripts/peers.sh writes it last
+	_, err := os.Stat(filepath.Join(home, "installed-from")) // scripts/peers.sh writes it last
+	if errors.Is(err, fs.ErrNotExist) {
 		r.Missing = append(r.Missing, peer)
 		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("look for %s: %w", peer, err)
 	}
 	version, err := output(ctx, "", path, "-c", "import importlib.metadata, platform; print(importlib.metadata.version('"+name+"'), 'on Python', platform.python_version())")
 	r.Versions = append(r.Versions, peer+" "+strings.TrimSpace(version))

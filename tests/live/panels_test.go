@@ -97,11 +97,14 @@ func testToolLoop(t *testing.T, env func(string) string, s service) {
 	if s.missing != "" {
 		t.Skipf("%s is not set", s.missing)
 	}
-	effort := ", reasoning: {effort: low}"
-	if s.name != "responses" && s.kind() == "openai" { // in chat completions new models think or call tools
-		effort = ""
+	more := ", cwd: work, reasoning: {effort: low}"
+	switch {
+	case s.name != "responses" && s.kind() == "openai": // in chat completions new models think or call tools
+		more = ", cwd: work"
+	case s.kind() == "claude":
+		more += ", cache_ttl: 1h"
 	}
-	got := ask(t, env, fmt.Sprintf("agents:\n  - {id: a, backend: %s}\nbudget: {max_calls: %d}\n", s.backend(", cwd: work"+effort), loopCalls),
+	got := ask(t, env, fmt.Sprintf("agents:\n  - {id: a, backend: %s}\nbudget: {max_calls: %d}\n", s.backend(more), loopCalls),
 		"Write the word tide into notes.txt with a tool. After that read the file with another tool, and tell me what it says.")
 	written, err := os.ReadFile(filepath.Join(got.Snapshot, "notes.txt"))
 	if err != nil || !strings.Contains(string(written), "tide") || !strings.Contains(got.Answer, "tide") {
