@@ -89,14 +89,19 @@ func (a *answer) tellUsage() bool {
 	return sum == nil || a.yield(*sum, nil)
 }
 
-// failed is the error of the answer. One that has begun was paid for, even if the call for its
-// next piece was never sent.
+// failed returns the error of the answer, after its usage. An answer that has begun was paid for,
+// even if the call for its next piece was never sent. If that call cost nothing, the usage is that
+// of the pieces before it.
 func (a *answer) failed(err error) error {
+	var e *backends.Error
+	isService := errors.As(err, &e)
+	if a.number > 0 && a.usage == nil && isService && e.Unbilled() {
+		a.usage = &backends.Usage{CostUSD: new(float64)}
+	}
 	if errors.Is(err, errStopped) || !a.tellUsage() {
 		return errStopped
 	}
-	var e *backends.Error
-	if a.number == 0 || !errors.As(err, &e) {
+	if a.number == 0 || !isService {
 		return err
 	}
 	out := *e

@@ -146,7 +146,7 @@ func (e *emptied) Reserve(context.Context, backends.Cost, backends.Cost) (backen
 }
 
 // TestContinuationIsReserved: each piece needs room in the budget, and an answer whose next piece
-// has none was paid for.
+// has none was paid for. Its usage is known, since the other call was never sent.
 func TestContinuationIsReserved(t *testing.T) {
 	t.Parallel()
 	server, backend := pausing(t, 1)
@@ -158,5 +158,8 @@ func TestContinuationIsReserved(t *testing.T) {
 	}
 	if budget.reserved != 2 || len(server.Calls()) != 1 || response.Message.Text() != "I look it up. " {
 		t.Errorf("%d reservations, %d calls, %q", budget.reserved, len(server.Calls()), response.Message.Text())
+	}
+	if diff := cmp.Diff(&backends.Usage{InputTokens: 100, OutputTokens: 20, WebSearches: 1}, response.Usage); diff != "" {
+		t.Errorf("the usage differs (-want +got):\n%s", diff)
 	}
 }
