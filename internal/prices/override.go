@@ -54,7 +54,9 @@ func (o Override) change(m *Model) error {
 	if err := setSize(&m.MaxOutput, "max_output", o.MaxOutput); err != nil {
 		return err
 	}
-	o.changeHosted(m)
+	if err := o.changeHosted(m); err != nil {
+		return err
+	}
 	if cmp.Or(o.Input, o.CachedInput, o.CacheWrite, o.Output) == nil {
 		return nil
 	}
@@ -71,17 +73,24 @@ func (o Override) change(m *Model) error {
 	return nil
 }
 
-// changeHosted makes what hosted tools cost with m what o says.
-func (o Override) changeHosted(m *Model) {
+// changeHosted sets what hosted tools cost with m to what o says. It leaves other models as they
+// are: m may be a copy of one, under another name.
+func (o Override) changeHosted(m *Model) error {
+	fees := maps.Clone(m.Hosted)
 	for tool, fee := range map[string]*float64{hosted.WebSearch: o.WebSearch, hosted.CodeExecution: o.CodeExecution} {
 		if fee == nil {
 			continue
 		}
-		if m.Hosted == nil {
-			m.Hosted = map[string]Fee{}
+		if !isPrice(*fee) {
+			return fmt.Errorf("%s is %v: it should be a price in US dollars", tool, *fee)
 		}
-		m.Hosted[tool] = Fee{USD: *fee, PerCall: tool == hosted.CodeExecution}
+		if fees == nil {
+			fees = map[string]Fee{}
+		}
+		fees[tool] = Fee{USD: *fee, PerCall: tool == hosted.CodeExecution}
 	}
+	m.Hosted = fees
+	return nil
 }
 
 func setSize(size *int, name string, stated *int) error {

@@ -172,6 +172,19 @@ func TestOverrides(t *testing.T) {
 	}
 }
 
+// TestFeeOfAVersion: a fee that is stated for one version of a model holds for that version alone.
+func TestFeeOfAVersion(t *testing.T) {
+	changed := table(t, map[string]prices.Override{
+		"openai/gpt-5":            {WebSearch: new(.1)},
+		"openai/gpt-5-2025-08-07": {WebSearch: new(.2)},
+	})
+	for model, want := range map[string]float64{"gpt-5": .1, "gpt-5-2025-08-07": .2} {
+		if fee, ok := changed.HostedFee("openai", model, "web_search"); !ok || fee.USD != want {
+			t.Errorf("%s: %v, want %v", model, fee.USD, want)
+		}
+	}
+}
+
 func TestBadOverrides(t *testing.T) {
 	for want, o := range map[string]map[string]prices.Override{
 		`prices: "gpt-5" should be provider/model`:                          {"gpt-5": {}},
@@ -183,6 +196,7 @@ func TestBadOverrides(t *testing.T) {
 		`prices: a/b: NaN is no price in US dollars per million tokens`:     {"a/b": {Input: new(math.NaN()), Output: new(1.0)}},
 		`prices: a/b: +Inf is no price in US dollars per million tokens`:    {"a/b": {Input: new(1.0), Output: new(1.0), CacheWrite: new(math.Inf(1))}},
 		`prices: a/b: context_window is 0: it should be a number of tokens`: {"a/b": {ContextWindow: new(0)}},
+		`prices: a/b: web_search is -1: it should be a price in US dollars`: {"a/b": {WebSearch: new(-1.0)}},
 		`prices: a/b: max_output is -5: it should be a number of tokens`:    {"a/b": {MaxOutput: new(-5)}},
 	} {
 		if _, err := prices.New(o); err == nil || err.Error() != want {
