@@ -33,7 +33,8 @@ func (b *Backend) runResponses(ctx context.Context, req backends.Request, emit w
 		return b.localError(err)
 	}
 	kind := callKind{req.Model, len(req.Tools) > 0}
-	for range 4 { // a request as it is, and without each of three
+	const changes = 4 // no stream, no include, no store, no reasoning of another account
+	for range changes + 1 {
 		for name := range fields {
 			if _, refused := b.refusedFields.Load(modelField{req.Model, name}); refused {
 				fields[name] = nil

@@ -142,6 +142,35 @@ func TestServiceThatRefusesAField(t *testing.T) {
 	}
 }
 
+// TestServiceThatRefusesAllThatItCan: a service that refuses one thing after the other is asked
+// until nothing is left to leave out.
+func TestServiceThatRefusesAllThatItCan(t *testing.T) {
+	t.Parallel()
+	server := backendtest.NewProtocolServer(t, backendtest.Responses(), func(c backendtest.Call) backendtest.Reply {
+		for _, refusal := range []struct{ part, message string }{
+			{`"stream":true`, "Streaming is not supported."},
+			{`"include":`, "Unsupported parameter: 'include' is not supported yet."},
+			{`"store":`, "`store`: Extra inputs are not permitted"},
+			{`"type":"reasoning"`, "The encrypted content gAAA... could not be verified."},
+		} {
+			if strings.Contains(string(c.Body), refusal.part) {
+				return backendtest.Reply{Error: &backendtest.ReplyError{Status: 400, Message: refusal.message}}
+			}
+		}
+		return backendtest.Reply{Text: "yes"}
+	})
+	backend := backendtest.Connect(t, newResponses, openai.Config{Provider: "test", BaseURL: server.BaseURL})
+	req := simple()
+	req.Messages = append(req.Messages, backends.Message{Role: backends.RoleAssistant, Parts: []backends.Part{
+		backends.Opaque{Provider: "test", Model: req.Model, Data: []byte(`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"sealed"}`)},
+		backends.Text{Text: "yes"},
+	}}, backends.User("go on"))
+	resp, err := backends.Collect(backend.Stream(t.Context(), req), nil)
+	if err != nil || resp.Message.Text() != "yes" || len(server.Calls()) != 5 {
+		t.Errorf("%d requests, answer %q, %v", len(server.Calls()), resp.Message.Text(), err)
+	}
+}
+
 // TestServiceThatRefusesForAnotherReason is asked once: the words of the fields are English, too.
 func TestServiceThatRefusesForAnotherReason(t *testing.T) {
 	for _, message := range []string{
