@@ -39,7 +39,7 @@ func (a *answer) Progress() wire.Progress {
 func (a *answer) Add(c chunk) ([]backends.Event, error) {
 	a.usage.Add(c.UsageMetadata, &usage{})
 	if reason := c.PromptFeedback.BlockReason; reason != "" {
-		return a.usage.Events(), blocked("the prompt", reason, c.PromptFeedback.BlockReasonMessage)
+		return a.used(), blocked("the prompt", reason, c.PromptFeedback.BlockReasonMessage)
 	}
 	var events []backends.Event
 	for _, candidate := range c.Candidates {
@@ -70,7 +70,7 @@ func (a *answer) addCandidate(c candidate) ([]backends.Event, error) {
 	}
 	a.reason = c.FinishReason
 	if err := stopped(c.FinishReason, c.FinishMessage); err != nil {
-		return append(events, a.usage.Events()...), err
+		return append(events, a.used()...), err
 	}
 	return events, nil
 }
@@ -155,6 +155,9 @@ func (a *answer) keep(events []backends.Event, raw json.RawMessage) []backends.E
 // End returns the last events of a stream that ended well.
 func (a *answer) End() ([]backends.Event, error) {
 	events := a.hosted.end()
-	events = append(events, a.hosted.counted(a.usage.Events())...)
+	events = append(events, a.used()...)
 	return append(events, backends.Finish{Reason: a.reason}), nil
 }
+
+// used returns the usage until now, with the uses of hosted tools, if it is known.
+func (a *answer) used() []backends.Event { return a.hosted.counted(a.usage.Events()) }

@@ -207,7 +207,6 @@ func (h *builtIn) addMetadata(c candidate) {
 func (h *builtIn) end() (events []backends.Event) {
 	g := h.grounding
 	if len(g.WebSearchQueries) > 0 && !h.told[hosted.WebSearch] {
-		h.searches = len(g.WebSearchQueries)
 		arguments, err := plain.JSON(map[string]any{"queries": g.WebSearchQueries})
 		if err != nil { // a list of texts always encodes
 			arguments = nil
@@ -258,11 +257,20 @@ func (h *builtIn) cited() (places []int) {
 	return places
 }
 
+// searched counts the searches: those that stand in the answer as calls, or else the queries that
+// stand beside it.
+func (h *builtIn) searched() int {
+	if h.told[hosted.WebSearch] {
+		return h.searches
+	}
+	return len(h.grounding.WebSearchQueries)
+}
+
 // counted adds the uses of hosted tools to a usage.
 func (h *builtIn) counted(events []backends.Event) []backends.Event {
 	for i, ev := range events {
 		if u, ok := ev.(backends.Usage); ok {
-			u.WebSearches, u.CodeRuns = h.searches, h.runs
+			u.WebSearches, u.CodeRuns = h.searched(), h.runs
 			events[i] = u
 		}
 	}
