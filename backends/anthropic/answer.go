@@ -27,8 +27,7 @@ type answer struct {
 	// begunCalls counts the tool calls that began, also those that are open.
 	begunCalls int
 	usage      usage
-	// pages has the addresses of fetched pages by their titles, under which they are cited.
-	pages map[string]string
+	pages      pages // that were fetched until now
 	// container is the id of the machine that runs code.
 	container string
 	reason    sdk.StopReason

@@ -82,7 +82,7 @@ func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit)
 	if err != nil {
 		return b.service.LocalError(err)
 	}
-	answer := &answer{key: req.Key, provider: b.service.Provider, model: req.Model}
+	answer := &answer{key: req.Key, provider: b.service.Provider, model: req.Model, pages: fetchedBefore(req, b.service.Provider)}
 	return wire.Attempt[sdk.MessageStreamEventUnion]{
 		Headers: headers(params, req.Params.Headers),
 		Body:    wire.Encoded{body},

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,6 +64,45 @@ func TestToolLoopKeepsThinking(t *testing.T) {
 		if body := string(server.Bodies()[number-1]); !strings.Contains(body, want) {
 			t.Errorf("call %d sent\n%s\nwithout\n%s", number, body, want)
 		}
+	}
+}
+
+// TestCitationOfAnEarlierPage: a page that an earlier call fetched is cited by its title, and has its
+// address.
+func TestCitationOfAnEarlierPage(t *testing.T) {
+	t.Parallel()
+	server := backendtest.NewProtocolServer(t, backendtest.Messages(), func(backendtest.Call) backendtest.Reply {
+		return backendtest.Reply{Raw: `data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+data: {"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{"type":"char_location","cited_text":"The moon pulls.","document_index":0,"document_title":"Tides"}}}
+
+data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"The moon."}}
+
+data: {"type":"content_block_stop","index":0}
+
+data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":3}}
+
+data: {"type":"message_stop"}
+
+`}
+	})
+	req := simple()
+	req.Model, req.Params.Hosted.WebFetch = "claude-opus-4-6", true
+	fetched := func(provider, data string) backends.Part {
+		return backends.Opaque{Provider: provider, Model: req.Model, Data: []byte(data)}
+	}
+	req.Messages = append(req.Messages, backends.Message{Role: backends.RoleAssistant, Parts: []backends.Part{
+		fetched("test", `{"type":"server_tool_use","id":"s1","name":"web_fetch","input":{"url":"https://tides.example/a"}}`),
+		fetched("test", `{"type":"web_fetch_tool_result","tool_use_id":"s1","content":{"type":"web_fetch_result","url":"https://tides.example/a","content":{"type":"document","title":"Tides"}}}`),
+		fetched("other", `{"type":"web_fetch_tool_result","content":{"url":"https://other.example/","content":{"title":"Tides"}}}`),
+	}}, backends.User("And?"))
+	resp, err := backends.Collect(newBackend(t, anthropic.Config{Provider: "test", BaseURL: server.BaseURL}).Stream(t.Context(), req), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []backends.Citation{{URL: "https://tides.example/a", Title: "Tides", Text: "The moon pulls."}}
+	if got := resp.Message.Citations(); !slices.Equal(got, want) {
+		t.Errorf("the citations are %+v, want %+v", got, want)
 	}
 }
 

@@ -144,20 +144,50 @@ func (a *answer) noteHosted(call backends.HostedCall, b *block) {
 	case hosted.CodeExecution:
 		a.usage.codeRuns = 1
 	case hosted.WebFetch:
-		var page struct {
-			URL     string `json:"url"`
-			Content struct {
-				Title string `json:"title"`
-			} `json:"content"`
-		}
-		if json.Unmarshal([]byte(b.start.JSON.Content.Raw()), &page) != nil || page.URL == "" {
-			return
-		}
-		if a.pages == nil {
-			a.pages = map[string]string{}
-		}
-		a.pages[page.Content.Title] = page.URL
+		a.pages.note([]byte(b.start.JSON.Content.Raw()))
 	}
+}
+
+// pages are the addresses of pages that Claude fetched, by their titles: a citation of a page names
+// its title alone.
+type pages map[string]string
+
+// note adds the page that the content of a result has.
+func (p pages) note(content []byte) {
+	var page struct {
+		URL     string `json:"url"`
+		Content struct {
+			Title string `json:"title"`
+		} `json:"content"`
+	}
+	if json.Unmarshal(content, &page) == nil && page.URL != "" {
+		p[page.Content.Title] = page.URL
+	}
+}
+
+// fetchedBefore returns the pages that the messages of a request have. An answer may cite these,
+// also the answer that goes on after a pause.
+func fetchedBefore(req backends.Request, provider string) pages {
+	before := pages{}
+	if !req.Params.Hosted.WebFetch {
+		return before
+	}
+	for _, m := range req.Messages {
+		for _, p := range m.Parts {
+			part, ok := p.(backends.Opaque)
+			if !ok || part.Provider != provider || part.Model != req.Model {
+				continue
+			}
+			var result struct {
+				Type    string          `json:"type"`
+				Content json.RawMessage `json:"content"`
+			}
+			if json.Unmarshal(part.Data, &result) == nil && result.Type == hosted.WebFetch+hostedResult {
+				before.note(result.Content)
+			}
+		}
+	}
+	return before
 }
 
 // citation returns the source of a piece of text, or nothing for one without an address.
