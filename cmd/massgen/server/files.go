@@ -1,9 +1,9 @@
 package server
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/attach"
@@ -72,13 +72,21 @@ func (p contentPart) read(place, role string) (backends.File, error) {
 	return file, nil
 }
 
-// checkFiles leaves the files of a conversation that differ, and refuses more than a question takes.
+// checkFiles drops the files of a conversation that it has already, and refuses more files than a
+// question may have.
 func (c *conversation) checkFiles() error {
+	type content struct {
+		name string
+		sum  [sha256.Size]byte
+	}
+	known := map[content]bool{}
 	var files []backends.File
 	for _, f := range c.files {
-		if !slices.ContainsFunc(files, func(known backends.File) bool { return known.Name == f.Name && string(known.Data) == string(f.Data) }) {
+		of := content{f.Name, sha256.Sum256(f.Data)}
+		if !known[of] {
 			files = append(files, f)
 		}
+		known[of] = true
 	}
 	c.files = files
 	if err := attach.Check(files); err != nil {
