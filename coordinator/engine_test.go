@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/tests/leaks"
 )
@@ -439,6 +441,37 @@ func TestPresentationByTheWinner(t *testing.T) {
 			}
 		})
 	}
+}
+
+// citing names a source in the presentation alone.
+type citing struct{ backends.Backend }
+
+func (c citing) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
+	return func(yield func(backends.Event, error) bool) {
+		if req.Key.Purpose == string(machine.Presentation) && !yield(backends.Citation{URL: "https://tides.example/"}, nil) {
+			return
+		}
+		c.Backend.Stream(ctx, req)(yield)
+	}
+}
+
+// TestRecordHasTheSourcesOfThePresentation: these are the sources of the turn's answer, in its result
+// and in its record.
+func TestRecordHasTheSourcesOfThePresentation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, store := panelOf(t, 3, "rules:\n  - {when: {purpose: presentation}, reply: {text: presented}}"+agreement, nil, func(o *Options) {
+			o.Rules = kernel.Defaults()
+			o.Rules.Final = kernel.WinnerPresent
+			for i := range o.Agents {
+				o.Agents[i].Backend = citing{o.Agents[i].Backend}
+			}
+		})
+		r := wait(t, start(t, p, "energy"))
+		record, err := ReadRecord(t.Context(), store, "s", 1)
+		if err != nil || len(r.Citations) != 1 || !slices.Equal(r.Citations, record.Citations) {
+			t.Errorf("the record has %+v, the result %+v; %v", record.Citations, r.Citations, err)
+		}
+	})
 }
 
 // counter is a tool that counts its calls.

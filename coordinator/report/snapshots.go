@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/machine"
 )
 
@@ -18,8 +19,10 @@ type Record struct {
 	Activity
 	// StepStates maps an agent's id to the state in which its step waits, or ended.
 	StepStates map[string]machine.StepState `json:"step_states"`
-	// Final is the snapshot of the turn's answer, zero if there is none.
-	Final agents.Snapshot `json:"-"`
+	// Final is the snapshot of the turn's answer, zero if there is none, and Citations are the
+	// sources of that answer.
+	Final     agents.Snapshot     `json:"-"`
+	Citations []backends.Citation `json:"-"`
 }
 
 // Record returns the turn's record. With an error it has the readable part.
@@ -39,9 +42,10 @@ func (r *Report) Record() (record Record, err error) {
 	record.Answers = append(record.Answers, answers...)
 	err = cmp.Or(err, answersErr)
 	if r.machine.Over() {
-		var workErr error
+		var workErr, citationsErr error
 		record.Final, workErr = agents.ReadSnapshot(r.texts, k.Work)
-		err = cmp.Or(err, workErr)
+		record.Citations, citationsErr = r.citations(k.Text)
+		err = cmp.Or(err, workErr, citationsErr)
 	}
 	return record, err
 }

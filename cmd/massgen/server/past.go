@@ -50,12 +50,8 @@ func (p *pastTurn) events() iter.Seq[massgen.Event] {
 func (p *pastTurn) outcome() outcome {
 	o := outcome{Result: massgen.Result{
 		SessionID: p.session, Turn: p.Number, Question: p.Question, Status: p.Status, Winner: p.Winner, Answer: p.Answer, Usage: p.Usage,
+		Citations: p.record.Citations,
 	}}
-	for _, a := range p.record.Answers {
-		if a.Agent == p.Winner {
-			o.Citations = a.Citations
-		}
-	}
 	if p.Answer == "" {
 		o.err = failure(o.Result)
 	}
