@@ -156,7 +156,7 @@ func TestRender(t *testing.T) {
 		"both": {sdk.CallToolResult{StructuredContent: object, Content: []sdk.Content{text("see")}},
 			"see\n" + `{"a":1,"b":"<x>"}`, false},
 		"image": {sdk.CallToolResult{Content: []sdk.Content{text("look"), &sdk.ImageContent{MIMEType: "image/png", Data: make([]byte, 12)}}},
-			"look\n[image, image/png, 12 bytes, not shown]", false},
+			"look\n[image, image/png, 12 bytes, not shown: it is not returned by a tool of an agent]", false},
 		"audio": {sdk.CallToolResult{Content: []sdk.Content{&sdk.AudioContent{Data: make([]byte, 3)}}}, "[audio, 3 bytes, not shown]", false},
 		"resource": {sdk.CallToolResult{Content: []sdk.Content{
 			&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "file:///a", Text: "inside"}}}}, "[resource file:///a]\ninside", false},

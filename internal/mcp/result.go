@@ -76,10 +76,11 @@ func renderContent(ctx context.Context, content sdk.Content) string {
 	return fmt.Sprintf("[content of a kind that is not shown: %T]", content)
 }
 
-// picture returns a picture to the model, and the line that stands for it in the text.
+// picture returns a picture to the model, and the line that stands for it in the text, which says
+// why if the model does not get the picture.
 func picture(ctx context.Context, what, mimeType string, data []byte) string {
-	if agents.ReturnFile(ctx, path.Base(what), data) != nil {
-		return binary(what, mimeType, len(data))
+	if err := agents.ReturnFile(ctx, path.Base(what), data); err != nil {
+		return strings.TrimSuffix(binary(what, mimeType, len(data)), "]") + ": " + err.Error() + "]"
 	}
 	return fmt.Sprintf("[%s, %s, %d bytes]", what, mimeType, len(data))
 }
