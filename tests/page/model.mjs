@@ -33,6 +33,8 @@ export async function serveModel() {
     } else {
       send({ content: 'It begins slowly' });
       await gate.wait;
+      const pictures = messages.flatMap(m => Array.isArray(m.content) ? m.content : []).filter(p => p.type === 'image_url');
+      if (pictures.length > 0) send({ content: ` with ${pictures.map(p => p.image_url.url).join(' and ')}` });
       send({ content: ' and ends: <img src=x onerror=alert(1)>' + (told ? ' ' + messages.at(-1).content : '') });
       send({}, 'stop');
     }

@@ -174,6 +174,23 @@ await step('a reload in the middle of a turn goes on with it, and nothing is mar
   assert.equal((await text.textContent()).match(/It begins/g).length, 1, 'pieces come twice');
 });
 
+await step('files are attached, chosen or dropped', async () => {
+  const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+  await page.getByRole('button', { name: 'New session' }).click();
+  await page.getByLabel('Files', { exact: true }).setInputFiles({ name: 'dot.png', mimeType: 'image/png', buffer: Buffer.from(dot, 'base64') });
+  await ask(page, 'What is on the picture?', 'writer');
+  await turn.locator('.answer').filter({ hasText: `with data:image/png;base64,${dot} and ends` }).waitFor();
+  assert.equal(await page.getByLabel('Files', { exact: true }).inputValue(), '', 'the next question would have the file again');
+  await page.reload();
+  await turn.locator('.question').filter({ hasText: 'dot.png' }).waitFor();
+  await page.locator('#ask').evaluate((form, text) => {
+    const dropped = new DataTransfer();
+    dropped.items.add(new File([text], 'notes.txt', { type: 'text/plain' }));
+    form.dispatchEvent(new DragEvent('drop', { dataTransfer: dropped, cancelable: true }));
+  }, 'dropped words');
+  assert.match(await page.getByLabel('Files', { exact: true }).inputValue(), /notes\.txt$/);
+});
+
 await step('a turn is ended', async () => {
   model.gate.close();
   await ask(page, 'Say more', 'writer');

@@ -72,6 +72,18 @@ func (p contentPart) read(place, role string) (backends.File, error) {
 	return file, nil
 }
 
+// filesOf reads the files of a question that came beside it.
+func filesOf(parts []filePart) (files []backends.File, err error) {
+	for i, p := range parts {
+		file, err := contentPart{Type: "file", File: p}.read(fmt.Sprintf("files[%d]", i), roleUser)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}
+
 // checkFiles drops the files of a conversation that it has already, and refuses more files than a
 // question may have.
 func (c *conversation) checkFiles() error {

@@ -99,6 +99,7 @@ func (t turnRoutes) askIn(w http.ResponseWriter, r *http.Request, session string
 	var said struct {
 		Model, Question, System string
 		Background              bool
+		Files                   []filePart
 	}
 	if err := t.read(r, &said); err != nil {
 		return err
@@ -107,8 +108,11 @@ func (t turnRoutes) askIn(w http.ResponseWriter, r *http.Request, session string
 	if said.System != "" {
 		q.messages = append(q.messages, message{role: roleSystem, text: said.System})
 	}
-	q.messages = append(q.messages, message{role: roleUser, text: said.Question})
-	var err error
+	files, err := filesOf(said.Files)
+	if err != nil {
+		return err
+	}
+	q.messages = append(q.messages, message{role: roleUser, text: said.Question, files: files})
 	if q.model, err = t.modelFor(r.Context(), q.model, session); err != nil {
 		return err
 	}

@@ -385,12 +385,21 @@ function offerToFinish(id, turn) {
   turn.find('.state').after(button);
 }
 
+// encoded reads a file of the person as the server takes it.
+const encoded = file => new Promise((done, failed) => {
+  const reader = new FileReader();
+  reader.onload = () => done({ filename: file.name, file_data: reader.result });
+  reader.onerror = () => failed(new Error(`${file.name} cannot be read: ${reader.error.message}`));
+  reader.readAsDataURL(file);
+});
+
 async function ask() {
   const question = by('question');
   const id = location.hash ? shownID() : '';
-  const body = { model: by('model').value, question: question.value, background: true };
+  const files = await Promise.all([...by('files').files].map(encoded));
+  const body = { model: by('model').value, question: question.value, background: true, files };
   const begun = await api(id ? `${pathOf(id)}/turns` : '/sessions', { method: 'POST', body });
-  question.value = '';
+  question.value = by('files').value = '';
   say('The question is asked');
   if (!id) {
     history.pushState(null, '', addressOf(begun.session_id));
@@ -441,6 +450,11 @@ async function start() {
 }
 
 by('ask').onsubmit = tried(ask);
+by('ask').ondragover = event => event.preventDefault(); // else the browser would open a file that is dropped
+by('ask').ondrop = event => {
+  event.preventDefault();
+  if (event.dataTransfer.files.length > 0) by('files').files = event.dataTransfer.files;
+};
 by('question').onkeydown = event => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) by('ask').requestSubmit(); };
 by('new').onclick = tried(() => { history.pushState(null, '', '/'); by('question').focus(); return showSession(); });
 by('more').onclick = tried(() => listSessions(true));
