@@ -60,9 +60,8 @@ func withText(m backends.Message, text string) backends.Message {
 	return m
 }
 
-// loaded returns messages with what their files hold, for a backend: pictures and PDFs as they
-// are, texts in words that cannot forge what stands around them. What is noted of an input has
-// the references alone.
+// loaded returns messages with the contents of their files, for a backend: pictures and PDFs as
+// they are, and texts within marks that they cannot forge. Journals have the references alone.
 func (b *inputBuilder) loaded(messages []backends.Message) ([]backends.Message, error) {
 	var out []backends.Message
 	for i, m := range messages {
@@ -114,7 +113,7 @@ func (b *inputBuilder) loadedPart(p backends.Part) backends.Part {
 	return p
 }
 
-// file reads what a file holds, once for all calls of the turn.
+// file returns the content of a file. It reads it once for all calls of the turn.
 func (b *inputBuilder) file(ref blob.Ref) []byte {
 	b.names.mu.Lock()
 	defer b.names.mu.Unlock()
@@ -127,10 +126,9 @@ func (b *inputBuilder) file(ref blob.Ref) []byte {
 	return data
 }
 
-// AttachFiles stores files, and returns them as a turn refers to them and a model takes them, each as
-// it is or made smaller, with the names of those that the model does not take. A file that would
-// not be the same any more is refused: the store masks secrets, and a picture or a PDF would be
-// broken by that.
+// AttachFiles stores files for a model, and returns their references. A picture that is too large
+// for the model is made smaller. refused has the names of the files that the model does not take.
+// The store masks secrets, which would break a picture or a PDF: such a file is an error.
 func AttachFiles(ctx context.Context, blobs Blobs, takes attach.Takes, files []backends.File) (fitting []blob.File, refused []string, err error) {
 	for _, f := range files {
 		if !takes.Has(f.MediaType) {
@@ -168,7 +166,7 @@ func putFile(ctx context.Context, blobs Blobs, f backends.File) (blob.File, erro
 	return f.File, nil
 }
 
-// returnedFiles are those that a tool has returned in a call. It is safe for concurrent use.
+// returnedFiles has the files that a tool returns in a call. It is safe for concurrent use.
 type returnedFiles struct {
 	mu    sync.Mutex
 	files []backends.File
@@ -176,9 +174,9 @@ type returnedFiles struct {
 
 type returnedFilesKey struct{}
 
-// ReturnFile adds a picture to the result of the tool's call to which ctx belongs: png, jpeg, webp
-// or gif. Its error says why the picture cannot go beside the text. A model that takes none is
-// told so in the result.
+// ReturnFile adds a picture (png, jpeg, webp or gif) to the result of the tool call that ctx belongs
+// to. The error says why the picture cannot be added. If the model takes no pictures, a line of the
+// result says so.
 func ReturnFile(ctx context.Context, name string, data []byte) error {
 	returned, ok := ctx.Value(returnedFilesKey{}).(*returnedFiles)
 	if !ok {

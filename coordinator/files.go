@@ -19,8 +19,8 @@ import (
 // attachments are the files that questions of a panel are asked with.
 type attachments struct{ Options }
 
-// take returns the files of a turn's context as the store has them. Its error says what is wrong
-// with them before anything of the turn is written.
+// take checks the files of a turn's context, stores them, and returns them as they are stored.
+// Nothing of the turn is written before that.
 func (a attachments) take(ctx context.Context) ([]backends.File, error) {
 	files := slices.Clone(attach.Of(ctx))
 	if len(files) == 0 {
@@ -39,7 +39,8 @@ func (a attachments) take(ctx context.Context) ([]backends.File, error) {
 	return files, err
 }
 
-// checkTaken says which agent's model does not take which file, unless another one describes it.
+// checkTaken returns an error for an agent whose model does not take one of the files, unless another
+// agent describes them.
 func (a attachments) checkTaken(files []backends.File) error {
 	refused := func(agent Agent) (names []string) {
 		for _, f := range files {
@@ -153,8 +154,8 @@ func (a attachments) reader() (reader agents.Sidecall, ok bool) {
 	return reader, true
 }
 
-// asked is a question with a line that names its files. So they are named wherever the question
-// stands, in the history of later turns too, which has the files themselves no more.
+// asked returns a question with a line that names its files. The history of later turns has the
+// question with this line, without the files.
 func asked(question string, files []backends.File) string {
 	named := make([]blob.File, len(files))
 	for i, f := range files {
@@ -163,7 +164,7 @@ func asked(question string, files []backends.File) string {
 	return question + attach.Line(named)
 }
 
-// attachedTo returns the files that a turn was asked with, for whoever asks its question again.
+// attachedTo returns the files that a turn was asked with, for a caller that asks its question again.
 func attachedTo(ctx context.Context, store Store, session string, number int) ([]backends.File, error) {
 	events, err := readJournal(ctx, store, session, number)
 	if err != nil {

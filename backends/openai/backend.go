@@ -75,27 +75,29 @@ func NewDialect(cfg Config, d Dialect) (*Backend, error) {
 // Close closes the connections that no call uses. The backend still works after it.
 func (b *Backend) Close() error { return b.service.Close() }
 
-// Stream calls the model once, without a retry. A few things alone send it again, and
-// the trace shows each body: a connection that was used before and turns out to be
-// closed, before any byte of an answer, is replaced by net/http; and a service that
-// says that it cannot stream, or does not take what the answer does not depend on
-// (the usage of a stream; over the Responses API, include and store), is asked again
-// without, under the same limits of time. That is remembered: what was refused, the
-// model's calls with tools or those without, is not asked for as a stream again, nor
-// for the rest. Over the Responses API, reasoning that the service cannot open is left
-// out likewise. A parameter that the dialect does not allow is KindBadRequest, and
-// nothing is sent.
+// Stream calls the model once, without a retry. It sends the request again in these
+// cases alone, under the same limits of time, and the trace shows each body:
 //
-// The errors are *backends.Error; one that comes after the model was reached and
-// before it answered whole is KindNetwork or KindTimeout, also when the service only
-// stopped talking: a stream that was cut is never an answer. The usage that a service
-// told before that is yielded first.
+//   - net/http found a used connection closed before any byte of an answer.
+//   - The service cannot stream the call. Stream asks for a whole answer, and from then on
+//     for all calls of the model with tools, or for all without, as this one was.
+//   - The service refuses a field on which the answer does not depend: the usage of a
+//     stream, and over the Responses API include and store. Stream leaves the field out,
+//     also of the model's later calls.
+//   - Over the Responses API, the service cannot open reasoning of an earlier answer.
+//     Stream leaves out what only the service can read.
+//
+// A parameter that the dialect does not allow is KindBadRequest, and nothing is sent.
+//
+// The errors are *backends.Error. An error after the model was reached and before it
+// answered whole is KindNetwork or KindTimeout, also when the service only stopped
+// talking: a stream that was cut is never an answer. Stream yields the usage that the
+// service reported before that.
 func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
 	return wire.Stream(func(emit wire.Emit) error { return b.run(ctx, req, emit) })
 }
 
-// run makes the call. A service that cannot stream what it is asked is asked once more,
-// for a whole answer.
+// run makes the call. If the service cannot stream it, run asks once more, for a whole answer.
 func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit) error {
 	req.Model = cmp.Or(req.Model, b.service.Model)
 	if b.dialect.callsOverResponses(req.Model, req.Params.Hosted) {
@@ -151,8 +153,8 @@ func (b *Backend) attempt(ctx context.Context, req backends.Request, fields map[
 	}.Run(ctx, b.service, emit)
 }
 
-// localError is the failure of a request that was not sent. That tools cannot be
-// sent is told as the service would tell it.
+// localError returns the error of a request that was not sent. If tools cannot be sent,
+// it has NoTools, as the service's own refusal would.
 func (b *Backend) localError(err error) error {
 	var refused *backends.ParamError
 	out := b.service.LocalError(err)

@@ -110,10 +110,10 @@ type annotation struct {
 	Citation *annotation `json:"url_citation"`
 }
 
-// annotations are read one by one: what cannot be read is none.
+// annotations are read one by one. One that cannot be read is ignored.
 type annotations []json.RawMessage
 
-// UnmarshalJSON takes any JSON: what is no list has no sources.
+// UnmarshalJSON takes any JSON. Only a list has sources.
 func (list *annotations) UnmarshalJSON(data []byte) error {
 	var all []json.RawMessage
 	if json.Unmarshal(data, &all) == nil {
@@ -138,7 +138,7 @@ func (list annotations) events() (events []backends.Event) {
 	return events
 }
 
-// sources are those that an item's texts name. A response may have told of them before.
+// sources returns the sources that an item's texts name. Events may have named them before.
 func (at *openItem) sources() (events []backends.Event) {
 	for _, c := range at.Content {
 		events = append(events, c.Annotations.events()...)
@@ -146,7 +146,7 @@ func (at *openItem) sources() (events []backends.Event) {
 	return events
 }
 
-// hostedItem is what counts of the item of a built-in tool's call.
+// hostedItem has the fields of a built-in tool's call that this package reads.
 type hostedItem struct {
 	ID     string `json:"id"`
 	Type   string `json:"type"`
@@ -171,7 +171,7 @@ type hostedItem struct {
 	} `json:"outputs"`
 }
 
-// builtIn keeps what a response says of built-in tools.
+// builtIn counts the uses of built-in tools in a response.
 type builtIn struct {
 	searches, runs int
 }
@@ -179,7 +179,8 @@ type builtIn struct {
 // chatSources are the sources that a chat completion names.
 type chatSources []backends.Event
 
-// end returns the sources, and the search that found them, which has no place of its own there.
+// end returns the sources, after a call that stands for the search: a chat completion has no part
+// for it.
 func (s chatSources) end() []backends.Event {
 	if len(s) == 0 {
 		return nil
@@ -210,7 +211,7 @@ func nameOf(kind string) string {
 	return ""
 }
 
-// begin tells that a call has begun.
+// begin returns the event of a call that has begun.
 func (b *builtIn) begin(index int, raw json.RawMessage) []backends.Event {
 	var i hostedItem
 	if json.Unmarshal(raw, &i) != nil || nameOf(i.Type) == "" {
@@ -226,7 +227,7 @@ func (b *builtIn) id(index int, i hostedItem) string {
 	return fmt.Sprintf("hosted_%d", index)
 }
 
-// done tells what a call came to.
+// done returns the event of a call that has ended, with its result.
 func (b *builtIn) done(index int, raw json.RawMessage) []backends.Event {
 	var i hostedItem
 	if json.Unmarshal(raw, &i) != nil || nameOf(i.Type) == "" {

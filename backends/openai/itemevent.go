@@ -32,11 +32,11 @@ type itemEvent struct {
 	failure
 }
 
-// pieceText is a piece of a text. In the events of built-in tools it may be anything, which is
-// passed over.
+// pieceText is a piece of a text. The events of built-in tools may have any JSON in its place,
+// which is ignored.
 type pieceText string
 
-// UnmarshalJSON reads a string, and leaves anything else away.
+// UnmarshalJSON reads a string, and ignores any other JSON.
 func (t *pieceText) UnmarshalJSON(data []byte) error {
 	if data[0] != '"' {
 		return nil
@@ -44,13 +44,13 @@ func (t *pieceText) UnmarshalJSON(data []byte) error {
 	return (*rawText)(t).UnmarshalJSON(data)
 }
 
-// failure is what an event says that is an error.
+// failure has the fields of an error event.
 type failure struct {
 	Code    json.RawMessage `json:"code,omitempty"`
 	Message json.RawMessage `json:"message,omitempty"`
 }
 
-// response is what counts of a response object.
+// response has the fields of a response object that this package reads.
 type response struct {
 	Status     string            `json:"status"`
 	Output     []json.RawMessage `json:"output"`
@@ -61,7 +61,7 @@ type response struct {
 	} `json:"incomplete_details"`
 }
 
-// item is what counts of an output item.
+// item has the fields of an output item that this package reads.
 type item struct {
 	ID        string    `json:"id"`
 	Type      string    `json:"type"`
@@ -81,7 +81,7 @@ type item struct {
 	} `json:"summary"`
 }
 
-// readItem reads an item. What is none has no type.
+// readItem reads an item. An item that cannot be read has no type.
 func readItem(raw json.RawMessage) item {
 	var out item
 	if json.Unmarshal(raw, &out) != nil {
@@ -90,8 +90,8 @@ func readItem(raw json.RawMessage) item {
 	return out
 }
 
-// name tells an item from all others of its response: by its id, else by what it says, else by
-// its place. The id of a call is the one that its result names.
+// name returns a name that no other item of the response has: from the item's id, else its text,
+// else its index. For a call it prefers the id that the call's result names.
 func (i item) name(index int) string {
 	names := []string{i.ID, i.Encrypted + i.summary() + i.text(), strconv.Itoa(index)}
 	if i.Type == callItem {

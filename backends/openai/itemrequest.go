@@ -12,8 +12,8 @@ import (
 	"github.com/massgen/massgen/internal/wire"
 )
 
-// encodeResponses turns a request into the fields of a body for the Responses API, of
-// which nil ones are not sent.
+// encodeResponses turns a request into the fields of a body for the Responses API. Nil fields
+// are not sent.
 func (e encoder) encodeResponses(req backends.Request) (map[string]any, error) {
 	fields := map[string]any{"model": e.model, "stream": true, "store": false}
 	if err := e.dialect.Check(e.model, req.Params); err != nil {
@@ -91,7 +91,7 @@ func addResponsesParams(fields, text map[string]any, p backends.Params) {
 	}
 }
 
-// itemTool is a tool. Strict is sent, since it would be true by default, which refuses
+// itemTool is a tool. It always has Strict: the service's default is true, and then it refuses
 // most schemas.
 type itemTool struct {
 	Type        goopenai.ToolType `json:"type"`
@@ -134,8 +134,8 @@ func (e encoder) encodeInput(messages []backends.Message) (wire.Encoded, error) 
 	return encodeEach(e, "input", backends.Repair(messages), e.encodeItems)
 }
 
-// itemIDs are those of the tool calls in an input. The service finds the call of a result by
-// its id alone, whereas other services count the calls of each message from 0. The same
+// itemIDs gives the tool calls of an input ids that differ. The service finds the call of a result
+// by its id alone, whereas other services count the calls of each message from 0. The same
 // conversation gives the same ids.
 type itemIDs struct {
 	used map[string]bool
@@ -155,8 +155,8 @@ func inputMessage(role backends.Role, content any) goopenai.ResponseInputMessage
 	return goopenai.ResponseInputMessage{Type: messageItem, Role: string(role), Content: content}
 }
 
-// encodeItems makes the items of one message, in the order of its parts. A message of
-// which nothing can be sent has none.
+// encodeItems makes the items of one message, in the order of its parts. If nothing of the
+// message can be sent, there is none.
 func (e encoder) encodeItems(m backends.Message) ([]any, error) {
 	if i := slices.IndexFunc(m.Parts, wire.IsImage); i >= 0 {
 		if err := e.checkImage(m.Role, m.Parts[i]); err != nil {
@@ -185,9 +185,9 @@ func (e encoder) encodeItems(m backends.Message) ([]any, error) {
 	return []any{inputMessage(m.Role, m.Text())}, nil
 }
 
-// encodeOutput makes the items of what the model said. Its reasoning goes back as the
-// items that the service sent; the service refuses one that nothing follows, as in an
-// answer that was cut.
+// encodeOutput makes the items of an assistant message. Reasoning goes back as the items that
+// the service sent. The service refuses a reasoning item that nothing follows, so that of an
+// answer that was cut is left out.
 func (e encoder) encodeOutput(m backends.Message) []any {
 	var out, waiting []any
 	for _, p := range m.Parts {
@@ -227,8 +227,8 @@ func last(items []any) any {
 	return items[len(items)-1]
 }
 
-// keptItem is what an opaque part is: an item that goes back as it came, or of a message its
-// phase, which belongs to the text before it. What is not this model's has no type.
+// keptItem reads an opaque part: either an item, which goes back as it came, or the phase of the
+// text before it. A part of another model has no type.
 func (e encoder) keptItem(p backends.Opaque) (kept messagePhase) {
 	if p.Provider != e.provider || p.Model != e.model || e.withoutKept || json.Unmarshal(p.Data, &kept) != nil {
 		return messagePhase{}
@@ -236,8 +236,8 @@ func (e encoder) keptItem(p backends.Opaque) (kept messagePhase) {
 	return kept
 }
 
-// messagePhase is what is kept of a message: the phase that the model gave it, which it wants
-// back (OpenAI's reference, "phase"). The text is a part of its own.
+// messagePhase keeps the phase of a message, which the service wants back (OpenAI's reference,
+// "phase"). The text is a part of its own.
 type messagePhase struct {
 	Type  string `json:"type"`
 	Phase string `json:"phase,omitempty"`

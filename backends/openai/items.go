@@ -115,7 +115,7 @@ func (a *itemsAnswer) speak(at *openItem, piece string) []backends.Event {
 	return append(events, a.textEvents(a.text.join(piece))...)
 }
 
-// phase is what is kept of a message that says which phase of the work it belongs to.
+// phase returns the part that keeps a message's phase, if it has one.
 func (a *itemsAnswer) phase(at *openItem) []backends.Event {
 	if at.Phase == "" || at.said.Len() == 0 {
 		return nil
@@ -142,8 +142,8 @@ func (a *itemsAnswer) textEvents(text string) []backends.Event {
 	return wire.TextEvents(a.tags.split(text))
 }
 
-// finishItem closes an item, and returns what can only be told whole. One that is told again,
-// at its place or another, is told once.
+// finishItem closes an item, and returns the events that need the whole item. It ignores an item
+// that it has closed before, at this index or another.
 func (a *itemsAnswer) finishItem(index int, raw json.RawMessage) ([]backends.Event, error) {
 	said := readItem(raw)
 	if said.Type == "" || a.told[said.name(index)] {
@@ -173,8 +173,8 @@ func (a *itemsAnswer) finishItem(index int, raw json.RawMessage) ([]backends.Eve
 }
 
 // reasoning returns the thoughts of an item that were not streamed, and the item itself, which
-// goes back as it came. One that is neither sealed nor has a text is not kept: the service has
-// not stored it, so that it could not find it.
+// goes back as it came. An item that has neither encrypted content nor a text is not kept: the
+// service would look for it in its store, and stores nothing.
 func (a *itemsAnswer) reasoning(at *openItem, raw json.RawMessage) []backends.Event {
 	events := a.rest(at)
 	if at.Encrypted == "" && at.text() == "" {
@@ -183,18 +183,18 @@ func (a *itemsAnswer) reasoning(at *openItem, raw json.RawMessage) []backends.Ev
 	return append(events, a.kept(raw))
 }
 
-// builtInTool returns what is kept of an item of one of the service's own tools, such as
-// "web_search_call" and "code_interpreter_call": the item, which goes back as it came.
+// builtInTool returns the part that keeps an item of one of the service's own tools, such as
+// "web_search_call" and "code_interpreter_call". The item goes back as it came.
 func (a *itemsAnswer) builtInTool(raw json.RawMessage) []backends.Event {
 	return append(a.held(), a.kept(raw))
 }
 
-// kept is an item that only its maker reads.
+// kept returns the part that keeps an item, which only its own model reads.
 func (a *itemsAnswer) kept(raw json.RawMessage) backends.Event {
 	return backends.Opaque{Provider: a.from.provider, Model: a.from.model, Data: slices.Clone(raw)}
 }
 
-// rest returns the texts of an item whose pieces did not come, and what was held back.
+// rest returns what was held back, and the text of an item that was not streamed.
 func (a *itemsAnswer) rest(at *openItem) []backends.Event {
 	if at.said.Len() > 0 {
 		return a.held()
@@ -227,7 +227,8 @@ func (a *itemsAnswer) call(at *openItem) backends.ToolCall {
 	return call
 }
 
-// finish takes the response at its end, with the items that were not told before.
+// finish reads the whole response at its end, and returns the events of the items that did not
+// come before.
 func (a *itemsAnswer) finish(r response, status string) ([]backends.Event, error) {
 	a.usage.Add(r.Usage, &itemUsage{})
 	switch status {
@@ -258,7 +259,7 @@ func (a *itemsAnswer) finish(r response, status string) ([]backends.Event, error
 }
 
 // End returns the last events of a response that ended well, with the calls that nobody
-// closed. One that the provider or the model withheld is an error.
+// closed. It returns an error if the provider or the model withheld the answer.
 func (a *itemsAnswer) End() ([]backends.Event, error) {
 	events := append(a.held(), wire.TextEvents(a.tags.end())...)
 	for _, at := range a.items {

@@ -15,8 +15,8 @@ import (
 	"github.com/massgen/massgen/internal/wire"
 )
 
-// The Responses API ("Create a response" in OpenAI's reference) is spoken without a state
-// at the service: it stores nothing, and gets the whole conversation in each request.
+// This package uses the Responses API ("Create a response" in OpenAI's reference) without a
+// state at the service: the service stores nothing, and each request has the whole conversation.
 //
 // go-openai sends the request and names the events; the bodies are read and written here.
 // Its structs drop the encrypted content and the texts of reasoning, the phase of a message
@@ -24,8 +24,9 @@ import (
 // max_output_tokens of 0 and "strict": false, and lose a whole event if one of its fields has
 // another form. Its stream ends as described at internal/wire.
 
-// runResponses makes the call over the Responses API. A service that refuses to stream, or a
-// part of the request that the answer does not depend on, is asked once more, without that.
+// runResponses makes the call over the Responses API. If the service refuses to stream, or
+// refuses a part of the request on which the answer does not depend, runResponses leaves that
+// out and asks again.
 func (b *Backend) runResponses(ctx context.Context, req backends.Request, emit wire.Emit) error {
 	e := b.encoder(req.Model)
 	fields, err := e.encodeResponses(req)
@@ -65,9 +66,9 @@ func (b *Backend) runResponses(ctx context.Context, req backends.Request, emit w
 // modelField is a field that a model does not take.
 type modelField struct{ model, field string }
 
-// refusedField is the field that a service refuses and can do without, "" if err is another
-// error. Services that have only a part of the API do not know them, and OpenAI's models that
-// do not reason refuse to encrypt what they do not think.
+// refusedField returns the field that the service refuses and that the call can do without, ""
+// if err is another error. Services that have only a part of the API do not know these fields.
+// OpenAI's models that do not reason refuse to include encrypted reasoning.
 func refusedField(err error) string {
 	var e *backends.Error
 	if !errors.As(err, &e) || e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity {
@@ -89,8 +90,8 @@ const refused = `(?i)unknown|unsupported|unrecognized|unexpected|not (yet |curre
 
 var foreignReasoning = plain.Pattern(`(?i)encrypted[ _]content.* could not be (verified|decrypted)|could not decrypt`)
 
-// saysForeignReasoning says whether err is the refusal of reasoning that another account has,
-// as of a conversation that goes on with another key: OpenAI, xAI.
+// saysForeignReasoning reports whether err refuses reasoning that was encrypted for another
+// account, as when a conversation goes on with another key. OpenAI and xAI do.
 func saysForeignReasoning(err error) bool {
 	var e *backends.Error
 	return errors.As(err, &e) && e.Status == http.StatusBadRequest &&
@@ -127,7 +128,7 @@ func isWholeResponse(body []byte) bool {
 	return json.Unmarshal(body, &whole) == nil && whole.Output != nil
 }
 
-// failedResponse is the error of a response that failed.
+// failedResponse returns the error of a failed response: cause, as the service sent it.
 func failedResponse(cause json.RawMessage) error {
 	if len(cause) == 0 || string(cause) == "null" {
 		cause = json.RawMessage(`"the service failed and does not say why"`)

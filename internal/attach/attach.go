@@ -18,7 +18,7 @@ import (
 	"github.com/massgen/massgen/internal/plain"
 )
 
-// The media types that there are.
+// The media types of attached files.
 const (
 	Text = "text/plain"
 	PDF  = "application/pdf"
@@ -28,9 +28,9 @@ const (
 	webp = "image/webp"
 )
 
-// What a question may be asked with. MostBytes is what Base64 makes 27 MiB of: Claude takes
-// requests of 32 MB. A text goes to each agent in each round, as the question does, and so it
-// has the question's limit.
+// The limits of the files of a question. MostBytes is 27 MiB in Base64: Claude takes requests of
+// 32 MB. A text goes to each agent in each round, as the question does, and so it has the
+// question's limit.
 const (
 	MostFiles  = 20
 	MostBytes  = 20 << 20 // of all files together
@@ -39,8 +39,9 @@ const (
 	mostName   = 200
 )
 
-// New returns what a file is. Its name and what it calls itself count for nothing. The error
-// says why the file cannot be attached; nothing of it is decoded but a picture's size.
+// New returns a file with its media type and size, which it reads from the data alone: the name may
+// lie. It decodes no more of a picture than its size. The error says why the file cannot be
+// attached.
 func New(name string, data []byte) (backends.File, error) {
 	name = cleanName(name)
 	f := backends.File{File: blob.File{Name: name}, Data: data}
@@ -75,7 +76,7 @@ func New(name string, data []byte) (backends.File, error) {
 	return f, nil
 }
 
-// typeOf tells a file by its first bytes, "" for none that can be attached.
+// typeOf returns the media type of a file, by its first bytes, "" if it cannot be attached.
 func typeOf(data []byte) string {
 	switch kind := http.DetectContentType(data); {
 	case slices.Contains([]string{png, jpeg, gif, webp}, kind):
@@ -144,7 +145,7 @@ func Open(path string) (backends.File, error) {
 	return New(filepath.Base(path), data)
 }
 
-// Check says what is wrong with files together.
+// Check returns an error if the files are too many, or too large together.
 func Check(files []backends.File) error {
 	if len(files) > MostFiles {
 		return fmt.Errorf("%d files are attached, and the most is %d", len(files), MostFiles)
@@ -163,8 +164,8 @@ func Check(files []backends.File) error {
 // IsPicture says whether a media type is that of a picture.
 func IsPicture(mediaType string) bool { return strings.HasPrefix(mediaType, "image/") }
 
-// Line names the files behind the question that they were attached to; it is empty without any.
-// The history of later turns has the question with it, and not the files.
+// Line returns the text that names the files at the end of their question, "" for no files. The
+// history of later turns has the question with this text, without the files.
 func Line(files []blob.File) string {
 	if len(files) == 0 {
 		return ""

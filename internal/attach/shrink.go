@@ -60,8 +60,8 @@ func (t Takes) Fits(f backends.File) bool {
 // each they take 320 MB.
 const mostDecoded = 40_000_000
 
-// Shrink returns a picture that fits, which is a file of its own: the same to the byte wherever
-// it is made by the same version of this program.
+// Shrink returns a smaller picture, which fits. The same version of this program makes the same
+// bytes everywhere.
 func (t Takes) Shrink(f backends.File) (backends.File, error) {
 	fail := func(err error) (backends.File, error) {
 		return backends.File{}, RefusedError{fmt.Errorf("make %s smaller for its model: %w", f.Name, err)}

@@ -68,7 +68,7 @@ func (c *call) once(last *backends.Error) (sent bool, err error) {
 	return true, c.attempt(req, p, held)
 }
 
-// unpaid is the end of a call that the budget let make no other attempt.
+// unpaid returns the error of a call whose next attempt the budget refused.
 func (c *call) unpaid(last *backends.Error, err error) error {
 	switch {
 	case last == nil:
@@ -79,8 +79,8 @@ func (c *call) unpaid(last *backends.Error, err error) error {
 	return afterwards(last, err)
 }
 
-// reserve asks the budget of the call for another attempt, and returns what that sends: the
-// call's request, with a lower limit of its output where the budget has no room for more.
+// reserve reserves another attempt with the call's budget. It returns the request to send: that of
+// the call, with a lower limit of its output if the budget has no room for more.
 func (c *call) reserve() (req backends.Request, held backends.Reservation, err error) {
 	budget := backends.BudgetFrom(c.ctx)
 	if budget == nil {
@@ -129,7 +129,7 @@ type unlimited struct{}
 func (unlimited) Release()               {}
 func (unlimited) Settle(*backends.Usage) {}
 
-// enter waits at the gate, before a repetition no longer than time is left. last
+// enter waits at the gate. A repetition waits no longer than until its deadline. last
 // is the failure of the attempt before, or nil.
 func (c *call) enter(req backends.Request, last *backends.Error) (*pass, error) {
 	tokens := estimate(req)
@@ -152,7 +152,8 @@ func (c *call) enter(req backends.Request, last *backends.Error) (*pass, error) 
 	return nil, afterwards(last, err)
 }
 
-// afterwards is the refusal of another attempt, after one that may have been billed.
+// afterwards returns the error that refused another attempt, marked as billed if the last
+// attempt may have been.
 func afterwards(last *backends.Error, err error) error {
 	var refusal *backends.Error
 	if errors.As(err, &refusal) {
@@ -184,7 +185,8 @@ func (c *call) attempt(req backends.Request, p *pass, held backends.Reservation)
 	return nil
 }
 
-// settle ends a reservation. What broke after usage was told may cost more than that.
+// settle ends a reservation. An attempt that failed after it reported a usage may cost more than
+// that.
 func settle(held backends.Reservation, usage *backends.Usage, err error) {
 	var failure *backends.Error
 	switch {

@@ -12,15 +12,15 @@ import (
 // time sends the whole input again.
 const mostContinuations = 5
 
-// answer is one answer that comes in pieces: a provider that runs tools itself may pause, and
-// goes on when it is sent what it has said so far.
+// answer is one answer in pieces. A provider that runs tools itself may pause, and goes on when
+// it is sent what the model has said so far.
 type answer struct {
 	yield func(backends.Event, error) bool
 	// number counts the pieces before this one, and parts is what they said.
 	number int
 	parts  []backends.Part
-	// before is the usage of the pieces before this one, nil if that of one is unknown, and usage
-	// that of this piece.
+	// before is the usage of the pieces before this one, nil if the usage of one is unknown. usage
+	// is the usage of this piece.
 	before, usage *backends.Usage
 	calls         bool // whether the model calls tools, whose results have to come first
 	paused        bool // whether this piece ended in a pause
@@ -46,7 +46,7 @@ func (a *answer) run(newCall func(backends.Request) *call, req backends.Request)
 	}
 }
 
-// piece passes the events of a call on, and yields those that make the piece.
+// piece makes a call, passes its events on, and yields them for the message of the piece.
 func (a *answer) piece(c *call) iter.Seq2[backends.Event, error] {
 	return func(collect func(backends.Event, error) bool) {
 		c.yield = func(ev backends.Event, _ error) bool { return a.pass(ev) && collect(ev, nil) }

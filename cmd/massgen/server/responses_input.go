@@ -11,8 +11,8 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// responseRequest is a request for a response. As of chat completions, parameters of models change
-// nothing.
+// responseRequest is a request for a response. Parameters of models, such as temperature, are
+// ignored, as in chat completions.
 type responseRequest struct {
 	Model        string                     `json:"model"`
 	Input        json.RawMessage            `json:"input"`
@@ -196,13 +196,13 @@ func (i inputItem) message(place string) (m message, err error) {
 // The ids of responses.
 const responsePrefix = "resp_"
 
-// responseID names a response: it has all that is needed to find its turn again. So much of the turn
-// was seen before the response.
+// responseID returns the id of a response, from which its turn can be found. seen is how much of the
+// turn the client had seen before this response.
 func responseID(p turnPlace, seen int) string {
 	return responsePrefix + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d.%d\n%s\n%s", p.number, seen, p.model, p.session))
 }
 
-// readResponseID returns the place that an id has.
+// readResponseID returns the turn that an id names.
 func readResponseID(id string) (p turnPlace, isID bool) {
 	text, isID := strings.CutPrefix(id, responsePrefix)
 	data, err := base64.RawURLEncoding.DecodeString(text)

@@ -59,7 +59,7 @@ func (o end) state() string {
 	return stateCompleted
 }
 
-// json is the response as it is now: over, or with a nil end still running.
+// json returns the response as it is now. A nil end means that it is still running.
 func (r *response) json(o *end, output []object) object {
 	metadata := r.said.Metadata
 	if metadata == nil {
@@ -196,9 +196,9 @@ func (r *response) show(ctx context.Context, w http.ResponseWriter) {
 	r.server.write(w, http.StatusOK, r.json(&e, output))
 }
 
-// stream sends the response as server-sent events while it comes: those with a number above after. A
-// turn that was over before comes in other pieces, so that a client who has some of it is sent the
-// end only, which has all of it.
+// stream sends the response as server-sent events while the turn runs: the events whose number is
+// above after. The events of a turn that was over before have other numbers, so that a client that
+// has some of them gets only the last event, which has the whole response.
 func (r *response) stream(ctx context.Context, w http.ResponseWriter, after int) {
 	s := responseStream{response: r, out: r.server.openStream(w), after: after, done: []object{}}
 	defer s.out.close()
