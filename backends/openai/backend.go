@@ -139,6 +139,7 @@ func (b *Backend) attempt(ctx context.Context, req backends.Request, fields map[
 		return b.service.LocalError(err)
 	}
 	answer := newAnswer(req.Key, b.dialect, origin{b.service.Provider, req.Model})
+	answer.searches = req.Params.Hosted.WebSearch
 	return wire.Attempt[chunk]{
 		Headers: req.Params.Headers,
 		Body:    body,

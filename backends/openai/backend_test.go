@@ -95,3 +95,24 @@ func newDialect(t testing.TB, d openai.Dialect, cfg openai.Config) *openai.Backe
 	connect := func(cfg openai.Config) (*openai.Backend, error) { return openai.NewDialect(cfg, d) }
 	return backendtest.Connect(t, connect, cfg)
 }
+
+// TestSearchWithoutSourcesIsCounted: a chat completion that is to search is billed for the search,
+// whatever its answer names.
+func TestSearchWithoutSourcesIsCounted(t *testing.T) {
+	t.Parallel()
+	server := backendtest.NewProtocolServer(t, backendtest.ChatCompletions(), func(backendtest.Call) backendtest.Reply {
+		return backendtest.Reply{Text: "yes", Usage: &backends.Usage{InputTokens: 9, OutputTokens: 1}}
+	})
+	backend := backendtest.Connect(t, func(cfg openai.Config) (*openai.Backend, error) {
+		return openai.NewDialect(cfg, openai.OpenAI())
+	}, openai.Config{BaseURL: server.BaseURL})
+	for _, searches := range []bool{true, false} {
+		req := simple()
+		req.Model, req.Params.Hosted.WebSearch = "gpt-4o-search-preview", searches
+		want := map[bool]int{true: 1}[searches]
+		resp, err := backends.Collect(backend.Stream(t.Context(), req), nil)
+		if err != nil || resp.Usage == nil || resp.Usage.WebSearches != want {
+			t.Errorf("a call that searches (%t) has the usage %+v; %v", searches, resp.Usage, err)
+		}
+	}
+}

@@ -139,6 +139,9 @@ type answer struct {
 	refusal strings.Builder
 	usage   wire.UsageKeeper
 	sources chatSources
+	// searches says that the call asks for a search.
+	searches bool
+
 	reason  string
 	hasText bool
 	begun   bool // whether any part of a message came, yielded or not, readable or not
@@ -218,13 +221,13 @@ func (a *answer) End() ([]backends.Event, error) {
 		events = append(events, c)
 	}
 	events = append(events, a.sources.end()...)
-	events = append(events, a.sources.counted(a.usage.Events())...)
+	events = append(events, a.counted(a.usage.Events())...)
 	return append(events, backends.Finish{Reason: a.reason}), nil
 }
 
 // abandon returns the usage, if the service sent it, and the partly received calls.
 func (a *answer) abandon() ([]backends.Event, []backends.ToolCall) {
-	return a.sources.counted(a.usage.Events()), a.calls.merged()
+	return a.counted(a.usage.Events()), a.calls.merged()
 }
 
 // rest returns the text that was held back.

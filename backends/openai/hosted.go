@@ -194,9 +194,13 @@ func (s chatSources) end() []backends.Event {
 	return append([]backends.Event{search}, s...)
 }
 
-// counted adds the search to a usage.
-func (s chatSources) counted(events []backends.Event) []backends.Event {
-	b := builtIn{searches: min(len(s), 1)}
+// counted adds the search of a chat completion to a usage. A call that asks for a search is billed
+// for one, also if its answer names no sources.
+func (a *answer) counted(events []backends.Event) []backends.Event {
+	var b builtIn
+	if a.searches || len(a.sources) > 0 {
+		b.searches = 1
+	}
 	return b.counted(events)
 }
 
