@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -40,7 +41,7 @@ func (f *attachFlag) read(_ *cli.Context, paths []string) error {
 // attached returns the context of a question with the files of --attach, which the first question
 // takes, beside those that it has.
 func attached(ctx context.Context, s *session) context.Context {
-	files := append(attach.Of(ctx), s.options.attach.files...)
+	files := slices.Concat(attach.Of(ctx), s.options.attach.files)
 	s.options.attach.files = nil
 	if len(files) > 0 {
 		names := make([]string, len(files))
