@@ -14,6 +14,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,6 +144,21 @@ func TestManyFilesAreRefused(t *testing.T) {
 	half := backends.File{Data: make([]byte, attach.MostBytes/2+1)}
 	if err := attach.Check([]backends.File{half, half}); err == nil {
 		t.Error("files of more than 20 MiB together are taken")
+	}
+}
+
+func TestFileIsAttachedOnce(t *testing.T) {
+	t.Parallel()
+	file := func(name, data string) backends.File {
+		return backends.File{File: blob.File{Name: name}, Data: []byte(data)}
+	}
+	ctx := attach.With(t.Context(), []backends.File{file("a", "1"), file("b", "1"), file("a", "1"), file("a", "2")})
+	var got []string
+	for _, f := range attach.Of(ctx) {
+		got = append(got, f.Name+string(f.Data))
+	}
+	if want := []string{"a1", "b1", "a2"}; !slices.Equal(got, want) {
+		t.Errorf("attached are %q, want %q", got, want)
 	}
 }
 

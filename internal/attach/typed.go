@@ -42,6 +42,7 @@ func Typed(question string) (string, []backends.File, error) {
 		paths, files = append(paths, path), append(files, f)
 		return parts[1] + f.Name + after
 	})
+	files = Once(files) // two paths may lead to one file
 	if failed == nil {
 		failed = Check(files)
 	}

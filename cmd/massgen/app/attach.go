@@ -32,6 +32,7 @@ func (f *attachFlag) read(_ *cli.Context, paths []string) error {
 		}
 		f.files = append(f.files, file)
 	}
+	f.files = attach.Once(f.files)
 	if err := attach.Check(f.files); err != nil {
 		return fmt.Errorf("--attach: %w", err)
 	}
@@ -41,16 +42,16 @@ func (f *attachFlag) read(_ *cli.Context, paths []string) error {
 // attached returns the context of a question with the files of --attach, which the first question
 // takes, beside those that it has.
 func attached(ctx context.Context, s *session) context.Context {
-	files := slices.Concat(attach.Of(ctx), s.options.attach.files)
+	ctx = attach.With(ctx, slices.Concat(attach.Of(ctx), s.options.attach.files))
 	s.options.attach.files = nil
-	if len(files) > 0 {
+	if files := attach.Of(ctx); len(files) > 0 {
 		names := make([]string, len(files))
 		for i, f := range files {
 			names[i] = f.Name
 		}
 		s.remark("attached: %s", strings.Join(names, ", "))
 	}
-	return attach.With(ctx, files)
+	return ctx
 }
 
 // errAttachedToNothing is for a command line that goes on with a question that was asked.

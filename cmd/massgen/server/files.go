@@ -1,7 +1,6 @@
 package server
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 
@@ -87,21 +86,8 @@ func filesOf(parts []filePart) (files []backends.File, err error) {
 // checkFiles drops the files of a conversation that it has already, and refuses more files than a
 // question may have.
 func (c *conversation) checkFiles() error {
-	type content struct {
-		name string
-		sum  [sha256.Size]byte
-	}
-	known := map[content]bool{}
-	var files []backends.File
-	for _, f := range c.files {
-		of := content{f.Name, sha256.Sum256(f.Data)}
-		if !known[of] {
-			files = append(files, f)
-		}
-		known[of] = true
-	}
-	c.files = files
-	if err := attach.Check(files); err != nil {
+	c.files = attach.Once(c.files)
+	if err := attach.Check(c.files); err != nil {
 		return badRequest("messages", "messages: "+err.Error())
 	}
 	return nil
