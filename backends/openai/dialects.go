@@ -53,6 +53,6 @@ func Compatible() Dialect {
 			{"gpt-5.4 gpt-5.5 gpt-5.6 gpt-6 gpt-5-pro gpt-5.2-pro " + responsesOnly, Limits{MaxCompletionTokens: true, Responses: true}},
 			{"o1 o3 o4 gpt-5", Limits{MaxCompletionTokens: true}},
 		},
-		ThinkTags: true, Hosted: builtInTools,
+		ThinkTags: true, Hosted: builtInTools, LimitsHosted: true,
 	}
 }

@@ -76,7 +76,7 @@ func (e encoder) addHosted(fields map[string]any, req backends.Request) error {
 	}
 	fields["include"] = include
 	if e.dialect.LimitsHosted {
-		fields["max_tool_calls"] = h.Uses() * len(list)
+		fields["max_tool_calls"] = h.Uses() // of all together: a budget reserves no more searches
 	}
 	functions, err := encodeItemTools(req.Tools)
 	if err != nil {
