@@ -47,6 +47,7 @@ func costly() []string {
 		"maxtokens", "maxcompletiontokens", "maxoutputtokens", "maxnewtokens", "numpredict", "servicetier", "speed",
 		"messages", "input", "prompt", "contents", "system", "systeminstruction", "cachedcontent", "previousresponseid", "conversation",
 		"tools", "plugins", "websearch", "websearchoptions", "enablesearch", "searchparameters", "modalities", "audio", "mcpservers", "container",
+		"maxtoolcalls", "inferencegeo",
 	}
 }
 
