@@ -167,7 +167,7 @@ func (r *Resolver) listModels(ctx context.Context, c connection) (ids []string, 
 		return nil, errors.New("the server is massgen itself")
 	}
 	for _, m := range models {
-		if !strings.Contains(strings.ToLower(m.ID), "embed") {
+		if isName(m.ID) && !strings.Contains(strings.ToLower(m.ID), "embed") {
 			ids = append(ids, m.ID)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -61,5 +62,31 @@ func TestAutoIsDecidedOnce(t *testing.T) {
 	}
 	if lists.Load() != 1 || len(r.open) != 1 {
 		t.Errorf("the models were listed %d times, and %d backends made, for three agents", lists.Load(), len(r.open))
+	}
+}
+
+// TestNameOfAModel: a service may list anything, and only what a request can name is a model.
+func TestNameOfAModel(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{
+		"qwen3:8b": true, "accounts/fireworks/models/gpt-oss-120b": true, "my model.gguf": true,
+		"": false, "a\x1b[31m": false, "a\nb": false, strings.Repeat("x", 5000): false,
+	} {
+		if got := isName(name); got != want {
+			t.Errorf("isName(%q) = %v", name, got)
+		}
+	}
+}
+
+// TestRefusedListNamesTheKey: the cure of a refused key says where that key is.
+func TestRefusedListNamesTheKey(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	t.Cleanup(server.Close)
+	environment := map[string]string{"OPENAI_API_KEY": "sk-0123456789", "OPENAI_BASE_URL": server.URL}
+	lookup := func(name string) (string, bool) { value, ok := environment[name]; return value, ok }
+	_, faults, err := resolverFor(t, configs.Default(), World{Environment: lookup, Lookup: lookup, Slack: time.Minute}, nil).Models(t.Context(), openAIType)
+	if got := strings.Join(faults, "\n"); err != nil || !strings.HasSuffix(got, ": check the key in OPENAI_API_KEY") {
+		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/massgen/massgen/backends/gemini"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/hosted"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // KnownModel is a model of the table, or of a service's own list.
@@ -88,11 +89,19 @@ func (l *listing) ask(ctx context.Context, r *Resolver, c connection) {
 	var all []string
 	all, l.err = r.idsOf(ctx, l.provider, c)
 	if l.err != nil {
-		l.err = withHint(l.provider, c, "", l.err)
+		_, keyVar := r.keyOf(l.provider)
+		l.err = withHint(l.provider, c, keyVar, l.err)
 		return
 	}
 	l.wasAsked = true
-	l.ids = slices.DeleteFunc(all, func(id string) bool { return otherUse.MatchString(id) })
+	l.ids = slices.DeleteFunc(all, func(id string) bool { return !isName(id) || otherUse.MatchString(id) })
+}
+
+// isName reports whether what a service lists can be the name of a model. No request can name
+// anything else, and a table of such names has no columns.
+func isName(id string) bool {
+	const most = 200 // bytes; Fireworks' longest have some 80
+	return id != "" && len(id) <= most && plain.Line(id) == id
 }
 
 // otherUse is in the names of models that do not answer in text.
