@@ -28,9 +28,9 @@ func fault(path, doing string, err error) error {
 		return fmt.Errorf("%s: the store %s %w", doing, path, err)
 	case code == codes.SQLITE_CORRUPT:
 		return fmt.Errorf("%s: the store %s %w (%w)", doing, path, errDamaged, err)
-	case code == codes.SQLITE_IOERR:
+	case code == codes.SQLITE_IOERR, errors.Is(err, syscall.EFBIG):
 		return ioFault(path, doing, err)
-	case code == codes.SQLITE_FULL:
+	case code == codes.SQLITE_FULL, errors.Is(err, syscall.ENOSPC):
 		return fmt.Errorf("%s: there is no room for the store %s: make some on its disk (%w)", doing, path, err)
 	case code == codes.SQLITE_BUSY || code == codes.SQLITE_LOCKED:
 		return fmt.Errorf("%s: another process has been writing to the store %s for long: try again when it is done (%w)", doing, path, err)

@@ -15,6 +15,7 @@ func TestFaultsOfThePlace(t *testing.T) {
 		syscall.EMFILE:  "make: the store sessions.db cannot be opened: too many files are open: raise the limit with ulimit -n (mkdir state: ",
 		syscall.ENOLCK:  "make: the file system of the store sessions.db has no locks, without which two processes could work on one session: name a folder on another (mkdir state: ",
 		syscall.ENOTSUP: "make: the file system of the store sessions.db has no locks, without which two processes could work on one session: name a folder on another (mkdir state: ",
+		syscall.ENOSPC:  "make: there is no room for the store sessions.db: make some on its disk (mkdir state: ",
 		syscall.ENOTDIR: "make: the store sessions.db is to be in a file that is no folder: name another folder (mkdir state: ",
 	} {
 		got := fault("sessions.db", "make", &fs.PathError{Op: "mkdir", Path: "state", Err: cause}).Error()
