@@ -35,6 +35,12 @@ func estimate(table *prices.Table, list []service) string {
 			fmt.Fprintf(&out, "%s an unknown price\n", line)
 		}
 	}
+	if !hasMixed(list) {
+		out.WriteString("live: a mixed panel is skipped: two services have to be set\n")
+	}
+	if !hasAuto(list) {
+		out.WriteString("live: type auto is skipped: no service has a key and its own address\n")
+	}
 	fmt.Fprintf(&out, "live: together about $%.2f%s\n", sum, unknown)
 	return out.String()
 }

@@ -75,7 +75,7 @@ func TestSuiteForRealServices(t *testing.T) {
 	t.Run("type auto", func(t *testing.T) {
 		server := backendtest.NewProtocolServer(t, backendtest.ChatCompletions(), goodModel(false))
 		keyed := environment("OPENAI_API_KEY", "key-of-a-test", "OPENAI_BASE_URL", server.BaseURL)
-		testAuto(t, keyed, []service{{name: "openai", key: "key-of-a-test"}})
+		testAuto(t, keyed)
 		if len(server.Calls()) == 0 {
 			t.Error("nothing was asked")
 		}
