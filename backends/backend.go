@@ -136,8 +136,8 @@ type Usage struct {
 	// CacheWriteTokens are those input tokens that were written to a cache, where a
 	// provider has a price of its own for that.
 	CacheWriteTokens int `json:"cache_write_tokens,omitempty"`
-	// CacheHourTokens are those of CacheWriteTokens that the cache keeps for an hour, which
-	// costs more.
+	// CacheHourTokens counts the part of CacheWriteTokens that the cache keeps for an hour. Its
+	// price is higher.
 	CacheHourTokens int `json:"cache_hour_tokens,omitempty"`
 	// WebSearches and CodeRuns are the uses of hosted tools that the provider bills: searches, and
 	// containers for code.

@@ -272,7 +272,7 @@ func (r *killRun) serve() {
 	write(r.t, filepath.Join(r.dir, "panel.yaml"), []byte(strings.NewReplacer(names...).Replace(r.panel.config)))
 }
 
-// calls are those of all models, in the order of their arrival at each server.
+// calls returns the calls that all servers received, each server's in the order of arrival.
 func (r *killRun) calls() (calls []backendtest.Call) {
 	for _, server := range r.servers {
 		calls = append(calls, server.Calls()...)

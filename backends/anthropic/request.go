@@ -85,7 +85,7 @@ const markedMessages = 2
 
 // markCached marks where a prefix ends that later calls share: the last tool, the
 // system text and the last user messages. The service takes four marks at most
-// ("Prompt caching" in the docs of the API), and ignores those of short prefixes. A
+// ("Prompt caching" in the docs of the API), and ignores marks of short prefixes. A
 // mark of one hour must not follow one of five minutes, so all marks are the same.
 func markCached(p *sdk.MessageNewParams, forHour bool) {
 	mark := sdk.NewCacheControlEphemeralParam()

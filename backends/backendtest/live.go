@@ -93,16 +93,15 @@ func (s Live) Uses() (uses []LiveUse) {
 	return uses
 }
 
-// RunLive checks what of the suite makes sense against a real model: it asks for little, as Uses says,
-// and expects no certain words. What the service need not have is skipped.
+// RunLive runs the checks of the suite that a real model can pass. They make few calls, which Uses
+// counts, and accept any wording. RunLive logs each check that the service need not pass, and runs the others.
 func RunLive(t *testing.T, s Live) {
 	for _, c := range s.checks() {
-		t.Run(c.name, func(t *testing.T) {
-			if c.needs != "" {
-				t.Skip(c.needs)
-			}
-			c.run(t, s)
-		})
+		if c.needs != "" {
+			t.Logf("%s is left out: %s", c.name, c.needs)
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) { c.run(t, s) })
 	}
 }
 

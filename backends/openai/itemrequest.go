@@ -186,8 +186,8 @@ func (e encoder) encodeItems(m backends.Message) ([]any, error) {
 }
 
 // encodeOutput makes the items of an assistant message. Reasoning goes back as the items that
-// the service sent. The service refuses a reasoning item that nothing follows, so that of an
-// answer that was cut is left out.
+// the service sent. The service refuses a reasoning item without an item behind it, so the
+// reasoning of an interrupted answer is left out.
 func (e encoder) encodeOutput(m backends.Message) []any {
 	var out, waiting []any
 	for _, p := range m.Parts {

@@ -66,8 +66,8 @@ func (b *Backend) runResponses(ctx context.Context, req backends.Request, emit w
 // modelField is a field that a model does not take.
 type modelField struct{ model, field string }
 
-// refusedField returns the field that the service refuses and that the call can do without, ""
-// if err is another error. Services that have only a part of the API do not know these fields.
+// refusedField returns the name of an optional field that the service refuses, and "" if err is
+// another error. Services that have only a part of the API do not know these fields.
 // OpenAI's models that do not reason refuse to include encrypted reasoning.
 func refusedField(err error) string {
 	var e *backends.Error

@@ -8,7 +8,8 @@ import (
 	fast "github.com/segmentio/encoding/json"
 )
 
-// Unmarshal is json.Unmarshal. Errors are those of encoding/json, which quote none of the data.
+// Unmarshal does what json.Unmarshal of encoding/json does. It returns that function's errors, which
+// quote no data.
 func Unmarshal(data []byte, v any) error {
 	if fast.Unmarshal(data, v) == nil {
 		return nil

@@ -79,8 +79,8 @@ func (c *call) unpaid(last *backends.Error, err error) error {
 	return afterwards(last, err)
 }
 
-// reserve reserves another attempt with the call's budget. It returns the request to send: that of
-// the call, with a lower limit of its output if the budget has no room for more.
+// reserve reserves another attempt with the call's budget. It returns the request to send. Its
+// output limit is lower than the call's if the budget has no room for more.
 func (c *call) reserve() (req backends.Request, held backends.Reservation, err error) {
 	budget := backends.BudgetFrom(c.ctx)
 	if budget == nil {

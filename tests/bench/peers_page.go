@@ -31,7 +31,7 @@ model interface, its own tools and its own way to run an agent; package massgen 
 
 `
 
-// peerLimits are the project's own limits of a ratio: massgen's time over that of a peer.
+// peerLimits are this project's limits on massgen's time divided by a peer's time.
 func peerLimits() []struct {
 	work, own, peer string
 	most            float64

@@ -17,7 +17,7 @@ type piece struct {
 	reasoning, content string
 	// calls are those of the client's tools, and the last that it is shown.
 	calls []toolCall
-	// sources are those of the whole answer. They come with its end.
+	// sources are the sources of the whole answer. They arrive when the answer ends.
 	sources []backends.Citation
 }
 

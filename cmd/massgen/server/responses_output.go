@@ -235,7 +235,7 @@ type responseStream struct {
 	done   []object // items
 	kind   string   // of the item that goes on, "" for none
 	text   string   // of that item
-	// sources are those of the whole answer.
+	// sources are the sources of the whole answer.
 	sources []backends.Citation
 }
 
