@@ -144,7 +144,7 @@ func (s *Server) ask(ctx context.Context, panel *massgen.Panel, session, questio
 }
 
 // track starts a turn, if no limit stands against it, and counts it. Then is called with its
-// result.
+// result, before the client has it.
 func (s *Server) track(ctx context.Context, m *model, start func() (*run, error), then func(massgen.Result)) (*run, error) {
 	done, err := s.limiter.begin(callerOf(ctx).name)
 	if err != nil {
@@ -168,16 +168,16 @@ func (s *Server) track(ctx context.Context, m *model, start func() (*run, error)
 	s.runs.add(r, func(result massgen.Result, err error) {
 		done()
 		s.metrics.ended(m.ID, time.Since(r.began), result, err)
-		close(r.counted)
+		if err == nil {
+			then(result)
+		}
+		close(r.settled) // who asked is told of the result after this
 		if r.own != nil {
 			if err := r.own.Close(); err != nil {
 				log.Error("a session's panel was not closed well", "error", err)
 			}
 		}
 		log.Info("a turn has ended", "status", result.Status, "took", time.Since(r.began).Round(time.Millisecond), "calls", result.Usage.Calls, "error", err)
-		if err == nil { // who asked is told of one
-			then(result)
-		}
 	})
 	return r, nil
 }

@@ -31,8 +31,9 @@ type run struct {
 	calls  *clientCalls
 	// own is the session's own panel, which is closed after the turn; nil: the model's.
 	own *massgen.Panel
-	// counted is closed when the turn is over and no longer counts against a limit.
-	counted chan struct{}
+	// settled is closed when the turn is over, no longer counts against a limit, and its client may
+	// ask the next question.
+	settled chan struct{}
 
 	mu sync.Mutex
 	// view is what the client was shown until its tools were called; nil while a request has it.
@@ -66,7 +67,7 @@ func (t tokens) minus(u tokens) tokens {
 
 func newRun(turn *massgen.Turn, model string, agents int, calls *clientCalls) *run {
 	return &run{turn: turn, model: model, agents: agents, began: time.Now(), calls: calls,
-		counted: make(chan struct{}), leave: func() bool { return true }}
+		settled: make(chan struct{}), leave: func() bool { return true }}
 }
 
 // take returns what an event shows.
@@ -163,7 +164,7 @@ type outcome struct {
 	err error // a refusal, or of the store
 }
 
-// wait returns how the run ended. By then its place is free for the client's next turn.
+// wait returns how the run ended. By then the client's next turn may begin.
 func (r *run) wait(ctx context.Context) outcome {
 	if r.past != nil {
 		return r.past.outcome()
@@ -171,7 +172,7 @@ func (r *run) wait(ctx context.Context) outcome {
 	result, err := r.turn.Wait(ctx)
 	if err == nil {
 		select {
-		case <-r.counted:
+		case <-r.settled:
 		case <-ctx.Done():
 		}
 	}
