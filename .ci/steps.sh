@@ -124,9 +124,9 @@ go_test() {
 tests() {
   local packages
   mapfile -t packages < <(go list ./... | grep -vxF "$(go list "${without_race[@]}")")
-  go_test "${race[@]}" -p 3 -parallel 6 -timeout 15m -skip "$elsewhere" "${packages[@]}"
+  go_test "${race[@]}" -p 3 -parallel 6 -timeout 30m -skip "$elsewhere" "${packages[@]}"
 }
-pure() { as_built && go_test -timeout 15m "${without_race[@]}"; }
+pure() { as_built && go_test -timeout 30m "${without_race[@]}"; }
 
 # Turns under all that can happen to one, from 10,000 seeds, and 1,000 turns with a budget.
 random() {
