@@ -4,51 +4,80 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
+	"time"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/stack"
 )
 
-// Perform is Do, but returns a result also when the effect panics, and when it ignores its
-// cancellation. Then the effect is abandoned, and its later output is dropped.
-func (d *Doer) Perform(ctx context.Context, turn machine.Turn, effect machine.Effect) (machine.Event, error) {
-	type result struct {
-		event machine.Event
-		err   error
-	}
-	done := make(chan result, 1)
+// Begin runs an effect as Do does, in a goroutine of its own, and returns at once. It calls end
+// once, from any goroutine: also when the effect panics, and when it ignores its cancellation.
+// Then the effect is abandoned, and its later output is dropped.
+func (d *Doer) Begin(ctx context.Context, turn machine.Turn, effect machine.Effect, end func(machine.Event, error)) {
 	h := newHeard(effect)
+	var isOver atomic.Bool
+	over := make(chan struct{})
+	finish := func(ev machine.Event, err error) {
+		if isOver.CompareAndSwap(false, true) {
+			close(over)
+			end(ev, err)
+		}
+	}
+	forget := context.AfterFunc(ctx, func() {
+		patience := time.NewTimer(AbandonAfter)
+		defer patience.Stop()
+		select {
+		case <-over:
+		case <-patience.C:
+			finish(d.broken(ctx, effect, h, machine.Failure{
+				Kind: string(backends.KindCancelled), Abandoned: true, Message: abandonedText(),
+			}))
+		}
+	})
 	go func() {
 		stack.Grow()
+		defer forget()
 		returned := false
 		defer func() {
-			r := recover()
-			if returned {
-				return
+			if !returned { // but by runtime.Goexit, for example of a test's Fatal
+				finish(d.panicked(ctx, effect, h, "its call ended its goroutine"))
 			}
-			message := fmt.Sprintf("its call panicked: %v", r)
-			if r == nil { // runtime.Goexit, for example by a test's Fatal
-				message = "its call ended its goroutine"
-			}
-			if d.Panicked != nil {
-				d.Panicked(effect.EffectKey(), debug.Stack())
-			}
-			ev, err := d.broken(ctx, effect, h, machine.Failure{Kind: "panic", Message: message})
-			done <- result{ev, err}
 		}()
-		ev, err := d.do(ctx, turn, effect, h)
+		ev, err := d.attempt(ctx, turn, effect, h)
 		returned = true
-		done <- result{ev, err}
+		finish(ev, err)
 	}()
-	r, end := await(ctx, done)
-	if end == abandoned {
-		return d.broken(ctx, effect, h, machine.Failure{
-			Kind: string(backends.KindCancelled), Abandoned: true,
-			Message: abandonedText(),
-		})
+}
+
+// Perform is Begin, but waits for the result.
+func (d *Doer) Perform(ctx context.Context, turn machine.Turn, effect machine.Effect) (ev machine.Event, err error) {
+	over := make(chan struct{})
+	d.Begin(ctx, turn, effect, func(result machine.Event, failed error) {
+		ev, err = result, failed
+		close(over)
+	})
+	<-over
+	return ev, err
+}
+
+// attempt is do, but returns a result also when the effect panics.
+func (d *Doer) attempt(ctx context.Context, turn machine.Turn, effect machine.Effect, h *heard) (ev machine.Event, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			ev, err = d.panicked(ctx, effect, h, fmt.Sprintf("its call panicked: %v", r))
+		}
+	}()
+	return d.do(ctx, turn, effect, h)
+}
+
+// panicked returns the result of an effect that panicked, and tells Panicked of it.
+func (d *Doer) panicked(ctx context.Context, effect machine.Effect, h *heard, message string) (machine.Event, error) {
+	if d.Panicked != nil {
+		d.Panicked(effect.EffectKey(), debug.Stack())
 	}
-	return r.event, r.err
+	return d.broken(ctx, effect, h, machine.Failure{Kind: "panic", Message: message})
 }
 
 // broken returns the result of an effect that yielded none itself.

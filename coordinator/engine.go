@@ -2,9 +2,6 @@ package coordinator
 
 import (
 	"context"
-	"errors"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
@@ -18,7 +15,7 @@ import (
 )
 
 // localTurn plays one turn in this process. The goroutine of run owns all of it. Work runs in
-// the group and reaches it only by posts.
+// goroutines of its own, each of which ends with the one post of its result.
 type localTurn struct {
 	*view
 	driver.Steps[context.Context]
@@ -26,11 +23,10 @@ type localTurn struct {
 	attempts
 	driver *driver.Driver
 	doer   agents.Doer
-	// launch runs work in its own goroutine, and posts its result.
-	launch  func(work func() driver.Post)
-	receive func() []driver.Post
+	// launched runs after the start of each work's goroutine.
+	launched func()
+	receive  func() []driver.Post
 
-	group     errgroup.Group
 	summaries *summaryReader
 	// toolsVersion is the version of the agents' present tools.
 	toolsVersion uint64
@@ -40,18 +36,12 @@ func newLocalTurn(ctx context.Context, p *Panel, t *Turn) *localTurn {
 	e := &localTurn{
 		attempts: attempts{waiting: map[machine.Key]chan<- verdict{}}, summaries: newSummaryReader(p),
 		clock:        newClock(func() { t.inbox.put(woke{}) }),
-		toolsVersion: t.toolsVersion, receive: t.inbox.wait,
+		toolsVersion: t.toolsVersion, receive: t.inbox.wait, launched: func() {},
 	}
 	t.local = e
 	e.driver = driver.New(e)
 	e.view = newView(ctx, p, t, e.driver.Machine())
 	e.Steps = newSteps(e.base)
-	e.launch = func(work func() driver.Post) {
-		e.group.Go(func() error {
-			t.inbox.put(work())
-			return nil
-		})
-	}
 	if p.scheduled != nil {
 		p.scheduled(e)
 	}
@@ -97,9 +87,13 @@ func (e *localTurn) play() error {
 	err := e.driver.Play(e.receive)
 	e.CancelAll()
 	e.driver.Drain(e.receive)
-	// All work has posted its result, so this only waits for its goroutines to return; none
-	// of them returns an error.
-	return errors.Join(err, e.group.Wait())
+	return err
+}
+
+// launch runs work in its own goroutine, and posts its result.
+func (e *localTurn) launch(work func() driver.Post) {
+	go func() { e.turn.inbox.put(work()) }()
+	e.launched()
 }
 
 // observe publishes streamed events. The effects' goroutines call it.

@@ -42,15 +42,15 @@ func (e *localTurn) startEffect(w driver.Work) {
 	ctx = retry.WithTimeLeft(ctx, e.timeLeft)
 	ctx, over := e.withProgress(ctx, w.Effect)
 	known := e.toolsVersion
-	e.launch(func() driver.Post {
-		r := result{local: e, work: w}
-		r.event, r.err = e.doer.Perform(ctx, w.Turn, w.Effect)
+	e.doer.Begin(ctx, w.Turn, w.Effect, func(ev machine.Event, err error) {
 		over()
-		if r.err == nil && key.Agent != machine.NoAgent {
+		r := result{local: e, work: w, event: ev, err: err}
+		if err == nil && key.Agent != machine.NoAgent {
 			r.listed, r.err = e.listTools(ctx, known)
 		}
-		return r
+		e.turn.inbox.put(r)
 	})
+	e.launched()
 }
 
 // startAgain starts work that was under way when its process ended. A tool that is not

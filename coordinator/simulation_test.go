@@ -168,11 +168,7 @@ func (s *simulation) panel() (*Panel, error) {
 
 // takeOver has an engine run work, and receive what happened, as the simulation likes it.
 func (s *simulation) takeOver(e *localTurn) {
-	launch := e.launch
-	e.launch = func(work func() driver.Post) { // which runs until it waits for something
-		launch(work)
-		synctest.Wait()
-	}
+	e.launched = synctest.Wait // the work runs until it waits for something
 	e.receive = func() []driver.Post { return s.posts(e) }
 }
 
