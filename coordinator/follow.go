@@ -58,7 +58,7 @@ func (f *follower) feed(ctx context.Context, ev turn.Event) ([]turn.Command, err
 	if key, ok := turn.KeyOf(ev); ok {
 		f.out = slices.DeleteFunc(f.out, func(w driver.Work) bool { return w.Key() == key })
 	}
-	f.out = append(f.out, driver.Asked(commands, f.machine.Turn())...)
+	f.out = append(f.out, driver.Asked(commands, f.machine)...)
 	return commands, nil
 }
 

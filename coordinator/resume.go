@@ -138,7 +138,7 @@ func (e *localTurn) replay(ctx context.Context, events []turn.Event) ([]driver.W
 		if err != nil {
 			return nil, err
 		}
-		e.driver.Carry(ev, commands, e.machine.Turn()) // the follower keeps the work
+		e.driver.Carry(ev, commands) // the follower keeps the work
 		e.keep(ev)
 	}
 	return f.out, nil

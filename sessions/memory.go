@@ -152,9 +152,7 @@ func (m *memory) apply(id string, h *Held, c *Change) error {
 	for _, ref := range names {
 		m.texts.name(t, ref)
 	}
-	for _, event := range events {
-		t.events = append(t.events, slices.Clone(event))
-	}
+	t.events = append(t.events, events...)
 	if o := c.Outcome; o != nil {
 		started := t.Started
 		t.Turn = *o

@@ -146,6 +146,7 @@ type Held struct {
 // with its session if that is new, and ends the interrupted turn before it, whose usage is
 // Held.Cut.
 type Change struct {
+	// Events belong to the backing from now on.
 	Events [][]byte
 	// At is the place in the journal where Events begin, nil for its end.
 	At *int

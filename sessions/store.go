@@ -104,7 +104,8 @@ func (s *Store) RecordCut(ctx context.Context, id string, turn int, u Usage) err
 }
 
 // Append adds events to the journal of a running turn, all or none. Every text that they name
-// must be stored. When Append returns, they are committed.
+// must be stored. When Append returns, they are committed. The caller must not change them
+// afterwards.
 func (s *Store) Append(ctx context.Context, id string, turn int, events ...[]byte) error {
 	return s.append(ctx, id, turn, nil, events)
 }

@@ -115,11 +115,11 @@ func (d *Driver) Drain(receive func() []Post) {
 	}
 }
 
-// applied is an event of a batch with the machine's commands.
+// applied is an event of a batch with the machine's commands, and the work that they request.
 type applied struct {
 	event    turn.Event
 	commands []turn.Command
-	turn     machine.Turn
+	work     []Work
 }
 
 // Handle takes posts as one batch: it applies them in order, journals their events in one
@@ -142,7 +142,8 @@ func (d *Driver) Handle(posts ...Post) error {
 	appendErr := d.journal(batch)
 	if appendErr == nil {
 		for _, a := range batch {
-			for _, w := range d.Carry(a.event, a.commands, a.turn) {
+			d.Carry(a.event, a.commands)
+			for _, w := range a.work {
 				d.Start(w)
 			}
 		}
@@ -171,7 +172,7 @@ func (d *Driver) apply(batch []applied, p Post) ([]applied, error) {
 		if err != nil {
 			return batch, err
 		}
-		batch = append(batch, applied{ev, commands, d.machine.Turn()})
+		batch = append(batch, applied{ev, commands, Asked(commands, &d.machine)})
 	}
 	return batch, nil
 }
@@ -190,9 +191,8 @@ func (d *Driver) journal(batch []applied) error {
 	return nil
 }
 
-// Carry executes an event's commands, except the work that they request, which it returns. This
-// is the one place that knows every command.
-func (d *Driver) Carry(ev turn.Event, commands []turn.Command, described machine.Turn) []Work {
+// Carry executes an event's commands, except the work that they request, which Asked returns.
+func (d *Driver) Carry(ev turn.Event, commands []turn.Command) {
 	d.runtime.Tell(ev, commands)
 	for _, c := range commands {
 		switch c := c.(type) {
@@ -212,17 +212,17 @@ func (d *Driver) Carry(ev turn.Event, commands []turn.Command, described machine
 			d.runtime.Grant(c.Key, 0, c.Why)
 		}
 	}
-	return Asked(commands, described)
 }
 
-// Asked returns the work that commands request, in their order.
-func Asked(commands []turn.Command, described machine.Turn) (list []Work) {
+// Asked returns the work that commands request, in their order. m is the machine that has just
+// given them.
+func Asked(commands []turn.Command, m *turn.Machine) (list []Work) {
 	for _, c := range commands {
 		if run, ok := c.(turn.Run); ok {
-			list = append(list, Work{Effect: run.Effect, Turn: described})
+			list = append(list, Work{Effect: run.Effect, Turn: m.Turn()})
 		}
 		if ask, ok := c.(turn.RequestPermission); ok {
-			list = append(list, Work{Permission: &ask.Request, Turn: described})
+			list = append(list, Work{Permission: &ask.Request, Turn: m.Turn()})
 		}
 	}
 	return list

@@ -229,14 +229,18 @@ func eachMember(d *json.Decoder, read func(name string) error) error {
 func noObject(err error) error { return fmt.Errorf("are no JSON object: %w", err) }
 
 func newArgument(raw json.RawMessage) (argument, error) {
+	if raw[0] == '"' { // most arguments are texts, and a decoder takes a kilobyte
+		var text string
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return argument{}, noObject(err)
+		}
+		return argument{ways: []string{text}}, nil
+	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	value, texts, err := decode(d)
 	if err != nil {
 		return argument{}, err
-	}
-	if text, ok := value.(string); ok {
-		return argument{ways: []string{text}}, nil
 	}
 	if list, ok := value.([]any); ok && len(list) == len(texts) && !slices.ContainsFunc(list, isNoText) {
 		var ways []string

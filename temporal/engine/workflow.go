@@ -184,7 +184,8 @@ func (p *player) begin() error {
 	if err != nil {
 		return err
 	}
-	for _, w := range p.driver.Carry(accepted, commands, p.driver.Machine().Turn()) {
+	p.driver.Carry(accepted, commands)
+	for _, w := range driver.Asked(commands, p.driver.Machine()) {
 		p.driver.Start(w)
 	}
 	return nil
