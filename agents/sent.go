@@ -11,6 +11,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/fastjson"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/sessions"
 )
@@ -207,7 +208,7 @@ func sendHistory(b *inputBuilder, parts []sentPart) (told sentHistory, older []b
 
 // encodePart encodes a part as marshal does. There are as many as turns.
 func (b *inputBuilder) encodePart(p sentPart) []byte {
-	if p.Text == "" || len(p.Messages) > 0 || !isVerbatim(p.Text) {
+	if p.Text == "" || len(p.Messages) > 0 {
 		return b.marshal(p)
 	}
 	data := make([]byte, 0, len(p.Text)+128)
@@ -219,28 +220,7 @@ func (b *inputBuilder) encodePart(p sentPart) []byte {
 		data = strconv.AppendInt(data, int64(p.Previous.Bytes), 10)
 		data = append(data, `},`...)
 	}
-	data = append(data, `"text":"`...)
-	for text := p.Text; text != ""; {
-		line, rest, more := strings.Cut(text, "\n")
-		data = append(data, line...)
-		if more {
-			data = append(data, `\n`...)
-		}
-		text = rest
-	}
-	return append(data, `"}`...)
-}
-
-// isVerbatim says that JSON has a text as it is, but for ends of lines.
-func isVerbatim(text string) bool {
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == '\n':
-		case c < ' ' || c > '~' || c == '"' || c == '\\':
-			return false
-		}
-	}
-	return true
+	return append(fastjson.AppendString(append(data, `"text":`...), p.Text), '}')
 }
 
 // Recorded returns the input of a call from the journal and the texts that it names. It has no

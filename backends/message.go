@@ -134,27 +134,50 @@ func (m Message) ToolCalls() []ToolCall {
 // MarshalJSON writes {"role", "parts": [{"type", …}]}, the form in which
 // messages are stored and dumped.
 func (m Message) MarshalJSON() ([]byte, error) {
-	role, err := plain.JSON(m.Role)
-	if err != nil {
-		return nil, err
+	size := len(`{"role":"assistant","parts":[]}`)
+	for _, p := range m.Parts {
+		size += 64
+		if text, ok := p.(Text); ok {
+			size += len(text.Text)
+		}
 	}
-	out := append([]byte(`{"role":`), role...)
+	out := fastjson.AppendString(append(make([]byte, 0, size), `{"role":`...), string(m.Role))
 	out = append(out, `,"parts":[`...)
 	for i, p := range m.Parts {
-		body, err := plain.JSON(p)
-		if err != nil {
-			return nil, fmt.Errorf("part %d of a %s message: %w", i, m.Role, err)
-		}
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(append(append(out, typeOpen...), p.part()...), '"')
-		if string(body) != "{}" {
-			out = append(out, ',')
+		var err error
+		if out, err = appendPart(out, p); err != nil {
+			return nil, fmt.Errorf("part %d of a %s message: %w", i, m.Role, err)
 		}
-		out = append(out, body[1:]...)
 	}
 	return append(out, "]}"...), nil
+}
+
+// appendPart appends a part with its type. It writes the kinds that most messages consist of as
+// encoding/json would.
+func appendPart(out []byte, p Part) ([]byte, error) {
+	out = append(append(append(out, typeOpen...), p.part()...), '"')
+	switch p := p.(type) {
+	case Text:
+		return append(appendField(out, "text", p.Text), '}'), nil
+	case ToolCall:
+		return append(appendField(appendField(appendField(out, "id", p.ID), "name", p.Name), "arguments", p.Arguments), '}'), nil
+	}
+	body, err := plain.JSON(p)
+	if err != nil {
+		return nil, err
+	}
+	if string(body) != "{}" {
+		out = append(out, ',')
+	}
+	return append(out, body[1:]...), nil
+}
+
+func appendField(out []byte, name, value string) []byte {
+	out = append(append(append(out, `,"`...), name...), `":`...)
+	return fastjson.AppendString(out, value)
 }
 
 // typeOpen begins each part.

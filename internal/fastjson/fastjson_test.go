@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/internal/fastjson"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // document has fields of each kind that journals and stored messages have.
@@ -41,6 +42,22 @@ func FuzzUnmarshal(f *testing.F) {
 		}
 		if diff := cmp.Diff(want, got); err == nil && diff != "" {
 			t.Fatalf("%q is not read as by encoding/json (-want +got):\n%s", text, diff)
+		}
+	})
+}
+
+// FuzzAppendString: each text is written as encoding/json does it.
+func FuzzAppendString(f *testing.F) {
+	for _, text := range []string{"", "a", `"\\/`, "<b> & </b>", "\b\f\n\r\t", "\x00\x1f\x7f", "\u2028\u2029", "\ufffd", "\xff", "ü日𝄞", "a\n\xe2\x80"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		want, err := plain.JSON(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fastjson.AppendString([]byte("before"), text); string(got) != "before"+string(want) {
+			t.Fatalf("%q is written as %s, want %s", text, got, want)
 		}
 	})
 }
