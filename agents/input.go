@@ -150,8 +150,8 @@ func (b *inputBuilder) first(call machine.ModelCall) []backends.Message {
 // stepMessages builds the first messages of a step.
 func (b *inputBuilder) stepMessages(call machine.ModelCall) []backends.Message {
 	in := contextbuild.Input{
-		SystemMessage: b.text(b.turn.Agents[b.reader].System),
-		Question:      b.text(b.turn.Question),
+		SystemMessage: b.names.textOf(&b.textStore, b.turn.Agents[b.reader].System),
+		Question:      b.names.textOf(&b.textStore, b.turn.Question),
 		Participants:  b.names.ids,
 	}
 	b.shown = b.shownHistory()

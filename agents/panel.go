@@ -25,6 +25,8 @@ type panel struct {
 
 	mu     sync.Mutex
 	params map[blob.Ref]backends.Params
+	// texts are those that the inputs of the turn begin with.
+	texts map[blob.Ref]string
 	// schema is what the answers of the turn have to fit, nil for nothing or until it is asked for.
 	schema *schema.Schema
 	tools  map[toolsOffered][]backends.Tool
@@ -58,7 +60,7 @@ type userKey struct {
 func newPanel(turn machine.Turn) *panel {
 	p := &panel{
 		byName: map[string]int{}, params: map[blob.Ref]backends.Params{}, tools: map[toolsOffered][]backends.Tool{},
-		files: map[blob.Ref][]byte{},
+		texts: map[blob.Ref]string{}, files: map[blob.Ref][]byte{},
 	}
 	for _, a := range turn.Agents {
 		p.ids = append(p.ids, a.ID)
@@ -124,6 +126,19 @@ func (p *panel) paramsOf(s *textStore, ref blob.Ref) backends.Params {
 		}
 	}
 	return params
+}
+
+// textOf reads a text that inputs of the turn begin with, empty for a zero reference.
+func (p *panel) textOf(s *textStore, ref blob.Ref) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text, ok := p.texts[ref]
+	if !ok {
+		if text = string(s.get(ref)); s.err == nil {
+			p.texts[ref] = text
+		}
+	}
+	return text
 }
 
 // schemaOf returns what the answers of a turn have to fit, nil if any text is one.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"slices"
 	"strings"
@@ -48,7 +49,7 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 			if !more { // ctx is done
 				return
 			}
-			s.logEvent(ev)
+			s.logEvent(ctx, ev)
 			quiet.hear(ev)
 			live.hear(ev)
 			s.term.floor.Lock()
@@ -85,7 +86,10 @@ func (s *session) printCut(cut <-chan struct{}) {
 	}
 }
 
-func (s *session) logEvent(ev report.Event) {
+func (s *session) logEvent(ctx context.Context, ev report.Event) {
+	if !s.log.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
 	switch ev.(type) {
 	case report.TextDelta, report.Thinking:
 		return

@@ -65,7 +65,7 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 				return
 			}
 			if isOver {
-				s.logEvent(ev)
+				s.logEvent(ctx, ev)
 				s.printAfter(ev)
 			}
 			if _, ended := ev.(report.Ended); ended {
