@@ -23,8 +23,9 @@ func (r *reader) agents(at string, n *yaml.Node, c *Config) {
 		r.fail(n, "%s has %d entries; a panel has at most %d", at, len(list), mostAgents)
 		return
 	}
+	keys := agentSection()
 	for i, item := range list {
-		r.oneAgent(fmt.Sprintf("%s[%d]", at, i), item, c)
+		r.oneAgent(fmt.Sprintf("%s[%d]", at, i), item, keys, c)
 	}
 }
 
@@ -33,13 +34,13 @@ const mostAgents = 5000
 
 func (r *reader) agent(at string, n *yaml.Node, c *Config) {
 	if !isNull(n) {
-		r.oneAgent(at, n, c)
+		r.oneAgent(at, n, agentSection(), c)
 	}
 }
 
-func (r *reader) oneAgent(at string, n *yaml.Node, c *Config) {
+func (r *reader) oneAgent(at string, n *yaml.Node, keys section[Agent], c *Config) {
 	a := Agent{ID: fmt.Sprintf("agent%d", len(c.Agents)+1)}
-	if readSection(r, at, n, agentSection(), &a) && !namesModel(a.Backend) {
+	if readSection(r, at, n, keys, &a) && !namesModel(a.Backend) {
 		r.fail(n, "%s has no backend; add backend: with a type, such as auto, or a model", at)
 	}
 	r.places[idPlace(len(c.Agents))] = n

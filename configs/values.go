@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -73,10 +74,12 @@ func inSeconds[T any](least float64, field func(*T) *time.Duration) item[T] {
 	return i
 }
 
-// mapping reads a mapping by its own section of the table.
+// mapping reads a mapping by its own section of the table, which is made at the first one: there
+// are as many as agents.
 func mapping[T, S any](sec func() section[S], field func(*T) *S) item[T] {
+	keys := sync.OnceValue(sec)
 	return by(func(r *reader, at string, n *yaml.Node, t *T) {
-		readSection(r, at, n, sec(), field(t))
+		readSection(r, at, n, keys(), field(t))
 	})
 }
 
