@@ -133,6 +133,9 @@ type Usage struct {
 	InputTokens       int `json:"input_tokens"`
 	OutputTokens      int `json:"output_tokens"`
 	CachedInputTokens int `json:"cached_input_tokens"`
+	// ReasoningTokens counts the part of OutputTokens that the model spent on thinking, 0 where the
+	// provider does not say.
+	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
 	// CacheWriteTokens are those input tokens that were written to a cache, where a
 	// provider has a price of its own for that.
 	CacheWriteTokens int `json:"cache_write_tokens,omitempty"`
@@ -154,6 +157,7 @@ func (u Usage) Plus(v Usage) Usage {
 		InputTokens:       u.InputTokens + v.InputTokens,
 		OutputTokens:      u.OutputTokens + v.OutputTokens,
 		CachedInputTokens: u.CachedInputTokens + v.CachedInputTokens,
+		ReasoningTokens:   u.ReasoningTokens + v.ReasoningTokens,
 		CacheWriteTokens:  u.CacheWriteTokens + v.CacheWriteTokens,
 		CacheHourTokens:   u.CacheHourTokens + v.CacheHourTokens,
 		WebSearches:       u.WebSearches + v.WebSearches,

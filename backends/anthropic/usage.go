@@ -15,7 +15,10 @@ type counts struct {
 	CacheKinds  struct {
 		Hour wire.Count `json:"ephemeral_1h_input_tokens"`
 	} `json:"cache_creation"`
-	Output wire.Count `json:"output_tokens"`
+	Output        wire.Count `json:"output_tokens"`
+	OutputDetails struct {
+		Thinking wire.Count `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
 	Hosted struct {
 		WebSearches wire.Count `json:"web_search_requests"`
 	} `json:"server_tool_use"`
@@ -51,6 +54,7 @@ func (u *usage) add(raw string) {
 	u.CacheReads = max(u.CacheReads, c.CacheReads)
 	u.CacheKinds.Hour = max(u.CacheKinds.Hour, c.CacheKinds.Hour)
 	u.Output = max(u.Output, c.Output)
+	u.OutputDetails.Thinking = max(u.OutputDetails.Thinking, c.OutputDetails.Thinking)
 	u.Hosted.WebSearches = max(u.Hosted.WebSearches, c.Hosted.WebSearches)
 }
 
@@ -66,6 +70,7 @@ func (u *usage) events() []backends.Event {
 		InputTokens:       int(input),
 		OutputTokens:      int(u.Output),
 		CachedInputTokens: int(u.CacheReads),
+		ReasoningTokens:   wire.Reasoning(int(u.OutputDetails.Thinking), int(u.Output)),
 		CacheWriteTokens:  int(u.CacheWrites),
 		CacheHourTokens:   int(min(u.CacheKinds.Hour, u.CacheWrites)),
 		WebSearches:       int(u.Hosted.WebSearches),

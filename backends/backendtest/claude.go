@@ -139,6 +139,9 @@ func (w *claudeWriter) finish(r Reply) {
 	delta := object{"delta": object{"stop_reason": reason, "stop_sequence": nil}}
 	if r.Usage != nil {
 		usage := object{"output_tokens": r.Usage.OutputTokens}
+		if r.Usage.ReasoningTokens > 0 {
+			usage["output_tokens_details"] = object{"thinking_tokens": r.Usage.ReasoningTokens}
+		}
 		if r.Hosted != nil && r.Hosted.Query != "" {
 			usage["server_tool_use"] = object{"web_search_requests": 1}
 		}

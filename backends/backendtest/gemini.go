@@ -59,12 +59,16 @@ func generateStream(r Reply, withFunctions bool) string {
 		last["candidates"].([]object)[0]["groundingMetadata"] = r.Hosted.grounding()
 	}
 	if r.Usage != nil {
-		last["usageMetadata"] = object{
+		counts := object{
 			"promptTokenCount":        r.Usage.InputTokens,
 			"cachedContentTokenCount": r.Usage.CachedInputTokens,
-			"candidatesTokenCount":    r.Usage.OutputTokens,
+			"candidatesTokenCount":    r.Usage.OutputTokens - r.Usage.ReasoningTokens,
 			"totalTokenCount":         r.Usage.InputTokens + r.Usage.OutputTokens,
 		}
+		if r.Usage.ReasoningTokens > 0 {
+			counts["thoughtsTokenCount"] = r.Usage.ReasoningTokens
+		}
+		last["usageMetadata"] = counts
 	}
 	return out.String() + event(last)
 }

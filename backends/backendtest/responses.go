@@ -161,7 +161,7 @@ func (w *itemWriter) response(c Call, r Reply, status string) object {
 			"input_tokens": r.Usage.InputTokens, "output_tokens": r.Usage.OutputTokens,
 			"total_tokens":          r.Usage.InputTokens + r.Usage.OutputTokens,
 			"input_tokens_details":  object{"cached_tokens": r.Usage.CachedInputTokens, "cache_write_tokens": 0},
-			"output_tokens_details": object{"reasoning_tokens": 0},
+			"output_tokens_details": object{"reasoning_tokens": r.Usage.ReasoningTokens},
 		}
 	}
 	return out

@@ -139,7 +139,7 @@ func play(t testing.TB, backend backends.Backend) string {
 		}
 		line := fmt.Sprintf("%s %+v\n", strings.TrimPrefix(fmt.Sprintf("%T", ev), "backends."), ev)
 		// Prices are not the adapters' affair, and most usages have none of the rest.
-		rare := strings.NewReplacer(" CostUSD:<nil>", "", " CacheHourTokens:0", "", " WebSearches:0 CodeRuns:0", "")
+		rare := strings.NewReplacer(" CostUSD:<nil>", "", " ReasoningTokens:0", "", " CacheHourTokens:0", "", " WebSearches:0 CodeRuns:0", "")
 		out.WriteString(rare.Replace(line))
 	}
 	if failed := strings.Contains(out.String(), "error "); !failed && finishes != 1 {

@@ -114,7 +114,7 @@ func checkNoArguments(t *testing.T, newHarness NewHarness) {
 }
 
 func checkUsage(t *testing.T, newHarness NewHarness) {
-	want := backends.Usage{InputTokens: 1200, OutputTokens: 34, CachedInputTokens: 1000}
+	want := backends.Usage{InputTokens: 1200, OutputTokens: 34, CachedInputTokens: 1000, ReasoningTokens: 20}
 	h := newHarness(t, Settings{Reply: always(Reply{Text: "counted", Usage: &want})})
 	same(t, "the usage", &want, h.mustCall(t, ask()).Usage)
 }

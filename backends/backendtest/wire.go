@@ -53,6 +53,9 @@ type wireUsage struct {
 	PromptDetails    struct {
 		CachedTokens int `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
+	CompletionDetails struct {
+		ReasoningTokens int `json:"reasoning_tokens,omitempty"`
+	} `json:"completion_tokens_details,omitzero"`
 }
 
 type wireChunk struct {
@@ -216,6 +219,7 @@ func usageOnWire(u *backends.Usage) *wireUsage {
 		TotalTokens:      u.InputTokens + u.OutputTokens,
 	}
 	out.PromptDetails.CachedTokens = u.CachedInputTokens
+	out.CompletionDetails.ReasoningTokens = u.ReasoningTokens
 	return out
 }
 

@@ -120,5 +120,6 @@ func (u usage) Usage() backends.Usage {
 		InputTokens:       wire.Sum(u.PromptTokenCount, u.ToolUsePromptTokenCount),
 		OutputTokens:      wire.Sum(u.CandidatesTokenCount, u.ThoughtsTokenCount),
 		CachedInputTokens: int(u.CachedContentTokenCount),
+		ReasoningTokens:   int(u.ThoughtsTokenCount),
 	}
 }

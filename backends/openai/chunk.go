@@ -114,6 +114,7 @@ func (u usage) Usage() backends.Usage {
 		out.CacheWriteTokens = int(u.PromptDetails.CacheWriteTokens)
 	}
 	if u.CompletionDetails != nil {
+		out.ReasoningTokens = int(u.CompletionDetails.ReasoningTokens)
 		out.OutputTokens += int(beside(u.PromptTokens, u.CompletionTokens, u.CompletionDetails.ReasoningTokens, u.TotalTokens))
 	}
 	return out

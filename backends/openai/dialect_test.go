@@ -208,17 +208,17 @@ data: [DONE]
 }
 
 func TestReasoningTokensBesideTheOthers(t *testing.T) {
-	for usage, want := range map[string]int{
-		`{"prompt_tokens":10,"completion_tokens":5,"total_tokens":115,"completion_tokens_details":{"reasoning_tokens":100}}`:   105,
-		`{"prompt_tokens":10,"completion_tokens":105,"total_tokens":115,"completion_tokens_details":{"reasoning_tokens":100}}`: 105,
-		`{"prompt_tokens":10,"completion_tokens":105,"completion_tokens_details":{"reasoning_tokens":100}}`:                    105,
-		`{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}`:                                                         5,
+	for usage, want := range map[string]backends.Usage{
+		`{"prompt_tokens":10,"completion_tokens":5,"total_tokens":115,"completion_tokens_details":{"reasoning_tokens":100}}`:   {InputTokens: 10, OutputTokens: 105, ReasoningTokens: 100},
+		`{"prompt_tokens":10,"completion_tokens":105,"total_tokens":115,"completion_tokens_details":{"reasoning_tokens":100}}`: {InputTokens: 10, OutputTokens: 105, ReasoningTokens: 100},
+		`{"prompt_tokens":10,"completion_tokens":105,"completion_tokens_details":{"reasoning_tokens":100}}`:                    {InputTokens: 10, OutputTokens: 105, ReasoningTokens: 100},
+		`{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}`:                                                         {InputTokens: 10, OutputTokens: 5},
 	} {
 		body := `{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}],"usage":` + usage + `}`
 		backend := newBackend(t, openai.Config{Transport: backendtest.Canned{Status: 200, Body: func() io.Reader { return strings.NewReader(body) }}})
 		resp, err := backends.Collect(backend.Stream(t.Context(), simple()), nil)
-		if err != nil || resp.Usage == nil || resp.Usage.OutputTokens != want {
-			t.Errorf("%s gives %+v, %v; want %d tokens of output", usage, resp.Usage, err, want)
+		if err != nil || resp.Usage == nil || *resp.Usage != want {
+			t.Errorf("%s gives %+v, %v; want %+v", usage, resp.Usage, err, want)
 		}
 	}
 }

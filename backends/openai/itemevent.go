@@ -152,5 +152,6 @@ func (u itemUsage) Usage() backends.Usage {
 	return backends.Usage{
 		InputTokens: int(u.InputTokens), OutputTokens: int(u.OutputTokens + beside),
 		CachedInputTokens: int(u.InputDetails.CachedTokens), CacheWriteTokens: int(u.InputDetails.CacheWriteTokens),
+		ReasoningTokens: int(u.OutputDetails.ReasoningTokens),
 	}
 }

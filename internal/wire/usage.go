@@ -37,9 +37,15 @@ func (k *UsageKeeper) Add(raw json.RawMessage, counts Counts) {
 	case max(u.InputTokens, u.OutputTokens) > mostTokens:
 		k.last = nil
 	case u.InputTokens > 0:
+		u.ReasoningTokens = Reasoning(u.ReasoningTokens, u.OutputTokens)
 		k.last = &u
 	}
 }
+
+// Reasoning returns how many tokens of an output were spent on thinking: no more than there are, and
+// 0 for an unknown count. No price depends on it, so a count that cannot be true leaves the others
+// as they are.
+func Reasoning(counted, output int) int { return max(min(counted, output), 0) }
 
 // Events returns the usage, if it is known.
 func (k *UsageKeeper) Events() []backends.Event {
