@@ -98,7 +98,8 @@ func usage(u *backends.Usage, err error) *machine.Usage {
 		return nil
 	}
 	return &machine.Usage{
-		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CachedInputTokens: u.CachedInputTokens, CostUSD: u.CostUSD,
+		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CachedInputTokens: u.CachedInputTokens,
+		ReasoningTokens: u.ReasoningTokens, CostUSD: u.CostUSD,
 	}
 }
 

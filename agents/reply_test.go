@@ -158,7 +158,7 @@ func TestRepliesAreDecodedWhole(t *testing.T) {
 		toolCall("2", "vote", `{"agent_id":"agent1","reason":"a"}`),
 		toolCall("3", "new_answer", `{"content":"b"}`),
 		toolCall("4", "search", `{}`), toolCall("4", "frobnicate", ``),
-		backends.Usage{InputTokens: 1}, backends.Usage{InputTokens: 5, OutputTokens: 6, CachedInputTokens: 4})
+		backends.Usage{InputTokens: 1}, backends.Usage{InputTokens: 5, OutputTokens: 6, CachedInputTokens: 4, ReasoningTokens: 3})
 	for i, want := range []machine.Call{
 		{ID: "1", Name: "vote", Target: analyst, Reason: "a"},
 		{ID: "2", Name: "vote", Target: analyst, Reason: "a"},
@@ -173,7 +173,7 @@ func TestRepliesAreDecodedWhole(t *testing.T) {
 	if w.text(r.Text) != "I think\uFFFD" || r.Failure != nil {
 		t.Errorf("the text is %q, the failure %+v", w.text(r.Text), r.Failure)
 	}
-	if want := (machine.Usage{InputTokens: 5, OutputTokens: 6, CachedInputTokens: 4}); r.Usage == nil || *r.Usage != want {
+	if want := (machine.Usage{InputTokens: 5, OutputTokens: 6, CachedInputTokens: 4, ReasoningTokens: 3}); r.Usage == nil || *r.Usage != want {
 		t.Errorf("the usage is %+v", r.Usage)
 	}
 	want := `{"role":"assistant","parts":[{"type":"reasoning","text":"hm"},{"type":"text","text":"I think\u0000"}`

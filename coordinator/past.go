@@ -137,7 +137,10 @@ func (p *PastCall) readReply(texts agents.Lookup, reply machine.ModelReply) erro
 		p.Failure = reply.Failure.Kind + ": " + reply.Failure.Message
 	}
 	if u := reply.Usage; u != nil {
-		p.Response.Usage = &backends.Usage{InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CachedInputTokens: u.CachedInputTokens, CostUSD: u.CostUSD}
+		p.Response.Usage = &backends.Usage{
+			InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CachedInputTokens: u.CachedInputTokens,
+			ReasoningTokens: u.ReasoningTokens, CostUSD: u.CostUSD,
+		}
 	}
 	switch {
 	case reply.Message != (blob.Ref{}):

@@ -44,7 +44,7 @@ func instantly(ctx context.Context, yield func(backends.Event, error) bool) {
 	_ = yield(backends.ReasoningDelta{Text: "hm"}, nil) && yield(backends.TextDelta{Text: "é"}, nil) &&
 		yield(backends.ToolCall{ID: "1", Name: "vote", Arguments: `{"a":`}, nil) &&
 		yield(backends.Opaque{Provider: "p", Model: "m", Data: json.RawMessage(`{"a":1}`)}, nil) &&
-		yield(backends.Usage{InputTokens: 3, OutputTokens: 2, CachedInputTokens: 1}, nil) &&
+		yield(backends.Usage{InputTokens: 3, OutputTokens: 2, CachedInputTokens: 1, ReasoningTokens: 1}, nil) &&
 		yield(nil, &backends.Error{Kind: backends.KindOverloaded, Provider: "p", Message: "busy", Status: 529, RetryAfter: 1500 * time.Millisecond, Begun: true})
 }
 

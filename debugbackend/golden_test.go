@@ -74,7 +74,7 @@ rules:
 - when: {turn: 1}
   reply: {delay: 400ms, chunks: 2, reasoning: Let me see., text: Both are good., new_answer: "Sun, wind and water."}
 - when: {turn: 2}
-  reply: {delay: 1250ms, vote: {agent: agent1, reason: It is clear.}, usage: {input_tokens: 1234, output_tokens: 5, cached_input_tokens: 1000}}
+  reply: {delay: 1250ms, vote: {agent: agent1, reason: It is clear.}, usage: {input_tokens: 1234, output_tokens: 5, cached_input_tokens: 1000, reasoning_tokens: 4}}
 - reply: {text: hi, usage: none}
 `
 

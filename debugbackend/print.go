@@ -291,8 +291,8 @@ func (c Call) responseLines() string {
 		fmt.Fprintf(&b, "finish: %s\n", c.Response.Finish)
 	}
 	if u := c.Response.Usage; u != nil {
-		fmt.Fprintf(&b, "usage: %s input tokens (%s cached), %s output tokens%s\n",
-			plain.Thousands(u.InputTokens), plain.Thousands(u.CachedInputTokens), plain.Thousands(u.OutputTokens), cost(u.CostUSD))
+		fmt.Fprintf(&b, "usage: %s input tokens (%s cached), %s output tokens%s%s\n", plain.Thousands(u.InputTokens),
+			plain.Thousands(u.CachedInputTokens), plain.Thousands(u.OutputTokens), reasoning(u.ReasoningTokens), cost(u.CostUSD))
 	} else {
 		b.WriteString("usage: unknown\n")
 	}
@@ -324,6 +324,14 @@ func counted(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%s %ss", plain.Thousands(n), noun)
+}
+
+// reasoning returns the part of the output tokens that was spent on thinking, if there is any.
+func reasoning(tokens int) string {
+	if tokens == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s reasoning)", plain.Thousands(tokens))
 }
 
 func cost(usd *float64) string {

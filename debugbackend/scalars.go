@@ -149,10 +149,11 @@ func (u *usage) UnmarshalYAML(node *yaml.Node) error {
 	}
 	var counts map[string]int
 	if err := node.Decode(&counts); err != nil {
-		return fmt.Errorf("line %d: usage is none or has input_tokens, output_tokens and cached_input_tokens", node.Line)
+		return fmt.Errorf("line %d: usage is none or has input_tokens, output_tokens, cached_input_tokens and reasoning_tokens", node.Line)
 	}
 	fields := map[string]*int{
 		"input_tokens": &u.tokens.InputTokens, "output_tokens": &u.tokens.OutputTokens, "cached_input_tokens": &u.tokens.CachedInputTokens,
+		"reasoning_tokens": &u.tokens.ReasoningTokens,
 	}
 	for key, n := range counts {
 		if fields[key] == nil {

@@ -39,7 +39,7 @@ import (
 //	      new_answer: "{{.Agent}} says: Paris."
 //	      vote: {agent: agent2, reason: It is short.}
 //	      tool_calls: [{id: call_1, name: search, arguments: {q: Paris}}]
-//	      usage: {input_tokens: 9, output_tokens: 3, cached_input_tokens: 0}
+//	      usage: {input_tokens: 9, output_tokens: 3, cached_input_tokens: 0, reasoning_tokens: 2}
 //	      finish: stop
 //
 // A vote's agent is agentN, or first, last, own or most_recent among the answers

@@ -142,8 +142,8 @@ func TestReplyEvents(t *testing.T) {
 			backends.ToolCall{ID: "call_1_3", Name: "z", Arguments: `{"n":[1,true],"q":"2"}`},
 			backends.Finish{Reason: "tool_calls"},
 		}},
-		{"usage", "{usage: {input_tokens: 7, output_tokens: 3, cached_input_tokens: 2}}", []backends.Event{
-			backends.Usage{InputTokens: 7, OutputTokens: 3, CachedInputTokens: 2}, backends.Finish{Reason: "stop"},
+		{"usage", "{usage: {input_tokens: 7, output_tokens: 3, cached_input_tokens: 2, reasoning_tokens: 1}}", []backends.Event{
+			backends.Usage{InputTokens: 7, OutputTokens: 3, CachedInputTokens: 2, ReasoningTokens: 1}, backends.Finish{Reason: "stop"},
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -149,7 +149,7 @@ const mostUsage = math.MaxInt32
 
 // canBe reports whether u is possible for one turn.
 func canBe(u Usage) bool {
-	counts := []int{u.Calls, u.InputTokens, u.OutputTokens, u.CachedInputTokens, u.UnknownCalls}
+	counts := []int{u.Calls, u.InputTokens, u.OutputTokens, u.CachedInputTokens, u.ReasoningTokens, u.UnknownCalls}
 	costs := u.CostUSD == nil || *u.CostUSD >= 0 && *u.CostUSD <= mostUsage
 	return costs && slices.Min(counts) >= 0 && slices.Max(counts) <= mostUsage
 }

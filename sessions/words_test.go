@@ -64,13 +64,13 @@ func TestParseQuery(t *testing.T) {
 
 func TestUsageAddsUp(t *testing.T) {
 	cost := func(usd float64) *float64 { return &usd }
-	a := budget.Usage{Calls: 1, InputTokens: 2, OutputTokens: 3, CachedInputTokens: 4, UnknownCalls: 5, CostUSD: cost(0.5)}
+	a := budget.Usage{Calls: 1, InputTokens: 2, OutputTokens: 3, CachedInputTokens: 4, ReasoningTokens: 2, UnknownCalls: 5, CostUSD: cost(0.5)}
 	for _, c := range []struct{ u, v, want budget.Usage }{
-		{a, a, budget.Usage{Calls: 2, InputTokens: 4, OutputTokens: 6, CachedInputTokens: 8, UnknownCalls: 10, CostUSD: cost(1)}},
+		{a, a, budget.Usage{Calls: 2, InputTokens: 4, OutputTokens: 6, CachedInputTokens: 8, ReasoningTokens: 4, UnknownCalls: 10, CostUSD: cost(1)}},
 		{a, budget.Usage{}, a},
 		{budget.Usage{}, a, a},
 		{budget.Usage{}, budget.Usage{CostUSD: cost(7)}, budget.Usage{}},
-		{a, budget.Usage{Calls: 1}, budget.Usage{Calls: 2, InputTokens: 2, OutputTokens: 3, CachedInputTokens: 4, UnknownCalls: 5}},
+		{a, budget.Usage{Calls: 1}, budget.Usage{Calls: 2, InputTokens: 2, OutputTokens: 3, CachedInputTokens: 4, ReasoningTokens: 2, UnknownCalls: 5}},
 		{budget.Usage{Calls: 1}, budget.Usage{Calls: 1}, budget.Usage{Calls: 2}},
 	} {
 		if diff := cmp.Diff(c.want, c.u.Plus(c.v)); diff != "" {

@@ -17,9 +17,9 @@ func TestSessionEventsAsJSON(t *testing.T) {
 	cost := 0.5
 	for want, ev := range map[string]report.Event{
 		`{"at":"0001-01-01T00:00:00Z","kind":"session_updated","session":{"session_id":"s","message_count":6,` +
-			`"usage_total":{"calls":7,"input_tokens":100,"output_tokens":20,"cached_input_tokens":10,"unknown_calls":1,"cost_usd":0.5}}}`: report.SessionUpdated{
+			`"usage_total":{"calls":7,"input_tokens":100,"output_tokens":20,"cached_input_tokens":10,"reasoning_tokens":8,"unknown_calls":1,"cost_usd":0.5}}}`: report.SessionUpdated{
 			Session: report.SessionUpdate{SessionID: "s", MessageCount: 6, UsageTotal: budget.Usage{
-				Calls: 7, InputTokens: 100, OutputTokens: 20, CachedInputTokens: 10, UnknownCalls: 1, CostUSD: &cost,
+				Calls: 7, InputTokens: 100, OutputTokens: 20, CachedInputTokens: 10, ReasoningTokens: 8, UnknownCalls: 1, CostUSD: &cost,
 			}},
 		},
 		`{"at":"0001-01-01T00:00:00Z","kind":"context_warning","agent":"a",` +

@@ -7,7 +7,9 @@ type Usage struct {
 	InputTokens       int `json:"input_tokens"`
 	OutputTokens      int `json:"output_tokens"`
 	CachedInputTokens int `json:"cached_input_tokens"`
-	UnknownCalls      int `json:"unknown_calls"`
+	// ReasoningTokens is the part of OutputTokens that models spent on thinking.
+	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
+	UnknownCalls    int `json:"unknown_calls"`
 	// CostUSD is the sum in US dollars, nil where the cost of one of the calls is
 	// unknown, and where there are none.
 	CostUSD *float64 `json:"cost_usd"`
@@ -20,6 +22,7 @@ func (u Usage) Plus(v Usage) Usage {
 		InputTokens:       u.InputTokens + v.InputTokens,
 		OutputTokens:      u.OutputTokens + v.OutputTokens,
 		CachedInputTokens: u.CachedInputTokens + v.CachedInputTokens,
+		ReasoningTokens:   u.ReasoningTokens + v.ReasoningTokens,
 		UnknownCalls:      u.UnknownCalls + v.UnknownCalls,
 	}
 	if sum.Calls > 0 && !u.Unknown().USD && !v.Unknown().USD {

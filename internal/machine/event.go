@@ -53,6 +53,7 @@ type Usage struct {
 	InputTokens       int `json:"input_tokens"`
 	OutputTokens      int `json:"output_tokens"`
 	CachedInputTokens int `json:"cached_input_tokens"`
+	ReasoningTokens   int `json:"reasoning_tokens,omitempty"` // part of OutputTokens
 	// CostUSD is nil if the price is unknown.
 	CostUSD *float64 `json:"cost_usd,omitempty"`
 }

@@ -124,9 +124,9 @@ func (s *Store) Copy(ctx context.Context, what, from string, turn int, to string
 func (w *Tx) copyTurns(parent int64, turn int, branch int64) {
 	w.Exec(`
 		INSERT INTO turns (session, number, question, answer, list, link, winner, status, started, ended, messages,
-			calls, input_tokens, output_tokens, cached_tokens, unknown_calls, cost_usd{words})
+			calls, input_tokens, output_tokens, cached_tokens, reasoning_tokens, unknown_calls, cost_usd{words})
 		SELECT CAST($1 AS bigint), number, question, answer, list, link, winner, status, started, ended, messages,
-			calls, input_tokens, output_tokens, cached_tokens, unknown_calls, cost_usd{words}
+			calls, input_tokens, output_tokens, cached_tokens, reasoning_tokens, unknown_calls, cost_usd{words}
 		FROM turns WHERE session = $2 AND number <= $3 ORDER BY number`, branch, parent, turn)
 	w.Exec(`
 		INSERT INTO refs (turn, text)

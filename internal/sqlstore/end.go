@@ -12,7 +12,8 @@ import (
 func (w *Tx) addUsage(r *Running, u budget.Usage) {
 	w.Exec(`
 		UPDATE turns SET calls = calls + $2, input_tokens = input_tokens + $3, output_tokens = output_tokens + $4,
-			cached_tokens = cached_tokens + $5, unknown_calls = unknown_calls + $6, cost_usd = cost_usd + $7
+			cached_tokens = cached_tokens + $5, reasoning_tokens = reasoning_tokens + $6,
+			unknown_calls = unknown_calls + $7, cost_usd = cost_usd + $8
 		WHERE id = $1`, append([]any{r.Turn}, usageArgs(u)...)...)
 	w.addUp(r.Session, sums{usage: u})
 }
@@ -37,7 +38,8 @@ func (w *Tx) endTurn(id int64, t sessions.Turn) {
 	w.Exec(`
 		UPDATE turns SET question = {key_of} $2{end}, answer = {key_of} $3{end}, list = {key_of} $4{end}, link = {key_of} $5{end},
 			winner = $6, status = $7, ended = $8, messages = $9,
-			calls = $10, input_tokens = $11, output_tokens = $12, cached_tokens = $13, unknown_calls = $14, cost_usd = $15
+			calls = $10, input_tokens = $11, output_tokens = $12, cached_tokens = $13, reasoning_tokens = $14,
+			unknown_calls = $15, cost_usd = $16
 		WHERE id = $1`, append(append([]any{id}, args[2:8]...), args[9:]...)...)
 	w.index("turns", Indexed{id, []string{t.Question, t.Answer}})
 }
@@ -55,7 +57,8 @@ func (w *Tx) addUp(session int64, add sums) {
 	w.Exec(`
 		UPDATE sessions SET head = coalesce({key_of} $2{end}, head), updated = coalesce($3, updated),
 			messages = messages + $4, calls = calls + $5, input_tokens = input_tokens + $6, output_tokens = output_tokens + $7,
-			cached_tokens = cached_tokens + $8, unknown_calls = unknown_calls + $9, cost_usd = cost_usd + $10
+			cached_tokens = cached_tokens + $8, reasoning_tokens = reasoning_tokens + $9,
+			unknown_calls = unknown_calls + $10, cost_usd = cost_usd + $11
 		WHERE id = $1`,
 		append([]any{session, sumOrNull(add.head), w.db.timeOrNull(add.updated), add.messages}, usageArgs(add.usage)...)...)
 }

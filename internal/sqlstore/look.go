@@ -16,12 +16,12 @@ import (
 const (
 	selectSessions = `
 	SELECT sessions.name, title, parent, parent_turn, created, updated, turns, messages,
-		calls, input_tokens, output_tokens, cached_tokens, unknown_calls, cost_usd,
+		calls, input_tokens, output_tokens, cached_tokens, reasoning_tokens, unknown_calls, cost_usd,
 		(SELECT {object}(key, value) FROM metadata WHERE session = sessions.id)
 	FROM sessions`
 	selectTurns = `
 	SELECT number, question.data, answer.data, winner, status, started, ended, turns.messages,
-		turns.calls, turns.input_tokens, turns.output_tokens, turns.cached_tokens, turns.unknown_calls, turns.cost_usd,
+		turns.calls, turns.input_tokens, turns.output_tokens, turns.cached_tokens, turns.reasoning_tokens, turns.unknown_calls, turns.cost_usd,
 		list.sha256, length(list.data), link.sha256, length(link.data)
 	FROM sessions
 	JOIN turns ON turns.session = sessions.id
@@ -41,7 +41,7 @@ func scanSession(rows *sql.Rows) (n sessions.Session, err error) {
 	var created, updated stamp
 	var metadata []byte
 	err = rows.Scan(&n.ID, &n.Title, &n.Parent, &n.ParentTurn, &created, &updated, &n.Turns, &n.Messages,
-		&n.Usage.Calls, &n.Usage.InputTokens, &n.Usage.OutputTokens, &n.Usage.CachedInputTokens, &n.Usage.UnknownCalls, &n.Usage.CostUSD,
+		&n.Usage.Calls, &n.Usage.InputTokens, &n.Usage.OutputTokens, &n.Usage.CachedInputTokens, &n.Usage.ReasoningTokens, &n.Usage.UnknownCalls, &n.Usage.CostUSD,
 		&metadata)
 	if err != nil {
 		return n, err
@@ -94,7 +94,7 @@ func scanTurn(rows *sql.Rows) (t sessions.Turn, err error) {
 	var started, ended stamp
 	var list, link storedRef
 	err = rows.Scan(&t.Number, &question, &answer, &t.Winner, &t.Status, &started, &ended, &t.MessageCount,
-		&t.Usage.Calls, &t.Usage.InputTokens, &t.Usage.OutputTokens, &t.Usage.CachedInputTokens, &t.Usage.UnknownCalls, &t.Usage.CostUSD,
+		&t.Usage.Calls, &t.Usage.InputTokens, &t.Usage.OutputTokens, &t.Usage.CachedInputTokens, &t.Usage.ReasoningTokens, &t.Usage.UnknownCalls, &t.Usage.CostUSD,
 		&list.sum, &list.bytes, &link.sum, &link.bytes)
 	t.Question, t.Answer, t.Started, t.Ended = string(question), string(answer), started.Time, ended.Time
 	t.Usage = t.Usage.Plus(budget.Usage{})

@@ -1,4 +1,4 @@
--- A store of version 5. A word in braces is the dialect's own text: a type, or what only one
+-- A store of version 6. A word in braces is the dialect's own text: a type, or what only one
 -- kind of database needs. A usage's cost is NULL where it is unknown.
 
 -- Texts by their content's hash. Every text is named by a turn (refs), or was put and may be
@@ -24,6 +24,7 @@ CREATE TABLE sessions (
     input_tokens  {count} NOT NULL,
     output_tokens {count} NOT NULL,
     cached_tokens {count} NOT NULL,
+    reasoning_tokens {count} NOT NULL DEFAULT 0, -- part of output_tokens; older programs store none
     unknown_calls {count} NOT NULL,
     cost_usd      {real}
 ){strict};
@@ -53,6 +54,7 @@ CREATE TABLE turns (
     input_tokens  {count} NOT NULL,
     output_tokens {count} NOT NULL,
     cached_tokens {count} NOT NULL,
+    reasoning_tokens {count} NOT NULL DEFAULT 0, -- part of output_tokens; older programs store none
     unknown_calls {count} NOT NULL,
     cost_usd      {real},{turn_words}
     UNIQUE (session, number)

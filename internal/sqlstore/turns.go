@@ -155,7 +155,8 @@ func (w *Tx) cut(session int64, turn int, u budget.Usage) {
 		return
 	}
 	w.Exec(`
-		UPDATE turns SET status = $2, calls = $3, input_tokens = $4, output_tokens = $5, cached_tokens = $6, unknown_calls = $7, cost_usd = $8
+		UPDATE turns SET status = $2, calls = $3, input_tokens = $4, output_tokens = $5, cached_tokens = $6, reasoning_tokens = $7,
+			unknown_calls = $8, cost_usd = $9
 		WHERE id = $1`, append([]any{id, kernel.Cut}, usageArgs(u)...)...)
 	w.index("turns", Indexed{id, []string{string(question), ""}})
 	w.addUp(session, sums{usage: u})
@@ -172,8 +173,8 @@ func (w *Tx) index(table string, rows ...Indexed) {
 func (w *Tx) newSession(n sessions.Session) int64 {
 	id := w.ID(`
 		INSERT INTO sessions (name, title, parent, parent_turn, created, updated, turns, messages,
-			calls, input_tokens, output_tokens, cached_tokens, unknown_calls, cost_usd)
-		VALUES ($1, $2, $3, $4, $5, $6, 0, 0, 0, 0, 0, 0, 0, 0) RETURNING id`,
+			calls, input_tokens, output_tokens, cached_tokens, reasoning_tokens, unknown_calls, cost_usd)
+		VALUES ($1, $2, $3, $4, $5, $6, 0, 0, 0, 0, 0, 0, 0, 0, 0) RETURNING id`,
 		n.ID, n.Title, n.Parent, n.ParentTurn, w.db.Time(n.Created), w.db.Time(n.Updated))
 	if n.Title != "" {
 		w.index("sessions", Indexed{id, []string{n.Title}})
@@ -186,9 +187,9 @@ func (w *Tx) newSession(n sessions.Session) int64 {
 const (
 	insertTurn = `
 	INSERT INTO turns (session, number, question, answer, list, link, winner, status, started, ended, messages,
-		calls, input_tokens, output_tokens, cached_tokens, unknown_calls, cost_usd) VALUES `
+		calls, input_tokens, output_tokens, cached_tokens, reasoning_tokens, unknown_calls, cost_usd) VALUES `
 	keyOf   = "{key_of} ${end}"
-	turnRow = "($, $, " + keyOf + ", " + keyOf + ", " + keyOf + ", " + keyOf + ", $, $, $, $, $, $, $, $, $, $, $)"
+	turnRow = "($, $, " + keyOf + ", " + keyOf + ", " + keyOf + ", " + keyOf + ", $, $, $, $, $, $, $, $, $, $, $, $)"
 )
 
 // turnArgs are the values of turnRow.
@@ -210,5 +211,5 @@ func usageArgs(u budget.Usage) []any {
 	if u.Calls == 0 {
 		cost = new(float64)
 	}
-	return []any{u.Calls, u.InputTokens, u.OutputTokens, u.CachedInputTokens, u.UnknownCalls, cost}
+	return []any{u.Calls, u.InputTokens, u.OutputTokens, u.CachedInputTokens, u.ReasoningTokens, u.UnknownCalls, cost}
 }

@@ -241,6 +241,6 @@ func UsageOf(r machine.ModelReply) budget.Usage {
 	}
 	return budget.Usage{
 		Calls: 1, InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens,
-		CachedInputTokens: r.Usage.CachedInputTokens, CostUSD: r.Usage.CostUSD,
+		CachedInputTokens: r.Usage.CachedInputTokens, ReasoningTokens: r.Usage.ReasoningTokens, CostUSD: r.Usage.CostUSD,
 	}
 }

@@ -32,7 +32,7 @@ var wholeEvents = []turn.Event{
 			{ID: "a", Name: "vote", Target: -1, Reason: "<r>", Problem: "p"},
 			{ID: "b", Name: "new_answer", Answer: ref("c"), Hash: "h", Overlaps: []int{0, 7}, Own: true, Target: 2},
 		},
-		Usage:   &machine.Usage{InputTokens: 1, OutputTokens: 2, CachedInputTokens: 3},
+		Usage:   &machine.Usage{InputTokens: 1, OutputTokens: 2, CachedInputTokens: 3, ReasoningTokens: 1},
 		Failure: &machine.Failure{Kind: "network", Message: "m", Abandoned: true},
 	}},
 	turn.ModelDone{},

@@ -123,12 +123,11 @@ func TestOtherCommentsAreNoChange(t *testing.T) {
 // TestListHoldsUntilTheNext: version 5 changed the tables of other databases only.
 func TestListHoldsUntilTheNext(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "sessions.db")
-	must(t, os.WriteFile(path, oneTurn(t), 0o600))
-	execute(t, path, "PRAGMA user_version = 4")
+	path := storeFrom(t, 4, "5.sql")
 	s, err := sqlite.Open(t.Context(), path)
 	must(t, err)
 	must(t, s.Close())
-	execute(t, path, "PRAGMA user_version = 4; CREATE VIEW more AS "+endless+"x FROM c")
+	path = storeFrom(t, 4, "5.sql")
+	execute(t, path, "CREATE VIEW more AS "+endless+"x FROM c")
 	isRefused(t, path, `view "more"`)
 }

@@ -45,24 +45,42 @@ func inMemory(t *testing.T) (db *sql.DB, exec func(statements string) error) {
 	}
 }
 
-// TestObjectsAreListed compares the lists of objects with the stores that this program makes: new
-// ones, and migrated ones of version 1.
-func TestObjectsAreListed(t *testing.T) {
-	old, execOld := inMemory(t)
-	statements, err := os.ReadFile(filepath.Join("testdata", "1.sql"))
+// storeOf returns an empty store of a version, as its program made a new one.
+func storeOf(t *testing.T, version int) (db *sql.DB, exec func(statements string) error) {
+	t.Helper()
+	db, exec = inMemory(t)
+	statements, err := os.ReadFile(filepath.Join("testdata", fmt.Sprintf("%d.sql", version)))
 	must(t, err)
-	must(t, execOld(string(statements)))
-	want := map[int][]string{1: linesOf(t, old)}
-	made, exec := inMemory(t)
-	must(t, steps().Apply(dialect("", 0), 0, sqlstore.Version, exec))
-	lines := linesOf(t, made)
-	must(t, steps().Apply(dialect("", 0), 1, sqlstore.Version, execOld))
-	for _, line := range linesOf(t, old) {
-		if !slices.Contains(lines, line) {
-			lines = append(lines, line)
+	must(t, exec(string(statements)))
+	return db, exec
+}
+
+// linesOfAll returns the objects of databases as lines, each line once.
+func linesOfAll(t *testing.T, dbs ...*sql.DB) (lines []string) {
+	t.Helper()
+	for _, db := range dbs {
+		for _, line := range linesOf(t, db) {
+			if !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
 		}
 	}
-	want[sqlstore.Version] = lines
+	return lines
+}
+
+// TestObjectsAreListed compares the lists of objects with the stores that this program makes, new
+// ones and migrated ones, and with those that older programs made.
+func TestObjectsAreListed(t *testing.T) {
+	first, execFirst := storeOf(t, 1)
+	want := map[int][]string{1: linesOfAll(t, first)}
+	fifth, execFifth := storeOf(t, 5)
+	must(t, steps().Apply(dialect("", 0), 1, 5, execFirst))
+	want[5] = linesOfAll(t, fifth, first)
+	made, exec := inMemory(t)
+	must(t, steps().Apply(dialect("", 0), 0, sqlstore.Version, exec))
+	must(t, steps().Apply(dialect("", 0), 5, sqlstore.Version, execFirst))
+	must(t, steps().Apply(dialect("", 0), 5, sqlstore.Version, execFifth))
+	want[sqlstore.Version] = linesOfAll(t, made, first, fifth)
 	for version, lines := range want {
 		text := strings.Join(lines, "\n") + "\n"
 		got, err := os.ReadFile(listOf(version))

@@ -17,14 +17,20 @@ import (
 // oldStore makes a store of version 1, with rows that a program of that version wrote.
 func oldStore(t *testing.T) (path string) {
 	t.Helper()
+	return storeFrom(t, 1, "1.sql", "rows.sql")
+}
+
+// storeFrom makes a store of a version from files of statements.
+func storeFrom(t *testing.T, version int, files ...string) (path string) {
+	t.Helper()
 	path = filepath.Join(t.TempDir(), "sessions.db")
 	statements := []string{"PRAGMA journal_mode = WAL"}
-	for _, file := range []string{"1.sql", "rows.sql"} {
+	for _, file := range files {
 		data, err := os.ReadFile(filepath.Join("testdata", file))
 		must(t, err)
 		statements = append(statements, string(data))
 	}
-	execute(t, path, append(statements, "PRAGMA application_id = 0x6d617373", "PRAGMA user_version = 1")...)
+	execute(t, path, append(statements, "PRAGMA application_id = 0x6d617373", fmt.Sprintf("PRAGMA user_version = %d", version))...)
 	return path
 }
 
@@ -88,7 +94,7 @@ func TestOldStoreIsBroughtUpToDate(t *testing.T) {
 	must(t, s.Check(ctx))
 }
 
-// TestOldStoreBecomesLikeANewOne compares the tables of both.
+// TestOldStoreBecomesLikeANewOne compares the tables of new stores with those of migrated ones.
 func TestOldStoreBecomesLikeANewOne(t *testing.T) {
 	t.Parallel()
 	shape := func(path string) string {
@@ -112,7 +118,9 @@ func TestOldStoreBecomesLikeANewOne(t *testing.T) {
 		return found
 	}
 	want := shape(filepath.Join(t.TempDir(), "new.db"))
-	if diff := cmp.Diff(want, shape(oldStore(t))); diff != "" || len(want) < 1000 {
-		t.Errorf("the tables (-new +old):\n%s", fmt.Sprint(diff, len(want)))
+	for version, path := range map[int]string{1: oldStore(t), 5: storeFrom(t, 5, "5.sql")} {
+		if diff := cmp.Diff(want, shape(path)); diff != "" || len(want) < 1000 {
+			t.Errorf("the tables of version %d (-new +old), %d bytes:\n%s", version, len(want), diff)
+		}
 	}
 }

@@ -81,7 +81,7 @@ func interrupted(w world, reopen func() world) {
 // givenUp has a turn that nobody is at work on any more, and asks something else.
 func givenUp(w world, reopen func() world) {
 	cost := 0.25
-	ctx, had := w.Context(), budget.Usage{Calls: 9, InputTokens: 30, OutputTokens: 4, CachedInputTokens: 20, UnknownCalls: 2, CostUSD: &cost}
+	ctx, had := w.Context(), budget.Usage{Calls: 9, InputTokens: 30, OutputTokens: 4, CachedInputTokens: 20, ReasoningTokens: 3, UnknownCalls: 2, CostUSD: &cost}
 	w.begin("s", "one")
 	w.event("s", 1, "x")
 	w.crash()

@@ -295,7 +295,7 @@ func messages(w world) {
 
 func usage(w world) {
 	known := func(calls int, usd float64) budget.Usage {
-		return budget.Usage{Calls: calls, InputTokens: 10, OutputTokens: 1, CachedInputTokens: 5, CostUSD: &usd}
+		return budget.Usage{Calls: calls, InputTokens: 10, OutputTokens: 3, CachedInputTokens: 5, ReasoningTokens: 2, CostUSD: &usd}
 	}
 	run := func(id string, u budget.Usage) {
 		w.Helper()
@@ -307,14 +307,14 @@ func usage(w world) {
 	run("known", budget.Usage{})
 	run("known", known(2, 0.25))
 	want := known(3, 0.75)
-	want.InputTokens, want.OutputTokens, want.CachedInputTokens = 20, 2, 10
+	want.InputTokens, want.OutputTokens, want.CachedInputTokens, want.ReasoningTokens = 20, 6, 10, 4
 	w.same("the sum of known costs", want, w.session("known").Usage)
 	run("none", budget.Usage{})
 	w.same("no calls", budget.Usage{}, w.session("none").Usage)
 	run("unknown", known(1, 0.5))
 	run("unknown", budget.Usage{Calls: 1, UnknownCalls: 1})
 	run("unknown", known(1, 0.5))
-	w.same("a sum with an unknown cost", budget.Usage{Calls: 3, InputTokens: 20, OutputTokens: 2, CachedInputTokens: 10, UnknownCalls: 1},
+	w.same("a sum with an unknown cost", budget.Usage{Calls: 3, InputTokens: 20, OutputTokens: 6, CachedInputTokens: 10, ReasoningTokens: 4, UnknownCalls: 1},
 		w.session("unknown").Usage)
 	w.ok(w.SetMetadata(w.Context(), "known", map[string]string{"team": "x"}))
 	some, err := w.Usage(w.Context(), sessions.Filter{Metadata: map[string]string{"team": "x"}})

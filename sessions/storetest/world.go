@@ -96,7 +96,7 @@ func answered(answer string) sessions.Ended {
 	cost := 0.25
 	return sessions.Ended{
 		Status: kernel.Completed, Winner: "agent1", Answer: answer,
-		Usage: budget.Usage{Calls: 2, InputTokens: 30, OutputTokens: 4, CachedInputTokens: 10, CostUSD: &cost},
+		Usage: budget.Usage{Calls: 2, InputTokens: 30, OutputTokens: 4, CachedInputTokens: 10, ReasoningTokens: 3, CostUSD: &cost},
 	}
 }
 

@@ -30,6 +30,8 @@ func steps() sqlstore.Steps {
 		4: `DELETE FROM massgen_store; ALTER TABLE massgen_store ADD COLUMN id text COLLATE "C" NOT NULL;
 			ALTER TABLE holds ADD COLUMN lease_seconds double precision NOT NULL DEFAULT 60;
 			ALTER TABLE attempts ADD COLUMN IF NOT EXISTS lease_seconds double precision NOT NULL DEFAULT 15;` + limitFunctions,
+		5: `ALTER TABLE sessions ADD COLUMN reasoning_tokens bigint NOT NULL DEFAULT 0;
+			ALTER TABLE turns ADD COLUMN reasoning_tokens bigint NOT NULL DEFAULT 0`,
 	}
 }
 

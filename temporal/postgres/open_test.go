@@ -59,7 +59,7 @@ func TestAddressesThatLeadToNoStore(t *testing.T) {
 
 func TestSchemasThatCannotBeUsedAreLeftAsTheyWere(t *testing.T) {
 	for name, c := range map[string]struct{ change, want string }{
-		"newer":             {"UPDATE massgen_store SET version = 99", "was written by a newer massgen (it has version 99, and this one knows 5): update massgen"},
+		"newer":             {"UPDATE massgen_store SET version = 99", "was written by a newer massgen (it has version 99, and this one knows 6): update massgen"},
 		"of version 0":      {"UPDATE massgen_store SET version = 0", "is damaged"},
 		"without a version": {"DELETE FROM massgen_store", "is damaged"},
 		"of another shape":  {"ALTER TABLE massgen_store RENAME version TO number", "is damaged"},
@@ -114,7 +114,7 @@ func TestTurnsOfAnOldStoreAreFound(t *testing.T) {
 		ok(t, s.Leave(ctx, "s", i+1))
 	}
 	ok(t, s.Close())
-	execute(t, "SET search_path = "+name+"; UPDATE turns SET words = NULL; ALTER TABLE holds DROP COLUMN cut, DROP COLUMN lease_seconds; DROP TABLE results; ALTER TABLE massgen_store DROP COLUMN id; UPDATE massgen_store SET version = 2")
+	execute(t, "SET search_path = "+name+"; UPDATE turns SET words = NULL; ALTER TABLE holds DROP COLUMN cut, DROP COLUMN lease_seconds; DROP TABLE results; ALTER TABLE massgen_store DROP COLUMN id; ALTER TABLE sessions DROP COLUMN reasoning_tokens; ALTER TABLE turns DROP COLUMN reasoning_tokens; UPDATE massgen_store SET version = 2")
 	s, err := postgres.Open(ctx, address(t, name))
 	ok(t, err)
 	defer func() { ok(t, s.Close()) }()
