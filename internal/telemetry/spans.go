@@ -240,6 +240,9 @@ func used(s *span, u budget.Usage) {
 	if u.CachedInputTokens > 0 {
 		s.add("gen_ai.usage.cache_read.input_tokens", u.CachedInputTokens)
 	}
+	if u.ReasoningTokens > 0 {
+		s.add("gen_ai.usage.reasoning.output_tokens", u.ReasoningTokens)
+	}
 }
 
 func toolKeyOf(agent string, t report.ToolCall) string {

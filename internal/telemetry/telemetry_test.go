@@ -172,7 +172,7 @@ func (c *clock) stamp(events ...report.Event) (stamped []report.Event) {
 }
 
 func usage(in, out int) budget.Usage {
-	return budget.Usage{Calls: 1, InputTokens: in, OutputTokens: out}
+	return budget.Usage{Calls: 1, InputTokens: in, OutputTokens: out, CachedInputTokens: in / 2, ReasoningTokens: out / 2}
 }
 
 func actor(agent string) report.Actor { return report.Actor{Agent: agent, Round: 1} }
@@ -229,6 +229,9 @@ func TestTurnIsATreeOfSpansWithoutContent(t *testing.T) {
 	for _, s := range c.spans {
 		if s.Name == "chat gpt-5" && (s.Kind != 3 || valueOf(s.Attributes, "gen_ai.provider.name") != "openai" || valueOf(s.Attributes, "gen_ai.conversation.id") != "s") {
 			t.Errorf("a call is %+v", s)
+		}
+		if half := valueOf(s.Attributes, "gen_ai.usage.reasoning.output_tokens"); s.Name == "chat gpt-5" && half != "1" && half != "2" {
+			t.Errorf("a call has %q tokens of reasoning", half)
 		}
 	}
 	for _, content := range []string{"the question", "the arguments", "the result", "the text", "the answer"} {
