@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/budget"
 )
 
 // chatRequest is a request for a chat completion. Parameters of models, such as the temperature,
@@ -213,12 +214,16 @@ type chatUsage struct {
 	PromptDetails    struct {
 		CachedTokens int `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
+	CompletionDetails struct {
+		ReasoningTokens int `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
 }
 
-// chatUsage returns what this response adds to the tokens of the turn.
-func (t tokens) chatUsage() *chatUsage {
-	usage := &chatUsage{PromptTokens: t.in, CompletionTokens: t.out, TotalTokens: t.in + t.out}
-	usage.PromptDetails.CachedTokens = t.cached
+// chatUsageOf returns the tokens that a response adds to those of the turn.
+func chatUsageOf(u budget.Usage) *chatUsage {
+	usage := &chatUsage{PromptTokens: u.InputTokens, CompletionTokens: u.OutputTokens, TotalTokens: u.InputTokens + u.OutputTokens}
+	usage.PromptDetails.CachedTokens = u.CachedInputTokens
+	usage.CompletionDetails.ReasoningTokens = u.ReasoningTokens
 	return usage
 }
 
@@ -247,7 +252,7 @@ func (c chatWriter) whole(ctx context.Context, w http.ResponseWriter) {
 		message.Content = &all.content
 	}
 	response := c.response("chat.completion", chatChoice{Message: &message, FinishReason: &e.reason})
-	response.Usage = e.used.chatUsage()
+	response.Usage = chatUsageOf(e.used)
 	c.server.write(w, http.StatusOK, response)
 }
 
@@ -278,7 +283,7 @@ func (c chatWriter) stream(ctx context.Context, w http.ResponseWriter) {
 	out.send(c.response(object, chatChoice{Delta: &chatDelta{Annotations: inChat(annotate(content.String(), sources))}, FinishReason: &e.reason}))
 	if c.includeUsage {
 		last := c.response(object)
-		last.Usage = e.used.chatUsage()
+		last.Usage = chatUsageOf(e.used)
 		out.send(last)
 	}
 	out.sendText("[DONE]")

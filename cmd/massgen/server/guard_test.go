@@ -287,7 +287,7 @@ func TestLimitsOfTurns(t *testing.T) {
 	text := s.do(t, http.MethodGet, "/metrics", "", bearer(adasToken)).body
 	for _, want := range []string{
 		`massgen_turns_total{model="pair/ada",status="completed"} 4`, `massgen_requests_refused_total{code="rate_limit_exceeded"} 3`,
-		`massgen_tokens_total{model="pair/ada",kind="output"} 4`, `massgen_turn_duration_seconds_bucket{model="pair/ada",le="+Inf"} 4`, "# TYPE massgen_turns_total counter",
+		`massgen_tokens_total{model="pair/ada",kind="output"} 4`, `massgen_tokens_total{model="pair/ada",kind="reasoning_output"} 0`, `massgen_turn_duration_seconds_bucket{model="pair/ada",le="+Inf"} 4`, "# TYPE massgen_turns_total counter",
 	} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("without %s:\n%s", want, text)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/internal/budget"
 )
 
 // tally counts what a server has done, for GET /metrics.
@@ -23,14 +24,14 @@ type tally struct {
 
 // modelTally counts the turns of one model.
 type modelTally struct {
-	running               int
-	ended                 map[string]int // by status
-	input, output, cached int            // tokens
-	usd                   float64
-	unpriced              int   // turns whose cost is not known
-	durations             []int // by bucket, each with those of the shorter ones
-	seconds               float64
-	count                 int
+	running   int
+	ended     map[string]int // by status
+	used      budget.Usage   // its cost is in usd
+	usd       float64
+	unpriced  int   // turns whose cost is not known
+	durations []int // by bucket, each with those of the shorter ones
+	seconds   float64
+	count     int
 }
 
 // buckets are the bounds of the durations, in seconds.
@@ -67,9 +68,7 @@ func (t *tally) ended(model string, took time.Duration, r massgen.Result, err er
 		status = "error"
 	}
 	m.ended[status]++
-	m.input += r.Usage.InputTokens
-	m.output += r.Usage.OutputTokens
-	m.cached += r.Usage.CachedInputTokens
+	m.used = m.used.Plus(r.Usage)
 	if r.Usage.CostUSD != nil {
 		m.usd += *r.Usage.CostUSD
 	} else {
@@ -118,12 +117,13 @@ func (t *tally) text() string {
 			p.sample("massgen_turns_total", float64(t.models[id].ended[status]), "model", id, "status", status)
 		}
 	}
-	p.begin("massgen_tokens_total", "counter", "Tokens of all model calls; cached ones are among the input.")
+	p.begin("massgen_tokens_total", "counter", "Tokens of all model calls; cached ones are among the input, reasoning ones among the output.")
 	for _, id := range models {
 		m := t.models[id]
-		p.sample("massgen_tokens_total", float64(m.input), "model", id, "kind", "input")
-		p.sample("massgen_tokens_total", float64(m.output), "model", id, "kind", "output")
-		p.sample("massgen_tokens_total", float64(m.cached), "model", id, "kind", "cached_input")
+		p.sample("massgen_tokens_total", float64(m.used.InputTokens), "model", id, "kind", "input")
+		p.sample("massgen_tokens_total", float64(m.used.OutputTokens), "model", id, "kind", "output")
+		p.sample("massgen_tokens_total", float64(m.used.CachedInputTokens), "model", id, "kind", "cached_input")
+		p.sample("massgen_tokens_total", float64(m.used.ReasoningTokens), "model", id, "kind", "reasoning_output")
 	}
 	p.begin("massgen_cost_usd_total", "counter", "The cost of all turns whose cost is known, in US dollars.")
 	for _, id := range models {

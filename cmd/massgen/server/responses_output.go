@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
 )
@@ -83,7 +84,7 @@ func (r *response) json(o *end, output []object) object {
 	if o == nil {
 		return all
 	}
-	all["status"], all["usage"] = o.state(), o.used.responseUsage()
+	all["status"], all["usage"] = o.state(), responseUsage(o.used)
 	switch o.state() {
 	case stateCompleted:
 		all["completed_at"] = r.ended().Unix()
@@ -114,12 +115,12 @@ func (r *response) toolList() []object {
 	return list
 }
 
-// responseUsage returns what this response adds to the tokens of the turn.
-func (t tokens) responseUsage() object {
+// responseUsage returns the tokens that a response adds to those of the turn.
+func responseUsage(u budget.Usage) object {
 	return object{
-		"input_tokens": t.in, "input_tokens_details": object{"cached_tokens": t.cached},
-		"output_tokens": t.out, "output_tokens_details": object{"reasoning_tokens": 0},
-		"total_tokens": t.in + t.out,
+		"input_tokens": u.InputTokens, "input_tokens_details": object{"cached_tokens": u.CachedInputTokens},
+		"output_tokens": u.OutputTokens, "output_tokens_details": object{"reasoning_tokens": u.ReasoningTokens},
+		"total_tokens": u.InputTokens + u.OutputTokens,
 	}
 }
 

@@ -71,7 +71,10 @@ type response struct {
 		Content []struct{ Text string }
 	}
 	Usage *struct {
-		Total int `json:"total_tokens"`
+		Total  int `json:"total_tokens"`
+		Output struct {
+			Reasoning int `json:"reasoning_tokens"`
+		} `json:"output_tokens_details"`
 	}
 	Error *struct{ Code, Message string }
 }

@@ -48,21 +48,16 @@ type run struct {
 type view struct {
 	*deliberation
 	seen int // events
-	// used are the tokens of all calls that were seen, told those of earlier responses.
-	used, told tokens
+	// used is the usage of all calls that were seen, told the part in earlier responses.
+	used, told budget.Usage
 }
 
-// tokens are those of model calls.
-type tokens struct{ in, out, cached int }
-
-func tokensOf(u budget.Usage) tokens {
-	return tokens{u.InputTokens, u.OutputTokens, u.CachedInputTokens}
-}
-
-func (t tokens) plus(u tokens) tokens { return tokens{t.in + u.in, t.out + u.out, t.cached + u.cached} }
-
-func (t tokens) minus(u tokens) tokens {
-	return tokens{t.in - u.in, t.out - u.out, t.cached - u.cached}
+// newTokens returns the tokens that are in used and not in told.
+func newTokens(used, told budget.Usage) budget.Usage {
+	return budget.Usage{
+		InputTokens: used.InputTokens - told.InputTokens, OutputTokens: used.OutputTokens - told.OutputTokens,
+		CachedInputTokens: used.CachedInputTokens - told.CachedInputTokens, ReasoningTokens: used.ReasoningTokens - told.ReasoningTokens,
+	}
 }
 
 func newRun(turn *massgen.Turn, model string, agents int, calls *clientCalls) *run {
@@ -74,7 +69,7 @@ func newRun(turn *massgen.Turn, model string, agents int, calls *clientCalls) *r
 func (v *view) take(ev massgen.Event) piece {
 	v.seen++
 	if call, ok := ev.(report.CallEnded); ok {
-		v.used = v.used.plus(tokensOf(call.Usage))
+		v.used = v.used.Plus(call.Usage)
 	}
 	return v.apply(ev)
 }
@@ -185,19 +180,19 @@ func (r *run) wait(ctx context.Context) outcome {
 // end is how a response ends: with what the turn came to, or with calls of the client's tools.
 type end struct {
 	outcome
-	reason string // as in chat completions
-	used   tokens // since the response before it
+	reason string       // as in chat completions
+	used   budget.Usage // since the response before it
 }
 
 // end returns how a response ends whose client has seen so much, and leaves a turn with calls to the
 // client.
 func (r *run) end(ctx context.Context, v *view, calls []toolCall) end {
 	if len(calls) > 0 {
-		used := v.used.minus(v.told)
+		used := newTokens(v.used, v.told)
 		return end{outcome{err: r.release(ctx, v)}, "tool_calls", used}
 	}
 	o := r.wait(ctx)
-	return end{o, "stop", tokensOf(o.Usage).minus(v.told)}
+	return end{o, "stop", newTokens(o.Usage, v.told)}
 }
 
 // whole waits for the end of a response, and returns it with all that it shows.

@@ -62,7 +62,7 @@ func (f *forecaster) Stream(_ context.Context, req backends.Request) iter.Seq2[b
 		events = append(events, backends.TextDelta{Text: "I was told: " + strings.Join(told, ", ")})
 	}
 	return func(yield func(backends.Event, error) bool) {
-		for _, ev := range append(events, backends.Usage{InputTokens: 10, OutputTokens: 1}, backends.Finish{Reason: "stop"}) {
+		for _, ev := range append(events, backends.Usage{InputTokens: 10, OutputTokens: 5, ReasoningTokens: 3}, backends.Finish{Reason: "stop"}) {
 			if !yield(ev, nil) {
 				return
 			}
@@ -104,7 +104,10 @@ type called struct {
 		FinishReason string `json:"finish_reason"`
 	}
 	Usage struct {
-		Total int `json:"total_tokens"`
+		Total  int `json:"total_tokens"`
+		Output struct {
+			Reasoning int `json:"reasoning_tokens"`
+		} `json:"completion_tokens_details"`
 	}
 }
 
@@ -150,6 +153,9 @@ func TestClientRunsItsTools(t *testing.T) {
 		kept, err := s.store.Session(t.Context(), first.session())
 		if err != nil || kept.Turns != 1 || kept.Usage.InputTokens+kept.Usage.OutputTokens != c.Usage.Total+a.Usage.Total {
 			t.Errorf("%s: the session has %+v, %v; the responses %d and %d tokens", model, kept, err, c.Usage.Total, a.Usage.Total)
+		}
+		if before, after := c.Usage.Output.Reasoning, a.Usage.Output.Reasoning; after != 3 || before+after != kept.Usage.ReasoningTokens {
+			t.Errorf("%s: the responses have %d and %d tokens of reasoning, the session %d", model, before, after, kept.Usage.ReasoningTokens)
 		}
 		if slices.Contains(f.offered["coordination"], "weather") {
 			t.Errorf("%s: all agents are offered %v", model, f.offered)
@@ -237,7 +243,7 @@ func TestResultsAreTakenOfATurnThatWasAskedFor(t *testing.T) {
 			t.Errorf("the response is %+v", shown)
 		}
 	}
-	if a, r := second.respond(t, `{"model":"pair","input":[`+strings.Join(results, ",")+`]}`); a.text() != "I was told: 0 degrees, 1 degrees" || a.Status != "completed" {
+	if a, r := second.respond(t, `{"model":"pair","input":[`+strings.Join(results, ",")+`]}`); a.text() != "I was told: 0 degrees, 1 degrees" || a.Status != "completed" || a.Usage.Output.Reasoning != 12 {
 		t.Error(r.body)
 	}
 }
