@@ -95,7 +95,7 @@ func (d *dialogue) showUsage(string) error {
 	if err != nil {
 		return fmt.Errorf("/usage: %w", err)
 	}
-	rows := [][]string{{"TURN", "CALLS", "INPUT TOKENS", "CACHED", "OUTPUT TOKENS", "COST"}}
+	rows := [][]string{{"TURN", "CALLS", "TOKENS IN", "CACHED", "TOKENS OUT", "REASONING", "COST"}}
 	for _, t := range turns {
 		if t.Number > kept.ParentTurn && t.Status != sessions.Running {
 			rows = append(rows, usageRow(strconv.Itoa(t.Number), t.Usage))
@@ -109,7 +109,7 @@ func (d *dialogue) showUsage(string) error {
 }
 
 func usageRow(name string, u budget.Usage) []string {
-	row := []string{name, plain.Thousands(u.Calls), plain.Thousands(u.InputTokens), plain.Thousands(u.CachedInputTokens), plain.Thousands(u.OutputTokens), cost(u)}
+	row := []string{name, plain.Thousands(u.Calls), plain.Thousands(u.InputTokens), plain.Thousands(u.CachedInputTokens), plain.Thousands(u.OutputTokens), plain.Thousands(u.ReasoningTokens), cost(u)}
 	if u.UnknownCalls > 0 {
 		row[1] += fmt.Sprintf(" (%d of unknown usage)", u.UnknownCalls)
 	}

@@ -123,7 +123,7 @@ func commandSteps() []keyStep {
 		{"commands", []string{"> /help"}, "list the commands"},
 		{"", []string{"Escape"}, atRest},
 		{"contexts", []string{"> /context"}, "Counted is the first input"},
-		{"costs", []string{"> /usage"}, "INPUT TOKENS"},
+		{"costs", []string{"> /usage"}, "TOKENS IN"},
 		{"", []string{"> /inputs"}, "growth since turn 1"},
 		{"", []string{closed}, atRest},
 		{"models", []string{"> /model"}, "demo"},

@@ -353,7 +353,11 @@ func duration(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()
 func usage(u budget.Usage) string {
 	parts := []string{plain.Count(u.Calls, "call")}
 	if u.UnknownCalls < u.Calls {
-		parts = append(parts, fmt.Sprintf("%s in, %s out tokens", plain.Thousands(u.InputTokens), plain.Thousands(u.OutputTokens)))
+		tokens := fmt.Sprintf("%s in, %s out tokens", plain.Thousands(u.InputTokens), plain.Thousands(u.OutputTokens))
+		if u.ReasoningTokens > 0 {
+			tokens += fmt.Sprintf(" (%s reasoning)", plain.Thousands(u.ReasoningTokens))
+		}
+		parts = append(parts, tokens)
 	}
 	if u.UnknownCalls > 0 {
 		parts = append(parts, fmt.Sprintf("tokens of %s unknown", plain.Count(u.UnknownCalls, "call")))

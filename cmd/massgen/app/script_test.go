@@ -250,6 +250,7 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 	list := map[string]func(backendtest.Call) backendtest.Reply{
 		"answers": answer,
 		"asides":  sidecall,
+		"reasons": reason,
 		// It tells what each call took.
 		"bills": func(c backendtest.Call) backendtest.Reply {
 			r := answer(c)
@@ -437,6 +438,13 @@ func answer(c backendtest.Call) backendtest.Reply {
 		}}}
 	}
 	return voteFor("agent2")
+}
+
+// reason is answer after much thought: most of the output is reasoning, and most of the input cached.
+func reason(c backendtest.Call) backendtest.Reply {
+	r := answer(c)
+	r.Usage = &backends.Usage{InputTokens: 1200, OutputTokens: 34, CachedInputTokens: 1000, ReasoningTokens: 20}
+	return r
 }
 
 // isBlind says whether the step has begun without any answer.

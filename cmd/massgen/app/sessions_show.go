@@ -220,6 +220,7 @@ func (c *sessionsCommand) showUsage(ctx context.Context, store *store.Store, wor
 		{"input tokens", plain.Thousands(total.InputTokens)},
 		{"of them cached", plain.Thousands(total.CachedInputTokens)},
 		{"output tokens", plain.Thousands(total.OutputTokens)},
+		{"of them reasoning", plain.Thousands(total.ReasoningTokens)},
 		{"calls of unknown usage", plain.Thousands(total.UnknownCalls)},
 		{"cost", cost(total)},
 	}))
