@@ -76,6 +76,7 @@ func TestReadDumpLooksBehindTheEnd(t *testing.T) {
 		{`"status":"failed"`, `"status":""`, `turn 2: a turn cannot end with the status ""`},
 		{`"message_count":2`, `"message_count":4`, "turn 1: its messages do not fit its answer"},
 		{`"calls":0`, `"calls":-1`, "turn 1: its usage is below zero"},
+		{`"cost_usd":null},"message_count"`, `"cost_usd":null,"reasoning_tokens":-1},"message_count"`, "turn 1: its usage is below zero"},
 		{`"calls":0`, `"calls":4611686018427387904`, "turn 1: its usage is below zero, or more than can be"},
 		{`"cost_usd":null},"message_count"`, `"cost_usd":-1},"message_count"`, "turn 1: its usage is below zero"},
 		{`"cost_usd":null},"message_count"`, `"cost_usd":1e308},"message_count"`, "turn 1: its usage is below zero, or more than can be"},
