@@ -46,21 +46,18 @@ func (h *Histories) read(ctx context.Context, blobs Blobs, turn machine.Turn, la
 		read.turns, err = readNoting(ctx, blobs, turn, last, note)
 		return read, err
 	}
-	if whole, ok := h.get(turn.History); ok {
-		return whole.readTurns, nil
-	}
 	var previous blob.Ref
 	var before wholeHistory
-	for past, err := range sessions.History(ctx, blobs, turn.History) {
+	isKnown := func(link blob.Ref) (ok bool) {
+		if len(read.turns) == 1 {
+			previous = link
+		}
+		before, ok = h.get(link)
+		return ok
+	}
+	for past, err := range sessions.History(ctx, blobs, turn.History, isKnown) {
 		if err != nil {
 			return readTurns{}, err
-		}
-		if len(read.turns) == 1 {
-			previous = past.Link
-		}
-		var ok bool
-		if before, ok = h.get(past.Link); ok {
-			break
 		}
 		exchange, err := exchangeOf(ctx, blobs, turn, past, note)
 		if err != nil {
@@ -68,8 +65,11 @@ func (h *Histories) read(ctx context.Context, blobs Blobs, turn machine.Turn, la
 		}
 		read.turns = append(read.turns, exchange)
 	}
+	if len(read.turns) == 0 {
+		return before.readTurns, nil
+	}
 	slices.Reverse(read.turns)
-	read.turns = append(slices.Clip(before.turns), read.turns...)
+	read.turns = slices.Concat(before.turns, read.turns)
 	read.repairs = append(read.repairs, before.repairs...)
 	h.keep(turn.History, wholeHistory{readTurns: read, previous: previous})
 	return read, nil

@@ -52,7 +52,7 @@ func recordNothing(string) {}
 // answer too, a larger panel only these two. An error ends it.
 func exchanges(ctx context.Context, blobs Blobs, turn machine.Turn, note func(string)) iter.Seq2[contextbuild.Exchange, error] {
 	return func(yield func(contextbuild.Exchange, error) bool) {
-		for past, err := range sessions.History(ctx, blobs, turn.History) {
+		for past, err := range sessions.History(ctx, blobs, turn.History, nil) {
 			var exchange contextbuild.Exchange
 			if err == nil {
 				exchange, err = exchangeOf(ctx, blobs, turn, past, note)

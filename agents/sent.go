@@ -111,7 +111,7 @@ func (n *sentRecords) withoutHistory(b *inputBuilder, messages []backends.Messag
 	}
 	switch {
 	case told.text == "" && first+told.count <= len(messages):
-		messages = slices.Delete(slices.Clone(messages), first, first+told.count)
+		messages = slices.Concat(messages[:first], messages[first+told.count:])
 	case told.text != "":
 		whole := messages[first].Text()
 		before, after, found := strings.Cut(whole, told.text)

@@ -92,7 +92,7 @@ func Solo(in Input) []backends.Message {
 	if system := joinSections(append([]string{ownMessage(in)}, furtherSections(in)...)...); system != "" {
 		messages = append(messages, backends.System(system))
 	}
-	messages = append(messages, soloHistory(in.History)...)
+	messages = append(slices.Grow(messages, 2*len(in.History)+len(in.Conversation)+1), soloHistory(in.History)...)
 	messages = append(messages, in.Conversation...)
 	if in.Question != "" || len(in.Conversation) == 0 {
 		messages = append(messages, backends.User(Clean(in.Question)))
@@ -101,7 +101,7 @@ func Solo(in Input) []backends.Message {
 }
 
 func soloHistory(history []Exchange) []backends.Message {
-	var messages []backends.Message
+	messages := make([]backends.Message, 0, 2*len(history))
 	for _, e := range history {
 		messages = append(messages, SoloMessages(e)...)
 	}

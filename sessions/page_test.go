@@ -76,7 +76,7 @@ func takeTurns(t *testing.T, store *sessions.Store, id string, turns, bytes int)
 // historyOf reads a history, without the links of its turns.
 func historyOf(t *testing.T, texts sessions.Texts, head blob.Ref) (list []sessions.Turn) {
 	t.Helper()
-	for past, err := range sessions.History(t.Context(), texts, head) {
+	for past, err := range sessions.History(t.Context(), texts, head, nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func FuzzPage(f *testing.F) {
 		first := store.link(t, sessions.Link{Turn: 1, Question: said, Answer: said})
 		head := store.link(t, sessions.Link{Previous: first, Turn: 5, Question: said, Answer: said, Page: store.put(page)})
 		before := 6
-		for past, err := range sessions.History(t.Context(), store, head) {
+		for past, err := range sessions.History(t.Context(), store, head, nil) {
 			if err != nil {
 				return // the page names a link that is not there
 			}
