@@ -35,7 +35,7 @@ func (s *Store) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if data := s.db.Texts.Fresh(ref); data != nil {
+	if data := s.db.Texts.Recent(ref); data != nil {
 		return data, nil
 	}
 	var data []byte

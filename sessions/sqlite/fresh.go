@@ -12,10 +12,22 @@ import (
 // texts are those that were put and that no event on disk may name yet. A text goes to disk
 // with the first event that names it, in one transaction: so the store never has a text that
 // nothing names, and none that an event names can be deleted with another session in between.
+//
+// Those that events have named since stay at hand, up to mostNamed, while the turns run that may
+// have put them: each agent of a panel reads the same answers. Nothing deletes what a running turn
+// names.
 type texts struct {
-	mu    sync.Mutex
-	fresh map[blob.Ref]*fresh
-	clock int64 // counts what Begin and Put have done
+	mu         sync.Mutex
+	fresh      map[blob.Ref]*fresh
+	named      map[blob.Ref]*fresh
+	namedBytes int
+	clock      int64 // counts what Begin and Put have done
+}
+
+const mostNamed = 8 << 20
+
+func newTexts() *texts {
+	return &texts{fresh: map[blob.Ref]*fresh{}, named: map[blob.Ref]*fresh{}}
 }
 
 type fresh struct {
@@ -54,6 +66,18 @@ func (t *texts) Fresh(ref blob.Ref) []byte {
 	return nil
 }
 
+// Recent implements sqlstore.Texts.
+func (t *texts) Recent(ref blob.Ref) []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, among := range []map[blob.Ref]*fresh{t.fresh, t.named} {
+		if f := among[ref]; f != nil {
+			return f.data
+		}
+	}
+	return nil
+}
+
 // Named implements sqlstore.Texts.
 func (t *texts) Named(refs []blob.Ref) {
 	t.mu.Lock()
@@ -65,7 +89,24 @@ func (t *texts) Named(refs []blob.Ref) {
 		}
 		if f.puts--; f.puts <= 0 {
 			delete(t.fresh, ref)
+			t.remember(ref, f)
 		}
+	}
+}
+
+// remember keeps a text at hand that was named, unless there are too many.
+func (t *texts) remember(ref blob.Ref, f *fresh) {
+	t.forget(ref)
+	if t.namedBytes+len(f.data) <= mostNamed {
+		t.named[ref] = f
+		t.namedBytes += len(f.data)
+	}
+}
+
+func (t *texts) forget(ref blob.Ref) {
+	if f := t.named[ref]; f != nil {
+		t.namedBytes -= len(f.data)
+		delete(t.named, ref)
 	}
 }
 
@@ -82,4 +123,9 @@ func (t *texts) sweep(first int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	maps.DeleteFunc(t.fresh, func(_ blob.Ref, f *fresh) bool { return f.last < first })
+	for ref, f := range t.named {
+		if f.last < first {
+			t.forget(ref)
+		}
+	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"modernc.org/sqlite"
 
-	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/sqlstore"
 	"github.com/massgen/massgen/sessions"
 )
@@ -65,7 +64,7 @@ func openWithin(ctx context.Context, path string, wait time.Duration) (*Store, e
 	}
 	read.SetMaxOpenConns(readers)
 	read.SetMaxIdleConns(readers)
-	texts := &texts{fresh: map[blob.Ref]*fresh{}}
+	texts := newTexts()
 	db := sqlstore.NewDB(dialect(path, wait), texts, write, read)
 	if err := db.Patiently(ctx, func() error { return migrate(ctx, write, steps(), sqlstore.Version) }); err != nil {
 		return nil, errors.Join(fault(path, "open", err), db.Close())

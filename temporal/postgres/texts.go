@@ -27,6 +27,9 @@ func (t texts) Put(ctx context.Context, data []byte) (ref blob.Ref, err error) {
 // Fresh implements sqlstore.Texts.
 func (texts) Fresh(blob.Ref) []byte { return nil }
 
+// Recent implements sqlstore.Texts.
+func (texts) Recent(blob.Ref) []byte { return nil }
+
 // Named implements sqlstore.Texts.
 func (texts) Named([]blob.Ref) {}
 

@@ -1,0 +1,43 @@
+package sqlite
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/massgen/massgen/sessions"
+)
+
+// TestTextsOfRunningTurnsAreAtHand: what a turn has put is read without a query while it runs, and
+// from the file afterwards.
+func TestTextsOfRunningTurnsAreAtHand(t *testing.T) {
+	s := open(t)
+	_, err := s.Begin(t.Context(), "a", "?")
+	must(t, err)
+	must(t, event(t.Context(), s, "a", 1, "an answer"))
+	must(t, event(t.Context(), s, "a", 1, "an answer")) // which another agent gives too
+	long := strings.Repeat("x", mostNamed)
+	must(t, event(t.Context(), s, "a", 1, long))
+	texts := s.holds.texts
+	ref, longRef := sessions.RefOf([]byte("an answer")), sessions.RefOf([]byte(long))
+	if got := string(texts.Recent(ref)); got != "an answer" {
+		t.Errorf("at hand is %q", got)
+	}
+	if texts.Recent(longRef) != nil {
+		t.Error("a text is at hand that leaves no room for others")
+	}
+	if texts.Fresh(ref) != nil {
+		t.Error("a text that is in the file counts as fresh")
+	}
+	_, err = s.Begin(t.Context(), "b", "?")
+	must(t, err)
+	must(t, s.End(t.Context(), "a", 1, done))
+	if texts.Recent(ref) != nil || texts.namedBytes != 0 {
+		t.Errorf("a text of a turn that is over is at hand, or counted: %d bytes", texts.namedBytes)
+	}
+	for _, want := range []string{"an answer", long} {
+		if got, err := s.Get(t.Context(), sessions.RefOf([]byte(want))); err != nil || string(got) != want {
+			t.Errorf("%d bytes are read, want %d: %v", len(got), len(want), err)
+		}
+	}
+	must(t, s.End(t.Context(), "b", 1, done))
+}
