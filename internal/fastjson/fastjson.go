@@ -19,10 +19,7 @@ func Unmarshal(data []byte, v any) error {
 	return json.Unmarshal(data, v)
 }
 
-// escapes are the letters behind a backslash that stand for characters.
-var escapes = [utf8.RuneSelf]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
-
-// AppendString appends text to data as json.Encoder writes a string without SetEscapeHTML.
+// AppendString appends text to data as a json.Encoder with SetEscapeHTML(false) writes it.
 func AppendString(data []byte, text string) []byte {
 	begun := len(data)
 	data = append(data, '"')
@@ -37,8 +34,11 @@ func AppendString(data []byte, text string) []byte {
 			}
 			i += size
 			continue
-		case escapes[c] != 0:
-			data = append(append(data, text[from:i]...), '\\', escapes[c])
+		case c == '"' || c == '\\':
+			data = append(append(data, text[from:i]...), '\\', c)
+			from = i + 1
+		case c == '\n':
+			data = append(append(data, text[from:i]...), `\n`...)
 			from = i + 1
 		case c < ' ':
 			return append(data[:begun], encoded(text)...)

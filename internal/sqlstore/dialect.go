@@ -82,10 +82,9 @@ type Quiet interface {
 // Texts are the texts that were put and that no event names yet.
 type Texts interface {
 	Put(ctx context.Context, data []byte) (blob.Ref, error)
-	// Fresh returns a text that may not be in the database yet, or nil. Recent also returns a text
-	// that is there, if it is at hand.
-	Fresh(ref blob.Ref) []byte
-	Recent(ref blob.Ref) []byte
+	// AtHand returns a text that takes no query, or nil. isFresh says that the text may not be in
+	// the database yet.
+	AtHand(ref blob.Ref) (data []byte, isFresh bool)
 	// Named is called when an event that names texts is stored. refs has each text as often as
 	// the event names it.
 	Named(refs []blob.Ref)

@@ -35,7 +35,7 @@ func (s *Store) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if data := s.db.Texts.Recent(ref); data != nil {
+	if data, _ := s.db.Texts.AtHand(ref); data != nil {
 		return data, nil
 	}
 	var data []byte
@@ -154,7 +154,7 @@ func (w *Tx) Put(data []byte) blob.Ref {
 func (w *Tx) supply(refs []blob.Ref) {
 	var fresh []text
 	for _, ref := range distinct(refs) {
-		if data := w.db.Texts.Fresh(ref); data != nil {
+		if data, isFresh := w.db.Texts.AtHand(ref); isFresh {
 			fresh = append(fresh, text{ref, data})
 		}
 	}

@@ -56,26 +56,17 @@ func (t *texts) Put(ctx context.Context, data []byte) (blob.Ref, error) {
 	return ref, nil
 }
 
-// Fresh implements sqlstore.Texts.
-func (t *texts) Fresh(ref blob.Ref) []byte {
+// AtHand implements sqlstore.Texts.
+func (t *texts) AtHand(ref blob.Ref) (data []byte, isFresh bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if f := t.fresh[ref]; f != nil {
-		return f.data
+		return f.data, true
 	}
-	return nil
-}
-
-// Recent implements sqlstore.Texts.
-func (t *texts) Recent(ref blob.Ref) []byte {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, among := range []map[blob.Ref]*fresh{t.fresh, t.named} {
-		if f := among[ref]; f != nil {
-			return f.data
-		}
+	if f := t.named[ref]; f != nil {
+		return f.data, false
 	}
-	return nil
+	return nil, false
 }
 
 // Named implements sqlstore.Texts.

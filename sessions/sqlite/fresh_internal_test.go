@@ -19,19 +19,16 @@ func TestTextsOfRunningTurnsAreAtHand(t *testing.T) {
 	must(t, event(t.Context(), s, "a", 1, long))
 	texts := s.holds.texts
 	ref, longRef := sessions.RefOf([]byte("an answer")), sessions.RefOf([]byte(long))
-	if got := string(texts.Recent(ref)); got != "an answer" {
-		t.Errorf("at hand is %q", got)
+	if data, isFresh := texts.AtHand(ref); string(data) != "an answer" || isFresh {
+		t.Errorf("at hand is %q, fresh: %t; want an answer that is in the file", data, isFresh)
 	}
-	if texts.Recent(longRef) != nil {
+	if data, _ := texts.AtHand(longRef); data != nil {
 		t.Error("a text is at hand that leaves no room for others")
-	}
-	if texts.Fresh(ref) != nil {
-		t.Error("a text that is in the file counts as fresh")
 	}
 	_, err = s.Begin(t.Context(), "b", "?")
 	must(t, err)
 	must(t, s.End(t.Context(), "a", 1, done))
-	if texts.Recent(ref) != nil || texts.namedBytes != 0 {
+	if data, _ := texts.AtHand(ref); data != nil || texts.namedBytes != 0 {
 		t.Errorf("a text of a turn that is over is at hand, or counted: %d bytes", texts.namedBytes)
 	}
 	for _, want := range []string{"an answer", long} {

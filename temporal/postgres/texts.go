@@ -24,11 +24,8 @@ func (t texts) Put(ctx context.Context, data []byte) (ref blob.Ref, err error) {
 	return ref, err
 }
 
-// Fresh implements sqlstore.Texts.
-func (texts) Fresh(blob.Ref) []byte { return nil }
-
-// Recent implements sqlstore.Texts.
-func (texts) Recent(blob.Ref) []byte { return nil }
+// AtHand implements sqlstore.Texts.
+func (texts) AtHand(blob.Ref) (data []byte, isFresh bool) { return nil, false }
 
 // Named implements sqlstore.Texts.
 func (texts) Named([]blob.Ref) {}
