@@ -69,7 +69,21 @@ func (s *Step) giveUp() []Effect {
 	case s.isConversation() && hasText, refused == nil && !s.hasAnswer():
 		return s.act(Outcome{Kind: Answered, Answer: text.Answer, Hash: text.Hash})
 	case s.isConversation(), !s.hasAnswer() && !hasText:
-		return s.end(Outcome{Kind: Failed, Reason: reason + ", and there was no text"})
+		return s.end(Outcome{Kind: Failed, Reason: reason + ", and there was no text" + s.lastRefusal()})
 	}
-	return s.end(Outcome{Kind: Abstained, Reason: reason})
+	return s.end(Outcome{Kind: Abstained, Reason: reason + s.lastRefusal()})
+}
+
+// lastRefusal returns the end of a reason: the fault in the arguments of the step's last new_answer,
+// "" if there was none.
+func (s *Step) lastRefusal() string {
+	for _, e := range slices.Backward(s.s.Transcript) {
+		if e.Kind == Result && e.Name == NewAnswer {
+			if e.Notice != nil && e.Notice.Code == BadArguments {
+				return "; its last answer was refused: " + e.Notice.Detail
+			}
+			return ""
+		}
+	}
+	return ""
 }

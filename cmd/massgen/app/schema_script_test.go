@@ -23,20 +23,31 @@ func schemaBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			return fitting(c, true)
 		},
 		"never-fits": func(c backendtest.Call) backendtest.Reply { return fitting(c, false) },
+		"never-fits-json": func(c backendtest.Call) backendtest.Reply {
+			return inJSON(c, func(backendtest.Call) backendtest.Reply { return recorded(misfit) })
+		},
 	}
+}
+
+// misfit fits no schema of the scripts.
+const misfit = `{"town":"Rome","sights":["Forum",7]}`
+
+// recorded calls new_answer with a content.
+func recorded(content string) backendtest.Reply {
+	return backendtest.Reply{ToolCalls: []backends.ToolCall{{ID: "a", Name: "new_answer", Arguments: `{"content":` + content + `}`}}}
 }
 
 // fitting answers with a city that fits, or one that does not, and votes for the second agent.
 func fitting(c backendtest.Call, isFit bool) backendtest.Reply {
 	city := fmt.Sprintf(`{ "city":"Rome %d" }`, c.Number)
 	if !isFit {
-		city = `{"town":"Rome"}`
+		city = misfit
 	}
 	switch {
 	case !slices.Contains(c.ToolNames(), "vote"):
 		return backendtest.Reply{Text: "```json\n" + city + "\n```"}
 	case isBlind(c):
-		return backendtest.Reply{ToolCalls: []backends.ToolCall{{ID: "a", Name: "new_answer", Arguments: `{"content":` + city + `}`}}}
+		return recorded(city)
 	}
 	return voteFor("agent2")
 }
