@@ -36,6 +36,8 @@ func TestSchemasOfAnswersAreChecked(t *testing.T) {
 		`{"type":"object","properties":{"a":{"$ref":"#/properties/b"},"b":{}}}`:                                                         `$ref "#/properties/b" leads to no definition`,
 		`{"type":"object","$ref":"#/$defs/a","$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"}]},"b":{"not":{"$ref":"#/$defs/a"}}}}`:          "refers to itself without a property or an item between",
 		`{"type":"object","dependentSchemas":{"x":{"$ref":"#/$defs/a"}},"$defs":{"a":{"dependentSchemas":{"x":{"$ref":"#/$defs/a"}}}}}`: "refers to itself without",
+		`{"type":"object","properties":{"a":{"items":[{"anyOf":[{"type":"strng"}]}]}}}`:                                                 `type "strng" is none of JSON: it is one of array, boolean, integer, null, number, object, string`,
+		`{"type":"object","$defs":{"a":{"type":["null","text"]}}}`:                                                                      `type "text" is none of JSON`,
 		`{"type":"object","properties":{"a":{"type":"string","pattern":"(?=x)"}}}`:                                                      "it cannot be used: ",
 		`{"type":"object","description":"` + strings.Repeat("x", schema.MaxBytes) + `"}`:                                                "and the most is 65536: every model call is sent it",
 	} {
@@ -45,6 +47,7 @@ func TestSchemasOfAnswersAreChecked(t *testing.T) {
 	}
 	for _, text := range []string{
 		verdict, `{"type":"object"}`,
+		`{"type":"object","properties":{"type":{"type":"string","enum":["x"],"default":{"type":"x"}}},"x-form":{"type":"textarea"},"const":{"type":"x"}}`,
 		`{"type":"object","$ref":"#/definitions/node","definitions":{"node":{"properties":{"next":{"$ref":"#/definitions/node"}}}}}`,
 	} {
 		if _, err := schema.Parse([]byte(text)); err != nil {

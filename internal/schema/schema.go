@@ -33,9 +33,25 @@ type Schema struct {
 const MaxBytes = 64 << 10
 
 // Parse reads a JSON Schema for answers. It describes an object, has at most
-// MaxBytes bytes, and refers to nothing but its own $defs or definitions. The error says
-// what to change.
+// MaxBytes bytes, names only types that JSON has, and refers to nothing but its own $defs or
+// definitions. The error says what to change.
 func Parse(schema []byte) (*Schema, error) {
+	s, err := Stored(schema)
+	if err != nil {
+		return nil, err
+	}
+	var whole any
+	if err := json.Unmarshal(s.text, &whole); err != nil {
+		return nil, fmt.Errorf("read it: %w", err)
+	}
+	if err := checkTypes(whole); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Stored reads the schema of a turn that has begun, with which Parse may be stricter today.
+func Stored(schema []byte) (*Schema, error) {
 	if len(schema) > MaxBytes {
 		return nil, fmt.Errorf("it has %d bytes, and the most is %d: every model call is sent it", len(schema), MaxBytes)
 	}

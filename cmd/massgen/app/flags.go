@@ -248,7 +248,8 @@ func (p *program) cliApp() *cli.App {
 		Name: "massgen", Usage: "several language models answer, read each other and vote",
 		UsageText: usageText, Description: description, Version: version(),
 		HideHelpCommand: true, EnableBashCompletion: true,
-		Writer: p.console.out, ErrWriter: p.console.err, Reader: p.env.Stdin,
+		DisableSliceFlagSeparator: true, // a file's name may have commas
+		Writer:                    p.console.out, ErrWriter: p.console.err, Reader: p.env.Stdin,
 		Flags:          append(p.flags(), cli.HelpFlag),
 		Commands:       p.commands(),
 		Action:         func(c *cli.Context) error { return p.root(c.Context, p.words) },

@@ -81,7 +81,7 @@ func (s *Server) begin(ctx context.Context, m *model, q request) (*run, error) {
 		return nil, err
 	}
 	if err := coordinator.CheckQuestion(c.question); err != nil {
-		return nil, badRequest("messages", "messages: the question "+err.Error())
+		return nil, badRequest("messages", "messages: "+err.Error())
 	}
 	if q.schema != nil && s.PlayedElsewhere {
 		return nil, badRequest("response_format", "response_format: the turns of this server are played by workers, whose answers are texts")

@@ -91,7 +91,7 @@ func (q chatRequest) request() (request, error) {
 	if o := string(q.WebSearchOptions); o != "" && o != "null" {
 		asked.search = "web_search_options"
 	}
-	if asked.schema, err = q.Format.schema("response_format"); err != nil {
+	if asked.schema, err = q.Format.schema("response_format", "response_format.json_schema.schema"); err != nil {
 		return asked, err
 	}
 	asked.session, err = sessionOf(q.Conversation, q.Metadata)

@@ -20,12 +20,13 @@ type answerFormat struct {
 // anyObject is what the type json_object asks for.
 const anyObject = `{"type":"object"}`
 
-// schema returns the schema of the answer, nil for a text. Place is what the request calls the format.
-func (f *answerFormat) schema(place string) (*schema.Schema, error) {
+// schema returns the schema of the answer, nil for a text. Place is what the request calls the format,
+// and at what it calls the schema.
+func (f *answerFormat) schema(place, at string) (*schema.Schema, error) {
 	if f == nil {
 		return nil, nil
 	}
-	text, at := f.Schema, place+".schema"
+	text := f.Schema
 	switch f.Type {
 	case "", "text":
 		return nil, nil
@@ -33,7 +34,7 @@ func (f *answerFormat) schema(place string) (*schema.Schema, error) {
 		text = json.RawMessage(anyObject)
 	case "json_schema":
 		if len(f.JSONSchema.Schema) > 0 {
-			text, at = f.JSONSchema.Schema, place+".json_schema.schema"
+			text = f.JSONSchema.Schema
 		}
 		if len(text) == 0 {
 			return nil, badRequest(at, at+" is missing: it is the JSON Schema of the answer")

@@ -19,7 +19,7 @@ func TestFormatOfTheAnswer(t *testing.T) {
 		{"/v1/chat/completions", `"response_format":{"type":"json_schema","json_schema":{"name":"c","schema":` + city + `}}`, 502, "its answer was refused: there is no JSON object in it"},
 		{"/v1/chat/completions", `"response_format":{"type":"json_object"}`, 502, "its answer was refused"},
 		{"/v1/chat/completions", `"response_format":{"type":"grammar"}`, 400, `response_format.type is \"grammar\": it is text, json_object or json_schema`},
-		{"/v1/chat/completions", `"response_format":{"type":"json_schema","json_schema":{"name":"c"}}`, 400, "response_format.schema is missing"},
+		{"/v1/chat/completions", `"response_format":{"type":"json_schema","json_schema":{"name":"c"}}`, 400, "response_format.json_schema.schema is missing"},
 		{"/v1/chat/completions", `"response_format":{"type":"json_schema","json_schema":{"schema":{"type":"array"}}}`, 400, "response_format.json_schema.schema: it describes no object"},
 		{"/v1/responses", `"text":{"format":{"type":"text"}}`, 200, `"format":{"type":"text"}`},
 		{"/v1/responses", `"text":{"format":{"type":"json_schema","name":"c","schema":` + city + `}}`, 502, "its answer was refused: there is no JSON object in it"},

@@ -124,7 +124,7 @@ func TestToolErrorsAreOneLine(t *testing.T) {
 		tool, arguments, want string
 	}{
 		{"ask_panel", `{"question":"?","panel":"pare"}`, `there is no panel "pare": did you mean pair? list_panels lists them`},
-		{"ask_panel", `{"question":" "}`, "question: it "},
+		{"ask_panel", `{"question":" "}`, "question: the question is empty"},
 		{"ask_panel", `{}`, "question"},
 		{"ask_panel", `{"question":"?","session":"nobody"}`, `session: there is no "nobody": leave it out to begin one`},
 		{"ask_panel", `{"question":"?","session":"../x"}`, "session: "},

@@ -94,7 +94,7 @@ func (m *mcpServer) asked(ctx context.Context, in askInput) (request, error) {
 		return request{}, badRequest("panel", noModel(m.Models, "panel", in.Panel, "list_panels"))
 	}
 	if err := coordinator.CheckQuestion(in.Question); err != nil {
-		return request{}, badRequest("question", "question: it "+err.Error())
+		return request{}, badRequest("question", "question: "+err.Error())
 	}
 	if in.Session != "" {
 		var err error

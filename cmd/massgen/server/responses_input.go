@@ -80,7 +80,7 @@ func (q responseRequest) request() (asked request, err error) {
 	if len(q.Text.Format) > 0 && json.Unmarshal(q.Text.Format, &format) != nil {
 		return asked, badRequest("text.format", "text.format is no object")
 	}
-	if asked.schema, err = format.schema("text.format"); err != nil {
+	if asked.schema, err = format.schema("text.format", "text.format.schema"); err != nil {
 		return asked, err
 	}
 	if asked.schema != nil {

@@ -239,6 +239,7 @@ func TestRefusals(t *testing.T) {
 		``:   "the request is not JSON",
 		`[]`: "array",
 		`{}`: "model is missing",
+		`{"model":"pair","messages":[{"role":"user","content":" "}]}`:                                    "messages: the question is empty",
 		`{"model":"pare","messages":[{"role":"user","content":"?"}]}`:                                    "did you mean pair?",
 		`{"model":"pair","messages":[]}`:                                                                 "messages is empty",
 		`{"model":"pair","messages":[` + strings.Repeat(`{},`, 4096) + `{}]}`:                            "there are 4097, and the most is 4096",
