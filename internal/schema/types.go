@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-var types = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
+const types = "array, boolean, integer, null, number, object, string"
 
 // checkTypes refuses a type that JSON does not have, such as "strng": no answer could fit it, and
 // each agent would be paid for answers that are refused.
@@ -38,8 +38,8 @@ func checkKeyword(key string, value any) error {
 			names = []any{value}
 		}
 		for _, n := range names {
-			if name, ok := n.(string); ok && !slices.Contains(types, name) {
-				return fmt.Errorf("type %q is none of JSON: it is one of %s", name, strings.Join(types, ", "))
+			if name, ok := n.(string); ok && !slices.Contains(strings.Split(types, ", "), name) {
+				return fmt.Errorf("type %q is none of JSON: it is one of %s", name, types)
 			}
 		}
 	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies":
