@@ -3,16 +3,19 @@ package agents
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 )
 
-// The most sources that are added to an answer, and the most characters of a title.
+// The most sources that are added to an answer, the most characters of a title, and the most bytes of
+// an address: each agent is sent them in each round.
 const (
-	mostSources     = 20
-	mostSourceTitle = 200
+	mostSources       = 20
+	mostSourceTitle   = 200
+	mostSourceAddress = 4_000
 )
 
 // sourcesHeading begins the list of sources at the end of an answer.
@@ -24,7 +27,7 @@ func withSources(answer string, sources []backends.Citation) string {
 	var lines []string
 	for _, s := range sources {
 		address, host, ok := webAddress(s.URL)
-		if !ok || len(lines) == mostSources || strings.Contains(answer, s.URL) || strings.Contains(answer, address) {
+		if !ok || len(address) > mostSourceAddress || len(lines) == mostSources || hasAddress(answer, strings.TrimSpace(s.URL)) || hasAddress(answer, address) {
 			continue
 		}
 		lines = append(lines, fmt.Sprintf("- [%s](%s)", linkText(s.Title, host), address))
@@ -33,6 +36,20 @@ func withSources(answer string, sources []backends.Citation) string {
 		return answer
 	}
 	return strings.TrimRight(answer, " \n") + "\n\n" + sourcesHeading + "\n" + strings.Join(lines, "\n")
+}
+
+// addressEnd is what may follow an address. All else would go on with it.
+var addressEnd = regexp.MustCompile(`^/?[.,;:!?]*($|[\s)\]>"'*|\\\x60]|[^\x00-\x7f])`)
+
+// hasAddress says whether a text has an address, and not only a longer one that begins with it.
+func hasAddress(text, address string) bool {
+	for {
+		_, after, ok := strings.Cut(text, address)
+		if !ok || addressEnd.MatchString(after) {
+			return ok
+		}
+		text = after
+	}
 }
 
 // webAddress returns an address that can stand in a link, and its host.
