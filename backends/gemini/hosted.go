@@ -239,7 +239,7 @@ func (h *builtIn) end() (events []backends.Event) {
 }
 
 // cited are the places of the sources that support a part of the answer, or of all sources if the
-// service does not say what they support.
+// service does not say what they support, or names none that is there.
 func (h *builtIn) cited() (places []int) {
 	count := len(h.grounding.GroundingChunks)
 	for _, s := range h.grounding.GroundingSupports {
@@ -249,7 +249,7 @@ func (h *builtIn) cited() (places []int) {
 			}
 		}
 	}
-	if len(h.grounding.GroundingSupports) == 0 {
+	if len(places) == 0 {
 		for i := range count {
 			places = append(places, i)
 		}
