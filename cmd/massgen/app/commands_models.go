@@ -44,6 +44,9 @@ func (c *modelsCommand) run(ctx *cli.Context) error {
 	if err != nil {
 		return fmt.Errorf("models: %w", err)
 	}
+	if len(models) == 0 && len(faults) > 0 {
+		return errors.New("models: " + strings.Join(faults, "; "))
+	}
 	for _, fault := range faults {
 		c.console.warn(fault)
 	}

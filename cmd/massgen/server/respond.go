@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -138,8 +139,8 @@ func (s *Server) read(r *http.Request, into any) error {
 	var mistyped *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &mistyped):
-		field := shortened(mistyped.Field)
-		return badRequest(field, field+" is a "+shortened(mistyped.Value)+", which it must not be")
+		field := strings.ToLower(shortened(mistyped.Field)) // of Go's name, where it has no other
+		return badRequest(field, cmp.Or(field, "the request")+" is a "+shortened(mistyped.Value)+", which it must not be")
 	case err != nil:
 		return badRequest("", "the request is not JSON: "+shortened(strings.TrimPrefix(err.Error(), "json: ")))
 	case d.More():

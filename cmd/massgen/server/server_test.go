@@ -237,7 +237,7 @@ func TestRefusals(t *testing.T) {
 	s := serve(t, nil)
 	for body, want := range map[string]string{
 		``:   "the request is not JSON",
-		`[]`: "array",
+		`[]`: "the request is a array",
 		`{}`: "model is missing",
 		`{"model":"pare","messages":[{"role":"user","content":"?"}]}`:                                    "did you mean pair?",
 		`{"model":"pair","messages":[]}`:                                                                 "messages is empty",
@@ -259,6 +259,9 @@ func TestRefusals(t *testing.T) {
 		if r.status/100 != 4 || !strings.Contains(got.Message, want) || got.Type != "invalid_request_error" {
 			t.Errorf("%s: status %d, %+v, without %q", body, r.status, got, want)
 		}
+	}
+	if r := s.send(t, http.MethodPost, "/sessions", `{"question":"?","files":"a.png"}`); !strings.Contains(r.body, `"files is a string, which it must not be"`) {
+		t.Errorf("files that are no list: %s", r.body)
 	}
 }
 
