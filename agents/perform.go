@@ -12,6 +12,9 @@ import (
 	"github.com/massgen/massgen/internal/stack"
 )
 
+// AbandonAfter is how long an effect may ignore its cancellation.
+const AbandonAfter = 2 * time.Second
+
 // Begin runs an effect as Do does, in a goroutine of its own, and returns at once. It calls end
 // once, from any goroutine: also when the effect panics, and when it ignores its cancellation.
 // Then the effect is abandoned, and its later output is dropped.
@@ -32,7 +35,8 @@ func (d *Doer) Begin(ctx context.Context, turn machine.Turn, effect machine.Effe
 		case <-over:
 		case <-patience.C:
 			finish(d.broken(ctx, effect, h, machine.Failure{
-				Kind: string(backends.KindCancelled), Abandoned: true, Message: abandonedText(),
+				Kind: string(backends.KindCancelled), Abandoned: true,
+				Message: fmt.Sprintf("the call ignored its cancellation for %s and was abandoned", AbandonAfter),
 			}))
 		}
 	})

@@ -166,8 +166,9 @@ type toolOutcome struct {
 	abandoned bool
 }
 
-// runTool runs a tool for at most a limit; 0 means without limit. It abandons a tool that
-// ignores its cancellation.
+// runTool runs a tool for at most a limit; 0 means without limit. It abandons a tool that ignores
+// the end of its limit. One that ignores the end of ctx is for Begin to abandon: two that did it at
+// one moment would have two results.
 func runTool(ctx context.Context, tool Tool, name, arguments string, limit time.Duration) toolOutcome {
 	if tool == nil {
 		return toolOutcome{err: toolFault("the tool %s is not there any more. Go on without it.", name)}
@@ -182,16 +183,31 @@ func runTool(ctx context.Context, tool Tool, name, arguments string, limit time.
 		stack.Grow()
 		done <- callGuarded(limited, tool, name, arguments)
 	}()
-	o, end := await(limited, done)
-	isOver := errors.Is(limited.Err(), context.DeadlineExceeded) && ctx.Err() == nil
-	switch {
-	case end == inTime && (o.err == nil || !isOver):
+	stopped := toolOutcome{err: toolFault(
+		"the tool %s was stopped after %s, the most that a call may take. Go on without it, or ask it for less.", name, limit)}
+	select {
+	case o := <-done:
+		if o.err != nil && limited.Err() != nil && ctx.Err() == nil {
+			return stopped
+		}
 		return o
-	case ctx.Err() == nil:
-		return toolOutcome{abandoned: end == abandoned, err: toolFault(
-			"the tool %s was stopped after %s, the most that a call may take. Go on without it, or ask it for less.", name, limit)}
-	case end == abandoned: // Perform may return the same at this moment
-		return toolOutcome{abandoned: true, err: toolFault("%s", abandonedText())}
+	case <-limited.Done():
+	}
+	patience := time.NewTimer(AbandonAfter)
+	defer patience.Stop()
+	returned := false
+	select {
+	case <-done:
+		returned = true
+	case <-ctx.Done():
+	case <-patience.C:
+		stopped.abandoned = true
+	}
+	if ctx.Err() == nil {
+		return stopped
+	}
+	if !returned {
+		<-done
 	}
 	return toolOutcome{err: ctx.Err()}
 }
