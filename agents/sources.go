@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
@@ -39,13 +40,15 @@ func withSources(answer string, sources []backends.Citation) string {
 }
 
 // addressEnd is what may follow an address. All else would go on with it.
-var addressEnd = regexp.MustCompile(`^/?[.,;:!?]*($|[\s)\]>"'*|\\\x60]|[^\x00-\x7f])`)
+var addressEnd = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^/?[.,;:!?]*($|[\s)\]>"'*|\\\x60]|[^\x00-\x7f])`)
+})
 
 // hasAddress says whether a text has an address, and not only a longer one that begins with it.
 func hasAddress(text, address string) bool {
 	for {
 		_, after, ok := strings.Cut(text, address)
-		if !ok || addressEnd.MatchString(after) {
+		if !ok || addressEnd().MatchString(after) {
 			return ok
 		}
 		text = after

@@ -14,6 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -88,14 +91,20 @@ func (w *world) arguments(config string, more ...string) []string {
 	return append([]string{"--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue(), "--session-id", "s", "--json"}, more...)
 }
 
-// checkWritten says what became of the call that a person was to be asked about.
+// checkWritten says what became of the call that a person was to be asked about, by a client's result.
 func (w *world) checkWritten(client *process, want string) {
 	w.t.Helper()
 	r := w.result(client)
-	if r.Status != "completed" || len(r.ToolCalls) == 0 {
-		w.t.Fatalf("%s with the calls %+v", r.Status, r.ToolCalls)
+	w.checkCall(r.Status, r.ToolCalls, want)
+}
+
+// checkCall is checkWritten for a turn that ended so.
+func (w *world) checkCall(status kernel.Status, calls []report.ResultToolCall, want string) {
+	w.t.Helper()
+	if status != kernel.Completed || len(calls) == 0 {
+		w.t.Fatalf("%s with the calls %+v", status, calls)
 	}
-	if c := r.ToolCalls[0]; c.Name != "write_file" || !strings.Contains(fmt.Sprintf("%s: %s", c.State, c.Result), want) {
+	if c := calls[0]; c.Name != "write_file" || !strings.Contains(fmt.Sprintf("%s: %s", c.State, c.Result), want) {
 		w.t.Errorf("%s %s: %s, want %q", c.Name, c.State, c.Result, want)
 	}
 	_, err := os.Stat(filepath.Join(w.dir, "worker", "work", "note.txt"))
@@ -166,7 +175,16 @@ func TestClientsDecideAboutToolCalls(t *testing.T) {
 			events, err := store.Journal(t.Context(), "s", 1, 0)
 			return err == nil && bytes.Contains(bytes.Join(events, nil), []byte(`"type":"decided"`))
 		})
-		w.checkWritten(w.start("client", w.arguments(config, "--automation", "--continue")...), "nobody is there to allow it")
+		var ended sessions.Turn
+		w.until("the turn is over, which needs no client", func() bool {
+			turns, err := store.Turns(t.Context(), "s", 1)
+			ok(t, err)
+			ended = turns[0]
+			return ended.Status != sessions.Running
+		})
+		record, err := coordinator.ReadRecord(t.Context(), store, "s", 1)
+		ok(t, err)
+		w.checkCall(ended.Status, record.ToolCalls, "nobody is there to allow it")
 		w.checkHistories("nobody decided")
 	})
 	for unattended, want := range map[string]string{"allow": "ran: ", "deny": "nobody is there to allow it"} {
