@@ -3,12 +3,11 @@ package agents
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // The most sources that are added to an answer, the most characters of a title, and the most bytes of
@@ -40,9 +39,7 @@ func withSources(answer string, sources []backends.Citation) string {
 }
 
 // addressEnd is what may follow an address. All else would go on with it.
-var addressEnd = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^/?[.,;:!?]*($|[\s)\]>"'*|\\\x60]|[^\x00-\x7f])`)
-})
+var addressEnd = plain.Pattern(`^/?[.,;:!?]*($|[\s)\]>"'*|\\\x60]|[^\x00-\x7f])`)
 
 // hasAddress says whether a text has an address, and not only a longer one that begins with it.
 func hasAddress(text, address string) bool {
