@@ -336,10 +336,10 @@ func TestFullScreenIsKilled(t *testing.T) {
 	x, server, goOn := openHalf(t, 80, 24, "%[1]s; echo killed; %[1]s --continue --plain")
 	x.askHalf()
 	pids := x.program()
+	goOn() // before the shell calls the program again
 	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	goOn()
 	x.until("winner: bob.1")
 	x.until("left with 0")
 	awaitEnd(t, pids)
