@@ -153,7 +153,7 @@ func (p *panel) schemaOf(s *textStore, ref blob.Ref) *schema.Schema {
 		if s.err != nil {
 			return nil
 		}
-		if p.schema, s.err = schema.Stored(text); s.err != nil {
+		if p.schema, s.err = schema.ParseStored(text); s.err != nil {
 			s.err = fmt.Errorf("read the schema of the turn's answers: %w", s.err)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/massgen/massgen/backends"
@@ -20,13 +20,13 @@ const AbandonAfter = 2 * time.Second
 // Then the effect is abandoned, and its later output is dropped.
 func (d *Doer) Begin(ctx context.Context, turn machine.Turn, effect machine.Effect, end func(machine.Event, error)) {
 	h := newHeard(effect)
-	var isOver atomic.Bool
+	var first sync.Once
 	over := make(chan struct{})
 	finish := func(ev machine.Event, err error) {
-		if isOver.CompareAndSwap(false, true) {
+		first.Do(func() {
 			close(over)
 			end(ev, err)
-		}
+		})
 	}
 	forget := context.AfterFunc(ctx, func() {
 		patience := time.NewTimer(AbandonAfter)

@@ -14,8 +14,8 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// localTurn plays one turn in this process. The goroutine of run owns all of it. Work runs in
-// goroutines of its own, each of which ends with the one post of its result.
+// localTurn plays one turn in this process. The goroutine of run owns all of it. Each piece of work
+// has its own goroutine, which posts the result and returns.
 type localTurn struct {
 	*view
 	driver.Steps[context.Context]

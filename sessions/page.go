@@ -28,7 +28,7 @@ const (
 // History yields the turns of a history from the newest, whose link is head, to the oldest, and
 // nothing for a zero head. They have their numbers, questions, answers and lists of messages alone,
 // and the links of those that it read by links. It reads a page when it is asked for a turn on it.
-// An error ends it, and so does isKnown, unless it is nil, before a link is read of which it says so.
+// It ends at an error, and before a link for which isKnown returns true. isKnown may be nil.
 func History(ctx context.Context, texts Texts, head blob.Ref, isKnown func(link blob.Ref) bool) iter.Seq2[Turn, error] {
 	return func(yield func(Turn, error) bool) {
 		for after := 0; head != (blob.Ref{}) && (isKnown == nil || !isKnown(head)); {

@@ -56,7 +56,9 @@ func checkOneRequest(t *testing.T, a adapter) {
 		"empty":        {Raw: "\n"},
 	} {
 		server := NewProtocolServer(t, a.Protocol, always(reply))
-		_ = Fail(t, a.backend(t, wire.Config{BaseURL: server.BaseURL}), ask()) // which fails the test by itself
+		if e := Fail(t, a.backend(t, wire.Config{BaseURL: server.BaseURL}), ask()); e.Provider != provider {
+			t.Errorf("%s: the error names the provider %q", name, e.Provider)
+		}
 		if n := len(server.Calls()); n != 1 {
 			t.Errorf("%s: %d requests", name, n)
 		}
@@ -197,7 +199,9 @@ func checkNothingIsPrinted(t *testing.T, a adapter) {
 	t.Cleanup(func() { log.SetOutput(usual) })
 	for _, fault := range []Fault{AbortStream, ErrorInStream, HTMLPage, Reset} {
 		server := NewProtocolServer(t, a.Protocol, always(Reply{Text: "ab", Fault: fault}))
-		_ = Fail(t, a.backend(t, wire.Config{BaseURL: server.BaseURL}), ask()) // which fails the test by itself
+		if e := Fail(t, a.backend(t, wire.Config{BaseURL: server.BaseURL}), ask()); e.Provider != provider {
+			t.Errorf("%v: the error names the provider %q", fault, e.Provider)
+		}
 	}
 	if printed.Len() > 0 {
 		t.Errorf("it printed %s", printed.String())

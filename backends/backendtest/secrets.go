@@ -108,7 +108,9 @@ func checkSecretsStayAtHome(t *testing.T, a adapter) {
 // checkBasicAuthStaysAtHome: net/http makes the header of the base URL.
 func checkBasicAuthStaysAtHome(t *testing.T, a adapter) {
 	transport, sent := redirect("https://other.example/v1")
-	_ = Fail(t, a.backend(t, wire.Config{BaseURL: "https://user:hidden@host.example/v1", Transport: transport}), ask()) // which fails the test by itself
+	if e := Fail(t, a.backend(t, wire.Config{BaseURL: "https://user:hidden@host.example/v1", Transport: transport}), ask()); e.Provider != provider {
+		t.Errorf("the error names the provider %q", e.Provider)
+	}
 	if len(*sent) != 1 || !strings.Contains((*sent)[0], "Authorization: Basic ") {
 		t.Errorf("sent:\n%s", strings.Join(*sent, "\n"))
 	}

@@ -3,8 +3,9 @@
 package fastjson
 
 import (
-	"bytes"
 	"encoding/json"
+	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	fast "github.com/segmentio/encoding/json"
@@ -21,38 +22,27 @@ func Unmarshal(data []byte, v any) error {
 
 // AppendString appends text to data as a json.Encoder with SetEscapeHTML(false) writes it.
 func AppendString(data []byte, text string) []byte {
-	begun := len(data)
 	data = append(data, '"')
 	from := 0 // of what is not appended yet
 	for i := 0; i < len(text); {
-		c := text[i]
-		switch {
-		case c >= utf8.RuneSelf:
-			r, size := utf8.DecodeRuneInString(text[i:])
-			if r == utf8.RuneError || r == '\u2028' || r == '\u2029' {
-				return append(data[:begun], encoded(text)...)
-			}
-			i += size
-			continue
-		case c == '"' || c == '\\':
-			data = append(append(data, text[from:i]...), '\\', c)
-			from = i + 1
-		case c == '\n':
-			data = append(append(data, text[from:i]...), `\n`...)
-			from = i + 1
-		case c < ' ':
-			return append(data[:begun], encoded(text)...)
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(text[i:])
 		}
-		i++
+		if r < ' ' || r == '"' || r == '\\' || r == '\u2028' || r == '\u2029' || r == utf8.RuneError && size == 1 {
+			data = appendEscape(append(data, text[from:i]...), r)
+			from = i + size
+		}
+		i += size
 	}
 	return append(append(data, text[from:]...), '"')
 }
 
-// encoded is for texts with characters that are rare.
-func encoded(text string) []byte {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a string is always encoded, and a buffer takes all
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+// appendEscape appends the escape of a character.
+func appendEscape(data []byte, r rune) []byte {
+	const escaped, letters = "\"\\\b\f\n\r\t", `"\bfnrt`
+	if i := strings.IndexRune(escaped, r); i >= 0 {
+		return append(data, '\\', letters[i])
+	}
+	return fmt.Appendf(data, `\u%04x`, r)
 }

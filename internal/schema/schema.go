@@ -36,7 +36,7 @@ const MaxBytes = 64 << 10
 // MaxBytes bytes, names only types that JSON has, and refers to nothing but its own $defs or
 // definitions. The error says what to change.
 func Parse(schema []byte) (*Schema, error) {
-	s, err := Stored(schema)
+	s, err := ParseStored(schema)
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +50,8 @@ func Parse(schema []byte) (*Schema, error) {
 	return s, nil
 }
 
-// Stored reads the schema of a turn that has begun, with which Parse may be stricter today.
-func Stored(schema []byte) (*Schema, error) {
+// ParseStored reads the schema of a turn that has begun. It takes what an older Parse took.
+func ParseStored(schema []byte) (*Schema, error) {
 	if len(schema) > MaxBytes {
 		return nil, fmt.Errorf("it has %d bytes, and the most is %d: every model call is sent it", len(schema), MaxBytes)
 	}

@@ -13,13 +13,12 @@ import (
 // with the first event that names it, in one transaction: so the store never has a text that
 // nothing names, and none that an event names can be deleted with another session in between.
 //
-// Those that events have named since stay at hand, up to mostNamed, while the turns run that may
-// have put them: each agent of a panel reads the same answers. Nothing deletes what a running turn
-// names.
+// A text that an event has named since stays at hand until a turn ends, up to mostNamed: each agent of
+// a panel reads the same answers. Its turn holds its session until then, so nothing deletes the text.
 type texts struct {
 	mu         sync.Mutex
 	fresh      map[blob.Ref]*fresh
-	named      map[blob.Ref]*fresh
+	named      map[blob.Ref][]byte
 	namedBytes int
 	clock      int64 // counts what Begin and Put have done
 }
@@ -27,7 +26,7 @@ type texts struct {
 const mostNamed = 8 << 20
 
 func newTexts() *texts {
-	return &texts{fresh: map[blob.Ref]*fresh{}, named: map[blob.Ref]*fresh{}}
+	return &texts{fresh: map[blob.Ref]*fresh{}, named: map[blob.Ref][]byte{}}
 }
 
 type fresh struct {
@@ -63,10 +62,7 @@ func (t *texts) AtHand(ref blob.Ref) (data []byte, isFresh bool) {
 	if f := t.fresh[ref]; f != nil {
 		return f.data, true
 	}
-	if f := t.named[ref]; f != nil {
-		return f.data, false
-	}
-	return nil, false
+	return t.named[ref], false
 }
 
 // Named implements sqlstore.Texts.
@@ -80,24 +76,16 @@ func (t *texts) Named(refs []blob.Ref) {
 		}
 		if f.puts--; f.puts <= 0 {
 			delete(t.fresh, ref)
-			t.remember(ref, f)
+			t.remember(ref, f.data)
 		}
 	}
 }
 
-// remember keeps a text at hand that was named, unless there are too many.
-func (t *texts) remember(ref blob.Ref, f *fresh) {
-	t.forget(ref)
-	if t.namedBytes+len(f.data) <= mostNamed {
-		t.named[ref] = f
-		t.namedBytes += len(f.data)
-	}
-}
-
-func (t *texts) forget(ref blob.Ref) {
-	if f := t.named[ref]; f != nil {
-		t.namedBytes -= len(f.data)
-		delete(t.named, ref)
+// remember keeps a text at hand that was named, if there is room.
+func (t *texts) remember(ref blob.Ref, data []byte) {
+	if t.named[ref] == nil && t.namedBytes+len(data) <= mostNamed {
+		t.named[ref] = data
+		t.namedBytes += len(data)
 	}
 }
 
@@ -109,14 +97,12 @@ func (t *texts) tick() int64 {
 	return t.clock
 }
 
-// sweep forgets the texts that were put before a moment.
+// sweep forgets the texts that were put before a moment, and all that were named: a turn has ended, and
+// its session may be deleted.
 func (t *texts) sweep(first int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	maps.DeleteFunc(t.fresh, func(_ blob.Ref, f *fresh) bool { return f.last < first })
-	for ref, f := range t.named {
-		if f.last < first {
-			t.forget(ref)
-		}
-	}
+	clear(t.named)
+	t.namedBytes = 0
 }

@@ -94,7 +94,7 @@ func TestOldStoreIsBroughtUpToDate(t *testing.T) {
 	must(t, s.Check(ctx))
 }
 
-// TestOldStoreBecomesLikeANewOne compares the tables of new stores with those of migrated ones.
+// TestOldStoreBecomesLikeANewOne: a migrated store has the tables of a new one.
 func TestOldStoreBecomesLikeANewOne(t *testing.T) {
 	t.Parallel()
 	shape := func(path string) string {

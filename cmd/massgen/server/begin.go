@@ -171,7 +171,7 @@ func (s *Server) track(ctx context.Context, m *model, start func() (*run, error)
 		if err == nil {
 			then(result)
 		}
-		close(r.settled) // who asked is told of the result after this
+		close(r.settled) // the client gets the result now
 		if r.own != nil {
 			if err := r.own.Close(); err != nil {
 				log.Error("a session's panel was not closed well", "error", err)

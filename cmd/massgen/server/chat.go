@@ -219,7 +219,7 @@ type chatUsage struct {
 	} `json:"completion_tokens_details"`
 }
 
-// chatUsageOf returns the tokens that a response adds to those of the turn.
+// chatUsageOf returns the usage of one response, as chat completions have it.
 func chatUsageOf(u budget.Usage) *chatUsage {
 	usage := &chatUsage{PromptTokens: u.InputTokens, CompletionTokens: u.OutputTokens, TotalTokens: u.InputTokens + u.OutputTokens}
 	usage.PromptDetails.CachedTokens = u.CachedInputTokens

@@ -29,7 +29,7 @@ type modelTally struct {
 	used      budget.Usage   // its cost is in usd
 	usd       float64
 	unpriced  int   // turns whose cost is not known
-	durations []int // by bucket, each with those of the shorter ones
+	durations []int // by bucket; a bucket counts the shorter turns too
 	seconds   float64
 	count     int
 }

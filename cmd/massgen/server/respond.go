@@ -139,7 +139,7 @@ func (s *Server) read(r *http.Request, into any) error {
 	var mistyped *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &mistyped):
-		field := strings.ToLower(shortened(mistyped.Field)) // of Go's name, where it has no other
+		field := shortened(mistyped.Field)
 		return badRequest(field, cmp.Or(field, "the request")+" is a "+shortened(mistyped.Value)+", which it must not be")
 	case err != nil:
 		return badRequest("", "the request is not JSON: "+shortened(strings.TrimPrefix(err.Error(), "json: ")))

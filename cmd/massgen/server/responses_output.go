@@ -115,7 +115,7 @@ func (r *response) toolList() []object {
 	return list
 }
 
-// responseUsage returns the tokens that a response adds to those of the turn.
+// responseUsage returns the usage of one response, as the Responses API has it.
 func responseUsage(u budget.Usage) object {
 	return object{
 		"input_tokens": u.InputTokens, "input_tokens_details": object{"cached_tokens": u.CachedInputTokens},

@@ -52,8 +52,8 @@ type view struct {
 	used, told budget.Usage
 }
 
-// newTokens returns the tokens that are in used and not in told.
-func newTokens(used, told budget.Usage) budget.Usage {
+// tokensSince returns the tokens by which used exceeds told.
+func tokensSince(told, used budget.Usage) budget.Usage {
 	return budget.Usage{
 		InputTokens: used.InputTokens - told.InputTokens, OutputTokens: used.OutputTokens - told.OutputTokens,
 		CachedInputTokens: used.CachedInputTokens - told.CachedInputTokens, ReasoningTokens: used.ReasoningTokens - told.ReasoningTokens,
@@ -188,11 +188,11 @@ type end struct {
 // client.
 func (r *run) end(ctx context.Context, v *view, calls []toolCall) end {
 	if len(calls) > 0 {
-		used := newTokens(v.used, v.told)
+		used := tokensSince(v.told, v.used)
 		return end{outcome{err: r.release(ctx, v)}, "tool_calls", used}
 	}
 	o := r.wait(ctx)
-	return end{o, "stop", newTokens(o.Usage, v.told)}
+	return end{o, "stop", tokensSince(v.told, o.Usage)}
 }
 
 // whole waits for the end of a response, and returns it with all that it shows.

@@ -96,10 +96,12 @@ func (t turnRoutes) ask(w http.ResponseWriter, r *http.Request) error {
 // askIn asks the question of a request in a session. The response has the result, or with
 // background where the turn is found.
 func (t turnRoutes) askIn(w http.ResponseWriter, r *http.Request, session string) error {
-	var said struct {
-		Model, Question, System string
-		Background              bool
-		Files                   []filePart
+	var said struct { // with the names of JSON, which a refusal quotes
+		Model      string     `json:"model"`
+		Question   string     `json:"question"`
+		System     string     `json:"system"`
+		Background bool       `json:"background"`
+		Files      []filePart `json:"files"`
 	}
 	if err := t.read(r, &said); err != nil {
 		return err
