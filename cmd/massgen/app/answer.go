@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -102,7 +103,9 @@ func (a answers) page(text string) bool {
 			return err == nil
 		case signal := <-signals: // a Ctrl+C is for the pager
 			if endsProgram(signal) {
-				_ = cmd.Process.Signal(signal) // it may be gone
+				if err := cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+					a.console.warn("end the pager: " + err.Error())
+				}
 			}
 		}
 	}

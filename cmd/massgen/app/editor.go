@@ -74,8 +74,11 @@ func openEditor(env Env, c console) (k *keyboard, ok bool) {
 			if reader.Cancel() {
 				<-read
 			}
-			_ = reader.Close() // it does not close the terminal
+			err := reader.Close() // it does not close the terminal
 			env.tty.leave()
+			if err != nil {
+				c.warn("stop reading the terminal: " + err.Error())
+			}
 		},
 		drop: func() error {
 			e.drop()
