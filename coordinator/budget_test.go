@@ -416,6 +416,10 @@ func (k killed) End(ctx context.Context, session string, turn int, _ sessions.En
 	return k.Memory.End(ctx, session, turn, sessions.Ended{Status: kernel.Cut})
 }
 
+func (k killed) Conclude(ctx context.Context, session string, turn int, _ sessions.Ended, goesOn bool, events ...[]byte) error {
+	return k.Memory.Conclude(ctx, session, turn, sessions.Ended{Status: kernel.Cut}, goesOn, events...)
+}
+
 // TestSessionsBudgetCountsKilledTurns: also where the turns before had no budget.
 func TestSessionsBudgetCountsKilledTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

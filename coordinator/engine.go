@@ -28,6 +28,9 @@ type localTurn struct {
 	receive  func() []driver.Post
 
 	summaries *summaryReader
+	// unpublished comes of events that may not be durable yet.
+	unpublished []report.Event
+	ending
 	// toolsVersion is the version of the agents' present tools.
 	toolsVersion uint64
 }
@@ -62,10 +65,16 @@ func (e *localTurn) take(event func(at kernel.Time) turn.Event) error {
 	return e.driver.Handle(happening{event: event})
 }
 
-// Tell implements driver.Runtime.
-func (e *localTurn) Tell(ev turn.Event, commands []turn.Command) {
+// Applied implements driver.Runtime. It projects the event, which is published when it is durable.
+func (e *localTurn) Applied(ev turn.Event, commands []turn.Command) {
 	e.summaries.heed(ev, e.report)
-	e.tell(ev, commands)
+	e.unpublished = append(e.unpublished, e.report.Apply(ev, commands)...)
+}
+
+// publish publishes what was projected.
+func (e *localTurn) publish() {
+	e.turn.events.add(e.unpublished...)
+	e.unpublished = nil
 }
 
 // run plays the turn. It returns when the result is final and all work has returned or was

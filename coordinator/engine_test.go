@@ -338,6 +338,13 @@ func (s *fullStore) Append(ctx context.Context, session string, turn int, events
 	return s.Memory.Append(ctx, session, turn, events...)
 }
 
+func (s *fullStore) Conclude(ctx context.Context, session string, turn int, e sessions.Ended, goesOn bool, events ...[]byte) error {
+	if s.left < len(events) {
+		return errors.New("disk full")
+	}
+	return s.Memory.Conclude(ctx, session, turn, e, goesOn, events...)
+}
+
 func TestJournalFailureEndsTheTurn(t *testing.T) {
 	for left := range 7 {
 		synctest.Test(t, func(t *testing.T) {

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/driver"
@@ -14,13 +15,30 @@ import (
 // A localTurn is the runtime of turns that this process plays: work runs in goroutines, and
 // posts its result to the turn's inbox.
 
-// Append implements driver.Runtime.
-func (e *localTurn) Append(events []turn.Event) error {
+// Append implements driver.Runtime. The last events go with the turn's outcome, in one transaction. If
+// that fails, they go alone: they may have been paid for. Then end tries the outcome again, and returns
+// the error.
+func (e *localTurn) Append(events []turn.Event, last bool) error {
 	journal, err := encoded(events)
 	if err != nil {
 		return err
 	}
-	return e.panel.opts.Store.Append(e.base, e.turn.session, e.turn.number, journal...)
+	if !last || e.isKept || haveSidecall(events) || e.endWith(journal) != nil {
+		err = e.panel.opts.Store.Append(e.base, e.turn.session, e.turn.number, journal...)
+	}
+	if err == nil {
+		e.publish()
+	}
+	return err
+}
+
+// haveSidecall reports whether events have a sidecall's result. It is kept when it is in the journal,
+// and the outcome tells if that fails.
+func haveSidecall(events []turn.Event) bool {
+	return slices.ContainsFunc(events, func(ev turn.Event) bool {
+		key, ok := turn.KeyOf(ev)
+		return ok && key.Agent == machine.NoAgent
+	})
 }
 
 // Start implements driver.Runtime.

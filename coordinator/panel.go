@@ -52,6 +52,7 @@ type turns interface {
 	Begin(ctx context.Context, session, question string) (sessions.Begun, error)
 	Commit(ctx context.Context, session string, turn int, ended sessions.Ended) error
 	End(ctx context.Context, session string, turn int, ended sessions.Ended) error
+	Conclude(ctx context.Context, session string, turn int, ended sessions.Ended, goesOn bool, events ...[]byte) error
 }
 
 type unfinished interface {

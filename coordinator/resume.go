@@ -138,7 +138,9 @@ func (e *localTurn) replay(ctx context.Context, events []turn.Event) ([]driver.W
 		if err != nil {
 			return nil, err
 		}
-		e.driver.Carry(ev, commands) // the follower keeps the work
+		e.Applied(ev, commands)
+		e.publish()
+		e.driver.Carry(commands) // the follower keeps the work
 		e.keep(ev)
 	}
 	return f.out, nil

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -72,23 +73,28 @@ func (f *faulty) restart(ctx context.Context, writes int, after bool) {
 
 func (f *faulty) Append(ctx context.Context, session string, number int, events ...[]byte) error {
 	return f.write(func() error {
-		if err := f.Memory.Append(ctx, session, number, events...); err != nil {
-			return err
-		}
-		list, err := decoded(events, 0)
-		if err != nil {
-			return err
-		}
-		for _, ev := range list {
-			switch ev := ev.(type) {
-			case turn.ModelDone:
-				f.done[ev.Key] = true
-			case turn.ToolDone:
-				f.done[ev.Key] = true
-			}
-		}
-		return nil
+		return cmp.Or(f.Memory.Append(ctx, session, number, events...), f.note(events))
 	})
+}
+
+func (f *faulty) Conclude(ctx context.Context, session string, number int, e sessions.Ended, goesOn bool, events ...[]byte) error {
+	return f.write(func() error {
+		return cmp.Or(f.Memory.Conclude(ctx, session, number, e, goesOn, events...), f.note(events))
+	})
+}
+
+// note notes which effects have a result in the journal.
+func (f *faulty) note(events [][]byte) error {
+	list, err := decoded(events, 0)
+	if err != nil {
+		return err
+	}
+	for _, ev := range list {
+		if key, ok := turn.KeyOf(ev); ok {
+			f.done[key] = true
+		}
+	}
+	return nil
 }
 
 func (f *faulty) End(ctx context.Context, session string, number int, e sessions.Ended) error {

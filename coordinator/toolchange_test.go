@@ -154,7 +154,7 @@ func TestToolsThatChangeWithinATurn(t *testing.T) {
 			t.Errorf("the tool calls (-want +got):\n%s", diff)
 		}
 		change := report.ToolsChange{Added: []string{"grown"}, Removed: []string{"seed"}, Described: []string{"grow"}}
-		wantTold := []report.ToolsChanged{{Actor: report.Actor{Agent: "agent1", State: machine.StepAwaitingLLM}, Tools: change}, {Actor: report.Actor{Agent: "agent2", State: machine.StepAwaitingLLM}, Tools: change}}
+		wantTold := []report.ToolsChanged{{Actor: report.Actor{Agent: "agent1", State: machine.StepAwaitingTool}, Tools: change}, {Actor: report.Actor{Agent: "agent2", State: machine.StepAwaitingLLM}, Tools: change}}
 		if diff := cmp.Diff(wantTold, eventsOf[report.ToolsChanged](t, handle), headless()); diff != "" {
 			t.Errorf("what was told (-want +got):\n%s", diff)
 		}

@@ -118,17 +118,21 @@ func (s *Store) AppendAt(ctx context.Context, id string, turn, place int, events
 }
 
 func (s *Store) append(ctx context.Context, id string, turn int, place *int, events [][]byte) error {
+	change, err := s.changeOf(id, turn, place, events)
+	if err != nil {
+		return err
+	}
+	return s.backing.Append(ctx, "write the journal of session "+id, id, turn, false, func(*Held) (*Change, error) { return &change, nil })
+}
+
+// changeOf returns the change that adds events.
+func (s *Store) changeOf(id string, turn int, place *int, events [][]byte) (Change, error) {
 	masked := make([][]byte, len(events))
 	for i, event := range events {
 		masked[i] = s.Mask(event)
 	}
 	refs, err := refsOfEvents(id, turn, masked)
-	if err != nil {
-		return err
-	}
-	return s.backing.Append(ctx, "write the journal of session "+id, id, turn, false, func(*Held) (*Change, error) {
-		return &Change{Events: masked, At: place, Names: refs}, nil
-	})
+	return Change{Events: masked, At: place, Names: refs}, err
 }
 
 // Journal returns the events of a turn in their order, from a place on, counted from 0. A
@@ -165,6 +169,27 @@ func (s *Store) End(ctx context.Context, id string, turn int, e Ended) error {
 			return nil, nil
 		}
 		return h.outcome(s.maskedEnd(e), page)
+	})
+}
+
+// Conclude adds the last events of a turn as Append does, and stores its outcome as End does, or as
+// Commit does if the turn goes on with calls after the answer: all of it in one transaction, or nothing.
+// After an error the turn still holds its session.
+func (s *Store) Conclude(ctx context.Context, id string, turn int, e Ended, goesOn bool, events ...[]byte) error {
+	journal, err := s.changeOf(id, turn, nil, events)
+	if err != nil {
+		return err
+	}
+	page := s.pageFor(ctx, id, turn)
+	return s.backing.Append(ctx, "end a turn of session "+id, id, turn, !goesOn, func(h *Held) (*Change, error) {
+		if h.Committed {
+			return nil, NotRunning(id, turn)
+		}
+		change, err := h.outcome(s.maskedEnd(e), page)
+		if err == nil {
+			change.Events, change.Names = journal.Events, journal.Names
+		}
+		return change, err
 	})
 }
 

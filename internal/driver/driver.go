@@ -51,8 +51,12 @@ func (w Work) Key() machine.Key {
 type Runtime interface {
 	// Now returns the turn's time, which stands still while no process plays the turn.
 	Now() kernel.Time
-	// Append adds events to the turn's journal, all or none. They are durable when it returns.
-	Append(events []turn.Event) error
+	// Applied takes an event that the machine has just applied, with its commands. The event is not
+	// durable yet: those who watch the turn are told after Append.
+	Applied(ev turn.Event, commands []turn.Command)
+	// Append adds events to the turn's journal, all or none. They are durable when it returns. last
+	// says that they are the last ones: the turn is over, and no work is out.
+	Append(events []turn.Event, last bool) error
 	// Start starts work. Its result comes as one post, also after a failure or a cancel.
 	Start(w Work)
 	// Begin opens a step of an agent. Cancel asks the work of that step to end soon, including
@@ -66,9 +70,6 @@ type Runtime interface {
 	// Grant answers a request for budget. refused is the reason why the attempt may not be
 	// sent. If it is empty, the attempt may be sent, with its output shortened by less tokens.
 	Grant(key machine.Key, less int, refused string)
-	// Tell passes on an event that is durable, and what the machine commanded, before that is
-	// carried out, to those who watch the turn.
-	Tell(ev turn.Event, commands []turn.Command)
 }
 
 // Driver plays one turn. One goroutine owns it.
@@ -96,7 +97,7 @@ func (d *Driver) Done() bool { return d.machine.Over() && d.out == 0 }
 // posts and returns all waiting ones. After an error the caller must call Drain.
 func (d *Driver) Play(receive func() []Post) error {
 	for !d.Done() {
-		if err := d.Handle(receive()...); err != nil {
+		if err := d.handle(true, receive()); err != nil {
 			return err
 		}
 	}
@@ -115,18 +116,22 @@ func (d *Driver) Drain(receive func() []Post) {
 	}
 }
 
-// applied is an event of a batch with the machine's commands, and the work that they request.
+// applied is what a batch has come to: its events, the machine's commands, and the work that each
+// event's commands request.
 type applied struct {
-	event    turn.Event
-	commands []turn.Command
-	work     []Work
+	events   []turn.Event
+	commands [][]turn.Command
+	work     [][]Work
 }
 
 // Handle takes posts as one batch: it applies them in order, journals their events in one
 // transaction, and only then executes the commands. If a post fails, the posts before it are
-// journaled all the same, since they may have been paid for.
-func (d *Driver) Handle(posts ...Post) error {
-	var batch []applied
+// journaled all the same, since they may have been paid for. The caller goes on with Play.
+func (d *Driver) Handle(posts ...Post) error { return d.handle(false, posts) }
+
+// handle is Handle. mayEnd says that nothing but these posts and their like follows in the turn.
+func (d *Driver) handle(mayEnd bool, posts []Post) error {
+	var batch applied
 	var err error
 	taken := 0
 	for _, p := range posts {
@@ -134,16 +139,16 @@ func (d *Driver) Handle(posts ...Post) error {
 			d.out--
 		}
 		if err == nil {
-			if batch, err = d.apply(batch, p); err == nil {
+			if err = d.apply(&batch, p); err == nil {
 				taken++
 			}
 		}
 	}
-	appendErr := d.journal(batch)
+	appendErr := d.journal(batch.events, mayEnd && err == nil && d.Done())
 	if appendErr == nil {
-		for _, a := range batch {
-			d.Carry(a.event, a.commands)
-			for _, w := range a.work {
+		for i, commands := range batch.commands {
+			d.Carry(commands)
+			for _, w := range batch.work[i] {
 				d.Start(w)
 			}
 		}
@@ -162,38 +167,37 @@ func (d *Driver) Handle(posts ...Post) error {
 }
 
 // apply applies the events of one post, and adds them to a batch.
-func (d *Driver) apply(batch []applied, p Post) ([]applied, error) {
+func (d *Driver) apply(batch *applied, p Post) error {
 	events, err := p.Events(d.runtime.Now())
 	if err != nil {
-		return batch, err
+		return err
 	}
 	for _, ev := range events {
 		commands, err := d.machine.Apply(ev)
 		if err != nil {
-			return batch, err
+			return err
 		}
-		batch = append(batch, applied{ev, commands, Asked(commands, &d.machine)})
+		d.runtime.Applied(ev, commands)
+		batch.events = append(batch.events, ev)
+		batch.commands = append(batch.commands, commands)
+		batch.work = append(batch.work, Asked(commands, &d.machine))
 	}
-	return batch, nil
+	return nil
 }
 
-func (d *Driver) journal(batch []applied) error {
-	if len(batch) == 0 {
+func (d *Driver) journal(events []turn.Event, last bool) error {
+	if len(events) == 0 {
 		return nil
 	}
-	events := make([]turn.Event, len(batch))
-	for i, a := range batch {
-		events[i] = a.event
-	}
-	if err := d.runtime.Append(events); err != nil {
+	if err := d.runtime.Append(events, last); err != nil {
 		return fmt.Errorf("write the journal: %w", err)
 	}
 	return nil
 }
 
-// Carry executes an event's commands, except the work that they request, which Asked returns.
-func (d *Driver) Carry(ev turn.Event, commands []turn.Command) {
-	d.runtime.Tell(ev, commands)
+// Carry executes the commands of a durable event, except the work that they request, which Asked
+// returns.
+func (d *Driver) Carry(commands []turn.Command) {
 	for _, c := range commands {
 		switch c := c.(type) {
 		case turn.StepStarted:

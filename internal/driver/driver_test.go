@@ -25,10 +25,13 @@ func (r *recorder) add(format string, args ...any) {
 
 func (r *recorder) Now() kernel.Time { return 1000 }
 
-func (r *recorder) Append(events []turn.Event) error {
+func (r *recorder) Append(events []turn.Event, last bool) error {
 	var kinds []string
 	for _, ev := range events {
 		kinds = append(kinds, strings.TrimPrefix(fmt.Sprintf("%T", ev), "turn."))
+	}
+	if last {
+		kinds = append(kinds, "at last")
 	}
 	r.add("append %s", strings.Join(kinds, " "))
 	return r.full
@@ -42,7 +45,7 @@ func (r *recorder) Clock(runs bool)  { r.add("clock %t", runs) }
 func (r *recorder) Grant(key machine.Key, less int, refused string) {
 	r.add("grant %s %d %q", key, less, refused)
 }
-func (r *recorder) Tell(turn.Event, []turn.Command) {}
+func (r *recorder) Applied(turn.Event, []turn.Command) {}
 
 // told returns what was written down since the last call.
 func (r *recorder) told() []string {

@@ -45,6 +45,7 @@ func suite() map[string]func(world) {
 		"events name texts":          eventsNameTexts,
 		"turns without an answer":    noAnswer,
 		"committed turns":            committed,
+		"concluded turns":            concluded,
 		"the chain of a history":     chain,
 		"messages of a panel of one": messages,
 		"usage":                      usage,

@@ -25,7 +25,7 @@ const mostEntry = 512 << 10
 
 // Append implements driver.Runtime. The workflow's history has the events and their places
 // before an activity writes them, so that a second try writes the same.
-func (p *player) Append(events []turn.Event) error {
+func (p *player) Append(events []turn.Event, _ bool) error {
 	for len(events) > 0 {
 		e := entry{Session: p.in.Session, Owner: p.in.Owner, Number: p.number, Place: p.events}
 		for size := 0; len(events) > 0 && size < mostEntry; events = events[1:] {
@@ -186,8 +186,8 @@ func (a attempts) giveUp(key machine.Key, why string) {
 	}
 }
 
-// Tell implements driver.Runtime. Processes that watch the turn read its journal instead.
-func (p *player) Tell(turn.Event, []turn.Command) {}
+// Applied implements driver.Runtime. Processes that watch the turn read its journal.
+func (p *player) Applied(turn.Event, []turn.Command) {}
 
 // patiently returns a context whose local activities are repeated until the store works.
 func patiently(ctx workflow.Context) workflow.Context {

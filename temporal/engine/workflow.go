@@ -184,7 +184,7 @@ func (p *player) begin() error {
 	if err != nil {
 		return err
 	}
-	p.driver.Carry(accepted, commands)
+	p.driver.Carry(commands)
 	for _, w := range driver.Asked(commands, p.driver.Machine()) {
 		p.driver.Start(w)
 	}
