@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
@@ -144,7 +145,8 @@ func (d *Driver) handle(mayEnd bool, posts []Post) error {
 			}
 		}
 	}
-	appendErr := d.journal(batch.events, mayEnd && err == nil && d.Done())
+	asksForWork := slices.ContainsFunc(batch.work, func(list []Work) bool { return len(list) > 0 })
+	appendErr := d.journal(batch.events, mayEnd && err == nil && d.Done() && !asksForWork)
 	if appendErr == nil {
 		for i, commands := range batch.commands {
 			d.Carry(commands)

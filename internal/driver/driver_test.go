@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,6 +145,55 @@ func TestNothingIsDoneThatIsNotInTheJournal(t *testing.T) {
 		t.Error(err)
 	}
 	same(t, r, "append ModelDone", "reply to first: write the journal: disk full")
+}
+
+// TestWhichEventsAreTheLast: after them nothing is out, nor about to be.
+func TestWhichEventsAreTheLast(t *testing.T) {
+	interrupted := []turn.Event{turn.Interrupted{At: 3}}
+	for _, c := range []struct {
+		name    string
+		batches [][]post
+		want    []string
+	}{
+		{
+			"two results", [][]post{{{name: "1", events: []turn.Event{failed(0)}, ends: true}}, {{name: "2", events: []turn.Event{failed(1)}, ends: true}}},
+			[]string{"append ModelDone", "append ModelDone at last"},
+		},
+		{
+			"an interrupt while calls are out", [][]post{{{name: "1", events: interrupted}}, {{name: "2", events: []turn.Event{failed(0)}, ends: true}}, {{name: "3", events: []turn.Event{failed(1)}, ends: true}}},
+			[]string{"append Interrupted", "append ModelDone", "append ModelDone at last"},
+		},
+	} {
+		d, r := begun(t)
+		r.told()
+		if err := d.Play(func() []Post {
+			var list []Post
+			for _, p := range c.batches[0] {
+				p.r = r
+				list = append(list, p)
+			}
+			c.batches = c.batches[1:]
+			return list
+		}); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		got := slices.DeleteFunc(r.told(), func(line string) bool { return !strings.HasPrefix(line, "append") })
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+	// An interrupt in the batch that begins the turn: the calls that it asks for are about to be out.
+	r := &recorder{}
+	d := New(r)
+	begins := func() []Post {
+		return []Post{post{r, "question", []turn.Event{accepted("a", "b")}, nil, false}, post{r, "interrupt", interrupted, nil, false}}
+	}
+	if err := d.handle(true, begins()); err != nil || !d.Machine().Over() || d.out != 2 {
+		t.Errorf("%v, over: %v, %d out", err, d.Machine().Over(), d.out)
+	}
+	if lines := r.told(); lines[0] != "append Accepted Interrupted" {
+		t.Errorf("it begins with %q", lines[0])
+	}
 }
 
 func TestDrainRefusesWhatStillComes(t *testing.T) {
