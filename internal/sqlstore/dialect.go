@@ -95,6 +95,8 @@ type Texts interface {
 type Running struct {
 	sessions.Held
 	Session, Turn int64
+	// End is how many events its journal has, 0 if this is not known.
+	End int
 }
 
 // Last is a session's last turn, with the ids of its rows.

@@ -158,7 +158,7 @@ func (w *Tx) namePages(session int64) {
 	}, "SELECT turns.id, data FROM turns JOIN texts ON texts.{key} = link WHERE session = $1", session)
 	for _, p := range links {
 		if p.link.Page != (blob.Ref{}) {
-			w.nameKnown(p.turn, []blob.Ref{p.link.Page})
+			w.name(p.turn, []blob.Ref{p.link.Page})
 		}
 	}
 }

@@ -22,9 +22,6 @@ func (w *Tx) addUsage(r *Running, u budget.Usage) {
 func (w *Tx) end(r *Running, c *sessions.Change) {
 	t := *c.Outcome
 	t.Ended = w.At
-	if t.Messages != (blob.Ref{}) {
-		w.nameMessages(r.Turn, t.Messages)
-	}
 	w.endTurn(r.Turn, t)
 	if c.Title != "" && w.Exec("UPDATE sessions SET title = $2 WHERE id = $1 AND title = ''", r.Session, c.Title) > 0 {
 		w.index("sessions", Indexed{r.Session, []string{c.Title}})

@@ -4,10 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/massgen/massgen/internal/blob"
@@ -119,100 +116,4 @@ func (d Dialect) timeOrNull(t time.Time) any {
 		return nil
 	}
 	return d.Time(t)
-}
-
-// text is a text to store.
-type text struct {
-	ref  blob.Ref
-	data []byte
-}
-
-func newText(data []byte) text { return text{sessions.RefOf(data), data} }
-
-// put adds texts, in the same order for all transactions that add the same texts, so that no
-// two wait for each other. Something must name them in the same transaction.
-func (w *Tx) put(texts ...text) {
-	slices.SortFunc(texts, func(a, b text) int { return strings.Compare(a.ref.SHA256, b.ref.SHA256) })
-	rows := make([][]any, len(texts))
-	for i, t := range texts {
-		if t.data == nil {
-			t.data = []byte{} // nil would be NULL
-		}
-		rows[i] = []any{SumOf(t.ref), t.data}
-	}
-	w.insert("INSERT INTO texts (sha256, data) VALUES ", "($, $)", " ON CONFLICT DO NOTHING", rows)
-}
-
-// Put adds a text that something names in the same transaction.
-func (w *Tx) Put(data []byte) blob.Ref {
-	t := newText(data)
-	w.put(t)
-	return t.ref
-}
-
-// supply stores the texts that may not be in the database yet.
-func (w *Tx) supply(refs []blob.Ref) {
-	var fresh []text
-	for _, ref := range distinct(refs) {
-		if data, isFresh := w.db.Texts.AtHand(ref); isFresh {
-			fresh = append(fresh, text{ref, data})
-		}
-	}
-	w.put(fresh...)
-}
-
-// name keeps texts for a turn. All of them must be stored.
-func (w *Tx) name(turn int64, refs ...blob.Ref) {
-	if len(refs) == 0 {
-		return
-	}
-	w.supply(refs)
-	var missing int
-	if w.Row(`
-		SELECT n FROM {named} WHERE NOT EXISTS (SELECT 1 FROM texts WHERE sha256 = sum AND length(data) = bytes)
-		ORDER BY n LIMIT 1`, []any{w.list(refs)}, &missing) {
-		w.Refuse(sessions.NoText(refs[missing]))
-	}
-	w.nameKnown(turn, refs)
-}
-
-// nameKnown keeps the stored ones of the texts for a turn.
-func (w *Tx) nameKnown(turn int64, refs []blob.Ref) {
-	w.Exec(`
-		INSERT INTO refs (turn, text) SELECT DISTINCT CAST($2 AS bigint), texts.{key}
-		FROM {named} JOIN texts ON sha256 = sum AND length(data) = bytes WHERE true
-		ON CONFLICT DO NOTHING`, w.list(refs), turn)
-}
-
-// list returns references in the form that {named} reads.
-func (w *Tx) list(refs []blob.Ref) string {
-	for _, ref := range refs {
-		if len(SumOf(ref)) == 0 {
-			w.Refuse(sessions.NoText(ref))
-		}
-	}
-	data, err := json.Marshal(refs)
-	w.Refuse(err)
-	return string(data)
-}
-
-// nameMessages keeps a list of messages for a turn, and the stored texts that it names.
-func (w *Tx) nameMessages(turn int64, list blob.Ref) {
-	w.name(turn, list)
-	var data []byte
-	w.Row("SELECT data FROM texts WHERE sha256 = $1", []any{SumOf(list)}, &data)
-	if refs := sessions.Refs(data); len(refs) > 0 {
-		w.supply(refs)
-		w.nameKnown(turn, refs)
-	}
-}
-
-// distinct returns the references without repetition.
-func distinct(refs []blob.Ref) []blob.Ref {
-	seen := map[blob.Ref]bool{}
-	return slices.DeleteFunc(slices.Clone(refs), func(ref blob.Ref) bool {
-		again := seen[ref]
-		seen[ref] = true
-		return again
-	})
 }

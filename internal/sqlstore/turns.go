@@ -90,10 +90,34 @@ func (s *Store) Append(ctx context.Context, what, id string, turn int, ends bool
 
 // apply changes a running turn.
 func (w *Tx) apply(id string, r *Running, c *sessions.Change) {
-	w.keep(id, r)
-	w.addTexts(r.Turn, c)
+	names := c.Names
+	var texts []text
+	add := func(data []byte) {
+		t := newText(data)
+		texts, names = append(texts, t), append(slices.Clip(names), t.ref)
+	}
+	for _, data := range c.Texts {
+		add(data)
+	}
+	isNew := r.Turn == 0
+	if isNew {
+		add([]byte(r.Question))
+	}
+	if c.Outcome != nil && c.Outcome.Messages != (blob.Ref{}) {
+		names = append(slices.Clip(names), c.Outcome.Messages)
+	}
+	w.check(w.supply(names, texts...))
+	if isNew && w.err == nil {
+		w.keep(id, r)
+	}
+	if c.Outcome != nil && c.Outcome.Messages != (blob.Ref{}) {
+		listed := w.inMessages(c.Outcome.Messages)
+		w.supply(listed)
+		names = append(slices.Clip(names), listed...)
+	}
+	w.name(r.Turn, names)
 	if c.Events != nil {
-		w.addEvents(id, r, c)
+		w.addEvents(id, r, c, isNew)
 	}
 	if c.Outcome != nil {
 		w.end(r, c)
@@ -103,32 +127,20 @@ func (w *Tx) apply(id string, r *Running, c *sessions.Change) {
 	}
 }
 
-func (w *Tx) addTexts(turn int64, c *sessions.Change) {
-	var texts []text
-	refs := c.Names
-	for _, data := range c.Texts {
-		t := newText(data)
-		texts, refs = append(texts, t), append(slices.Clip(refs), t.ref)
+func (w *Tx) addEvents(id string, r *Running, c *sessions.Change, isNew bool) {
+	if r.End == 0 && !isNew {
+		w.Row("SELECT coalesce(max(place) + 1, 0) FROM events WHERE turn = $1", []any{r.Turn}, &r.End)
 	}
-	w.put(texts...)
-	w.name(turn, refs...)
-}
-
-func (w *Tx) addEvents(id string, r *Running, c *sessions.Change) {
-	var end int
-	w.Row("SELECT coalesce(max(place) + 1, 0) FROM events WHERE turn = $1", []any{r.Turn}, &end)
-	events, err := c.Rest(id, r.Number, end)
+	events, err := c.Rest(id, r.Number, r.End)
 	w.Refuse(err)
-	for i, event := range events {
-		w.Exec("INSERT INTO events (turn, place, data) VALUES ($1, $2, $3)", r.Turn, end+i, event)
+	for _, event := range events {
+		w.Exec("INSERT INTO events (turn, place, data) VALUES ($1, $2, $3)", r.Turn, r.End, event)
+		r.End++
 	}
 }
 
-// keep stores a running turn, if it is not stored yet.
+// keep stores a running turn that is not stored yet. Its question must be stored.
 func (w *Tx) keep(id string, r *Running) {
-	if r.Turn != 0 || w.err != nil {
-		return
-	}
 	if r.Session == 0 {
 		r.Session = w.ID("SELECT id FROM sessions WHERE name = $1", id)
 	}
@@ -137,11 +149,9 @@ func (w *Tx) keep(id string, r *Running) {
 	}
 	w.cut(r.Session, r.Number-1, r.Cut)
 	w.Exec("UPDATE sessions SET turns = $2, updated = $3 WHERE id = $1", r.Session, r.Number, w.db.Time(w.At))
-	question := w.Put([]byte(r.Question))
 	r.Turn = w.ID(insertTurn+numbered(turnRow, 1)+" RETURNING id", w.db.turnArgs(r.Session, sessions.Turn{
 		Number: r.Number, Question: r.Question, Status: sessions.Running, Started: w.At,
 	})...)
-	w.name(r.Turn, question)
 	r.Stored = true
 }
 
