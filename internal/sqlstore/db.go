@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,6 +16,8 @@ type DB struct {
 	Texts Texts
 	// Write runs transactions that write, and Read everything else. They may be the same.
 	Write, Read *sql.DB
+	// writers counts the transactions that write now.
+	writers atomic.Int32
 
 	mu sync.Mutex
 	// translated are the statements in the dialect; reading and writing are the prepared ones.
@@ -89,25 +92,41 @@ func (d *DB) query(ctx context.Context, statement string, args ...any) (*sql.Row
 	if !d.Prepares {
 		return d.Read.QueryContext(ctx, d.translate(statement), args...)
 	}
-	prepared, err := d.prepareToRead(ctx, statement)
+	return d.queryOn(ctx, d.Read, d.reading, statement, args...)
+}
+
+// queryFew is query for a statement that returns a few rows at once. While nothing writes, it uses the
+// connection that writes, which is open, and has read the schema and most pages: a connection for
+// reading would do both first.
+func (d *DB) queryFew(ctx context.Context, statement string, args ...any) (*sql.Rows, error) {
+	if !d.Prepares || d.writers.Load() > 0 {
+		return d.query(ctx, statement, args...)
+	}
+	return d.queryOn(ctx, d.Write, d.writing, statement, args...)
+}
+
+// queryOn runs a statement on one of the connections, whose prepared statements are known.
+func (d *DB) queryOn(ctx context.Context, db *sql.DB, known map[string]*sql.Stmt, statement string, args ...any) (*sql.Rows, error) {
+	prepared, err := d.prepare(ctx, db, known, statement)
 	if err != nil {
 		return nil, err
 	}
 	return prepared.QueryContext(ctx, args...)
 }
 
-func (d *DB) prepareToRead(ctx context.Context, statement string) (*sql.Stmt, error) {
+// prepare returns a prepared statement of one of the connections.
+func (d *DB) prepare(ctx context.Context, db *sql.DB, known map[string]*sql.Stmt, statement string) (*sql.Stmt, error) {
 	d.mu.Lock()
-	known := d.reading[statement]
+	prepared := known[statement]
 	d.mu.Unlock()
-	if known != nil {
-		return known, nil
+	if prepared != nil {
+		return prepared, nil
 	}
-	prepared, err := d.Read.PrepareContext(ctx, d.translate(statement))
+	prepared, err := db.PrepareContext(ctx, d.translate(statement))
 	if err != nil {
 		return nil, err
 	}
-	return d.add(d.reading, statement, prepared), nil
+	return d.add(known, statement, prepared), nil
 }
 
 // add keeps a prepared statement, and returns the one to use: another call may have added it
@@ -124,9 +143,18 @@ func (d *DB) add(to map[string]*sql.Stmt, statement string, prepared *sql.Stmt) 
 }
 
 // Rows returns scan's result for each row of a query. It repeats the query while that helps.
-func Rows[T any](ctx context.Context, d *DB, what string, scan func(*sql.Rows) (T, error), statement string, args ...any) (list []T, err error) {
+func Rows[T any](ctx context.Context, d *DB, what string, scan func(*sql.Rows) (T, error), statement string, args ...any) ([]T, error) {
+	return patientRows(ctx, d, what, d.query, scan, statement, args...)
+}
+
+// Few is Rows for a query that has a few rows at once.
+func Few[T any](ctx context.Context, d *DB, what string, scan func(*sql.Rows) (T, error), statement string, args ...any) ([]T, error) {
+	return patientRows(ctx, d, what, d.queryFew, scan, statement, args...)
+}
+
+func patientRows[T any](ctx context.Context, d *DB, what string, query Query, scan func(*sql.Rows) (T, error), statement string, args ...any) (list []T, err error) {
 	err = d.Patiently(ctx, func() error {
-		list, err = Collect(ctx, d.query, scan, statement, args...)
+		list, err = Collect(ctx, query, scan, statement, args...)
 		return err
 	})
 	return list, d.Fault(what, err)

@@ -66,6 +66,9 @@ func (s *Store) List(ctx context.Context, f sessions.Filter) ([]sessions.Session
 		args = append(args, f.Limit)
 		query += fmt.Sprintf(" LIMIT $%d", len(args))
 	}
+	if f.ID != "" {
+		return Few(ctx, s.db, what, scanSession, query, args...)
+	}
 	return Rows(ctx, s.db, what, scanSession, query, args...)
 }
 

@@ -25,7 +25,7 @@ func (s *Store) Hold(ctx context.Context, id string, next func(sessions.Last) (s
 
 // LastTurn returns the data of a session's last turn that the next one needs.
 func (d *DB) LastTurn(ctx context.Context, id string) (Last, error) {
-	list, err := Rows(ctx, d, "read session "+id, scanLast, lastTurn, id)
+	list, err := Few(ctx, d, "read session "+id, scanLast, lastTurn, id)
 	return onlyLast(list), err
 }
 

@@ -39,6 +39,8 @@ func (d *DB) Forget(ctx context.Context, what string, do func(*Tx)) error {
 }
 
 func (d *DB) transact(ctx context.Context, what, lock string, do func(*Tx)) error {
+	d.writers.Add(1)
+	defer d.writers.Add(-1)
 	var refusal error
 	err := d.Patiently(ctx, func() error {
 		tx, err := d.Write.BeginTx(ctx, nil)
@@ -75,11 +77,9 @@ func (d *DB) transact(ctx context.Context, what, lock string, do func(*Tx)) erro
 // use.
 func (d *DB) prepareToWrite(ctx context.Context, statements []string) {
 	for _, statement := range statements {
-		prepared, err := d.Write.PrepareContext(ctx, d.translate(statement))
-		if err != nil {
+		if _, err := d.prepare(ctx, d.Write, d.writing, statement); err != nil {
 			return // the next transaction tries again
 		}
-		d.add(d.writing, statement, prepared)
 	}
 }
 
