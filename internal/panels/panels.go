@@ -136,13 +136,15 @@ func Open(ctx context.Context, s Settings) (*Panel, error) {
 }
 
 func (p *Panel) open(ctx context.Context, s Settings) error {
-	digest, err := s.Config.Digest()
-	if err != nil {
-		return err
-	}
 	opts := coordinator.Options{
 		Rules: s.Config.Orchestrator.Rules, Limits: limits(s.Config), Budget: s.Config.Budget, Override: s.Override,
-		Store: s.Store, Remote: s.Engine, Approve: s.Approve, Config: digest, DescribeFiles: s.Config.DescribesFiles(),
+		Store: s.Store, Remote: s.Engine, Approve: s.Approve, DescribeFiles: s.Config.DescribesFiles(),
+	}
+	if s.Engine != nil || s.ForOthers { // whose configurations must be the same
+		var err error
+		if opts.Config, err = s.Config.Digest(); err != nil {
+			return err
+		}
 	}
 	for _, change := range s.Rules {
 		change(&opts.Rules)

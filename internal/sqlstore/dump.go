@@ -80,7 +80,6 @@ func (w *Tx) load(d *sessions.Dump) {
 		}
 	}
 	w.insert(insertTurn, turnRow, "", turns)
-	w.Exec("UPDATE sessions SET turns = $2 WHERE id = $1", session, len(d.Turns))
 	w.addUp(session, all)
 	ids := List(w, Scan[int64], "SELECT id FROM turns WHERE session = $1 ORDER BY number", session)
 	var events, refs [][]any

@@ -15,9 +15,9 @@ import (
 func (s *Store) Hold(ctx context.Context, id string, next func(sessions.Last) (sessions.Held, error)) error {
 	return s.holds.Acquire(ctx, id, func(last Last) (Running, error) {
 		h, err := next(last.Last)
-		r := Running{Held: h}
+		r := Running{Held: h, Session: last.Session}
 		if h.Stored {
-			r.Session, r.Turn = last.Session, last.Turn
+			r.Turn = last.Turn
 		}
 		return r, err
 	})
@@ -142,13 +142,11 @@ func (w *Tx) addEvents(id string, r *Running, c *sessions.Change, isNew bool) {
 // keep stores a running turn that is not stored yet. Its question must be stored.
 func (w *Tx) keep(id string, r *Running) {
 	if r.Session == 0 {
-		r.Session = w.ID("SELECT id FROM sessions WHERE name = $1", id)
+		r.Session = w.newSession(sessions.Session{ID: id, Turns: r.Number, Created: w.At, Updated: w.At, Metadata: sessions.ParseID(id)})
+	} else {
+		w.cut(r.Session, r.Number-1, r.Cut)
+		w.Exec("UPDATE sessions SET turns = $2, updated = $3 WHERE id = $1", r.Session, r.Number, w.db.Time(w.At))
 	}
-	if r.Session == 0 {
-		r.Session = w.newSession(sessions.Session{ID: id, Created: w.At, Updated: w.At, Metadata: sessions.ParseID(id)})
-	}
-	w.cut(r.Session, r.Number-1, r.Cut)
-	w.Exec("UPDATE sessions SET turns = $2, updated = $3 WHERE id = $1", r.Session, r.Number, w.db.Time(w.At))
 	r.Turn = w.ID(insertTurn+numbered(turnRow, 1)+" RETURNING id", w.db.turnArgs(r.Session, sessions.Turn{
 		Number: r.Number, Question: r.Question, Status: sessions.Running, Started: w.At,
 	})...)
@@ -179,13 +177,13 @@ func (w *Tx) index(table string, rows ...Indexed) {
 	}
 }
 
-// newSession adds a session that has no turns yet.
+// newSession adds a session, whose turns are to be added.
 func (w *Tx) newSession(n sessions.Session) int64 {
 	id := w.ID(`
 		INSERT INTO sessions (name, title, parent, parent_turn, created, updated, turns, messages,
 			calls, input_tokens, output_tokens, cached_tokens, reasoning_tokens, unknown_calls, cost_usd)
-		VALUES ($1, $2, $3, $4, $5, $6, 0, 0, 0, 0, 0, 0, 0, 0, 0) RETURNING id`,
-		n.ID, n.Title, n.Parent, n.ParentTurn, w.db.Time(n.Created), w.db.Time(n.Updated))
+		VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, 0, 0, 0, 0, 0, 0) RETURNING id`,
+		n.ID, n.Title, n.Parent, n.ParentTurn, w.db.Time(n.Created), w.db.Time(n.Updated), n.Turns)
 	if n.Title != "" {
 		w.index("sessions", Indexed{id, []string{n.Title}})
 	}
