@@ -66,7 +66,7 @@ func (s *Store) Facts(ctx context.Context, user string, q sessions.Query) ([]ses
 			return []sessions.Fact{}, ctx.Err()
 		}
 	}
-	return Rows(ctx, s.db, what, scanFact, query+" ORDER BY id", args...)
+	return Few(ctx, s.db, what, scanFact, query+" ORDER BY id", args...)
 }
 
 // Forget implements sessions.Backing.
