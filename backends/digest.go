@@ -7,6 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/massgen/massgen/internal/fastjson"
 )
 
 // Digest returns a hash of all that a model is sent with the request: equal digests mean
@@ -14,7 +19,7 @@ import (
 // and the note on the history, is not part of it, and neither are the headers and the
 // extra body, which may hold secrets. It is journaled, so its form does not change.
 func (r Request) Digest() (string, error) {
-	d := digest{hash: sha256.New()}
+	d := digest{hash: sha256.New(), buffer: make([]byte, 0, 2*digestPiece)}
 	d.text(r.Model)
 	d.count(len(r.Messages))
 	for _, m := range r.Messages {
@@ -33,36 +38,56 @@ func (r Request) Digest() (string, error) {
 	d.data(r.Schema)
 	params := r.Params
 	params.Headers, params.ExtraBody = nil, nil
-	d.json(params)
+	if reflect.ValueOf(&params).Elem().IsZero() {
+		d.text("{}")
+	} else {
+		d.json(params)
+	}
 	if d.err != nil {
 		return "", fmt.Errorf("hash the input of %s: %w", r.Key, d.err)
 	}
+	d.flush()
 	return hex.EncodeToString(d.hash.Sum(nil)), nil
 }
 
 // digest hashes texts with their lengths, so that no two lists of them meet.
 type digest struct {
 	hash   hash.Hash
-	buffer []byte // of the text that is written
-	err    error
+	buffer []byte // is not hashed yet: most texts are short, and each write takes its time
+	// encoded is reused for what is encoded.
+	encoded []byte
+	err     error
 }
 
-func (d *digest) count(n int) {
-	d.buffer = binary.AppendUvarint(d.buffer[:0], uint64(n))
+// digestPiece is the size from which on the buffer is hashed.
+const digestPiece = 512
+
+func (d *digest) flush() {
 	d.hash.Write(d.buffer)
+	d.buffer = d.buffer[:0]
 }
+
+func (d *digest) count(n int) { d.buffer = binary.AppendUvarint(d.buffer, uint64(n)) }
 
 func (d *digest) text(s string) {
 	d.count(len(s))
-	for len(s) > 0 { // in pieces, since inputs are long
-		d.buffer = append(d.buffer[:0], s[:min(len(s), 1<<10)]...)
-		d.hash.Write(d.buffer)
-		s = s[len(d.buffer):]
+	for len(s) > 0 {
+		if len(d.buffer) >= digestPiece {
+			d.flush()
+		}
+		n := min(len(s), digestPiece)
+		d.buffer = append(d.buffer, s[:n]...)
+		s = s[n:]
 	}
 }
 
 func (d *digest) data(data []byte) {
 	d.count(len(data))
+	if len(data) < digestPiece {
+		d.buffer = append(d.buffer, data...)
+		return
+	}
+	d.flush()
 	d.hash.Write(data)
 }
 
@@ -71,17 +96,34 @@ func (d *digest) part(p Part) {
 	switch p := p.(type) {
 	case Text:
 		d.text(p.Text)
+	case ToolCall:
+		d.toolCall(p)
 	case ToolResult:
 		d.text(p.CallID)
 		d.text(p.Name)
 		d.text(p.Content)
-		d.text(fmt.Sprint(p.IsError))
+		d.text(strconv.FormatBool(p.IsError))
 		for _, f := range p.Files {
 			d.part(f)
 		}
 	default:
 		d.json(p)
 	}
+}
+
+// toolCall is json for a ToolCall, most of which have nothing that encoding/json writes in a way of its
+// own.
+func (d *digest) toolCall(c ToolCall) {
+	for _, text := range []string{c.ID, c.Name, c.Arguments} {
+		if strings.ContainsAny(text, "<>&") {
+			d.json(c)
+			return
+		}
+	}
+	data := fastjson.AppendString(append(d.encoded[:0], `{"id":`...), c.ID)
+	data = append(appendField(appendField(data, "name", c.Name), "arguments", c.Arguments), '}')
+	d.data(data)
+	d.encoded = data
 }
 
 func (d *digest) json(v any) {

@@ -1,6 +1,11 @@
 package backends_test
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/massgen/massgen/backends"
@@ -43,5 +48,49 @@ func TestDigestIsOfAllThatIsSent(t *testing.T) {
 	broken := backends.Request{Messages: []backends.Message{{Parts: []backends.Part{backends.Opaque{Data: []byte(`{`)}}}}}
 	if _, err := broken.Digest(); err == nil {
 		t.Error("a part that is no JSON has a digest")
+	}
+}
+
+// TestDigestKeepsItsForm: journals have it. Each text is hashed behind its length, and a part that is
+// neither a text nor a result as encoding/json writes it.
+func TestDigestKeepsItsForm(t *testing.T) {
+	long := strings.Repeat("a long text, ", 500)
+	for _, args := range []string{`{"a":1}`, "", "<b> & \"c\"\n", "\u2028é\x00", long} {
+		seed := int64(3)
+		params := backends.Params{Seed: &seed}
+		call := backends.ToolCall{ID: "1", Name: "look", Arguments: args}
+		req := backends.Request{
+			Model: "m", Schema: []byte(long), Params: params,
+			Messages: []backends.Message{{Role: backends.RoleAssistant, Parts: []backends.Part{backends.Text{Text: long}, call}}},
+			Tools:    []backends.Tool{{Name: "look", Description: args, Schema: []byte(`{}`)}},
+		}
+		encodedCall, err := json.Marshal(call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		encodedParams, err := json.Marshal(params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.New()
+		count := func(n int) { sum.Write(binary.AppendUvarint(nil, uint64(n))) }
+		text := func(s string) { count(len(s)); sum.Write([]byte(s)) }
+		text("m")
+		count(1)
+		text("assistant")
+		count(2)
+		text("text")
+		text(long)
+		text("tool_call")
+		text(string(encodedCall))
+		count(1)
+		text("look")
+		text(args)
+		text("{}")
+		text(long)
+		text(string(encodedParams))
+		if got, err := req.Digest(); err != nil || got != hex.EncodeToString(sum.Sum(nil)) {
+			t.Errorf("the digest with %.20q is %s, want %x, %v", args, got, sum.Sum(nil), err)
+		}
 	}
 }

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"reflect"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/sessions"
 )
 
 // comparison is a model call of a journal, with the place of its result there, from 1.
@@ -80,32 +83,38 @@ func compareReply(of comparison, again machine.ModelReply) error {
 	return d
 }
 
-// besideComparer compares in its own goroutine while the machine is fed.
+// besideComparer compares in goroutines of its own while the machine is fed. They share the work, since
+// to build a call and to read its reply takes twice as long as to feed the machine.
 type besideComparer struct {
 	comparisons chan comparison
-	done        chan struct{}
-	err         error // of the first comparison that failed, once done is closed
+	workers     []*comparer
+	running     errgroup.Group
 }
 
-// compareBeside starts a goroutine that compares. The goroutine uses c until wait returns.
-func compareBeside(ctx context.Context, c *comparer) *besideComparer {
-	b := &besideComparer{make(chan comparison, 64), make(chan struct{}), nil}
-	go func() {
-		defer close(b.done)
-		for of := range b.comparisons {
-			if b.err == nil {
-				b.err = guarded(fmt.Sprintf("event %d of its journal", of.event), func() error { return c.compare(ctx, of) })
+// compareBeside starts goroutines that compare. They use c until wait returns.
+func compareBeside(ctx context.Context, c *comparer, texts sessions.Texts) *besideComparer {
+	second := &comparer{inputs: agents.NewRebuilder(texts), rereads: c.rereads}
+	b := &besideComparer{comparisons: make(chan comparison, 64), workers: []*comparer{c, second}}
+	for _, w := range b.workers {
+		b.running.Go(func() (err error) {
+			for of := range b.comparisons {
+				if err == nil {
+					err = guarded(fmt.Sprintf("event %d of its journal", of.event), func() error { return w.compare(ctx, of) })
+				}
 			}
-		}
-	}()
+			return err
+		})
+	}
 	return b
 }
 
 func (b *besideComparer) add(of comparison) { b.comparisons <- of }
 
-// wait ends the comparison, and returns the error of the first call that differs.
+// wait ends the comparisons, and returns the error of one that differs.
 func (b *besideComparer) wait() error {
 	close(b.comparisons)
-	<-b.done
-	return b.err
+	err := b.running.Wait()
+	c, second := b.workers[0], b.workers[1]
+	c.checked, c.unchecked = c.checked+second.checked, c.unchecked+second.unchecked
+	return err
 }

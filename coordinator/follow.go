@@ -24,8 +24,9 @@ type follower struct {
 	// trusts turns comparing off.
 	trusts bool
 	// out are the effects and questions without a result so far, in the order of their
-	// commands.
-	out []driver.Work
+	// commands, and keys are theirs.
+	out  []driver.Work
+	keys []machine.Key
 	// events counts the events that were fed.
 	events int
 }
@@ -56,9 +57,13 @@ func (f *follower) feed(ctx context.Context, ev turn.Event) ([]turn.Command, err
 		return nil, fmt.Errorf("event %d of its journal cannot follow those before it: %w", f.events, err)
 	}
 	if key, ok := turn.KeyOf(ev); ok {
-		f.out = slices.DeleteFunc(f.out, func(w driver.Work) bool { return w.Key() == key })
+		if i := slices.Index(f.keys, key); i >= 0 {
+			f.out, f.keys = slices.Delete(f.out, i, i+1), slices.Delete(f.keys, i, i+1)
+		}
 	}
-	f.out = append(f.out, driver.Asked(commands, f.machine)...)
+	for _, w := range driver.Asked(commands, f.machine) {
+		f.out, f.keys = append(f.out, w), append(f.keys, w.Key())
+	}
 	return commands, nil
 }
 

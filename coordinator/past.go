@@ -90,7 +90,7 @@ func (p *PastCall) shorten(less int) {
 
 // modelCall returns the model call with a key that has no result yet.
 func (f *follower) modelCall(key machine.Key) (w driver.Work, asked bool) {
-	i := slices.IndexFunc(f.out, func(w driver.Work) bool { return w.Key() == key })
+	i := slices.Index(f.keys, key)
 	if i < 0 {
 		return w, false
 	}

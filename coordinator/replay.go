@@ -110,7 +110,7 @@ func followAll(ctx context.Context, r Recording, events []turn.Event, beside boo
 	f = newFollower(new(turn.Machine), r)
 	f.rereads = true
 	if beside {
-		f.beside = compareBeside(ctx, &f.comparer)
+		f.beside = compareBeside(ctx, &f.comparer, r)
 		defer func() { err = cmp.Or(f.beside.wait(), err) }()
 	}
 	for _, ev := range events {
