@@ -156,6 +156,9 @@ func (b *inputBuilder) stepMessages(call machine.ModelCall) []backends.Message {
 	}
 	b.shown = b.shownHistory()
 	in.History = b.shown
+	if b.coordinates {
+		in.Lines = b.names.linesOf(b.shown)
+	}
 	b.decode(b.turn.Conversation, &in.Conversation)
 	b.decode(b.turn.Sections, &in.Sections)
 	if call.JSON {

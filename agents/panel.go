@@ -33,6 +33,9 @@ type panel struct {
 	// user is the last user message that was built, for all agents with the same view.
 	user    string
 	userKey userKey
+	// lines are the history's, for all agents that are shown the same turns.
+	lines     []string
+	linesTurn *contextbuild.Exchange // the first one
 	// files are those that were read for a call, which most calls of the turn have.
 	files map[blob.Ref][]byte
 }
@@ -192,4 +195,18 @@ func (p *panel) userOf(s *textStore, key userKey, build func() string) string {
 		p.user, p.userKey = user, key
 	}
 	return user
+}
+
+// linesOf returns the lines of a history, which are made once. It compares histories by address: nobody
+// changes them.
+func (p *panel) linesOf(history []contextbuild.Exchange) []string {
+	if len(history) == 0 {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.linesTurn != &history[0] || len(p.lines) != len(history) {
+		p.linesTurn, p.lines = &history[0], contextbuild.HistoryLines(history)
+	}
+	return p.lines
 }

@@ -164,9 +164,9 @@ func newSentPart(b *inputBuilder, i int) (part sentPart) {
 	case len(b.turn.Agents) == 1:
 		part.Messages = contextbuild.SoloMessages(b.shown[i])
 	case i > 0:
-		part.Text = "\n" + contextbuild.HistoryLines(b.shown[i])
+		part.Text = "\n" + b.names.linesOf(b.shown)[i]
 	default:
-		part.Text = contextbuild.HistoryLines(b.shown[i])
+		part.Text = b.names.linesOf(b.shown)[i]
 	}
 	return part
 }

@@ -48,8 +48,10 @@ type Answer struct {
 type Input struct {
 	// SystemMessage is the agent's own, from the config. Only this text is not escaped.
 	SystemMessage string
-	// History holds the turns before this one, oldest first.
+	// History holds the turns before this one, oldest first. Lines are its HistoryLines, nil if
+	// they are not made yet.
 	History []Exchange
+	Lines   []string
 	// Conversation is the conversation that Solo continues instead of a history: its messages
 	// are sent unchanged.
 	Conversation []backends.Message
@@ -192,8 +194,12 @@ const (
 // questionSections returns the history, empty in the first turn, the question with its notes,
 // if any, and the current answers.
 func questionSections(in Input) []string {
+	lines := in.Lines
+	if lines == nil {
+		lines = HistoryLines(in.History)
+	}
 	return []string{
-		HistorySection(in.History),
+		historySection(lines),
 		questionOpen + " " + escape(in.Question) + " " + questionClose,
 		noteLines(in.Notes),
 		answersSection(newPanel(in.Participants), in.Answers),
@@ -202,20 +208,24 @@ func questionSections(in Input) []string {
 
 // HistorySection returns the section of the user message with the earlier turns, oldest first,
 // as a panel reads them; it is empty without any.
-func HistorySection(history []Exchange) string {
-	if len(history) == 0 {
+func HistorySection(history []Exchange) string { return historySection(HistoryLines(history)) }
+
+func historySection(lines []string) string {
+	if len(lines) == 0 {
 		return ""
 	}
-	lines := []string{historyOpen}
-	for _, e := range history {
-		lines = append(lines, HistoryLines(e))
-	}
-	return strings.Join(append(lines, historyClose), "\n")
+	return strings.Join(slices.Concat([]string{historyOpen}, lines, []string{historyClose}), "\n")
 }
 
-// HistoryLines returns the lines of one turn, or summary, in that section. Only a line break
+// HistoryLines returns the lines of each turn, or summary, in that section. Only a line break
 // stands between two turns.
-func HistoryLines(e Exchange) string { return strings.Join(historyLines(e), "\n") }
+func HistoryLines(history []Exchange) []string {
+	turns := make([]string, len(history))
+	for i, e := range history {
+		turns[i] = strings.Join(historyLines(e), "\n")
+	}
+	return turns
+}
 
 func historyLines(e Exchange) []string {
 	answer := escapeHistory(e.Answer)
