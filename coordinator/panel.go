@@ -46,13 +46,13 @@ type conversations interface {
 type journals interface {
 	journalReader
 	Append(ctx context.Context, session string, turn int, events ...[]byte) error
+	Conclude(ctx context.Context, session string, turn int, ended sessions.Ended, goesOn bool, events ...[]byte) error
 }
 
 type turns interface {
 	Begin(ctx context.Context, session, question string) (sessions.Begun, error)
 	Commit(ctx context.Context, session string, turn int, ended sessions.Ended) error
 	End(ctx context.Context, session string, turn int, ended sessions.Ended) error
-	Conclude(ctx context.Context, session string, turn int, ended sessions.Ended, goesOn bool, events ...[]byte) error
 }
 
 type unfinished interface {

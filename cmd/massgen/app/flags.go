@@ -279,11 +279,9 @@ func (p *program) flags() []cli.Flag {
 	return list
 }
 
-// libraryFlag is what the library asks of a flag.
+// libraryFlag is what the library asks of a flag that may be left out.
 type libraryFlag interface {
 	cli.DocGenerationFlag
-	cli.VisibleFlag
-	cli.RequiredFlag
 	cli.CategorizableFlag
 	cli.ActionableFlag
 }
