@@ -16,7 +16,7 @@ type DB struct {
 	Texts Texts
 	// Write runs transactions that write, and Read everything else. They may be the same.
 	Write, Read *sql.DB
-	// writers counts the transactions that write now.
+	// writers counts the transactions, and other statements, that write now.
 	writers atomic.Int32
 
 	mu sync.Mutex
@@ -103,6 +103,14 @@ func (d *DB) queryFew(ctx context.Context, statement string, args ...any) (*sql.
 		return d.query(ctx, statement, args...)
 	}
 	return d.queryOn(ctx, d.Write, d.writing, statement, args...)
+}
+
+// Exec runs a statement of the dialect that writes, and that no transaction may contain.
+func (d *DB) Exec(ctx context.Context, statement string) error {
+	d.writers.Add(1)
+	defer d.writers.Add(-1)
+	_, err := d.Write.ExecContext(ctx, statement)
+	return err
 }
 
 // queryOn runs a statement on one of the connections, whose prepared statements are known.

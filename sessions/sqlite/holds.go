@@ -163,6 +163,5 @@ func (h *holds) Unheld(ctx context.Context, id string, do func() error) error {
 // emptyLog moves what SQLite's log holds to the file, as far as nobody is reading it, so
 // that no copy of what was deleted stays there.
 func emptyLog(ctx context.Context, db *sqlstore.DB) error {
-	_, err := db.Write.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
-	return db.Fault("empty the log", err)
+	return db.Fault("empty the log", db.Exec(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"))
 }

@@ -131,10 +131,7 @@ func (s backing) Compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = s.db.Patiently(ctx, func() error {
-		_, err := s.db.Write.ExecContext(ctx, "VACUUM")
-		return err
-	})
+	err = s.db.Patiently(ctx, func() error { return s.db.Exec(ctx, "VACUUM") })
 	return cmp.Or(fault(s.path, "compact", err), emptyLog(ctx, s.db))
 }
 
