@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,7 +28,7 @@ func httpTransport(server Server) (transport sdk.Transport, sever func()) {
 		}
 		return severable{conn, context.AfterFunc(life, func() { _ = conn.Close() })}, nil // it may have been closed before
 	}, server.CallTimeout)
-	client := &http.Client{Transport: carefulTripper{base: base, headers: server.Headers}, CheckRedirect: stayThere}
+	client := &http.Client{Transport: carefulTripper{base: base, headers: server.Headers, listening: &listening{}}, CheckRedirect: stayThere}
 	return &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: client, MaxEventSize: mostMessage}, end
 }
 
@@ -68,8 +69,9 @@ func stayThere(req *http.Request, via []*http.Request) error {
 // carefulTripper adds the server's headers, and takes from a server only what has an
 // end: it bounds what the SDK reads whole or waits for.
 type carefulTripper struct {
-	base    http.RoundTripper
-	headers map[string]string
+	base      http.RoundTripper
+	headers   map[string]string
+	listening *listening
 }
 
 // RoundTrip is safe for concurrent use.
@@ -121,6 +123,9 @@ func (t carefulTripper) answer(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet {
 		return t.base.RoundTrip(req)
 	}
+	if err := t.listening.pause(req.Context()); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancel(req.Context())
 	timer := time.AfterFunc(listenLimit, cancel)
 	resp, err := t.base.RoundTrip(req.WithContext(ctx))
@@ -139,6 +144,40 @@ func (t carefulTripper) answer(req *http.Request) (*http.Response, error) {
 	}
 	resp.Body = endingBody{resp.Body, cancel}
 	return resp, nil
+}
+
+// listening paces the requests for a server's stream. The SDK asks for it again at once when it
+// ends, however soon a server ends it. It is safe for concurrent use.
+type listening struct {
+	mu    sync.Mutex
+	last  time.Time // when the stream was last asked for
+	again int       // how often, each time within mostListenPause of the time before
+}
+
+// pause waits until the stream may be asked for.
+func (l *listening) pause(ctx context.Context) error {
+	l.mu.Lock()
+	if time.Since(l.last) > mostListenPause {
+		l.again = 0
+	}
+	var pause time.Duration
+	if more := l.again - freeListens; more >= 0 {
+		pause = min(time.Second<<min(more, 10), mostListenPause)
+	}
+	l.again++
+	l.last = time.Now().Add(pause)
+	l.mu.Unlock()
+	if pause == 0 {
+		return nil
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // endingBody ends the context of its request when it is closed.

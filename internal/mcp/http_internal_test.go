@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -29,7 +31,7 @@ func TestAServerThatDoesNotAnswerHasNoStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		resp, err := carefulTripper{base: waits}.RoundTrip(req)
+		resp, err := carefulTripper{base: waits, listening: &listening{}}.RoundTrip(req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +53,7 @@ func TestAStreamLastsBeyondTheLimitOfItsBeginning(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp, err := carefulTripper{base: answers}.RoundTrip(req)
+		resp, err := carefulTripper{base: answers, listening: &listening{}}.RoundTrip(req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +92,7 @@ func TestACallIsSentOnce(t *testing.T) {
 	if err != nil || req.GetBody == nil {
 		t.Fatal(err)
 	}
-	resp, err := carefulTripper{base: once}.RoundTrip(req)
+	resp, err := carefulTripper{base: once, listening: &listening{}}.RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +118,7 @@ func clientOf(t *testing.T, far *silent.Service, limit time.Duration) *http.Clie
 	t.Helper()
 	base := newBase(nil, limit)
 	t.Cleanup(base.CloseIdleConnections)
-	return &http.Client{Transport: carefulTripper{base: far.Connect(base)}}
+	return &http.Client{Transport: carefulTripper{base: far.Connect(base), listening: &listening{}}}
 }
 
 // A connection that died without a word costs the call that finds out, and no other.
@@ -141,4 +143,51 @@ func TestServerThatStopsReadingHoldsNoCall(t *testing.T) {
 	if body, err := posted(t, far, clientOf(t, far, 300*time.Millisecond)); err == nil { // it may have been cut off before it had begun
 		t.Errorf("an answer of %d bytes", len(body))
 	}
+}
+
+// TestStreamThatEndsAtOnceIsAskedForLater counts how often a server is asked for its stream that ends it
+// each time, and that one that lasted is asked for at once.
+func TestStreamThatEndsAtOnceIsAskedForLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []time.Duration
+		began := time.Now()
+		ends := tripper(func(*http.Request) (*http.Response, error) {
+			asked = append(asked, time.Since(began))
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: http.NoBody}, nil
+		})
+		careful := carefulTripper{base: ends, listening: &listening{}}
+		listen := func(ctx context.Context) error {
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := careful.RoundTrip(req)
+			if err != nil {
+				return err
+			}
+			return resp.Body.Close()
+		}
+		for range 10 {
+			if err := listen(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := []time.Duration{0, 0, 0, 1, 3, 7, 15, 31, 61, 91}
+		for i := range want {
+			want[i] *= time.Second
+		}
+		if !slices.Equal(asked, want) {
+			t.Errorf("it was asked at %v, want %v", asked, want)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := listen(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a cancelled wait ends with %v", err)
+		}
+		time.Sleep(2*mostListenPause + time.Second)
+		before := time.Now()
+		if err := listen(t.Context()); err != nil || time.Since(before) != 0 {
+			t.Errorf("a stream that has lasted is asked for after %v, %v", time.Since(before), err)
+		}
+	})
 }

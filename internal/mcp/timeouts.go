@@ -14,6 +14,10 @@ const (
 	// listenLimit is for the answer to the request for a stream of what a server has to say
 	// unasked (HTTP). One that does not answer has no such stream.
 	listenLimit = 5 * time.Second
+	// freeListens is how often in a row that stream is asked for at once. Each time after that it is
+	// asked for later, up to mostListenPause.
+	freeListens     = 3
+	mostListenPause = 30 * time.Second
 	// closeGrace is for a process to end after its input was closed, terminateGrace after it
 	// was asked to end, and killGrace after it was killed (MCP, lifecycle, shutdown of stdio).
 	closeGrace     = 2 * time.Second
