@@ -5,6 +5,7 @@ package grants
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,9 +18,11 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/massgen/massgen/internal/filelock"
 	"github.com/massgen/massgen/internal/permission"
 )
 
@@ -166,18 +169,40 @@ func (g *Grants) change(how func([]permission.Rule) ([]permission.Rule, error)) 
 	if g.file == "" {
 		return errors.New("no file keeps what you always allow: there is no home folder, or the file cannot be read")
 	}
-	rules, err := read(g.file)
+	var rules []permission.Rule
+	err := alone(g.file, func() (err error) {
+		if rules, err = read(g.file); err == nil {
+			rules, err = how(rules)
+		}
+		if err == nil {
+			err = write(g.file, rules)
+		}
+		return err
+	})
 	if err == nil {
-		rules, err = how(rules)
+		g.always = rules
 	}
-	if err == nil {
-		err = write(g.file, rules)
+	return err
+}
+
+// longestChange is how long another program is waited for that changes the file.
+const longestChange = 5 * time.Second
+
+// alone runs a change of the file while no other program changes it, and makes its folder.
+func alone(file string, change func() error) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), longestChange)
+	defer cancel()
+	lock, err := filelock.Acquire(ctx, file+".lock")
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("another program has been changing it for %s: try again", longestChange)
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("write %s: %w", file, err)
 	}
-	g.always = rules
-	return nil
+	return errors.Join(change(), lock.Release())
 }
 
 // write replaces the file in one step. Only the user can read it.
@@ -188,9 +213,6 @@ func write(file string, rules []permission.Rule) (err error) {
 	}
 	data, err := yaml.Marshal(out)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
 	temporary, err := os.CreateTemp(filepath.Dir(file), FileName+".*") // with mode 0600

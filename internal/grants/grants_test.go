@@ -167,20 +167,21 @@ func TestDamagedFileIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestManyKeepAtOnce in one process: no rule is lost.
+// TestManyKeepAtOnce in one program, and in several: no rule is lost.
 func TestManyKeepAtOnce(t *testing.T) {
 	t.Parallel()
-	g := opened(t, t.TempDir())
+	folder := t.TempDir()
+	programs := []*grants.Grants{opened(t, folder), opened(t, folder), opened(t, folder)}
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
-			if err := g.Keep(permission.Rule{Action: permission.Allow, Tool: string(rune('a' + i))}); err != nil {
+			if err := programs[i%3].Keep(permission.Rule{Action: permission.Allow, Tool: string(rune('a' + i))}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
-	if n := len(g.List()); n != 20 {
+	if n := len(opened(t, folder).List()); n != 20 {
 		t.Errorf("%d rules of 20", n)
 	}
 }
