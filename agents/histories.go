@@ -117,7 +117,7 @@ func (h *Histories) sendNext(b *inputBuilder) (told sentHistory, ok bool) {
 	if !ok || before.told.newest == (blob.Ref{}) || !b.has(before.told.newest) {
 		return told, false
 	}
-	part := newSentPart(b, len(b.shown)-1)
+	part := sentPartsFrom(b, len(b.shown)-1)[0]
 	part.Previous = before.told.newest
 	return sentHistory{
 		newest: b.encode(part), text: before.told.text + part.Text, count: before.told.count + len(part.Messages),

@@ -33,9 +33,9 @@ type panel struct {
 	// user is the last user message that was built, for all agents with the same view.
 	user    string
 	userKey userKey
-	// lines are the history's, for all agents that are shown the same turns.
-	lines     []string
-	linesTurn *contextbuild.Exchange // the first one
+	// lines are those of the last history that was asked for, for all agents that are shown it.
+	lines       []string
+	linesOfTurn *contextbuild.Exchange // &history[0]
 	// files are those that were read for a call, which most calls of the turn have.
 	files map[blob.Ref][]byte
 }
@@ -205,8 +205,8 @@ func (p *panel) linesOf(history []contextbuild.Exchange) []string {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.linesTurn != &history[0] || len(p.lines) != len(history) {
-		p.linesTurn, p.lines = &history[0], contextbuild.HistoryLines(history)
+	if p.linesOfTurn != &history[0] || len(p.lines) != len(history) {
+		p.linesOfTurn, p.lines = &history[0], contextbuild.HistoryLines(history)
 	}
 	return p.lines
 }

@@ -150,25 +150,23 @@ func (n *sentRecords) history(b *inputBuilder) (told sentHistory, older []blob.R
 }
 
 // sentParts returns the additions of each turn to the history of an input.
-func sentParts(b *inputBuilder) []sentPart {
-	parts := make([]sentPart, len(b.shown))
-	for i := range parts {
-		parts[i] = newSentPart(b, i)
+func sentParts(b *inputBuilder) []sentPart { return sentPartsFrom(b, 0) }
+
+// sentPartsFrom is sentParts for the turns from a place on.
+func sentPartsFrom(b *inputBuilder, from int) (parts []sentPart) {
+	if len(b.turn.Agents) == 1 {
+		for _, e := range b.shown[from:] {
+			parts = append(parts, sentPart{Messages: contextbuild.SoloMessages(e)})
+		}
+		return parts
+	}
+	for i, lines := range b.names.linesOf(b.shown)[from:] {
+		if from+i > 0 {
+			lines = "\n" + lines
+		}
+		parts = append(parts, sentPart{Text: lines})
 	}
 	return parts
-}
-
-// newSentPart returns the addition of a turn, by its place, to the history of an input.
-func newSentPart(b *inputBuilder, i int) (part sentPart) {
-	switch {
-	case len(b.turn.Agents) == 1:
-		part.Messages = contextbuild.SoloMessages(b.shown[i])
-	case i > 0:
-		part.Text = "\n" + b.names.linesOf(b.shown)[i]
-	default:
-		part.Text = b.names.linesOf(b.shown)[i]
-	}
-	return part
 }
 
 func joined(parts []sentPart) (one sentPart) {

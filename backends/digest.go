@@ -53,7 +53,7 @@ func (r Request) Digest() (string, error) {
 // digest hashes texts with their lengths, so that no two lists of them meet.
 type digest struct {
 	hash   hash.Hash
-	buffer []byte // is not hashed yet: most texts are short, and each write takes its time
+	buffer []byte // collects bytes to hash, since small writes are slow
 	// encoded is reused for what is encoded.
 	encoded []byte
 	err     error
@@ -111,8 +111,7 @@ func (d *digest) part(p Part) {
 	}
 }
 
-// toolCall is json for a ToolCall, most of which have nothing that encoding/json writes in a way of its
-// own.
+// toolCall writes a ToolCall as json does, which takes longer and is needed only for escapes of HTML.
 func (d *digest) toolCall(c ToolCall) {
 	for _, text := range []string{c.ID, c.Name, c.Arguments} {
 		if strings.ContainsAny(text, "<>&") {

@@ -416,8 +416,8 @@ func (k killed) End(ctx context.Context, session string, turn int, _ sessions.En
 	return k.Memory.End(ctx, session, turn, sessions.Ended{Status: kernel.Cut})
 }
 
-func (k killed) Conclude(ctx context.Context, session string, turn int, _ sessions.Ended, goesOn bool, events ...[]byte) error {
-	return k.Memory.Conclude(ctx, session, turn, sessions.Ended{Status: kernel.Cut}, goesOn, events...)
+func (k killed) EndWith(ctx context.Context, session string, turn int, _ sessions.Ended, events ...[]byte) error {
+	return k.Memory.EndWith(ctx, session, turn, sessions.Ended{Status: kernel.Cut}, events...)
 }
 
 // TestSessionsBudgetCountsKilledTurns: also where the turns before had no budget.

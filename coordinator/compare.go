@@ -110,7 +110,7 @@ func compareBeside(ctx context.Context, c *comparer, texts sessions.Texts) *besi
 
 func (b *besideComparer) add(of comparison) { b.comparisons <- of }
 
-// wait ends the comparisons, and returns the error of one that differs.
+// wait ends the comparisons, and returns the error of the worker that failed first.
 func (b *besideComparer) wait() error {
 	close(b.comparisons)
 	err := b.running.Wait()

@@ -28,9 +28,11 @@ type localTurn struct {
 	receive  func() []driver.Post
 
 	summaries *summaryReader
-	// unpublished comes of events that may not be durable yet.
+	// unpublished are report events whose journal events may not be durable yet.
 	unpublished []report.Event
-	ending
+	// isKept says that the outcome is stored, and unkept why it lacks the turn's messages.
+	isKept bool
+	unkept error
 	// toolsVersion is the version of the agents' present tools.
 	toolsVersion uint64
 }

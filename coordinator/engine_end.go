@@ -9,54 +9,46 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// ending is the end of a turn.
-type ending struct {
-	// isKept says that the outcome is stored. unkept is why it lacks the turn's messages.
-	isKept bool
-	unkept error
-	// after are the calls after the answer, and unasked is why there are none.
-	after   []machine.Sidecall
-	unasked error
-}
-
 // end makes the result final, publishes it, and returns the calls that follow it. If there are
 // any, the session stays held.
 func (e *localTurn) end(err error) []machine.Sidecall {
+	var following []machine.Sidecall
 	if !e.isKept {
-		err = e.keepOutcome(err)
+		following, err = e.keepOutcome(err)
 	}
-	if e.isKept {
+	if err == nil {
 		e.turn.result.Session, err = e.sessionUpdate()
 	}
-	e.publishUnasked(e.unasked)
 	e.announce(errors.Join(e.unkept, err, e.afterTurn()))
-	return e.after
+	return following
 }
 
-// endWith stores the last events of the turn's journal with its outcome, in one transaction. After an
-// error nothing is stored.
+// endWith stores the last events of the turn's journal with its outcome, in one transaction.
 func (e *localTurn) endWith(journal [][]byte) error {
 	kept, err := e.makeOutcome(nil)
 	if err == nil {
-		err = e.panel.opts.Store.Conclude(e.base, e.turn.session, e.turn.number, kept, len(e.after) > 0, journal...)
+		err = e.panel.opts.Store.EndWith(e.base, e.turn.session, e.turn.number, kept, journal...)
 	}
 	e.isKept = err == nil
 	return err
 }
 
-// keepOutcome stores the outcome of a turn whose journal is complete. failed is an error of this
-// process: then it releases the turn.
-func (e *localTurn) keepOutcome(failed error) error {
+// keepOutcome stores the outcome of a turn whose journal is complete, and returns the calls that
+// follow it. If failed is not nil, it releases the turn instead.
+func (e *localTurn) keepOutcome(failed error) ([]machine.Sidecall, error) {
 	kept, err := e.makeOutcome(failed)
 	if err != nil {
-		return errors.Join(err, e.leave())
+		return nil, errors.Join(err, e.leave())
 	}
-	if err := e.commit(kept, len(e.after) > 0); err != nil {
-		e.after = nil
-		return fmt.Errorf("end turn %s: %w", e.turn.ID(), err)
+	var following []machine.Sidecall
+	if e.unkept == nil {
+		following = e.following(kept)
+	}
+	if err := e.commit(kept, len(following) > 0); err != nil {
+		return nil, fmt.Errorf("end turn %s: %w", e.turn.ID(), err)
 	}
 	e.isKept = true
-	return nil
+	return following, nil
 }
 
 // makeOutcome makes the result, and returns the outcome to store.
@@ -64,11 +56,8 @@ func (e *localTurn) makeOutcome(failed error) (kept sessions.Ended, err error) {
 	e.over(time.Now())
 	e.unjournaled.Duration -= e.paused
 	e.unjournaled.Repairs = e.doer.Repairs()
-	if kept, e.unkept, err = e.outcome(failed); err != nil || e.unkept != nil {
-		return kept, err
-	}
-	e.after, e.unasked = e.asksAfter(kept)
-	return kept, nil
+	kept, e.unkept, err = e.outcome(failed)
+	return kept, err
 }
 
 // leave releases a turn whose store failed. Its journal may lack the end, but has every paid

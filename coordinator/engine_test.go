@@ -338,11 +338,11 @@ func (s *fullStore) Append(ctx context.Context, session string, turn int, events
 	return s.Memory.Append(ctx, session, turn, events...)
 }
 
-func (s *fullStore) Conclude(ctx context.Context, session string, turn int, e sessions.Ended, goesOn bool, events ...[]byte) error {
+func (s *fullStore) EndWith(ctx context.Context, session string, turn int, e sessions.Ended, events ...[]byte) error {
 	if s.left < len(events) {
 		return errors.New("disk full")
 	}
-	return s.Memory.Conclude(ctx, session, turn, e, goesOn, events...)
+	return s.Memory.EndWith(ctx, session, turn, e, events...)
 }
 
 func TestJournalFailureEndsTheTurn(t *testing.T) {

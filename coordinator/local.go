@@ -15,15 +15,15 @@ import (
 // A localTurn is the runtime of turns that this process plays: work runs in goroutines, and
 // posts its result to the turn's inbox.
 
-// Append implements driver.Runtime. The last events go with the turn's outcome, in one transaction. If
-// that fails, they go alone: they may have been paid for. Then end tries the outcome again, and returns
-// the error.
+// Append implements driver.Runtime. It stores the last events with the turn's outcome, in one
+// transaction. If that fails, it stores the events alone, since they may have been paid for. Then end
+// repeats the outcome, so that the error of the first try is not lost.
 func (e *localTurn) Append(events []turn.Event, last bool) error {
 	journal, err := encoded(events)
 	if err != nil {
 		return err
 	}
-	if !last || e.isKept || haveSidecall(events) || e.endWith(journal) != nil {
+	if !last || e.isKept || !e.mayEndWith(events) || e.endWith(journal) != nil {
 		err = e.panel.opts.Store.Append(e.base, e.turn.session, e.turn.number, journal...)
 	}
 	if err == nil {
@@ -32,10 +32,11 @@ func (e *localTurn) Append(events []turn.Event, last bool) error {
 	return err
 }
 
-// haveSidecall reports whether events have a sidecall's result. It is kept when it is in the journal,
-// and the outcome tells if that fails.
-func haveSidecall(events []turn.Event) bool {
-	return slices.ContainsFunc(events, func(ev turn.Event) bool {
+// mayEndWith reports whether the outcome can go with these last events. It cannot if something must
+// first follow from them: the question for facts, or the keeping of a sidecall's result, whose failure
+// the outcome lists.
+func (e *localTurn) mayEndWith(events []turn.Event) bool {
+	return e.panel.opts.Facts == nil && !slices.ContainsFunc(events, func(ev turn.Event) bool {
 		key, ok := turn.KeyOf(ev)
 		return ok && key.Agent == machine.NoAgent
 	})

@@ -46,7 +46,7 @@ type conversations interface {
 type journals interface {
 	journalReader
 	Append(ctx context.Context, session string, turn int, events ...[]byte) error
-	Conclude(ctx context.Context, session string, turn int, ended sessions.Ended, goesOn bool, events ...[]byte) error
+	EndWith(ctx context.Context, session string, turn int, ended sessions.Ended, events ...[]byte) error
 }
 
 type turns interface {

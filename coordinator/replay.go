@@ -15,7 +15,7 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// Recording reads journals and the texts that they name.
+// Recording reads journals and the texts that they name. It must be safe for concurrent use.
 type Recording interface {
 	sessions.Texts
 	journalReader

@@ -42,6 +42,15 @@ func (g *growing) Append(ctx context.Context, id string, turn int, events ...[]b
 	return g.Memory.Append(ctx, id, turn, events...)
 }
 
+func (g *growing) EndWith(ctx context.Context, id string, turn int, e sessions.Ended, events ...[]byte) error {
+	g.mu.Lock()
+	for _, event := range events {
+		g.journal += len(event)
+	}
+	g.mu.Unlock()
+	return g.Memory.EndWith(ctx, id, turn, e, events...)
+}
+
 // TestWhatIsStoredDoesNotGrowWithTheSession although each input has the whole history:
 // turn 30 stores as much as turn 3, but for digits.
 func TestWhatIsStoredDoesNotGrowWithTheSession(t *testing.T) {

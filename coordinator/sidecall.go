@@ -160,12 +160,12 @@ func (v *view) keeper(purpose machine.Purpose) func(context.Context, string, []b
 	return func(context.Context, string, []byte) error { return nil } // the client is gone
 }
 
-// asksAfter returns the sidecalls that follow a winner. An interrupted turn has none: a person
-// who interrupts does not want to wait. After an error the turn has none.
-func (v *view) asksAfter(turn sessions.Ended) ([]machine.Sidecall, error) {
+// following returns the sidecalls that follow a winner. An interrupted turn has none: a person
+// who interrupts does not want to wait.
+func (v *view) following(turn sessions.Ended) []machine.Sidecall {
 	facts := v.panel.opts.Facts
 	if facts == nil || turn.Winner == "" || turn.Status == kernel.Cut {
-		return nil, nil
+		return nil
 	}
 	about := SidecallTurn{v.turn.session, cmp.Or(turn.Question, v.turn.question), turn.Answer}
 	var sidecall machine.Sidecall
@@ -174,24 +174,13 @@ func (v *view) asksAfter(turn sessions.Ended) ([]machine.Sidecall, error) {
 		sidecall, ok, err = v.panel.describeSidecall(v.base, machine.FactExtraction, facts, about)
 		return err
 	})
-	if err != nil || !ok {
-		return nil, err
-	}
-	return []machine.Sidecall{sidecall}, nil
-}
-
-// following is asksAfter, and publishes an error.
-func (v *view) following(turn sessions.Ended) []machine.Sidecall {
-	list, err := v.asksAfter(turn)
-	v.publishUnasked(err)
-	return list
-}
-
-// publishUnasked publishes why no sidecall follows the winner, if err is not nil.
-func (v *view) publishUnasked(err error) {
 	if err != nil {
 		v.turn.events.add(report.SidecallFailed{Purpose: machine.FactExtraction, Why: err.Error()})
 	}
+	if err != nil || !ok {
+		return nil
+	}
+	return []machine.Sidecall{sidecall}
 }
 
 // follow makes the calls that follow the committed winner, and releases the session. The result

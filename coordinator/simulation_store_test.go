@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -73,13 +72,19 @@ func (f *faulty) restart(ctx context.Context, writes int, after bool) {
 
 func (f *faulty) Append(ctx context.Context, session string, number int, events ...[]byte) error {
 	return f.write(func() error {
-		return cmp.Or(f.Memory.Append(ctx, session, number, events...), f.note(events))
+		if err := f.Memory.Append(ctx, session, number, events...); err != nil {
+			return err
+		}
+		return f.note(events)
 	})
 }
 
-func (f *faulty) Conclude(ctx context.Context, session string, number int, e sessions.Ended, goesOn bool, events ...[]byte) error {
+func (f *faulty) EndWith(ctx context.Context, session string, number int, e sessions.Ended, events ...[]byte) error {
 	return f.write(func() error {
-		return cmp.Or(f.Memory.Conclude(ctx, session, number, e, goesOn, events...), f.note(events))
+		if err := f.Memory.EndWith(ctx, session, number, e, events...); err != nil {
+			return err
+		}
+		return f.note(events)
 	})
 }
 

@@ -19,11 +19,9 @@ func TestMaskedStoreKeepsNoSecret(t *testing.T) {
 	}
 	s := sessions.NewMemory().Masked(func(text string) string { return strings.ReplaceAll(text, "hunter2", "***") })
 	for id, end := range map[string]func(sessions.Ended) error{
-		"ended":     func(e sessions.Ended) error { return s.End(ctx, "ended", 1, e) },
-		"committed": func(e sessions.Ended) error { return s.Commit(ctx, "committed", 1, e) },
-		"concluded": func(e sessions.Ended) error {
-			return s.Conclude(ctx, "concluded", 1, e, false, []byte(`"again hunter2"`))
-		},
+		"ended":         func(e sessions.Ended) error { return s.End(ctx, "ended", 1, e) },
+		"committed":     func(e sessions.Ended) error { return s.Commit(ctx, "committed", 1, e) },
+		"with an event": func(e sessions.Ended) error { return s.EndWith(ctx, "with an event", 1, e, []byte(`"again hunter2"`)) },
 	} {
 		_, err := s.Begin(ctx, id, "is it hunter2?")
 		ok(err)

@@ -172,16 +172,16 @@ func (s *Store) End(ctx context.Context, id string, turn int, e Ended) error {
 	})
 }
 
-// Conclude adds the last events of a turn as Append does, and stores its outcome as End does, or as
-// Commit does if the turn goes on with calls after the answer: all of it in one transaction, or nothing.
-// After an error the turn still holds its session.
-func (s *Store) Conclude(ctx context.Context, id string, turn int, e Ended, goesOn bool, events ...[]byte) error {
+// EndWith is End with the last events of the journal, which it adds as Append does: all of it in one
+// transaction, or nothing. After an error the turn still holds its session, unless the store does not know
+// whether the transaction was committed.
+func (s *Store) EndWith(ctx context.Context, id string, turn int, e Ended, events ...[]byte) error {
 	journal, err := s.changeOf(id, turn, nil, events)
 	if err != nil {
 		return err
 	}
 	page := s.pageFor(ctx, id, turn)
-	return s.backing.Append(ctx, "end a turn of session "+id, id, turn, !goesOn, func(h *Held) (*Change, error) {
+	return s.backing.Append(ctx, "end a turn of session "+id, id, turn, true, func(h *Held) (*Change, error) {
 		if h.Committed {
 			return nil, NotRunning(id, turn)
 		}

@@ -56,7 +56,7 @@ type Runtime interface {
 	// durable yet: those who watch the turn are told after Append.
 	Applied(ev turn.Event, commands []turn.Command)
 	// Append adds events to the turn's journal, all or none. They are durable when it returns. last
-	// says that they are the last ones: the turn is over, and no work is out.
+	// says that the turn is over after them, and no work is out.
 	Append(events []turn.Event, last bool) error
 	// Start starts work. Its result comes as one post, also after a failure or a cancel.
 	Start(w Work)
@@ -117,8 +117,8 @@ func (d *Driver) Drain(receive func() []Post) {
 	}
 }
 
-// applied is what a batch has come to: its events, the machine's commands, and the work that each
-// event's commands request.
+// applied holds a batch's events and, for each of them, the machine's commands and the work that these
+// request.
 type applied struct {
 	events   []turn.Event
 	commands [][]turn.Command
@@ -127,10 +127,10 @@ type applied struct {
 
 // Handle takes posts as one batch: it applies them in order, journals their events in one
 // transaction, and only then executes the commands. If a post fails, the posts before it are
-// journaled all the same, since they may have been paid for. The caller goes on with Play.
+// journaled all the same, since they may have been paid for. The caller must call Play afterwards.
 func (d *Driver) Handle(posts ...Post) error { return d.handle(false, posts) }
 
-// handle is Handle. mayEnd says that nothing but these posts and their like follows in the turn.
+// handle does what Handle does. mayEnd says that the batch may be the turn's last.
 func (d *Driver) handle(mayEnd bool, posts []Post) error {
 	var batch applied
 	var err error

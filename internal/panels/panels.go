@@ -140,7 +140,7 @@ func (p *Panel) open(ctx context.Context, s Settings) error {
 		Rules: s.Config.Orchestrator.Rules, Limits: limits(s.Config), Budget: s.Config.Budget, Override: s.Override,
 		Store: s.Store, Remote: s.Engine, Approve: s.Approve, DescribeFiles: s.Config.DescribesFiles(),
 	}
-	if s.Engine != nil || s.ForOthers { // whose configurations must be the same
+	if s.Engine != nil || s.ForOthers { // only they compare it
 		var err error
 		if opts.Config, err = s.Config.Digest(); err != nil {
 			return err

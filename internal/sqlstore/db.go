@@ -14,7 +14,8 @@ import (
 type DB struct {
 	Dialect
 	Texts Texts
-	// Write runs transactions that write, and Read everything else. They may be the same.
+	// Write runs transactions that write, and short reads while there are none (Few). Read runs
+	// everything else. They may be the same.
 	Write, Read *sql.DB
 	// writers counts the transactions, and other statements, that write now.
 	writers atomic.Int32

@@ -86,8 +86,8 @@ type Texts interface {
 	// the database yet.
 	AtHand(ref blob.Ref) (data []byte, isFresh bool)
 	// Named is called when an event that names texts is stored. refs has each text as often as
-	// the event names it.
-	Named(refs []blob.Ref)
+	// the event names it. ends says that their turn does not hold its session any more.
+	Named(refs []blob.Ref, ends bool)
 }
 
 // Running is a turn that holds its session, with the ids of its rows, which are 0 before the
@@ -95,8 +95,8 @@ type Texts interface {
 type Running struct {
 	sessions.Held
 	Session, Turn int64
-	// End is how many events its journal has, 0 if this is not known.
-	End int
+	// Events is how many events its journal has, 0 if this is not known.
+	Events int
 }
 
 // Last is a session's last turn, with the ids of its rows.

@@ -59,14 +59,15 @@ func (s *Store) AddFact(ctx context.Context, user, text string) (f sessions.Fact
 
 // Facts implements sessions.Backing.
 func (s *Store) Facts(ctx context.Context, user string, q sessions.Query) ([]sessions.Fact, error) {
-	query, args, what := factsOf, []any{user}, "read the facts"
-	if q != nil {
-		query, args, what = query+" AND "+s.db.SearchFacts, append(args, s.db.Match(q)), "search the facts"
-		if args[1] == "" {
-			return []sessions.Fact{}, ctx.Err()
-		}
+	query, args := factsOf+" ORDER BY id", []any{user}
+	if q == nil {
+		return Few(ctx, s.db, "read the facts", scanFact, query, args...)
 	}
-	return Few(ctx, s.db, what, scanFact, query+" ORDER BY id", args...)
+	query, args = factsOf+" AND "+s.db.SearchFacts+" ORDER BY id", append(args, s.db.Match(q))
+	if args[1] == "" {
+		return []sessions.Fact{}, ctx.Err()
+	}
+	return Rows(ctx, s.db, "search the facts", scanFact, query, args...)
 }
 
 // Forget implements sessions.Backing.

@@ -39,8 +39,7 @@ func (w *Tx) Put(data []byte) blob.Ref {
 	return t.ref
 }
 
-// supply stores texts, and those of refs that may not be in the database yet. It returns the others
-// of refs of which it is not known that they are stored.
+// supply stores texts, and the fresh ones of refs. It returns the refs whose texts may be missing.
 func (w *Tx) supply(refs []blob.Ref, texts ...text) (unsure []blob.Ref) {
 	for _, ref := range distinct(refs) {
 		switch data, isFresh := w.db.Texts.AtHand(ref); {

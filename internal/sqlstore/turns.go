@@ -83,7 +83,7 @@ func (s *Store) Append(ctx context.Context, what, id string, turn int, ends bool
 		}
 	})
 	if err == nil && change != nil {
-		s.db.Texts.Named(change.Names)
+		s.db.Texts.Named(change.Names, ends)
 	}
 	return err
 }
@@ -128,14 +128,14 @@ func (w *Tx) apply(id string, r *Running, c *sessions.Change) {
 }
 
 func (w *Tx) addEvents(id string, r *Running, c *sessions.Change, isNew bool) {
-	if r.End == 0 && !isNew {
-		w.Row("SELECT coalesce(max(place) + 1, 0) FROM events WHERE turn = $1", []any{r.Turn}, &r.End)
+	if r.Events == 0 && !isNew {
+		w.Row("SELECT coalesce(max(place) + 1, 0) FROM events WHERE turn = $1", []any{r.Turn}, &r.Events)
 	}
-	events, err := c.Rest(id, r.Number, r.End)
+	events, err := c.Rest(id, r.Number, r.Events)
 	w.Refuse(err)
 	for _, event := range events {
-		w.Exec("INSERT INTO events (turn, place, data) VALUES ($1, $2, $3)", r.Turn, r.End, event)
-		r.End++
+		w.Exec("INSERT INTO events (turn, place, data) VALUES ($1, $2, $3)", r.Turn, r.Events, event)
+		r.Events++
 	}
 }
 

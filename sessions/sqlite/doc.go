@@ -3,7 +3,7 @@
 //
 // What a turn may not lose is one transaction. An event is on disk when Append
 // returns, together with the texts that it names, and so are the winner and its
-// answer when End does: the file is in WAL mode and every commit is synced, so
+// answer when End or EndWith does: the file is in WAL mode and every commit is synced, so
 // that this holds for a process that is killed and for a machine that loses
 // power. Texts that no event names yet are only in memory.
 //

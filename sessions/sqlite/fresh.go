@@ -66,7 +66,7 @@ func (t *texts) AtHand(ref blob.Ref) (data []byte, isFresh bool) {
 }
 
 // Named implements sqlstore.Texts.
-func (t *texts) Named(refs []blob.Ref) {
+func (t *texts) Named(refs []blob.Ref, ends bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, ref := range refs {
@@ -76,7 +76,9 @@ func (t *texts) Named(refs []blob.Ref) {
 		}
 		if f.puts--; f.puts <= 0 {
 			delete(t.fresh, ref)
-			t.remember(ref, f.data)
+			if !ends { // else nothing keeps the text from being deleted
+				t.remember(ref, f.data)
+			}
 		}
 	}
 }

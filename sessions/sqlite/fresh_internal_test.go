@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -37,4 +39,27 @@ func TestTextsOfRunningTurnsAreAtHand(t *testing.T) {
 		}
 	}
 	must(t, s.End(t.Context(), "b", 1, done))
+}
+
+// TestTextOfAnEndedTurnIsNotAtHand while another turn runs that began before it: nothing keeps the text
+// from being deleted with its session.
+func TestTextOfAnEndedTurnIsNotAtHand(t *testing.T) {
+	s := open(t)
+	for _, id := range []string{"older", "ended"} {
+		_, err := s.Begin(t.Context(), id, "?")
+		must(t, err)
+		must(t, event(t.Context(), s, id, 1, "some text"))
+	}
+	ref, err := s.Put(t.Context(), []byte("its last text"))
+	must(t, err)
+	last := fmt.Appendf(nil, `{"text":{"sha256":"%s","bytes":%d}}`, ref.SHA256, ref.Bytes)
+	must(t, s.EndWith(t.Context(), "ended", 1, done, last))
+	must(t, s.Delete(t.Context(), "ended"))
+	if _, err := s.Get(t.Context(), ref); !errors.Is(err, sessions.ErrNoText) {
+		t.Errorf("the text of a deleted session: %v", err)
+	}
+	if err := s.Append(t.Context(), "older", 1, last); !errors.Is(err, sessions.ErrNoText) {
+		t.Errorf("an event that names it: %v", err)
+	}
+	must(t, s.End(t.Context(), "older", 1, done))
 }

@@ -95,16 +95,9 @@ func (p *pair) turnActions() map[string]func(*rapid.T) {
 			p.only(t, func(s *sessions.Store) error { return s.Leave(p.ctx, id, p.turns[id]) })
 			delete(p.turns, id)
 		},
-		"conclude": func(t *rapid.T) {
-			id, goesOn := someID().Draw(t, "id"), rapid.Bool().Draw(t, "goes on")
-			e := sessions.Ended{Status: kernel.Completed, Winner: "w", Answer: someText().Draw(t, "answer")}
-			if rapid.Bool().Draw(t, "refused") {
-				e.Answer = "\xff"
-			}
-			p.both(t, func(s *sessions.Store) (any, error) {
-				err := s.Conclude(p.ctx, id, p.turns[id], e, goesOn, []byte(`"last"`))
-				return err == nil, err
-			})
+		"end with": func(t *rapid.T) {
+			id, e := someID().Draw(t, "id"), sessions.Ended{Status: kernel.Completed, Winner: "w", Answer: someText().Draw(t, "answer")}
+			p.only(t, func(s *sessions.Store) error { return s.EndWith(p.ctx, id, p.turns[id], e, []byte(`"last"`)) })
 		},
 		"end": func(t *rapid.T) {
 			id, e := someID().Draw(t, "id"), sessions.Ended{Status: kernel.Completed, Winner: "w", Answer: someText().Draw(t, "answer")}

@@ -45,7 +45,7 @@ func suite() map[string]func(world) {
 		"events name texts":          eventsNameTexts,
 		"turns without an answer":    noAnswer,
 		"committed turns":            committed,
-		"concluded turns":            concluded,
+		"events with the end":        endsWith,
 		"the chain of a history":     chain,
 		"messages of a panel of one": messages,
 		"usage":                      usage,

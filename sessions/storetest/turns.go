@@ -243,11 +243,10 @@ func noAnswer(w world) {
 	w.same("interrupted turns", 0, len(none))
 }
 
-// concluded has turns whose last events and outcome are stored in one transaction.
-func concluded(w world) {
-	conclude := func(turn int, answer string, goesOn bool, text string) error {
-		ref := w.put(text)
-		return w.Conclude(w.Context(), "s", turn, answered(answer), goesOn, fmt.Appendf(nil, `{"text":{"sha256":"%s","bytes":%d}}`, ref.SHA256, ref.Bytes))
+// endsWith has turns whose last events and outcome are stored in one transaction.
+func endsWith(w world) {
+	endWith := func(turn int, answer, text string) error {
+		return w.EndWith(w.Context(), "s", turn, answered(answer), naming(w.put(text)))
 	}
 	events := func(turn int) int {
 		journal, err := w.Journal(w.Context(), "s", turn, 0)
@@ -256,25 +255,26 @@ func concluded(w world) {
 	}
 	w.begin("s", "q")
 	w.event("s", 1, "one")
-	w.ok(conclude(1, "a", false, "two"))
+	w.ok(endWith(1, "a", "two"))
 	w.same("the history", []string{"q -> a"}, w.history("s"))
 	w.same("its events", 2, events(1))
-	w.says(conclude(1, "b", false, "three"), "is not running")
+	w.says(endWith(1, "b", "three"), "is not running")
 
 	w.begin("s", "p")
 	w.event("s", 2, "one")
-	w.says(conclude(2, "\xff", false, "four"), "not valid UTF-8")
+	w.says(endWith(2, "\xff", "four"), "not valid UTF-8")
 	w.same("events after a refusal", 1, events(2))
 	w.event("s", 2, "five") // the session is still held
-	w.ok(conclude(2, "b", true, "six"))
-	w.same("the history of a turn that goes on", []string{"q -> a", "p -> b"}, w.history("s"))
-	_, err := w.Begin(w.Context(), "s", "next")
-	w.is(err, sessions.ErrBusy)
-	w.says(conclude(2, "c", false, "seven"), "is not running")
-	w.event("s", 2, "eight")
+	w.ok(w.Commit(w.Context(), "s", 2, answered("b")))
+	w.says(endWith(2, "c", "six"), "is not running")
 	w.ok(w.End(w.Context(), "s", 2, answered("not this")))
-	w.same("events with those after the answer", 4, events(2))
+	w.same("events of a committed turn", 2, events(2))
 	w.same("the next turn", 3, w.begin("s", "next").Turn)
+}
+
+// naming is an event that names a text.
+func naming(ref blob.Ref) []byte {
+	return fmt.Appendf(nil, `{"text":{"sha256":"%s","bytes":%d}}`, ref.SHA256, ref.Bytes)
 }
 
 func chain(w world) {

@@ -28,7 +28,7 @@ func (t texts) Put(ctx context.Context, data []byte) (ref blob.Ref, err error) {
 func (texts) AtHand(blob.Ref) (data []byte, isFresh bool) { return nil, false }
 
 // Named implements sqlstore.Texts.
-func (texts) Named([]blob.Ref) {}
+func (texts) Named([]blob.Ref, bool) {}
 
 // sweep forgets the texts that nobody names and no running turn can have put, unless
 // somebody is at work who may name them: then who comes next does it.

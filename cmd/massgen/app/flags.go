@@ -272,23 +272,24 @@ func (p *program) flags() []cli.Flag {
 	list := slices.Concat(p.options.flags(), p.options.clusterFlags(p.env.Cluster))
 	for i, f := range list {
 		_, isList := f.(cli.DocGenerationSliceFlag) // the library asks it for more
-		if all, ok := f.(libraryFlag); ok && !isList {
+		required, ok := f.(cli.RequiredFlag)
+		isRequired := ok && required.IsRequired() // the same
+		if all, ok := f.(libraryFlag); ok && !isList && !isRequired {
 			list[i] = namedFlag{all, f.Names()}
 		}
 	}
 	return list
 }
 
-// libraryFlag is what the library asks of a flag that may be left out.
+// libraryFlag is what the library asks of a flag.
 type libraryFlag interface {
 	cli.DocGenerationFlag
 	cli.CategorizableFlag
 	cli.ActionableFlag
 }
 
-// namedFlag is a flag that knows its names. The library asks all flags for their names for each flag
-// that is not set, and a flag of its own makes them each time, with a regular expression: that took
-// half a millisecond of each start.
+// namedFlag keeps a flag's names. The library asks all flags for their names once for each flag that is
+// not set, and makes them with a regular expression each time: half a millisecond of each start.
 type namedFlag struct {
 	libraryFlag
 	names []string
