@@ -379,3 +379,10 @@ func (f *failing) Append(ctx context.Context, id string, number int, events ...[
 	}
 	return f.Memory.Append(ctx, id, number, events...)
 }
+
+func (f *failing) EndWith(ctx context.Context, id string, number int, e sessions.Ended, events ...[]byte) error {
+	if err := f.take(); err != nil {
+		return err
+	}
+	return f.Memory.EndWith(ctx, id, number, e, events...)
+}
