@@ -33,7 +33,7 @@ type panel struct {
 	// user is the last user message that was built, for all agents with the same view.
 	user    string
 	userKey userKey
-	// lines are those of the last history that was asked for, for all agents that are shown it.
+	// lines are those of a history, which most agents are shown alike: the last one that was asked for.
 	lines       []string
 	linesOfTurn *contextbuild.Exchange // &history[0]
 	// files are those that were read for a call, which most calls of the turn have.

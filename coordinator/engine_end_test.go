@@ -71,7 +71,8 @@ func TestTurnWithoutRoomForItsEnd(t *testing.T) {
 	})
 }
 
-// TestFactsAreAskedForAfterTheLastEvents: whoever asks may take long, and the events were paid for.
+// TestFactsAreAskedForAfterTheLastEvents are stored: to ask may take long, and a kill meanwhile would lose
+// what was paid for.
 func TestFactsAreAskedForAfterTheLastEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kept []string

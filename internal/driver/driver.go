@@ -52,8 +52,8 @@ func (w Work) Key() machine.Key {
 type Runtime interface {
 	// Now returns the turn's time, which stands still while no process plays the turn.
 	Now() kernel.Time
-	// Applied takes an event that the machine has just applied, with its commands. The event is not
-	// durable yet: those who watch the turn are told after Append.
+	// Applied takes an event that the machine has just applied, with its commands. Nobody may be told of
+	// the event before Append has made it durable.
 	Applied(ev turn.Event, commands []turn.Command)
 	// Append adds events to the turn's journal, all or none. They are durable when it returns. last
 	// says that the turn is over after them, and no work is out.

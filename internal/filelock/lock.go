@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/massgen/massgen/internal/sleep"
 )
 
 // Lock is a held lock. The operating system frees it when its holder is gone. It belongs to the
@@ -43,10 +45,8 @@ func Acquire(ctx context.Context, path string) (*Lock, error) {
 		if l, err := Try(path); err != nil || l != nil {
 			return l, err
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := sleep.For(ctx, pause); err != nil {
+			return nil, err
 		}
 	}
 }

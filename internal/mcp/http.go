@@ -14,6 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/massgen/massgen/internal/sleep"
 	"github.com/massgen/massgen/internal/wire"
 )
 
@@ -167,17 +168,7 @@ func (l *listening) pause(ctx context.Context) error {
 	l.again++
 	l.last = time.Now().Add(pause)
 	l.mu.Unlock()
-	if pause == 0 {
-		return nil
-	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return sleep.For(ctx, pause)
 }
 
 // endingBody ends the context of its request when it is closed.

@@ -10,6 +10,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/sleep"
 )
 
 // call is one call and its attempts. One goroutine uses it.
@@ -47,7 +48,7 @@ func (c *call) run() error {
 		backends.TraceFrom(c.ctx).WillRetry(backends.RetryInfo{
 			Key: c.req.Key, Attempt: number, MaxAttempts: c.options.MaxAttempts, Err: failure, Wait: wait,
 		})
-		if err := sleep(c.ctx, wait); err != nil {
+		if err := sleep.For(c.ctx, wait); err != nil {
 			return c.interrupted(failure, err)
 		}
 	}
@@ -258,15 +259,4 @@ func (c *call) interrupted(last *backends.Error, err error) error {
 		Kind: backends.KindOf(err), Provider: last.Provider, Err: err, Free: last.Unbilled(),
 		Message: fmt.Sprintf("%v before the call was repeated, which had failed: %v", err, last),
 	}
-}
-
-// sleep waits for d, or returns the context's error.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return ctx.Err() // also when both came at once
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/sleep"
 )
 
 // Limiter keeps the limits of use of one provider and key: of this process
@@ -77,7 +78,7 @@ func (m *memory) spend(ctx context.Context, tokens int) error {
 			m.tokens.spend(now, tokens)
 			return nil
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := sleep.For(ctx, wait); err != nil {
 			return err
 		}
 	}

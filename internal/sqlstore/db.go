@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/massgen/massgen/internal/sleep"
 )
 
 // DB is a database and its dialect. It is safe for concurrent use.
@@ -77,10 +79,8 @@ func (d *DB) Patiently(ctx context.Context, do func() error) error {
 		if err == nil || !d.Passes(err) || time.Now().After(end) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(d.Pause):
+		if err := sleep.For(ctx, d.Pause); err != nil {
+			return err
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/internal/filelock"
+	"github.com/massgen/massgen/internal/sleep"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -34,10 +35,8 @@ func (h *holds) hold(ctx context.Context, id string) (*filelock.Lock, error) {
 		if try == lockTries || h.runs(id) {
 			return nil, sessions.ErrBusy
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(lockPause):
+		if err := sleep.For(ctx, lockPause); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	codes "modernc.org/sqlite/lib"
 
 	"github.com/massgen/massgen/internal/filelock"
+	"github.com/massgen/massgen/internal/sleep"
 	"github.com/massgen/massgen/internal/sqlstore"
 )
 
@@ -119,12 +120,8 @@ func unlessWritten(ctx context.Context, path string, look func() error) error {
 		if !isFresh && after.Size() == before.Size() && after.ModTime().Equal(before.ModTime()) {
 			return err
 		}
-		timer := time.NewTimer(clockTick)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return fault(path, "open", ctx.Err())
+		if err := sleep.For(ctx, clockTick); err != nil {
+			return fault(path, "open", err)
 		}
 	}
 }
@@ -267,10 +264,8 @@ func waitLock(ctx context.Context, path string, wait time.Duration) (*filelock.L
 		if time.Now().After(end) {
 			return nil, errors.New("another process has been making it for long: try again when it is done")
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(lockPause):
+		if err := sleep.For(ctx, lockPause); err != nil {
+			return nil, err
 		}
 	}
 }

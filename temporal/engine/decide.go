@@ -14,6 +14,7 @@ import (
 	"github.com/massgen/massgen/internal/driver"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/sleep"
 	"github.com/massgen/massgen/internal/turn"
 )
 
@@ -145,7 +146,7 @@ func (r *remote) Decide(ctx context.Context, key machine.Key, attended bool, ask
 		return err
 	}
 	if !attended {
-		_ = sleep(ctx, unattendedDelay) // decide sends nothing once ctx is done
+		_ = sleep.For(ctx, unattendedDelay) // decide sends nothing once ctx is done
 	}
 	return r.decide(ctx, decision{attendance: about, Allow: word.Allowed, Reason: word.Reason, Unattended: !attended})
 }
@@ -175,7 +176,7 @@ func (r *remote) decide(ctx context.Context, d decision) error {
 		if !isAway(err) && ctx.Err() == nil {
 			return fmt.Errorf("send the answer: %w", err)
 		}
-		_ = sleep(ctx, pause) // the loop ends when ctx is done
+		_ = sleep.For(ctx, pause) // the loop ends when ctx is done
 	}
 	return nil
 }

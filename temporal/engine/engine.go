@@ -20,6 +20,7 @@ import (
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/driver"
+	"github.com/massgen/massgen/internal/sleep"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -224,18 +225,6 @@ func isAway(err error) bool {
 	return errors.As(err, &unavailable) || errors.As(err, &late) || errors.As(err, &busy) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// sleep returns after a pause, or returns ctx's error if ctx is done first.
-func sleep(ctx context.Context, pause time.Duration) error {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // callOff interrupts a requested turn, which may have begun. It looks for a missing turn again
 // while that may still arrive.
 func (e *Engine) callOff(ctx context.Context, in request, mayCome time.Duration) error {
@@ -250,7 +239,7 @@ func (e *Engine) callOff(ctx context.Context, in request, mayCome time.Duration)
 		if !isGone || time.Now().After(end) {
 			return nil
 		}
-		_ = sleep(ctx, pause) // when ctx is done, the next try returns its error
+		_ = sleep.For(ctx, pause) // when ctx is done, the next try returns its error
 	}
 }
 
@@ -379,7 +368,7 @@ func (r *remote) signal(ctx context.Context, name string, value any) error {
 func (r *remote) Wait(ctx context.Context) error {
 	const pause = time.Second
 	err := r.run.Get(ctx, nil)
-	for isAway(err) && sleep(ctx, pause) == nil {
+	for isAway(err) && sleep.For(ctx, pause) == nil {
 		err = r.run.Get(ctx, nil)
 	}
 	var terminated *temporal.TerminatedError

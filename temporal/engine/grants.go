@@ -13,6 +13,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/sleep"
 )
 
 // grants is the budget of one call. Before each attempt it asks the call's workflow, which has
@@ -84,7 +85,7 @@ func (g grants) reserve(ctx context.Context, r reservation) (said answer, err er
 	const first, longest = 50 * time.Millisecond, time.Second
 	err = g.update(ctx, reserveUpdate, r, &said)
 	for pause := first; err == nil && said.refused == waitWord; pause = min(2*pause, longest) {
-		if err = sleep(ctx, pause); err == nil {
+		if err = sleep.For(ctx, pause); err == nil {
 			err = g.untilAnswered(ctx, func() error {
 				return g.workflows.Query(ctx, g.workflow, g.run, permittedQuery, r, &said)
 			})
@@ -110,7 +111,7 @@ func (g grants) untilAnswered(ctx context.Context, ask func() error) error {
 		if err == nil || ctx.Err() != nil || errors.As(err, &gone) {
 			return err
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := sleep.For(ctx, pause); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	taskqueue "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/massgen/massgen/internal/sleep"
 )
 
 // workerPatience is how long a turn waits for a first worker before it is refused.
@@ -37,7 +39,7 @@ func (e *Engine) findWorker(ctx context.Context, config string) error {
 		if time.Now().After(until) {
 			return e.noWorker(ctx, config)
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := sleep.For(ctx, pause); err != nil {
 			return err
 		}
 	}

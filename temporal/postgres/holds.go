@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/massgen/massgen/internal/sleep"
 	"github.com/massgen/massgen/internal/sqlstore"
 	"github.com/massgen/massgen/sessions"
 )
@@ -45,7 +46,7 @@ func (o *owner) whenFree(ctx context.Context, id string, change func() error) er
 		isWaiting = w.Row("UPDATE holds SET until = "+inALease+" WHERE name = $1 AND "+isTooLate+" RETURNING until", []any{id}, &end)
 	})
 	for fault == nil && isWaiting && errors.Is(err, sessions.ErrBusy) {
-		if fault = sleep(ctx, pause); fault == nil {
+		if fault = sleep.For(ctx, pause); fault == nil {
 			err = change()
 		}
 		ends, lookErr := sqlstore.Rows(ctx, o.db, "find out how long session "+id+" is held", sqlstore.Scan[time.Time],

@@ -11,6 +11,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/retry"
+	"github.com/massgen/massgen/internal/sleep"
 )
 
 // Limiter returns what keeps the limits of an account, for all together that ask for the
@@ -79,7 +80,7 @@ func (l *limiter) Reserve(ctx context.Context, tokens int) (backends.Reservation
 		}
 		isUnsure := err != nil
 		if err == nil {
-			err = sleep(ctx, wait)
+			err = sleep.For(ctx, wait)
 		}
 		if err != nil {
 			b.release(isUnsure) // it may be the next one
@@ -259,17 +260,5 @@ func (s *server) persistently(ctx context.Context, do func(context.Context) erro
 		if err == nil || ctx.Err() != nil || !passes(err) {
 			return err
 		}
-	}
-}
-
-// sleep waits for d, or returns the context's error.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

@@ -33,7 +33,7 @@ var layers = [][]string{
 	},
 	{"backends", "internal/kernel", "internal/budget", "internal/workspace/rootfs", "internal/markdown", "internal/schema"},
 	{"internal/blob", "internal/hosted", "internal/secrets", "internal/colour", "internal/child", "internal/filelock", "internal/wholefile", "tests/leaks", "tests/silent", "tests/described"},
-	{"internal/plain", "internal/fastjson", "internal/stack", "tests/linear"},
+	{"internal/plain", "internal/fastjson", "internal/stack", "internal/sleep", "tests/linear"},
 }
 
 func row(dir string) int {

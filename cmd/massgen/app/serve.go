@@ -167,8 +167,8 @@ func (c *serveCommand) open(ctx context.Context, access server.Access) (net.List
 	if at, isTCP := l.Addr().(*net.TCPAddr); len(access.Tokens) > 0 || isTCP && at.IP.IsLoopback() {
 		return l, nil
 	}
-	_ = l.Close() // nobody was let in
-	return nil, fmt.Errorf("--listen %s: other machines can reach this address: give --token-file, or set MASSGEN_TOKEN, and massgen asks each request for a token", plain.Line(c.listen))
+	err = fmt.Errorf("--listen %s: other machines can reach this address: give --token-file, or set MASSGEN_TOKEN, and massgen asks each request for a token", plain.Line(c.listen))
+	return nil, errors.Join(err, l.Close())
 }
 
 // models returns what the configs offer: each panel, and each agent of it alone unless workers play.
