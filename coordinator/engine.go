@@ -14,8 +14,8 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// localTurn plays one turn in this process. The goroutine of run owns all of it. Each piece of work
-// has its own goroutine, which posts the result and returns.
+// localTurn plays one turn in this process. Each piece of work has its own goroutine, which brings the
+// result to the turn's inbox. Whoever runs play owns all of the turn; before open, its maker does.
 type localTurn struct {
 	*view
 	driver.Steps[context.Context]
@@ -25,7 +25,13 @@ type localTurn struct {
 	doer   agents.Doer
 	// launched runs after the start of each work's goroutine.
 	launched func()
-	receive  func() []driver.Post
+	// receive takes the waiting posts. If there are none, play returns, and runs again when there are.
+	receive func() []driver.Post
+	// then is the stage that follows when all work has ended, nil after the last.
+	then stage
+	err  error // of the driver
+	// forget ends the connection of the turn to the context that began it.
+	forget func() bool
 
 	summaries *summaryReader
 	// unpublished are report events whose journal events may not be durable yet.
@@ -40,9 +46,10 @@ type localTurn struct {
 func newLocalTurn(ctx context.Context, p *Panel, t *Turn) *localTurn {
 	e := &localTurn{
 		attempts: attempts{waiting: map[machine.Key]chan<- verdict{}}, summaries: newSummaryReader(p),
-		clock:        newClock(func() { t.inbox.put(woke{}) }),
-		toolsVersion: t.toolsVersion, receive: t.inbox.wait, launched: func() {},
+		clock:        newClock(func() { t.inbox.bring(woke{}) }),
+		toolsVersion: t.toolsVersion, receive: t.inbox.next, launched: func() {},
 	}
+	e.then = e.answered
 	t.local = e
 	e.driver = driver.New(e)
 	e.view = newView(ctx, p, t, e.driver.Machine())
@@ -79,31 +86,45 @@ func (e *localTurn) publish() {
 	e.unpublished = nil
 }
 
-// run plays the turn. It returns when the result is final and all work has returned or was
-// abandoned.
-func (e *localTurn) run(ctx context.Context) {
-	stop := context.AfterFunc(ctx, e.turn.Cancel)
-	defer stop()
-	err := e.play()
-	if following := e.end(err); len(following) > 0 {
-		e.follow(following)
+// A stage of a turn ends when all its work has ended. It gets the error of the driver, and returns the
+// stage that follows.
+type stage func(err error) stage
+
+// open begins to play an accepted turn, which counts as running until the result is final and all work
+// has returned or was abandoned.
+func (e *localTurn) open(ctx context.Context) {
+	e.panel.count(1)
+	e.forget = context.AfterFunc(ctx, e.turn.Cancel)
+	e.turn.inbox.open(e.play, e.driver.Done())
+}
+
+// play plays the turn while there are posts, and closes the turn after its last stage.
+func (e *localTurn) play() {
+	for e.then != nil {
+		if e.driver.Done() {
+			e.CancelAll()
+			e.then = e.then(e.err)
+			continue
+		}
+		posts := e.receive()
+		if len(posts) == 0 {
+			return
+		}
+		if err := e.driver.Play(posts); err != nil {
+			e.err = err
+			e.CancelAll()
+		}
 	}
+	e.forget()
 	e.stopTimer()
 	e.turn.inbox.close()
 	e.turn.events.close()
+	e.panel.count(-1)
 }
 
-// play plays the turn until it is over and all its work has ended.
-func (e *localTurn) play() error {
-	err := e.driver.Play(e.receive)
-	e.CancelAll()
-	e.driver.Drain(e.receive)
-	return err
-}
-
-// launch runs work in its own goroutine, and posts its result.
+// launch runs work in its own goroutine, and brings its result.
 func (e *localTurn) launch(work func() driver.Post) {
-	go func() { e.turn.inbox.put(work()) }()
+	go func() { e.turn.inbox.bring(work()) }()
 	e.launched()
 }
 

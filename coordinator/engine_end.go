@@ -9,6 +9,15 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
+// answered is the stage after the answer.
+func (e *localTurn) answered(err error) stage {
+	following := e.end(err)
+	if len(following) == 0 {
+		return nil
+	}
+	return e.follow(following)
+}
+
 // end makes the result final, publishes it, and returns the calls that follow it. If there are
 // any, the session stays held.
 func (e *localTurn) end(err error) []machine.Sidecall {

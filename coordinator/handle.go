@@ -28,8 +28,8 @@ type Turn struct {
 	contextWarnings []report.AgentContextWarning // those at the turn's start
 
 	events    eventLog
-	inbox     *inbox
-	local     *localTurn // belongs to the goroutine that plays the turn; nil in a process that watches it
+	inbox     inbox
+	local     *localTurn // belongs to whoever plays the turn; nil in a process that watches it
 	cancelled sync.Once
 	done      chan struct{} // closed when the fields below are final
 
@@ -41,7 +41,7 @@ type Turn struct {
 func newTurn(session string, number int, question string) *Turn {
 	return &Turn{
 		session: session, number: number, question: question, started: time.Now(),
-		inbox: newInbox(), done: make(chan struct{}),
+		done: make(chan struct{}),
 	}
 }
 

@@ -6,56 +6,75 @@ import (
 	"github.com/massgen/massgen/internal/driver"
 )
 
-// inbox holds posts until the turn's driver takes them. It is safe for concurrent use.
+// inbox holds posts until the turn's player takes them. The player is no goroutine: it is a
+// function, which runs while there are posts. Whoever adds a post to an idle inbox runs the player,
+// so that a result needs no other goroutine to wake up. It is safe for concurrent use.
 type inbox struct {
 	mu    sync.Mutex
 	posts []driver.Post
-	// arrived has one element while posts wait.
-	arrived chan struct{}
-	over    chan struct{} // closed by close
+	// player takes posts until next returns none. One goroutine at a time runs it.
+	player func()
+	// isIdle says that the player does not run. It is false before open.
+	isIdle bool
+	isOver bool
 }
 
-func newInbox() *inbox {
-	return &inbox{arrived: make(chan struct{}, 1), over: make(chan struct{})}
-}
-
-// put adds a post, or replies to it at once after close.
-func (b *inbox) put(p driver.Post) {
+// open lets the player run. If posts wait, or at says so, it runs at once in a goroutine of its own.
+func (b *inbox) open(player func(), atOnce bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	select {
-	case <-b.over:
-		p.Reply(driver.ErrOver)
+	b.player = player
+	if atOnce || len(b.posts) > 0 {
+		go player()
 		return
-	default:
+	}
+	b.isIdle = true
+}
+
+// put adds a post, or replies to it at once after close. It returns at once.
+func (b *inbox) put(p driver.Post) {
+	if b.add(p) {
+		go b.player()
+	}
+}
+
+// bring is put for a goroutine that ends with the post: the goroutine may run the player, up to the
+// end of the turn.
+func (b *inbox) bring(p driver.Post) {
+	if b.add(p) {
+		b.player()
+	}
+}
+
+// add adds a post, and reports whether the caller must run the player.
+func (b *inbox) add(p driver.Post) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.isOver {
+		p.Reply(driver.ErrOver)
+		return false
 	}
 	b.posts = append(b.posts, p)
-	select {
-	case b.arrived <- struct{}{}:
-	default: // arrived has its element already
-	}
+	wasIdle := b.isIdle
+	b.isIdle = false
+	return wasIdle
 }
 
-// wait waits for a post, and takes all waiting posts.
-func (b *inbox) wait() []driver.Post {
-	<-b.arrived
-	return b.take()
-}
-
-// take takes all waiting posts.
-func (b *inbox) take() []driver.Post {
+// next takes all waiting posts. If it returns none, the player must return.
+func (b *inbox) next() []driver.Post {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	posts := b.posts
 	b.posts = nil
+	b.isIdle = len(posts) == 0
 	return posts
 }
 
-// close refuses all posts that the driver has not taken, and all later ones.
+// close refuses all posts that the player has not taken, and all later ones.
 func (b *inbox) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	close(b.over)
+	b.isOver = true
 	for _, p := range b.posts {
 		p.Reply(driver.ErrOver)
 	}

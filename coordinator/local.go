@@ -13,7 +13,7 @@ import (
 )
 
 // A localTurn is the runtime of turns that this process plays: work runs in goroutines, and
-// posts its result to the turn's inbox.
+// brings its result to the turn's inbox.
 
 // Append implements driver.Runtime. It stores the last events with the turn's outcome, in one
 // transaction. If that fails, it stores the events alone, since they may have been paid for. Then end
@@ -67,7 +67,7 @@ func (e *localTurn) startEffect(w driver.Work) {
 		if err == nil && key.Agent != machine.NoAgent {
 			r.listed, r.err = e.listTools(ctx, known)
 		}
-		e.turn.inbox.put(r)
+		e.turn.inbox.bring(r)
 	})
 	e.launched()
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/schema"
-	"github.com/massgen/massgen/internal/stack"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -348,7 +347,7 @@ func (p *Panel) accept(ctx context.Context, t *Turn, begun sessions.Begun) error
 	if err := e.accept(rulesFor(p.opts.Rules, t.tools), described, limits); err != nil {
 		return err
 	}
-	p.run(ctx, e)
+	e.open(ctx)
 	return nil
 }
 
@@ -384,16 +383,6 @@ func (p *Panel) prepare(ctx context.Context, t *Turn, begun sessions.Begun) (mac
 		described.Sidecalls = append(described.Sidecalls, topic)
 	}
 	return described, err
-}
-
-// run starts a local turn in its own goroutine, and counts it as running until it ends.
-func (p *Panel) run(ctx context.Context, e *localTurn) {
-	p.count(1)
-	go func() {
-		defer p.count(-1)
-		stack.Grow()
-		e.run(ctx)
-	}()
 }
 
 // describe stores the texts that the turn's inputs are built from, and gives the turn its tools.

@@ -177,7 +177,8 @@ func runTurn(t *testing.T, p *Panel, cancelAfter time.Duration, notes ...time.Du
 		time.AfterFunc(cancelAfter, handle.Cancel)
 	}
 	addNotes(t, handle, notes...)
-	e.run(t.Context())
+	e.open(t.Context())
+	p.Wait()
 	if _, err := handle.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 		w.Again = true
 		e.driver.Start(w)
 	}
-	p.run(ctx, e)
+	e.open(ctx)
 	return t, nil
 }
 

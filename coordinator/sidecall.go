@@ -183,15 +183,20 @@ func (v *view) following(turn sessions.Ended) []machine.Sidecall {
 	return []machine.Sidecall{sidecall}
 }
 
-// follow makes the calls that follow the committed winner, and releases the session. The result
-// is out already, so failures become events.
-func (e *localTurn) follow(list []machine.Sidecall) {
+// follow begins the calls that follow the committed winner. The result is out already, so failures
+// become events.
+func (e *localTurn) follow(list []machine.Sidecall) stage {
 	e.Begin(machine.NoAgent) // the sidecalls before round 1 had their own step
 	e.doer.Sidecalls[machine.FactExtraction] = e.panel.reader(e.panel.opts.Facts, e.turn.result.Answer)
 	err := e.take(func(at kernel.Time) turn.Event { return turn.Committed{At: at, Sidecalls: list} })
-	if err == nil {
-		err = e.play()
+	if err != nil {
+		return e.followed(err)
 	}
+	return e.followed
+}
+
+// followed is the stage after those calls. It releases the session.
+func (e *localTurn) followed(err error) stage {
 	err = errors.Join(err, e.recordSpent(), e.finish())
 	if err == nil {
 		_, err = e.sessionUpdate() // the result is out and does not change
@@ -199,4 +204,5 @@ func (e *localTurn) follow(list []machine.Sidecall) {
 	if err != nil {
 		e.turn.events.add(report.SidecallFailed{Why: err.Error()})
 	}
+	return nil
 }

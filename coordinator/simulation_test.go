@@ -19,6 +19,7 @@ import (
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/retry"
+	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -170,7 +171,13 @@ func (s *simulation) panel() (*Panel, error) {
 func (s *simulation) takeOver(e *localTurn) {
 	e.launched = synctest.Wait // the work runs until it waits for something
 	e.receive = func() []driver.Post { return s.posts(e) }
+	e.turn.inbox.put(opening{}) // so that the turn is played at once, and never stops for want of posts
 }
+
+// opening is a post without events.
+type opening struct{ unheard }
+
+func (opening) Events(kernel.Time) ([]turn.Event, error) { return nil, nil }
 
 // mostSteps is how many choices a turn may take.
 const mostSteps = 5000
@@ -187,13 +194,22 @@ func (s *simulation) posts(e *localTurn) []driver.Post {
 		// an order of chance: a moment later all have.
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
-		posts := e.turn.inbox.take()
+		posts := arrived(&e.turn.inbox)
 		if len(posts) > 0 {
 			slices.SortStableFunc(posts, func(a, b driver.Post) int { return cmp.Compare(orderOf(a), orderOf(b)) })
 			return posts
 		}
 		s.next(e)
 	}
+}
+
+// arrived takes the posts of an inbox whose player goes on.
+func arrived(b *inbox) []driver.Post {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	posts := b.posts
+	b.posts = nil
+	return posts
 }
 
 func orderOf(p driver.Post) string {

@@ -47,8 +47,8 @@ func (w Work) Key() machine.Key {
 	return w.Effect.EffectKey()
 }
 
-// Runtime is the driver's view of the world. The driver calls its methods from one goroutine,
-// and none of them waits for a post.
+// Runtime is the driver's view of the world. The driver's user calls its methods, and none of them
+// waits for a post.
 type Runtime interface {
 	// Now returns the turn's time, which stands still while no process plays the turn.
 	Now() kernel.Time
@@ -73,17 +73,18 @@ type Runtime interface {
 	Grant(key machine.Key, less int, refused string)
 }
 
-// Driver plays one turn. One goroutine owns it.
+// Driver plays one turn. One goroutine at a time may use it.
 type Driver struct {
 	machine turn.Machine
 	runtime Runtime
 	out     int
+	failed  bool
 }
 
 // New returns a driver whose turn has not begun.
 func New(r Runtime) *Driver { return &Driver{runtime: r} }
 
-// Machine returns the turn's machine. Only the goroutine that owns the driver may read it.
+// Machine returns the turn's machine. Only the goroutine that uses the driver may read it.
 // Apart from the driver, only a replay of a journal may apply events to it, each followed by
 // Carry.
 func (d *Driver) Machine() *turn.Machine { return &d.machine }
@@ -91,30 +92,24 @@ func (d *Driver) Machine() *turn.Machine { return &d.machine }
 // Out counts the started work that has no result yet.
 func (d *Driver) Out() int { return d.out }
 
-// Done reports whether the turn is over and all work has ended.
-func (d *Driver) Done() bool { return d.machine.Over() && d.out == 0 }
+// Done reports whether all work has ended, and the turn is over or has failed.
+func (d *Driver) Done() bool { return d.out == 0 && (d.failed || d.machine.Over()) }
 
-// Play takes batches of posts until the turn is over and all work has ended. receive waits for
-// posts and returns all waiting ones. After an error the caller must call Drain.
-func (d *Driver) Play(receive func() []Post) error {
-	for !d.Done() {
-		if err := d.handle(true, receive()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Drain waits for all work that has not ended, and applies nothing.
-func (d *Driver) Drain(receive func() []Post) {
-	for d.out > 0 {
-		for _, p := range receive() {
+// Play takes posts as one batch, as Handle does. The batch may be the turn's last. If a batch of Play
+// has failed, Play applies nothing any more: it replies ErrOver, and counts the work that ends.
+func (d *Driver) Play(posts []Post) error {
+	if d.failed {
+		for _, p := range posts {
 			if p.EndsWork() {
 				d.out--
 			}
 			p.Reply(ErrOver)
 		}
+		return nil
 	}
+	err := d.handle(true, posts)
+	d.failed = err != nil
+	return err
 }
 
 // applied holds a batch's events and, for each of them, the machine's commands and the work that these
@@ -127,7 +122,8 @@ type applied struct {
 
 // Handle takes posts as one batch: it applies them in order, journals their events in one
 // transaction, and only then executes the commands. If a post fails, the posts before it are
-// journaled all the same, since they may have been paid for. The caller must call Play afterwards.
+// journaled all the same, since they may have been paid for. The turn goes on after the batch: the caller
+// starts lost work again, or calls Play.
 func (d *Driver) Handle(posts ...Post) error { return d.handle(false, posts) }
 
 // handle does what Handle does. mayEnd says that the batch may be the turn's last.

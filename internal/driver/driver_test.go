@@ -149,7 +149,6 @@ func TestNothingIsDoneThatIsNotInTheJournal(t *testing.T) {
 
 // TestWhichEventsAreTheLast: after them nothing is out, nor about to be.
 func TestWhichEventsAreTheLast(t *testing.T) {
-	interrupted := []turn.Event{turn.Interrupted{At: 3}}
 	for _, c := range []struct {
 		name    string
 		batches [][]post
@@ -160,22 +159,27 @@ func TestWhichEventsAreTheLast(t *testing.T) {
 			[]string{"append ModelDone", "append ModelDone at last"},
 		},
 		{
-			"an interrupt while calls are out", [][]post{{{name: "1", events: interrupted}}, {{name: "2", events: []turn.Event{failed(0)}, ends: true}}, {{name: "3", events: []turn.Event{failed(1)}, ends: true}}},
+			"an interrupt while calls are out", [][]post{{{name: "1", events: interrupted()}}, {{name: "2", events: []turn.Event{failed(0)}, ends: true}}, {{name: "3", events: []turn.Event{failed(1)}, ends: true}}},
 			[]string{"append Interrupted", "append ModelDone", "append ModelDone at last"},
 		},
 	} {
 		d, r := begun(t)
 		r.told()
-		if err := d.Play(func() []Post {
+		for _, batch := range c.batches {
 			var list []Post
-			for _, p := range c.batches[0] {
+			for _, p := range batch {
 				p.r = r
 				list = append(list, p)
 			}
-			c.batches = c.batches[1:]
-			return list
-		}); err != nil {
-			t.Errorf("%s: %v", c.name, err)
+			if d.Done() {
+				t.Errorf("%s: it is done before %v", c.name, batch)
+			}
+			if err := d.Play(list); err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		}
+		if !d.Done() {
+			t.Errorf("%s: it is not done", c.name)
 		}
 		got := slices.DeleteFunc(r.told(), func(line string) bool { return !strings.HasPrefix(line, "append") })
 		if diff := cmp.Diff(c.want, got); diff != "" {
@@ -185,10 +189,8 @@ func TestWhichEventsAreTheLast(t *testing.T) {
 	// An interrupt in the batch that begins the turn: the calls that it asks for are about to be out.
 	r := &recorder{}
 	d := New(r)
-	begins := func() []Post {
-		return []Post{post{r, "question", []turn.Event{accepted("a", "b")}, nil, false}, post{r, "interrupt", interrupted, nil, false}}
-	}
-	if err := d.handle(true, begins()); err != nil || !d.Machine().Over() || d.out != 2 {
+	begins := []Post{post{r, "question", []turn.Event{accepted("a", "b")}, nil, false}, post{r, "interrupt", interrupted(), nil, false}}
+	if err := d.Play(begins); err != nil || !d.Machine().Over() || d.out != 2 {
 		t.Errorf("%v, over: %v, %d out", err, d.Machine().Over(), d.out)
 	}
 	if lines := r.told(); lines[0] != "append Accepted Interrupted" {
@@ -196,14 +198,17 @@ func TestWhichEventsAreTheLast(t *testing.T) {
 	}
 }
 
-func TestDrainRefusesWhatStillComes(t *testing.T) {
+// TestFailedTurnOnlyWaitsForItsWork: it applies nothing more, and is done when the work has ended.
+func TestFailedTurnOnlyWaitsForItsWork(t *testing.T) {
 	d, r := begun(t)
 	r.told()
-	d.Drain(func() []Post {
-		return []Post{post{r, "note", nil, nil, false}, post{r, "result", nil, nil, true}}
-	})
-	if d.out != 0 {
-		t.Errorf("%d out", d.out)
+	if err := d.Play([]Post{post{r, "broken", nil, errors.New("no store"), true}}); err == nil || d.Done() {
+		t.Errorf("%v, done: %v, with one call out", err, d.Done())
 	}
-	same(t, r, "reply to note: the turn is over", "reply to result: the turn is over", "reply to note: the turn is over", "reply to result: the turn is over")
+	if err := d.Play([]Post{post{r, "note", interrupted(), nil, false}, post{r, "result", []turn.Event{failed(1)}, nil, true}}); err != nil || !d.Done() {
+		t.Errorf("%v, done: %v", err, d.Done())
+	}
+	same(t, r, "reply to broken: no store", "reply to note: the turn is over", "reply to result: the turn is over")
 }
+
+func interrupted() []turn.Event { return []turn.Event{turn.Interrupted{At: 3}} }
