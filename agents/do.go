@@ -88,15 +88,7 @@ func (d *Doer) member(agent int) Member {
 	return d.Members[agent]
 }
 
-// Do runs one effect to its one result. The result contains a failed effect's error. The error
-// of Do is only for a store that failed, after which no result would be right. A cancelled ctx
-// ends the call but not the use of the store, so that a cancel never looks like a fault of the
-// store.
-func (d *Doer) Do(ctx context.Context, turn machine.Turn, effect machine.Effect) (machine.Event, error) {
-	return d.do(ctx, turn, effect, newHeard(effect))
-}
-
-// do is Do with h, which hears the model's message so far.
+// do runs an effect to its one result. h hears the model's message so far.
 func (d *Doer) do(ctx context.Context, turn machine.Turn, effect machine.Effect, h *heard) (machine.Event, error) {
 	switch e := effect.(type) {
 	case machine.ModelCall:
@@ -180,7 +172,7 @@ func (d *Doer) send(ctx context.Context, to Member, key machine.Key, req backend
 	return resp, reply, err
 }
 
-// Read returns the result of Do for a call to which the model replies with message.
+// Read returns the result of Perform for a call to which the model replies with message.
 func (d *Doer) Read(ctx context.Context, turn machine.Turn, call machine.ModelCall, message backends.Message) (machine.ModelReply, error) {
 	var reply machine.ModelReply
 	reader := newReplyReader(context.WithoutCancel(ctx), d.Blobs, d.panels.of(turn), turn, call)

@@ -214,7 +214,7 @@ func TestDamagedMessagesAreRepairedOnLoad(t *testing.T) {
 			heard := &listens{says: says{backends.TextDelta{Text: "ok"}}}
 			d := agents.Doer{Blobs: w.store, Members: []agents.Member{{Backend: heard}}}
 			for range 2 {
-				if _, err := d.Do(t.Context(), w.turn, w.call(0, machine.Conversation)); err != nil {
+				if _, err := d.Perform(t.Context(), w.turn, w.call(0, machine.Conversation)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -240,7 +240,7 @@ func TestRepairsAreToldOldestTurnFirst(t *testing.T) {
 	said := w.put("later")
 	w.turn.History = w.putJSON(sessions.Link{Previous: w.turn.History, Turn: 2, Question: said, Answer: said, Messages: w.put("!")})
 	d := agents.Doer{Blobs: w.store, Members: []agents.Member{{Backend: says{backends.TextDelta{Text: "ok"}}}}}
-	if _, err := d.Do(t.Context(), w.turn, w.call(0, machine.Conversation)); err != nil {
+	if _, err := d.Perform(t.Context(), w.turn, w.call(0, machine.Conversation)); err != nil {
 		t.Fatal(err)
 	}
 	notes := d.Repairs()
@@ -250,7 +250,7 @@ func TestRepairsAreToldOldestTurnFirst(t *testing.T) {
 	larger := w.turn
 	larger.Agents = append(larger.Agents, w.describe("another", ""))
 	d = agents.Doer{Blobs: w.store, Members: slices.Repeat(d.Members, 2)}
-	if _, err := d.Do(t.Context(), larger, w.call(0, machine.Coordination)); err != nil || len(d.Repairs()) > 0 {
+	if _, err := d.Perform(t.Context(), larger, w.call(0, machine.Coordination)); err != nil || len(d.Repairs()) > 0 {
 		t.Errorf("a larger panel, which is not shown them: %v, %q", err, d.Repairs())
 	}
 }

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -12,21 +13,22 @@ import (
 	"github.com/massgen/massgen/internal/stack"
 )
 
-// AbandonAfter is how long an effect may ignore its cancellation.
+// AbandonAfter is how long an effect may ignore its cancellation, and a tool the end of its limit.
 const AbandonAfter = 2 * time.Second
 
-// Begin runs an effect as Do does, in a goroutine of its own, and returns at once. It calls end
-// once, from any goroutine: also when the effect panics, and when it ignores its cancellation.
-// Then the effect is abandoned, and its later output is dropped.
+// Begin runs an effect in a goroutine of its own, and returns at once. It calls end once, as the last
+// thing that a goroutine does: also when the effect panics, and when it ignores its cancellation. Then
+// the effect is abandoned, and its later output is dropped. The event contains a failed effect's error. The
+// error is only for a store that failed, after which no event would be right. A cancelled ctx ends the
+// effect but not the use of the store, so that a cancel never looks like a fault of the store.
 func (d *Doer) Begin(ctx context.Context, turn machine.Turn, effect machine.Effect, end func(machine.Event, error)) {
 	h := newHeard(effect)
-	var first sync.Once
+	ctx, release := d.limited(ctx, turn, effect)
 	over := make(chan struct{})
-	finish := func(ev machine.Event, err error) {
-		first.Do(func() {
-			close(over)
-			end(ev, err)
-		})
+	var first sync.Once
+	isFirst := func() (is bool) {
+		first.Do(func() { is = true; close(over) })
+		return is
 	}
 	forget := context.AfterFunc(ctx, func() {
 		patience := time.NewTimer(AbandonAfter)
@@ -34,25 +36,56 @@ func (d *Doer) Begin(ctx context.Context, turn machine.Turn, effect machine.Effe
 		select {
 		case <-over:
 		case <-patience.C:
-			finish(d.broken(ctx, effect, h, machine.Failure{
-				Kind: string(backends.KindCancelled), Abandoned: true,
-				Message: fmt.Sprintf("the call ignored its cancellation for %s and was abandoned", AbandonAfter),
-			}))
+			if isFirst() {
+				end(d.abandoned(ctx, effect, h))
+			}
 		}
 	})
 	go func() {
 		stack.Grow()
-		defer forget()
+		var ev machine.Event
+		var err error
 		returned := false
 		defer func() {
-			if !returned { // but by runtime.Goexit, for example of a test's Fatal
-				finish(d.panicked(ctx, effect, h, "its call ended its goroutine"))
+			forget()
+			release()
+			if !isFirst() {
+				return
 			}
+			if !returned { // but by runtime.Goexit, for example of a test's Fatal
+				ev, err = d.panicked(ctx, effect, h, "its call ended its goroutine")
+			}
+			end(ev, err)
 		}()
-		ev, err := d.attempt(ctx, turn, effect, h)
+		ev, err = d.attempt(ctx, turn, effect, h)
 		returned = true
-		finish(ev, err)
 	}()
+}
+
+// overtime is the cause of a context that ended with the limit of a tool call, in the words for the model.
+type overtime struct {
+	tool  string
+	limit time.Duration
+}
+
+func (o overtime) Error() string {
+	return fmt.Sprintf("the tool %s was stopped after %s, the most that a call may take. Go on without it, or ask it for less.", o.tool, o.limit)
+}
+
+// overtimeOf returns the overtime that ended ctx, if that is why it ended.
+func overtimeOf(ctx context.Context) (o overtime, is bool) {
+	is = errors.As(context.Cause(ctx), &o)
+	return o, is
+}
+
+// limited returns the context of an effect. The context of a tool call ends with the call's limit.
+func (d *Doer) limited(ctx context.Context, turn machine.Turn, effect machine.Effect) (context.Context, context.CancelFunc) {
+	call, isTool := effect.(machine.ToolCall)
+	limit := time.Duration(turn.Limits.ToolLimit) * time.Millisecond
+	if !isTool || limit <= 0 || call.IsSnapshot() || d.member(call.Key.Agent).isForwarded(call.Name) {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, limit, overtime{call.Name, limit})
 }
 
 // Perform is Begin, but waits for the result.
@@ -66,7 +99,7 @@ func (d *Doer) Perform(ctx context.Context, turn machine.Turn, effect machine.Ef
 	return ev, err
 }
 
-// attempt is do, but returns a result also when the effect panics.
+// attempt runs an effect, and returns a result also when the effect panics.
 func (d *Doer) attempt(ctx context.Context, turn machine.Turn, effect machine.Effect, h *heard) (ev machine.Event, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -84,6 +117,27 @@ func (d *Doer) panicked(ctx context.Context, effect machine.Effect, h *heard, me
 	return d.broken(ctx, effect, h, machine.Failure{Kind: "panic", Message: message})
 }
 
+// abandoned returns the result of an effect that ignored the end of its context.
+func (d *Doer) abandoned(ctx context.Context, effect machine.Effect, h *heard) (machine.Event, error) {
+	f := machine.Failure{
+		Kind: string(backends.KindCancelled), Abandoned: true,
+		Message: fmt.Sprintf("the call ignored its cancellation for %s and was abandoned", AbandonAfter),
+	}
+	late, isLate := overtimeOf(ctx)
+	if isLate {
+		f.Message = late.Error()
+	}
+	ev, err := d.broken(ctx, effect, h, f)
+	if reply, isTool := ev.(machine.ToolReply); isTool {
+		reply.Abandoned = true
+		if !isLate {
+			reply.State = machine.ToolCancelled
+		}
+		ev = reply
+	}
+	return ev, err
+}
+
 // broken returns the result of an effect that yielded none itself.
 func (d *Doer) broken(ctx context.Context, effect machine.Effect, h *heard, f machine.Failure) (machine.Event, error) {
 	call, isTool := effect.(machine.ToolCall)
@@ -96,9 +150,5 @@ func (d *Doer) broken(ctx context.Context, effect machine.Effect, h *heard, f ma
 		text = f.Message
 	}
 	ref, err := d.Blobs.Put(context.WithoutCancel(ctx), []byte(text))
-	reply := machine.ToolReply{Index: call.Key.Index, Result: ref, Error: true, Abandoned: f.Abandoned}
-	if f.Abandoned {
-		reply.State = machine.ToolCancelled
-	}
-	return reply, err
+	return machine.ToolReply{Index: call.Key.Index, Result: ref, Error: true, ElapsedMS: time.Since(h.begun).Milliseconds()}, err
 }

@@ -228,7 +228,7 @@ func TestStoreThatFailsIsAnError(t *testing.T) {
 	said := says{backends.TextDelta{Text: "text"}, toolCall("1", "new_answer", `{"content":"b"}`)}
 	for works := range 20 {
 		d := agents.Doer{Blobs: &failingStore{Blobs: w.store, works: works}, Members: []agents.Member{{Backend: said}}}
-		ev, err := d.Do(t.Context(), w.turn, c)
+		ev, err := d.Perform(t.Context(), w.turn, c)
 		if err == nil {
 			if works < 10 {
 				t.Errorf("with a store that fails after %d uses there was no error, but %+v", works, ev)

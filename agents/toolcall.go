@@ -13,7 +13,6 @@ import (
 	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/fastjson"
 	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/stack"
 )
 
 // callTool runs the tool that a message's call names. A failure becomes a result that says so,
@@ -41,22 +40,9 @@ func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCa
 	if planned {
 		reply.State = machine.ToolPlanned
 	} else {
-		limit := time.Duration(turn.Limits.ToolLimit) * time.Millisecond
 		begun := time.Now()
-		tool := member.tool(e.Name)
-		if tool != nil && tool.Definition().Forwarded {
-			limit = 0
-		}
-		o := runTool(context.WithValue(WithCallInfo(ctx, info), returnedFilesKey{}, &returned), tool, e.Name, arguments, limit)
+		result, reply.State, reply.Error = member.callTool(context.WithValue(WithCallInfo(ctx, info), returnedFilesKey{}, &returned), e.Name, arguments)
 		reply.ElapsedMS = time.Since(begun).Milliseconds()
-		reply.Error, reply.Abandoned = o.err != nil, o.abandoned
-		switch {
-		case tool == nil:
-			reply.State = machine.ToolRefused
-		case o.err != nil && ctx.Err() != nil:
-			reply.State = machine.ToolCancelled
-		}
-		result = told(o, reply.State)
 	}
 	var notShown []string
 	if reply.Files, notShown, err = returned.taken(stored, d.Blobs, member.Takes); err != nil {
@@ -115,18 +101,32 @@ func toolFault(format string, args ...any) error {
 // cancelledResult is the result of a cancelled tool call.
 const cancelledResult = "Error: the call was cancelled"
 
-// told returns the text of a result that the model gets.
-func told(o toolOutcome, state machine.ToolState) string {
+// callTool calls a tool, and returns its result, or the text that the model gets instead.
+func (m Member) callTool(ctx context.Context, name, arguments string) (result string, state machine.ToolState, failed bool) {
+	tool := m.tool(name)
+	if tool == nil {
+		return toolFault("the tool %s is not there any more. Go on without it.", name).Error(), machine.ToolRefused, true
+	}
+	result, err := callGuarded(ctx, tool, name, arguments)
+	if err == nil {
+		return result, "", false
+	}
+	if late, isLate := overtimeOf(ctx); isLate {
+		return "Error: " + late.Error(), "", true
+	}
+	if ctx.Err() != nil {
+		state = machine.ToolCancelled
+	}
 	var own ErrorResult
 	switch {
-	case o.err == nil:
-		return o.result
-	case errors.As(o.err, &own):
-		return string(own)
+	case errors.As(err, &own):
+		result = string(own)
 	case state == machine.ToolCancelled:
-		return cancelledResult
+		result = cancelledResult
+	default:
+		result = "Error: " + err.Error()
 	}
-	return "Error: " + o.err.Error()
+	return result, state, true
 }
 
 // Arguments returns a tool call's arguments, as the model wrote them.
@@ -159,59 +159,6 @@ func callsBeside(texts Lookup, e machine.ToolCall) ([]backends.ToolCall, error) 
 	return calls, nil
 }
 
-// toolOutcome is the outcome of a tool call. Abandoned says that it ignored its cancellation.
-type toolOutcome struct {
-	result    string
-	err       error
-	abandoned bool
-}
-
-// runTool runs a tool for at most a limit; 0 means without limit. It abandons a tool that ignores
-// the end of its limit. One that ignores the end of ctx is for Begin to abandon: two that did it at
-// one moment would have two results.
-func runTool(ctx context.Context, tool Tool, name, arguments string, limit time.Duration) toolOutcome {
-	if tool == nil {
-		return toolOutcome{err: toolFault("the tool %s is not there any more. Go on without it.", name)}
-	}
-	if limit <= 0 {
-		return callGuarded(ctx, tool, name, arguments)
-	}
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	done := make(chan toolOutcome, 1)
-	go func() {
-		stack.Grow()
-		done <- callGuarded(limited, tool, name, arguments)
-	}()
-	stopped := toolOutcome{err: toolFault(
-		"the tool %s was stopped after %s, the most that a call may take. Go on without it, or ask it for less.", name, limit)}
-	select {
-	case o := <-done:
-		if o.err != nil && limited.Err() != nil && ctx.Err() == nil {
-			return stopped
-		}
-		return o
-	case <-limited.Done():
-	}
-	patience := time.NewTimer(AbandonAfter)
-	defer patience.Stop()
-	returned := false
-	select {
-	case <-done:
-		returned = true
-	case <-ctx.Done():
-	case <-patience.C:
-		stopped.abandoned = true
-	}
-	if ctx.Err() == nil {
-		return stopped
-	}
-	if !returned {
-		<-done
-	}
-	return toolOutcome{err: ctx.Err()}
-}
-
 // tool returns the member's tool with a name, nil if it has none.
 func (m Member) tool(name string) Tool {
 	for _, t := range m.Tools {
@@ -222,22 +169,25 @@ func (m Member) tool(name string) Tool {
 	return nil
 }
 
+// isForwarded reports whether the person who asks runs the tool with a name.
+func (m Member) isForwarded(name string) bool {
+	tool := m.tool(name)
+	return tool != nil && tool.Definition().Forwarded
+}
+
 // callGuarded calls a tool. A tool that panics has failed, and so has one whose result is no
 // valid text.
-func callGuarded(ctx context.Context, t Tool, name, arguments string) (o toolOutcome) {
+func callGuarded(ctx context.Context, t Tool, name, arguments string) (result string, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			o = toolOutcome{err: toolFault("the tool %s broke down (%v). Go on without it.", name, r)}
+			err = toolFault("the tool %s broke down (%v). Go on without it.", name, r)
 		}
 	}()
-	result, err := t.Call(ctx, arguments)
-	if err != nil {
-		return toolOutcome{err: err}
+	result, err = t.Call(ctx, arguments)
+	if err == nil && strings.ContainsRune(result, 0) { // git recognises binary files so; other odd bytes are only cleaned
+		err = toolFault("the tool %s returned %d bytes that are no text. Go on without them.", name, len(result))
 	}
-	if strings.ContainsRune(result, 0) { // git recognises binary files so; other odd bytes are only cleaned
-		return toolOutcome{err: toolFault("the tool %s returned %d bytes that are no text. Go on without them.", name, len(result))}
-	}
-	return toolOutcome{result: result}
+	return result, err
 }
 
 // shownResult returns the part of a longer result that the model gets: the beginning and the

@@ -131,7 +131,7 @@ func (w *world) reply(c machine.ModelCall, events ...backends.Event) machine.Mod
 	d := agents.Doer{Blobs: w.store, Members: []agents.Member{
 		{Backend: says(events), Tools: []agents.Tool{&search{}}}, {}, {},
 	}}
-	ev, err := d.Do(w.Context(), w.turn, c)
+	ev, err := d.Perform(w.Context(), w.turn, c)
 	if err != nil {
 		w.Fatal(err)
 	}
