@@ -64,15 +64,11 @@ func newLocalTurn(ctx context.Context, p *Panel, t *Turn) *localTurn {
 // accept writes the turn to the journal before anything is called.
 func (e *localTurn) accept(rules kernel.Config, described machine.Turn, limits budget.Allowance) error {
 	e.limit(limits)
-	return e.take(func(at kernel.Time) turn.Event {
-		return turn.Accepted{At: at, Rules: rules, Turn: described, Budget: limits}
-	})
+	return e.take(turn.Accepted{At: e.Now(), Rules: rules, Turn: described, Budget: limits})
 }
 
 // take gives the driver an event that happens now.
-func (e *localTurn) take(event func(at kernel.Time) turn.Event) error {
-	return e.driver.Handle(happening{event: event})
-}
+func (e *localTurn) take(event turn.Event) error { return e.driver.Handle(happening{event: event}) }
 
 // Applied implements driver.Runtime. It projects the event, which is published when it is durable.
 func (e *localTurn) Applied(ev turn.Event, commands []turn.Command) {

@@ -17,7 +17,7 @@ import (
 )
 
 // attachments are the files that questions of a panel are asked with.
-type attachments struct{ Options }
+type attachments struct{ *Options }
 
 // take checks the files of a turn's context, stores them, and returns them as they are stored.
 // Nothing of the turn is written before that.

@@ -63,7 +63,7 @@ func (e *localTurn) startEffect(w driver.Work) {
 	known := e.toolsVersion
 	e.doer.Begin(ctx, w.Turn, w.Effect, func(ev machine.Event, err error) {
 		over()
-		r := result{local: e, work: w, event: ev, err: err}
+		r := result{local: e, key: key, event: ev, err: err}
 		if err == nil && key.Agent != machine.NoAgent {
 			r.listed, r.err = e.listTools(ctx, known)
 		}
@@ -86,7 +86,7 @@ func (e *localTurn) startAgain(w driver.Work) {
 		return
 	}
 	e.launch(func() driver.Post {
-		r := result{local: e, work: w, err: err}
+		r := result{local: e, key: w.Key(), err: err}
 		if err == nil {
 			r.event, r.err = e.doer.Interrupted(e.base, call)
 		}
@@ -97,7 +97,7 @@ func (e *localTurn) startAgain(w driver.Work) {
 // result is the result of an effect.
 type result struct {
 	local *localTurn
-	work  driver.Work
+	key   machine.Key
 	event machine.Event
 	// listed is set if the agents' tools may have changed.
 	listed *toolListing
@@ -109,7 +109,7 @@ func (result) EndsWork() bool { return true }
 
 // Events implements driver.Post.
 func (r result) Events(at kernel.Time) ([]turn.Event, error) {
-	key := r.work.Key()
+	key := r.key
 	if r.err != nil && key.Agent == machine.NoAgent {
 		return nil, fmt.Errorf("%s: %w", key.Purpose, r.err)
 	}
@@ -129,20 +129,18 @@ func (r result) Events(at kernel.Time) ([]turn.Event, error) {
 // Reply implements driver.Post. Once the journal has a sidecall's result, it is kept.
 func (r result) Reply(err error) {
 	if reply, ok := r.event.(machine.ModelReply); ok && err == nil {
-		r.local.keep(turn.ModelDone{Key: r.work.Key(), Reply: reply})
+		r.local.keep(turn.ModelDone{Key: r.key, Reply: reply})
 	}
 }
 
-// happening is an event that is known beforehand.
+// happening is an event that the turn's maker has made.
 type happening struct {
 	unheard
-	event func(at kernel.Time) turn.Event
+	event turn.Event
 }
 
 // Events implements driver.Post.
-func (o happening) Events(at kernel.Time) ([]turn.Event, error) {
-	return []turn.Event{o.event(at)}, nil
-}
+func (o happening) Events(kernel.Time) ([]turn.Event, error) { return []turn.Event{o.event}, nil }
 
 // woke is a ring of the clock.
 type woke struct{ unheard }

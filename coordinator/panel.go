@@ -19,6 +19,7 @@ import (
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/policy"
 	"github.com/massgen/massgen/internal/schema"
 	"github.com/massgen/massgen/sessions"
 )
@@ -189,6 +190,9 @@ type Panel struct {
 	scheduled func(*localTurn)
 
 	histories agents.Histories
+	// warnAt and providers are what reports are told of the agents, by id.
+	warnAt    map[string]policy.Thresholds
+	providers map[string]string
 
 	mu      sync.Mutex
 	running int
@@ -235,8 +239,11 @@ func New(opts Options) (*Panel, error) {
 
 // newPanel returns a panel without checking the options.
 func newPanel(opts Options) *Panel {
-	p := &Panel{opts: opts, own: sessions.NewID()}
+	p := &Panel{opts: opts, own: sessions.NewID(), warnAt: map[string]policy.Thresholds{}, providers: map[string]string{}}
 	p.idle = sync.NewCond(&p.mu)
+	for _, a := range opts.Agents {
+		p.warnAt[a.ID], p.providers[a.ID] = a.Context.Policy.WarnAt, a.Provider
+	}
 	return p
 }
 
@@ -292,7 +299,7 @@ func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, err
 	if err := CheckQuestion(question); err != nil {
 		return nil, err
 	}
-	files, err := attachments{p.opts}.take(ctx)
+	files, err := attachments{&p.opts}.take(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -372,7 +379,7 @@ func (p *Panel) prepare(ctx context.Context, t *Turn, begun sessions.Begun) (mac
 	if err != nil {
 		return described, fmt.Errorf("store turn %d: %w", t.number, err)
 	}
-	if err := (attachments{p.opts}).give(ctx, t.question, &described); err != nil {
+	if err := (attachments{&p.opts}).give(ctx, t.question, &described); err != nil {
 		return described, fmt.Errorf("store the files of turn %d: %w", t.number, err)
 	}
 	if err := p.choose(ctx, t, &described); err != nil {

@@ -83,8 +83,7 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 		return nil, err
 	}
 	e.limit(limits)
-	resumed := func(at kernel.Time) turn.Event { return turn.Resumed{At: at, Branched: branched, Budget: limits} }
-	if err := e.take(resumed); err != nil {
+	if err := e.take(turn.Resumed{At: e.Now(), Branched: branched, Budget: limits}); err != nil {
 		return nil, err
 	}
 	if err := e.acceptTurnTools(); err != nil {

@@ -119,7 +119,7 @@ func (p *Panel) sidecalls(s *summaryReader) map[machine.Purpose]agents.Sidecall 
 	if p.opts.Topic != nil {
 		list[machine.TopicDetection] = p.reader(p.opts.Topic, "")
 	}
-	if reader, ok := (attachments{p.opts}).reader(); ok {
+	if reader, ok := (attachments{&p.opts}).reader(); ok {
 		list[machine.FileDescription] = reader
 	}
 	if p.opts.Summarizer != nil {
@@ -188,7 +188,7 @@ func (v *view) following(turn sessions.Ended) []machine.Sidecall {
 func (e *localTurn) follow(list []machine.Sidecall) stage {
 	e.Begin(machine.NoAgent) // the sidecalls before round 1 had their own step
 	e.doer.Sidecalls[machine.FactExtraction] = e.panel.reader(e.panel.opts.Facts, e.turn.result.Answer)
-	err := e.take(func(at kernel.Time) turn.Event { return turn.Committed{At: at, Sidecalls: list} })
+	err := e.take(turn.Committed{At: e.Now(), Sidecalls: list})
 	if err != nil {
 		return e.followed(err)
 	}

@@ -229,7 +229,7 @@ func orderOf(p driver.Post) string {
 	case permission:
 		return "4 " + p.key.String()
 	case result:
-		return "4 " + p.work.Key().String()
+		return "4 " + p.key.String()
 	}
 	return ""
 }

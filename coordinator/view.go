@@ -9,7 +9,6 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/blob"
-	"github.com/massgen/massgen/internal/policy"
 	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
 )
@@ -29,12 +28,8 @@ type view struct {
 // newView returns the view of a turn that the machine plays.
 func newView(ctx context.Context, p *Panel, t *Turn, m *turn.Machine) *view {
 	v := &view{panel: p, turn: t, machine: m, base: agents.WithPanelValue(context.WithoutCancel(ctx), p.opts.PanelValue)}
-	warnAt, providers := map[string]policy.Thresholds{}, map[string]string{}
-	for _, a := range p.opts.Agents {
-		warnAt[a.ID], providers[a.ID] = a.Context.Policy.WarnAt, a.Provider
-	}
 	v.report = report.New(m, report.Source{
-		Session: t.session, Turn: t.number, Texts: agents.LookupIn(v.base, p.opts.Store), WarnAt: warnAt, Providers: providers,
+		Session: t.session, Turn: t.number, Texts: agents.LookupIn(v.base, p.opts.Store), WarnAt: p.warnAt, Providers: p.providers,
 	})
 	v.report.SetWarnings(t.contextWarnings)
 	return v

@@ -112,12 +112,16 @@ func (d *Driver) Play(posts []Post) error {
 	return err
 }
 
-// applied holds a batch's events and, for each of them, the machine's commands and the work that these
-// request.
+// applied holds a batch's events, and what follows from each of them.
 type applied struct {
-	events   []turn.Event
-	commands [][]turn.Command
-	work     [][]Work
+	events  []turn.Event
+	follows []consequence
+}
+
+// consequence is the machine's commands, and the work that they request.
+type consequence struct {
+	commands []turn.Command
+	work     []Work
 }
 
 // Handle takes posts as one batch: it applies them in order, journals their events in one
@@ -141,12 +145,12 @@ func (d *Driver) handle(mayEnd bool, posts []Post) error {
 			}
 		}
 	}
-	asksForWork := slices.ContainsFunc(batch.work, func(list []Work) bool { return len(list) > 0 })
+	asksForWork := slices.ContainsFunc(batch.follows, func(c consequence) bool { return len(c.work) > 0 })
 	appendErr := d.journal(batch.events, mayEnd && err == nil && d.Done() && !asksForWork)
 	if appendErr == nil {
-		for i, commands := range batch.commands {
-			d.Carry(commands)
-			for _, w := range batch.work[i] {
+		for _, c := range batch.follows {
+			d.Carry(c.commands)
+			for _, w := range c.work {
 				d.Start(w)
 			}
 		}
@@ -177,8 +181,7 @@ func (d *Driver) apply(batch *applied, p Post) error {
 		}
 		d.runtime.Applied(ev, commands)
 		batch.events = append(batch.events, ev)
-		batch.commands = append(batch.commands, commands)
-		batch.work = append(batch.work, Asked(commands, &d.machine))
+		batch.follows = append(batch.follows, consequence{commands, Asked(commands, &d.machine)})
 	}
 	return nil
 }
@@ -223,8 +226,9 @@ func Asked(commands []turn.Command, m *turn.Machine) (list []Work) {
 		if run, ok := c.(turn.Run); ok {
 			list = append(list, Work{Effect: run.Effect, Turn: m.Turn()})
 		}
-		if ask, ok := c.(turn.RequestPermission); ok {
-			list = append(list, Work{Permission: &ask.Request, Turn: m.Turn()})
+		if asks, ok := c.(turn.RequestPermission); ok {
+			request := asks.Request
+			list = append(list, Work{Permission: &request, Turn: m.Turn()})
 		}
 	}
 	return list
