@@ -124,12 +124,12 @@ func (v *view) word(ctx context.Context, call Approval) (Decision, error) {
 	}
 	said := make(chan answer, 1)
 	go func() {
-		var a answer
+		a := answer{err: errors.New("who approves ended its goroutine")}
+		defer func() { said <- a }() // also after runtime.Goexit
 		a.err = guarded("who approves", func() (err error) {
 			a.Decision, err = v.panel.opts.Approve(ctx, call)
 			return err
 		})
-		said <- a
 	}()
 	var a answer
 	select {

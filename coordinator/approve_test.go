@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -104,7 +105,8 @@ func TestNobodyToAskMeansNo(t *testing.T) {
 		"error": func(context.Context, Approval) (Decision, error) {
 			return Decision{Allowed: true}, errors.New("no terminal")
 		},
-		"panic": func(context.Context, Approval) (Decision, error) { panic("no terminal") },
+		"panic":                func(context.Context, Approval) (Decision, error) { panic("no terminal") },
+		"end of its goroutine": func(context.Context, Approval) (Decision, error) { runtime.Goexit(); return Decision{}, nil },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p, removed, _ := approving(t, approve)
