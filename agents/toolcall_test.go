@@ -65,6 +65,21 @@ func TestToolIsStoppedAtItsLimit(t *testing.T) {
 	}
 }
 
+// TestLateResultCounts: a tool that ends soon after its limit with a result has done its work.
+func TestLateResultCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late := tool(func(ctx context.Context) (string, error) {
+			<-ctx.Done()
+			time.Sleep(agents.AbandonAfter / 2)
+			return "done", nil
+		})
+		r, w := callTool(t, t.Context(), machine.Limits{ToolLimit: 1000}, agents.Member{Tools: []agents.Tool{late}})
+		if got := w.text(r.Result); r.Error || r.Abandoned || got != "done" || r.ElapsedMS != 2000 {
+			t.Errorf("%+v: %q", r, got)
+		}
+	})
+}
+
 // TestToolThatIsQuickHasNoLimit: what comes in time is the result, an error too.
 func TestToolThatIsQuickHasNoLimit(t *testing.T) {
 	limits := machine.Limits{ToolLimit: 60_000}
