@@ -16,14 +16,18 @@ import (
 // AbandonAfter is how long an effect may ignore its cancellation, and a tool the end of its limit.
 const AbandonAfter = 2 * time.Second
 
-// Begin runs an effect in a goroutine of its own, and returns at once. It calls end once, as the last
-// thing that a goroutine does: also when the effect panics, and when it ignores its cancellation. Then
-// the effect is abandoned, and its later output is dropped. The event contains a failed effect's error. The
-// error is only for a store that failed, after which no event would be right. A cancelled ctx ends the
-// effect but not the use of the store, so that a cancel never looks like a fault of the store.
-func (d *Doer) Begin(ctx context.Context, turn machine.Turn, effect machine.Effect, end func(machine.Event, error)) {
+// Run runs an effect, and returns its event. The event contains a failed effect's error. The error is
+// only for a store that failed, after which no event would be right. A cancelled ctx ends the effect but
+// not the use of the store, so that a cancel never looks like a fault of the store. An effect that panics
+// has an event too.
+//
+// isLate says that there is none, since the effect has ignored its cancellation and was abandoned. Then
+// Run has passed what it would have returned to abandoned, from another goroutine. It does so too if the
+// effect ends its goroutine.
+func (d *Doer) Run(ctx context.Context, turn machine.Turn, effect machine.Effect, abandoned func(machine.Event, error)) (ev machine.Event, isLate bool, err error) {
 	h := newHeard(effect)
 	ctx, release := d.limited(ctx, turn, effect)
+	defer release()
 	over := make(chan struct{})
 	var first sync.Once
 	isFirst := func() (is bool) {
@@ -37,29 +41,37 @@ func (d *Doer) Begin(ctx context.Context, turn machine.Turn, effect machine.Effe
 		case <-over:
 		case <-patience.C:
 			if isFirst() {
-				end(d.abandoned(ctx, effect, h))
+				abandoned(d.abandoned(ctx, effect, h))
 			}
 		}
 	})
+	defer forget()
+	returned := false
+	defer func() {
+		if !returned && isFirst() { // but by runtime.Goexit, for example of a test's Fatal
+			abandoned(d.panicked(ctx, effect, h, "its call ended its goroutine"))
+		}
+	}()
+	ev, err = d.attempt(ctx, turn, effect, h)
+	returned = true
+	return ev, !isFirst(), err
+}
+
+// Perform is Run in a goroutine of its own, so that it returns too when the effect is abandoned.
+func (d *Doer) Perform(ctx context.Context, turn machine.Turn, effect machine.Effect) (ev machine.Event, err error) {
+	over := make(chan struct{})
+	end := func(result machine.Event, failed error) {
+		ev, err = result, failed
+		close(over)
+	}
 	go func() {
 		stack.Grow()
-		var ev machine.Event
-		var err error
-		returned := false
-		defer func() {
-			forget()
-			release()
-			if !isFirst() {
-				return
-			}
-			if !returned { // but by runtime.Goexit, for example of a test's Fatal
-				ev, err = d.panicked(ctx, effect, h, "its call ended its goroutine")
-			}
-			end(ev, err)
-		}()
-		ev, err = d.attempt(ctx, turn, effect, h)
-		returned = true
+		if result, isLate, failed := d.Run(ctx, turn, effect, end); !isLate {
+			end(result, failed)
+		}
 	}()
+	<-over
+	return ev, err
 }
 
 // overtime is the cause of a context that ended with the limit of a tool call, in the words for the model.
@@ -86,17 +98,6 @@ func (d *Doer) limited(ctx context.Context, turn machine.Turn, effect machine.Ef
 		return ctx, func() {}
 	}
 	return context.WithTimeoutCause(ctx, limit, overtime{call.Name, limit})
-}
-
-// Perform is Begin, but waits for the result.
-func (d *Doer) Perform(ctx context.Context, turn machine.Turn, effect machine.Effect) (ev machine.Event, err error) {
-	over := make(chan struct{})
-	d.Begin(ctx, turn, effect, func(result machine.Event, failed error) {
-		ev, err = result, failed
-		close(over)
-	})
-	<-over
-	return ev, err
 }
 
 // attempt runs an effect, and returns a result also when the effect panics.

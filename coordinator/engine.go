@@ -11,6 +11,7 @@ import (
 	"github.com/massgen/massgen/internal/driver"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/stack"
 	"github.com/massgen/massgen/internal/turn"
 )
 
@@ -23,8 +24,9 @@ type localTurn struct {
 	attempts
 	driver *driver.Driver
 	doer   agents.Doer
-	// launched runs after the start of each work's goroutine.
-	launched func()
+	// begin begins a job. last is the job that begins when there is nothing else to do.
+	begin func(job)
+	last  job
 	// receive takes the waiting posts. If there are none, play returns, and runs again when there are.
 	receive func() []driver.Post
 	// then is the stage that follows when all work has ended, nil after the last.
@@ -46,10 +48,10 @@ type localTurn struct {
 func newLocalTurn(ctx context.Context, p *Panel, t *Turn) *localTurn {
 	e := &localTurn{
 		attempts: attempts{waiting: map[machine.Key]chan<- verdict{}}, summaries: newSummaryReader(p),
-		clock:        newClock(func() { t.inbox.bring(woke{}) }),
-		toolsVersion: t.toolsVersion, receive: t.inbox.next, launched: func() {},
+		clock:        newClock(func() { t.inbox.put(woke{}) }),
+		toolsVersion: t.toolsVersion, receive: t.inbox.next,
 	}
-	e.then = e.answered
+	e.then, e.begin = e.answered, e.beginLast
 	t.local = e
 	e.driver = driver.New(e)
 	e.view = newView(ctx, p, t, e.driver.Machine())
@@ -91,21 +93,60 @@ type stage func(err error) stage
 func (e *localTurn) open(ctx context.Context) {
 	e.panel.count(1)
 	e.forget = context.AfterFunc(ctx, e.turn.Cancel)
-	e.turn.inbox.open(e.play, e.driver.Done())
+	e.beginLast(nil)
+	e.turn.inbox.open(func() { e.work(e.play()) }, e.driver.Done())
 }
 
-// play plays the turn while there are posts, and closes the turn after its last stage.
-func (e *localTurn) play() {
+// A job is work that ends with a post. isLate says that the post has come from elsewhere.
+type job func() (p driver.Post, isLate bool)
+
+// beginLast begins the last job in a goroutine of its own, and keeps j in its place.
+func (e *localTurn) beginLast(j job) {
+	if last := e.last; last != nil {
+		go func() {
+			stack.Grow()
+			e.work(last)
+		}()
+	}
+	e.last = j
+}
+
+// work does a job, if there is one, brings its post, and goes on with the job that play returns.
+func (e *localTurn) work(j job) {
+	for j != nil {
+		p, isLate := j()
+		if isLate {
+			return
+		}
+		j = e.bring(p)
+	}
+}
+
+// bring adds a post to the inbox. If nobody plays the turn, it does, and returns what play returns.
+func (e *localTurn) bring(p driver.Post) job {
+	if e.turn.inbox.add(p) {
+		return e.play()
+	}
+	return nil
+}
+
+// play plays the turn while there are posts, and closes the turn after its last stage. It returns the
+// job that began last, for its own goroutine to do.
+func (e *localTurn) play() job {
 	for e.then != nil {
 		if e.driver.Done() {
 			e.CancelAll()
 			e.then = e.then(e.err)
 			continue
 		}
+		last := e.last
+		e.last = nil
 		posts := e.receive()
 		if len(posts) == 0 {
-			return
+			return last // somebody else may own the turn by now
 		}
+		e.last = last
+		e.beginLast(nil)
 		if err := e.driver.Play(posts); err != nil {
 			e.err = err
 			e.CancelAll()
@@ -116,12 +157,7 @@ func (e *localTurn) play() {
 	e.turn.inbox.close()
 	e.turn.events.close()
 	e.panel.count(-1)
-}
-
-// launch runs work in its own goroutine, and brings its result.
-func (e *localTurn) launch(work func() driver.Post) {
-	go func() { e.turn.inbox.bring(work()) }()
-	e.launched()
+	return nil
 }
 
 // observe publishes streamed events. The effects' goroutines call it.

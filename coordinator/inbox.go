@@ -19,7 +19,7 @@ type inbox struct {
 	isOver bool
 }
 
-// open lets the player run. If posts wait, or at says so, it runs at once in a goroutine of its own.
+// open lets the player run. If posts wait, or atOnce is true, it runs at once in a goroutine of its own.
 func (b *inbox) open(player func(), atOnce bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -31,22 +31,14 @@ func (b *inbox) open(player func(), atOnce bool) {
 	b.isIdle = true
 }
 
-// put adds a post, or replies to it at once after close. It returns at once.
+// put adds a post, or replies to it at once after close, and returns at once.
 func (b *inbox) put(p driver.Post) {
 	if b.add(p) {
 		go b.player()
 	}
 }
 
-// bring is put for a goroutine that ends with the post: the goroutine may run the player, up to the
-// end of the turn.
-func (b *inbox) bring(p driver.Post) {
-	if b.add(p) {
-		b.player()
-	}
-}
-
-// add adds a post, and reports whether the caller must run the player.
+// add is put for a goroutine that can run the player itself: it reports whether the goroutine must.
 func (b *inbox) add(p driver.Post) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

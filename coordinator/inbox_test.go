@@ -52,8 +52,8 @@ func TestInboxHasOnePlayer(t *testing.T) {
 				case sender == 0 && place == 0:
 				case place%2 == 0:
 					b.put(numbered{sender: sender, place: place})
-				default:
-					b.bring(numbered{sender: sender, place: place})
+				case b.add(numbered{sender: sender, place: place}):
+					b.player()
 				}
 			}
 		})
@@ -75,7 +75,7 @@ func TestClosedInboxRefuses(t *testing.T) {
 	b.put(post)
 	b.close()
 	b.put(post)
-	b.bring(post)
+	b.add(post)
 	if !slices.Equal(replies, []error{driver.ErrOver, driver.ErrOver, driver.ErrOver}) {
 		t.Errorf("the replies are %v", replies)
 	}

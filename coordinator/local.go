@@ -61,15 +61,22 @@ func (e *localTurn) startEffect(w driver.Work) {
 	ctx = retry.WithTimeLeft(ctx, e.timeLeft)
 	ctx, over := e.withProgress(ctx, w.Effect)
 	known := e.toolsVersion
-	e.doer.Begin(ctx, w.Turn, w.Effect, func(ev machine.Event, err error) {
+	resultOf := func(ev machine.Event, err error) result {
 		over()
 		r := result{local: e, key: key, event: ev, err: err}
 		if err == nil && key.Agent != machine.NoAgent {
 			r.listed, r.err = e.listTools(ctx, known)
 		}
-		e.turn.inbox.bring(r)
+		return r
+	}
+	abandoned := func(ev machine.Event, err error) { e.turn.inbox.put(resultOf(ev, err)) }
+	e.begin(func() (driver.Post, bool) {
+		ev, isLate, err := e.doer.Run(ctx, w.Turn, w.Effect, abandoned)
+		if isLate {
+			return nil, true
+		}
+		return resultOf(ev, err), false
 	})
-	e.launched()
 }
 
 // startAgain starts work that was under way when its process ended. A tool that is not
@@ -85,12 +92,12 @@ func (e *localTurn) startAgain(w driver.Work) {
 		e.startEffect(w)
 		return
 	}
-	e.launch(func() driver.Post {
+	e.begin(func() (driver.Post, bool) {
 		r := result{local: e, key: w.Key(), err: err}
 		if err == nil {
 			r.event, r.err = e.doer.Interrupted(e.base, call)
 		}
-		return r
+		return r, false
 	})
 }
 

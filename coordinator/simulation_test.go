@@ -169,7 +169,10 @@ func (s *simulation) panel() (*Panel, error) {
 
 // takeOver has an engine run work, and receive what happened, as the simulation likes it.
 func (s *simulation) takeOver(e *localTurn) {
-	e.launched = synctest.Wait // the work runs until it waits for something
+	e.begin = func(j job) {
+		go e.work(j)
+		synctest.Wait() // the work runs until it waits for something
+	}
 	e.receive = func() []driver.Post { return s.posts(e) }
 	e.turn.inbox.put(opening{}) // so that the turn is played at once, and never stops for want of posts
 }
