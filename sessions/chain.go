@@ -1,12 +1,12 @@
 package sessions
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/fastjson"
@@ -89,58 +89,41 @@ const (
 
 // Refs returns the texts that an event, or any JSON of this program, names; a text that is
 // named twice is returned twice. Stores keep those texts as long as the event.
-func Refs(data []byte) (refs []blob.Ref) {
+func Refs(data []byte) []blob.Ref { return appendRefs(nil, string(data)) }
+
+// appendRefs is Refs for a text, which the references share, and adds them to a list.
+func appendRefs(refs []blob.Ref, text string) []blob.Ref {
+	refs = slices.Grow(refs, strings.Count(text, refOpen))
 	for {
-		_, rest, found := bytes.Cut(data, []byte(refOpen))
+		_, rest, found := strings.Cut(text, refOpen)
 		if !found {
 			return refs
 		}
 		if ref, ok := parseRef(rest); ok {
 			refs = append(refs, ref)
 		}
-		data = rest
+		text = rest
 	}
 }
 
 // parseRef reads the text after refOpen.
-func parseRef(data []byte) (ref blob.Ref, ok bool) {
-	isHex := func(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
-	isOther := func(c byte) bool { return !isHex(c) }
-	if len(data) < refHex || slices.ContainsFunc(data[:refHex], isOther) {
+func parseRef(text string) (ref blob.Ref, ok bool) {
+	if len(text) < refHex || strings.Trim(text[:refHex], "0123456789abcdef") != "" {
 		return ref, false
 	}
-	rest, ok := bytes.CutPrefix(data[refHex:], []byte(refMiddle))
-	number, _, closed := bytes.Cut(rest[:min(len(rest), refDigits+1)], []byte("}"))
+	rest, ok := strings.CutPrefix(text[refHex:], refMiddle)
+	number, _, closed := strings.Cut(rest[:min(len(rest), refDigits+1)], "}")
 	if !ok || !closed || len(number) == 0 {
 		return ref, false
 	}
-	for _, c := range number {
+	for _, c := range []byte(number) {
 		if c < '0' || c > '9' {
 			return ref, false
 		}
 		ref.Bytes = 10*ref.Bytes + int(c-'0')
 	}
-	ref.SHA256 = string(data[:refHex])
+	ref.SHA256 = text[:refHex]
 	return ref, true
-}
-
-// refsOfEvents returns the texts that events of a turn name, each once, and refuses an event
-// of no bytes.
-func refsOfEvents(id string, turn int, events [][]byte) ([]blob.Ref, error) {
-	seen := map[blob.Ref]bool{}
-	var refs []blob.Ref
-	for _, event := range events {
-		if len(event) == 0 {
-			return nil, fmt.Errorf("an event of turn %d of session %s is empty", turn, id)
-		}
-		for _, ref := range Refs(event) {
-			if !seen[ref] {
-				seen[ref] = true
-				refs = append(refs, ref)
-			}
-		}
-	}
-	return refs, nil
 }
 
 // CheckHistory follows a session's history from head to its first turn, and reads the

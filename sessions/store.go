@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
@@ -118,21 +119,33 @@ func (s *Store) AppendAt(ctx context.Context, id string, turn, place int, events
 }
 
 func (s *Store) append(ctx context.Context, id string, turn int, place *int, events [][]byte) error {
-	change, err := s.changeOf(id, turn, place, events)
+	masked, names, err := s.masked(id, turn, events)
 	if err != nil {
 		return err
 	}
-	return s.backing.Append(ctx, "write the journal of session "+id, id, turn, false, func(*Held) (*Change, error) { return &change, nil })
+	return s.backing.Append(ctx, "write the journal of session "+id, id, turn, false, func(*Held) (*Change, error) {
+		return &Change{Events: masked, At: place, Names: names}, nil
+	})
 }
 
-// changeOf returns the change that adds events.
-func (s *Store) changeOf(id string, turn int, place *int, events [][]byte) (Change, error) {
-	masked := make([][]byte, len(events))
+// masked returns events of a turn with their secrets masked, and the texts that they name, each once. It
+// refuses an event of no bytes.
+func (s *Store) masked(id string, turn int, events [][]byte) (masked [][]byte, names []blob.Ref, err error) {
+	masked = make([][]byte, len(events))
 	for i, event := range events {
-		masked[i] = s.Mask(event)
+		text := s.redact(string(event))
+		if text == "" {
+			return nil, nil, fmt.Errorf("an event of turn %d of session %s is empty", turn, id)
+		}
+		if masked[i] = event; text != string(event) {
+			masked[i] = []byte(text)
+		}
+		names = appendRefs(names, text)
 	}
-	refs, err := refsOfEvents(id, turn, masked)
-	return Change{Events: masked, At: place, Names: refs}, err
+	slices.SortFunc(names, func(a, b blob.Ref) int {
+		return cmp.Or(strings.Compare(a.SHA256, b.SHA256), cmp.Compare(a.Bytes, b.Bytes))
+	})
+	return masked, slices.Compact(names), nil
 }
 
 // Journal returns the events of a turn in their order, from a place on, counted from 0. A
@@ -176,7 +189,7 @@ func (s *Store) End(ctx context.Context, id string, turn int, e Ended) error {
 // transaction, or nothing. After an error the turn still holds its session, unless the store does not know
 // whether the transaction was committed.
 func (s *Store) EndWith(ctx context.Context, id string, turn int, e Ended, events ...[]byte) error {
-	journal, err := s.changeOf(id, turn, nil, events)
+	masked, names, err := s.masked(id, turn, events)
 	if err != nil {
 		return err
 	}
@@ -187,7 +200,7 @@ func (s *Store) EndWith(ctx context.Context, id string, turn int, e Ended, event
 		}
 		change, err := h.outcome(s.maskedEnd(e), page)
 		if err == nil {
-			change.Events, change.Names = journal.Events, journal.Names
+			change.Events, change.Names = masked, names
 		}
 		return change, err
 	})

@@ -65,8 +65,8 @@ func TitleOf(question string) string {
 		if words == "" {
 			continue
 		}
-		if runes := []rune(words); len(runes) > titleRunes {
-			return strings.TrimSpace(string(runes[:titleRunes-1])) + "…"
+		if utf8.RuneCountInString(words) > titleRunes {
+			return strings.TrimSpace(string([]rune(words)[:titleRunes-1])) + "…"
 		}
 		return words
 	}
