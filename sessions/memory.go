@@ -19,7 +19,7 @@ type Memory struct{ *Store }
 func NewMemory() *Memory {
 	return &Memory{NewStore(&memory{
 		sessions: map[string]*memorySession{}, running: map[string]*memoryRunning{},
-		texts: &memoryTexts{texts: map[blob.Ref]*memoryText{}, unnamed: map[blob.Ref]bool{}},
+		texts: &memoryTexts{texts: map[blob.Ref]*memoryText{}},
 	})}
 }
 
@@ -41,8 +41,11 @@ type memorySession struct {
 
 type memoryTurn struct {
 	Turn
+	began  int64 // a moment of the store, which names the turn
 	events [][]byte
-	names  map[blob.Ref]bool
+	// names are the texts that the turn needs. If two turns name the same texts by turns, a text may be
+	// in here more than once.
+	names []*memoryText
 }
 
 // memoryRunning is a turn that holds its session.
@@ -72,7 +75,7 @@ func alone1[T any](ctx context.Context, m *memory, do func() (T, error)) (v T, e
 
 // Put implements Backing.
 func (m *memory) Put(ctx context.Context, data []byte) (blob.Ref, error) {
-	return alone1(ctx, m, func() (blob.Ref, error) { return m.texts.put(data), nil })
+	return alone1(ctx, m, func() (blob.Ref, error) { return m.texts.put(data).ref, nil })
 }
 
 // Get implements Backing.
@@ -111,31 +114,30 @@ func (m *memory) Append(ctx context.Context, _, id string, turn int, ends bool, 
 		if r == nil || r.Number != turn {
 			return NotRunning(id, turn)
 		}
-		h := r.Held
-		c, err := do(&h)
+		before := r.Held
+		c, err := do(&r.Held)
 		if err == nil && c != nil {
-			err = m.apply(id, &h, c)
+			err = m.apply(id, &r.Held, c)
 		}
-		if err != nil {
-			return err
-		}
-		if r.Held = h; ends {
+		switch {
+		case err != nil:
+			r.Held = before
+		case ends:
 			m.letGo(id)
 		}
-		return nil
+		return err
 	})
 }
 
 // apply changes a running turn, or changes nothing and returns an error.
 func (m *memory) apply(id string, h *Held, c *Change) error {
-	names := c.Names
-	if c.Outcome != nil && c.Outcome.Messages != (blob.Ref{}) {
-		names = append(slices.Clip(names), c.Outcome.Messages)
-	}
-	for _, ref := range names {
+	for _, ref := range c.Names {
 		if m.texts.texts[ref] == nil {
 			return NoText(ref)
 		}
+	}
+	if o := c.Outcome; o != nil && o.Messages != (blob.Ref{}) && m.texts.texts[o.Messages] == nil {
+		return NoText(o.Messages)
 	}
 	end := 0
 	if h.Stored {
@@ -146,11 +148,11 @@ func (m *memory) apply(id string, h *Held, c *Change) error {
 		return err
 	}
 	s, t := m.keep(id, h)
-	for _, data := range c.Texts {
-		names = append(slices.Clip(names), m.texts.put(data))
+	for _, ref := range c.Names {
+		t.name(m.texts.texts[ref])
 	}
-	for _, ref := range names {
-		m.texts.name(t, ref)
+	for _, data := range c.Texts {
+		t.name(m.texts.put(data))
 	}
 	t.events = append(t.events, events...)
 	if o := c.Outcome; o != nil {
@@ -186,9 +188,9 @@ func (m *memory) keep(id string, h *Held) (*memorySession, *memoryTurn) {
 	h.Stored, s.Turns, s.Updated = true, h.Number, now()
 	t := &memoryTurn{
 		Turn:  Turn{Number: h.Number, Question: h.Question, Status: Running, Started: s.Updated},
-		names: map[blob.Ref]bool{},
+		began: m.texts.tick(),
 	}
-	m.texts.name(t, m.texts.put([]byte(h.Question)))
+	t.name(m.texts.put([]byte(h.Question)))
 	s.turns = append(s.turns, t)
 	return s, t
 }
@@ -207,9 +209,16 @@ func (m *memory) nameMessages(t *memoryTurn) {
 	if t.Messages == (blob.Ref{}) {
 		return
 	}
-	for _, ref := range Refs(m.texts.texts[t.Messages].data) {
-		if m.texts.texts[ref] != nil {
-			m.texts.name(t, ref)
+	list := m.texts.texts[t.Messages]
+	t.name(list)
+	m.nameStored(t, Refs(list.data))
+}
+
+// nameStored keeps those of the texts that are stored.
+func (m *memory) nameStored(t *memoryTurn, refs []blob.Ref) {
+	for _, ref := range refs {
+		if text := m.texts.texts[ref]; text != nil {
+			t.name(text)
 		}
 	}
 }

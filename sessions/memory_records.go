@@ -13,9 +13,10 @@ import (
 // List implements Backing.
 func (m *memory) List(ctx context.Context, f Filter) ([]Session, error) {
 	return alone1(ctx, m, func() ([]Session, error) {
-		list := []Session{}
-		for _, s := range m.chosen(f) {
-			list = append(list, s.copied())
+		chosen := m.chosen(f)
+		list := make([]Session, len(chosen))
+		for i, s := range chosen {
+			list[i] = s.copied()
 		}
 		return list, nil
 	})
@@ -31,21 +32,15 @@ func (s *memorySession) copied() Session {
 
 // chosen returns the sessions that f chooses, the most recently used first.
 func (m *memory) chosen(f Filter) []*memorySession {
-	among := maps.Values(m.sessions)
 	if f.ID != "" { // each turn asks for its own: that takes no look at the others
-		among = func(yield func(*memorySession) bool) {
-			if s := m.sessions[f.ID]; s != nil {
-				yield(s)
-			}
+		if s := m.sessions[f.ID]; s != nil && s.fits(f) {
+			return []*memorySession{s}
 		}
+		return nil
 	}
 	var list []*memorySession
-	for s := range among {
-		isOther := f.ID != "" && f.ID != s.ID || f.Unended && s.turns[s.Turns-1].Status != Running
-		for key, value := range f.Metadata {
-			isOther = isOther || s.Metadata[key] != value
-		}
-		if !isOther {
+	for _, s := range m.sessions {
+		if s.fits(f) {
 			list = append(list, s)
 		}
 	}
@@ -53,6 +48,16 @@ func (m *memory) chosen(f Filter) []*memorySession {
 		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.ID, b.ID))
 	})
 	return first(list, f.Limit)
+}
+
+// fits reports whether f chooses a session that has the id of f.
+func (s *memorySession) fits(f Filter) bool {
+	for key, value := range f.Metadata {
+		if s.Metadata[key] != value {
+			return false
+		}
+	}
+	return !f.Unended || s.turns[s.Turns-1].Status == Running
 }
 
 // first returns at most limit items; 0 means all.
@@ -144,8 +149,8 @@ func (m *memory) Dump(ctx context.Context, id string) (*Dump, error) {
 		for _, t := range s.turns {
 			d.Turns = append(d.Turns, t.Turn)
 			d.Journals = append(d.Journals, t.events[:len(t.events):len(t.events)])
-			for ref := range t.names {
-				d.Texts[ref] = m.texts.texts[ref].data
+			for _, text := range t.names {
+				d.Texts[text.ref] = text.data
 			}
 		}
 		return d, nil
@@ -164,9 +169,9 @@ func (m *memory) Load(ctx context.Context, _ string, d *Dump) error {
 		s := &memorySession{Session: d.Session}
 		s.Messages = 0 // add counts them
 		for i, turn := range d.Turns {
-			t := &memoryTurn{Turn: turn, events: d.Journals[i], names: map[blob.Ref]bool{}}
+			t := &memoryTurn{Turn: turn, began: m.texts.tick(), events: d.Journals[i]}
 			for _, ref := range d.Names(i) {
-				m.texts.name(t, m.texts.put(d.Texts[ref]))
+				t.name(m.texts.put(d.Texts[ref]))
 			}
 			s.turns = append(s.turns, t)
 			s.add(turn)
@@ -199,17 +204,10 @@ func (m *memory) Copy(ctx context.Context, _, from string, turn int, to string, 
 		s := &memorySession{Session: made}
 		s.Turns = turn
 		for _, kept := range parent.turns[:turn] {
-			t := &memoryTurn{Turn: kept.Turn, names: map[blob.Ref]bool{}}
-			for _, ref := range t.told() {
-				m.texts.name(t, ref)
-			}
-			if t.Messages != (blob.Ref{}) {
-				m.texts.name(t, t.Messages)
-			}
+			t := &memoryTurn{Turn: kept.Turn, began: m.texts.tick()}
+			m.nameStored(t, t.told())
 			if link := m.texts.texts[t.Link]; link != nil {
-				if page := namedPage(link.data); m.texts.texts[page] != nil {
-					m.texts.name(t, page)
-				}
+				m.nameStored(t, []blob.Ref{namedPage(link.data)})
 			}
 			m.nameMessages(t)
 			s.turns = append(s.turns, t)

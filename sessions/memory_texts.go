@@ -12,23 +12,31 @@ import (
 // the store's.
 type memoryTexts struct {
 	texts map[blob.Ref]*memoryText
-	// unnamed are the texts that no turn names now.
-	unnamed map[blob.Ref]bool
-	clock   int64 // counts the calls of Hold and Put
+	// fresh are the texts that no turn may name, to be looked at by sweep.
+	fresh []*memoryText
+	clock int64 // counts the calls of Hold and Put, and the turns
 }
 
 type memoryText struct {
-	data  []byte
-	named int   // the number of turns that name it
-	put   int64 // the moment of the last Put
+	ref     blob.Ref
+	data    []byte
+	named   int   // how often turns name it
+	last    int64 // the turn that named it last
+	put     int64 // the moment of the last Put
+	isFresh bool  // whether fresh has it
 }
 
 // RefOf returns the reference of a text.
 func RefOf(data []byte) blob.Ref {
-	sum := sha256.Sum256(data)
-	var digits [2 * sha256.Size]byte // hex.EncodeToString would allocate these too
-	hex.Encode(digits[:], sum[:])
+	digits := hexOf(data)
 	return blob.Ref{SHA256: string(digits[:]), Bytes: len(data)}
+}
+
+// hexOf returns the digits of a text's hash. hex.EncodeToString would allocate them.
+func hexOf(data []byte) (digits [refHex]byte) {
+	sum := sha256.Sum256(data)
+	hex.Encode(digits[:], sum[:])
+	return digits
 }
 
 // tick returns a moment later than all earlier ones.
@@ -37,41 +45,53 @@ func (m *memoryTexts) tick() int64 {
 	return m.clock
 }
 
-func (m *memoryTexts) put(data []byte) blob.Ref {
-	ref := RefOf(data)
-	t := m.texts[ref]
+func (m *memoryTexts) put(data []byte) *memoryText {
+	digits := hexOf(data)
+	t := m.texts[blob.Ref{SHA256: string(digits[:]), Bytes: len(data)}] // a look-up allocates no string
 	if t == nil {
-		t = &memoryText{data: slices.Clone(data)}
-		m.texts[ref], m.unnamed[ref] = t, true
+		t = &memoryText{ref: blob.Ref{SHA256: string(digits[:]), Bytes: len(data)}, data: slices.Clone(data)}
+		m.texts[t.ref] = t
+		m.freshen(t)
 	}
 	t.put = m.tick()
-	return ref
+	return t
 }
 
-// name records that a turn needs a text, which must be stored.
-func (m *memoryTexts) name(t *memoryTurn, ref blob.Ref) {
-	if !t.names[ref] {
-		t.names[ref] = true
-		m.texts[ref].named++
-		delete(m.unnamed, ref)
+func (m *memoryTexts) freshen(t *memoryText) {
+	if !t.isFresh {
+		t.isFresh, m.fresh = true, append(m.fresh, t)
+	}
+}
+
+// name records that a turn needs a text.
+func (t *memoryTurn) name(text *memoryText) {
+	if text.last != t.began { // else the turn has recorded it
+		text.last = t.began
+		text.named++
+		t.names = append(t.names, text)
 	}
 }
 
 // unname records that a turn is gone.
 func (m *memoryTexts) unname(t *memoryTurn) {
-	for ref := range t.names {
-		if m.texts[ref].named--; m.texts[ref].named == 0 {
-			m.unnamed[ref] = true
+	for _, text := range t.names {
+		if text.named--; text.named == 0 {
+			m.freshen(text)
 		}
 	}
 }
 
 // sweep deletes the texts that no turn names and that were put before a moment.
 func (m *memoryTexts) sweep(first int64) {
-	for ref := range m.unnamed {
-		if m.texts[ref].put < first {
-			delete(m.texts, ref)
-			delete(m.unnamed, ref)
+	m.fresh = slices.DeleteFunc(m.fresh, func(t *memoryText) bool {
+		switch {
+		case t.named > 0:
+		case t.put >= first:
+			return false // a running turn may name it
+		default:
+			delete(m.texts, t.ref)
 		}
-	}
+		t.isFresh = false
+		return true
+	})
 }
