@@ -12,11 +12,18 @@ import (
 // eventLog keeps a turn's events for early and late subscribers.
 type eventLog struct {
 	mu      sync.Mutex
-	events  []report.Event
+	events  []logged
 	closed  bool
 	changed chan struct{} // closed, and forgotten, when there is more; nil if nobody waits
 	// replaying marks added events as Replayed.
 	replaying bool
+}
+
+// logged is an event with what its header says once somebody reads it.
+type logged struct {
+	event    report.Event
+	at       time.Time
+	replayed bool
 }
 
 // add adds events. After close it drops them, which concerns only the late output of an
@@ -28,7 +35,7 @@ func (l *eventLog) add(events ...report.Event) {
 		return
 	}
 	for _, ev := range events {
-		l.events = append(l.events, report.Stamp(ev, time.Now(), l.replaying))
+		l.events = append(l.events, logged{ev, time.Now(), l.replaying})
 	}
 	l.broadcast()
 }
@@ -56,7 +63,7 @@ func (l *eventLog) broadcast() {
 
 // after returns the events from position i on, whether more may come, and a channel that is
 // closed when they do.
-func (l *eventLog) after(i int) ([]report.Event, bool, <-chan struct{}) {
+func (l *eventLog) after(i int) ([]logged, bool, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.changed == nil {
@@ -70,7 +77,7 @@ func (l *eventLog) all(ctx context.Context) iter.Seq[report.Event] {
 		for i := 0; ; {
 			events, more, changed := l.after(i)
 			for _, ev := range events {
-				if !yield(ev) {
+				if !yield(report.Stamp(ev.event, ev.at, ev.replayed)) {
 					return
 				}
 			}
