@@ -19,7 +19,6 @@ import (
 	"github.com/massgen/massgen/internal/budget"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/policy"
 	"github.com/massgen/massgen/internal/schema"
 	"github.com/massgen/massgen/sessions"
 )
@@ -190,9 +189,6 @@ type Panel struct {
 	scheduled func(*localTurn)
 
 	histories agents.Histories
-	// warnAt and providers are what reports are told of the agents, by id.
-	warnAt    map[string]policy.Thresholds
-	providers map[string]string
 
 	mu      sync.Mutex
 	running int
@@ -239,11 +235,8 @@ func New(opts Options) (*Panel, error) {
 
 // newPanel returns a panel without checking the options.
 func newPanel(opts Options) *Panel {
-	p := &Panel{opts: opts, own: sessions.NewID(), warnAt: map[string]policy.Thresholds{}, providers: map[string]string{}}
+	p := &Panel{opts: opts, own: sessions.NewID()}
 	p.idle = sync.NewCond(&p.mu)
-	for _, a := range opts.Agents {
-		p.warnAt[a.ID], p.providers[a.ID] = a.Context.Policy.WarnAt, a.Provider
-	}
 	return p
 }
 

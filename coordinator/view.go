@@ -9,6 +9,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/policy"
 	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
 )
@@ -29,13 +30,23 @@ type view struct {
 func newView(ctx context.Context, p *Panel, t *Turn, m *turn.Machine) *view {
 	v := &view{panel: p, turn: t, machine: m, base: agents.WithPanelValue(context.WithoutCancel(ctx), p.opts.PanelValue)}
 	v.report = report.New(m, report.Source{
-		Session: t.session, Turn: t.number, Texts: agents.LookupIn(v.base, p.opts.Store), WarnAt: p.warnAt, Providers: p.providers,
+		Session: t.session, Turn: t.number, Texts: agents.LookupIn(v.base, p.opts.Store), Member: v.member,
 	})
 	v.report.SetWarnings(t.contextWarnings)
 	return v
 }
 
 func (v *view) id(agent int) string { return v.panel.opts.Agents[agent].ID }
+
+// member is the Member of the turn's report. The panel of a process that watches the turn may have other
+// agents.
+func (v *view) member(agent int) (warnAt policy.Thresholds, provider string) {
+	if agent < len(v.panel.opts.Agents) && v.id(agent) == v.machine.Turn().Agents[agent].ID {
+		a := &v.panel.opts.Agents[agent]
+		warnAt, provider = a.Context.Policy.WarnAt, a.Provider
+	}
+	return warnAt, provider
+}
 
 // apply applies an event of a journal, and publishes its effects.
 func (v *view) apply(ev turn.Event) error {

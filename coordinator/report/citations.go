@@ -14,6 +14,9 @@ func (r *Report) noteCitations(reply machine.ModelReply) {
 	if reply.Citations == (blob.Ref{}) {
 		return
 	}
+	if r.cited == nil {
+		r.cited = map[blob.Ref]blob.Ref{}
+	}
 	r.cited[reply.Text] = reply.Citations
 	for _, c := range reply.Calls {
 		if c.Answer != (blob.Ref{}) {

@@ -52,37 +52,35 @@ func summarizes(t machine.Turn) bool {
 	return slices.ContainsFunc(t.Sidecalls, func(a machine.Sidecall) bool { return a.Purpose == machine.Summarizing })
 }
 
-// contextWarned returns the events of the context warnings.
-func (r *Report) contextWarned() (told []Event) {
+// contextWarned adds the events of the context warnings.
+func (r *Report) contextWarned(told []Event) []Event {
 	for _, w := range r.warnings {
 		told = append(told, ContextWarned{Actor: Actor{Agent: w.Agent}, Context: w.ContextWarning})
 	}
 	return told
 }
 
-// warnOfStep records what a call omits of its step, and returns a warning when the call comes
+// warnOfStep records what a call omits of its step, and adds a warning when the call comes
 // nearer to the limit of its model than any before it.
-func (r *Report) warnOfStep(call machine.ModelCall) []Event {
+func (r *Report) warnOfStep(told []Event, call machine.ModelCall) []Event {
 	agent := call.Key.Agent
 	limits := r.machine.Turn().Agents[agent].Step
 	if limits == nil || len(call.Transcript) == 0 {
-		return nil
+		return told
 	}
 	left := call.LeftOut(limits)
-	if left.Entries > r.leftOut[agent].Entries {
-		r.leftOut[agent] = left
-	}
-	warning := r.stepWarning(call, *limits, left)
-	for _, told := range r.warnings {
-		if told.Agent == warning.Agent && severity(told) >= severity(warning) {
-			return nil
+	if left.Entries > 0 {
+		if s := r.longStep(agent); left.Entries > s.left.Entries {
+			s.left = left
 		}
 	}
-	if severity(warning) == 0 {
-		return nil
+	warning := r.stepWarning(call, *limits, left)
+	isKnown := func(w AgentContextWarning) bool { return w.Agent == warning.Agent && severity(w) >= severity(warning) }
+	if severity(warning) == 0 || slices.ContainsFunc(r.warnings, isKnown) {
+		return told
 	}
 	r.warnings = append(r.warnings, warning)
-	return []Event{ContextWarned{Actor: Actor{Agent: warning.Agent, Round: warning.Round}, Context: warning.ContextWarning}}
+	return append(told, ContextWarned{Actor: Actor{Agent: warning.Agent, Round: warning.Round}, Context: warning.ContextWarning})
 }
 
 // severity orders the warnings. A turn has each once, and none after a graver one.
@@ -101,25 +99,38 @@ func severity(w AgentContextWarning) int {
 // stepWarning returns the warning about a call's size for its model.
 func (r *Report) stepWarning(call machine.ModelCall, limits policy.StepLimits, left machine.LeftOut) AgentContextWarning {
 	sent := limits.FirstTokens + left.Bytes/tokens.BytesPerToken
-	id := r.id(call.Key.Agent)
-	return AgentContextWarning{id, ContextWarning{
+	warnAt, _ := r.member(call.Key.Agent)
+	return AgentContextWarning{r.id(call.Key.Agent), ContextWarning{
 		SessionID: r.source.Session, MessageCount: left.AllMessages, EstimatedTokens: sent, Estimated: true, Window: limits.Window,
 		Round: call.Key.Round, LeftOut: left.Entries > 0,
-		Warning: r.source.WarnAt[id].Warning(policy.Use{Tokens: sent, Window: limits.Window, NoRoom: left.NoRoom}),
+		Warning: warnAt.Warning(policy.Use{Tokens: sent, Window: limits.Window, NoRoom: left.NoRoom}),
 	}}
 }
 
-// stepSummaries counts the summaries of what was left out of an agent's steps.
-type stepSummaries struct {
+// longStep is what an agent was not sent of its steps.
+type longStep struct {
+	// left is what the call omitted that omitted most.
+	left machine.LeftOut
+	// made and failed count the calls for summaries of the omitted messages.
 	made, failed int
 	why          string // of the last that failed
+}
+
+// longStep returns the longStep of an agent, and creates it if needed.
+func (r *Report) longStep(agent int) *longStep {
+	if r.longSteps == nil {
+		r.longSteps = map[int]*longStep{}
+	}
+	if r.longSteps[agent] == nil {
+		r.longSteps[agent] = &longStep{}
+	}
+	return r.longSteps[agent]
 }
 
 // stepSummarized records the outcome of a call for the summary of a step.
 func (r *Report) stepSummarized(ev turn.ModelDone) Event {
 	actor, usage := r.actorOf(ev.Key), turn.UsageOf(ev.Reply)
-	s := r.summaries[ev.Key.Agent]
-	defer func() { r.summaries[ev.Key.Agent] = s }()
+	s := r.longStep(ev.Key.Agent)
 	if err := ev.Reply.SummaryFailure(); err != nil {
 		s.failed, s.why = s.failed+1, err.Error()
 		return SidecallFailed{Actor: actor, Purpose: machine.StepSummarizing, Why: s.why, Usage: usage}
@@ -133,20 +144,20 @@ func (r *Report) stepSummarized(ev turn.ModelDone) Event {
 func (r *Report) leftOutOfSteps() []string {
 	var lines []string
 	for i, a := range r.machine.Turn().Agents {
-		left := r.leftOut[i]
-		if left.Entries == 0 {
+		s := r.longSteps[i]
+		if s == nil || s.left.Entries == 0 {
 			continue
 		}
 		why := ""
-		if left.NoRoom {
+		if s.left.NoRoom {
 			why = ", which would not fit"
 		}
-		if r.summaries[i].made > 0 {
+		if s.made > 0 {
 			why += ", and summarized"
 		}
 		lines = append(lines, fmt.Sprintf("in a long step of %s %s left out%s; policy %s",
-			r.id(i), contextbuild.CountLeftOut(left.Messages, left.Results), why, a.Step.Kind))
-		if s := r.summaries[i]; s.failed > 0 {
+			r.id(i), contextbuild.CountLeftOut(s.left.Messages, s.left.Results), why, a.Step.Kind))
+		if s.failed > 0 {
 			lines = append(lines, fmt.Sprintf("%s for a summary of it came to nothing: %s", calls(s.failed), s.why))
 		}
 	}

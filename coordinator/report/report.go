@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
@@ -21,11 +20,9 @@ type Source struct {
 	Turn    int
 	// Texts reads the texts that the journal names. Events have no texts if it is nil.
 	Texts agents.Lookup
-	// WarnAt has for each agent's id how full its context may be before a step warns.
-	WarnAt map[string]policy.Thresholds
-	// Providers has for each agent's id the type of its model's provider, as far as they are
-	// known: the journal does not have it.
-	Providers map[string]string
+	// Member returns what the panel has of an agent and the journal does not: how full its context may be
+	// before a step warns, and the type of its model's provider, "" if unknown. Member may be nil.
+	Member func(agent int) (warnAt policy.Thresholds, provider string)
 }
 
 // Report projects one turn, up to its last applied event, for people. One goroutine owns it.
@@ -34,15 +31,13 @@ type Report struct {
 	source  Source
 	// warnings are the result's context warnings.
 	warnings []AgentContextWarning
-	// leftOut has for each agent the call that omitted most of its step.
-	leftOut map[int]machine.LeftOut
-	// summaries counts the calls for summaries of omitted messages.
-	summaries map[int]stepSummaries
+	// longSteps has the agents whose steps were not sent in full. It is nil while there are none.
+	longSteps map[int]*longStep
 	// said is the transcript of a panel of one.
 	said []machine.Entry
 	// offered caches lists of agents' own tools.
-	offered map[blob.Ref][]backends.Tool
-	// cited has the sources of answers, by their texts.
+	offered []offeredTools
+	// cited has the sources of answers, by their texts. It is nil while there are none.
 	cited map[blob.Ref]blob.Ref
 	// place is the place of the last event that follows from the journal alone.
 	place int
@@ -52,7 +47,7 @@ type Report struct {
 
 // New returns the report of a turn. Apply must follow each event that the machine m applies.
 func New(m *turn.Machine, s Source) *Report {
-	return &Report{machine: m, source: s, leftOut: map[int]machine.LeftOut{}, summaries: map[int]stepSummaries{}, offered: map[blob.Ref][]backends.Tool{}, cited: map[blob.Ref]blob.Ref{}}
+	return &Report{machine: m, source: s}
 }
 
 // Project returns the report of a journal. If an event breaks the machine, as in a damaged
@@ -89,93 +84,84 @@ func (r *Report) SetWarnings(warnings []AgentContextWarning) { r.warnings = warn
 // Apply receives an event that the machine has applied, with its commands, and returns the
 // events for people, with their places.
 func (r *Report) Apply(ev turn.Event, commands []turn.Command) []Event {
-	told := r.apply(ev, commands)
-	for i, t := range told {
-		if _, isWarning := t.(ContextWarned); isWarning { // it goes by the panel's settings, too
-			continue
-		}
-		r.place++
-		told[i] = t.stamped(Header{Place: r.place})
-	}
-	return told
-}
-
-func (r *Report) apply(ev turn.Event, commands []turn.Command) (told []Event) {
+	told := make([]Event, 0, 1+len(commands))
 	switch ev := ev.(type) {
 	case turn.Accepted:
 		r.hasSchema = ev.Turn.Schema != (blob.Ref{})
 		if !summarizes(ev.Turn) {
-			told = r.contextWarned() // else after the summary, which changes them
+			told = r.contextWarned(told) // else after the summary, which changes them
 		}
 	case turn.ModelDone:
 		switch {
 		case ev.Key.Purpose.IsStepSummary():
-			told = []Event{r.stepSummarized(ev)}
+			told = append(told, r.stepSummarized(ev))
 		case ev.Key.Agent != machine.NoAgent:
 			r.noteCitations(ev.Reply)
-			told = []Event{r.callEnded(ev)}
+			told = append(told, r.callEnded(ev))
 		}
 	}
 	for _, c := range commands {
-		told = append(told, r.eventsOf(c)...)
+		told = r.carried(told, c)
 	}
 	return told
 }
 
-// eventsOf returns the events of a command. They lack unreadable texts: the process that plays
+// carried adds the events of a command. They lack unreadable texts: the process that plays
 // the turn gets the store's error itself.
-func (r *Report) eventsOf(c turn.Command) []Event {
+func (r *Report) carried(told []Event, c turn.Command) []Event {
 	switch c := c.(type) {
 	case turn.Run:
-		return r.effectStarted(c.Effect)
+		return r.effectStarted(told, c.Effect)
 	case turn.StepStarted:
-		return []Event{StepStarted{Actor: r.actor(c.Agent, c.Round), Purpose: c.Purpose, HasSchema: r.hasSchema}}
+		return append(told, StepStarted{Actor: r.actor(c.Agent, c.Round), Purpose: c.Purpose, HasSchema: r.hasSchema})
 	case turn.WentToJSON:
-		return []Event{WentToJSON{Actor: r.actor(c.Agent, c.Round)}}
+		return append(told, WentToJSON{Actor: r.actor(c.Agent, c.Round)})
 	case turn.HeldUp:
-		return []Event{HeldUp{Actor: ActorOf(c.Key, r.id), Why: c.Why}}
+		actor := ActorOf(c.Key, r.id)
+		actor.Header = r.header()
+		return append(told, HeldUp{Actor: actor, Why: c.Why})
 	case turn.ToolEnded:
 		call, _ := r.describeCall(c.Call)
-		return []Event{ToolEnded{Actor: r.actorOf(c.Call.Call.Key), Tool: call, Elapsed: elapsed(c.Call.Ended - c.Call.Started)}}
+		return append(told, ToolEnded{Actor: r.actorOf(c.Call.Call.Key), Tool: call, Elapsed: elapsed(c.Call.Ended - c.Call.Started)})
 	case turn.NewTools:
-		return []Event{ToolsChanged{Actor: r.actor(c.Agent, 0), Tools: CompareTools(byName(r.readTools(c.Before)), byName(r.readTools(c.After)))}}
+		return append(told, ToolsChanged{Actor: r.actor(c.Agent, 0), Tools: CompareTools(byName(r.readTools(c.Before)), byName(r.readTools(c.After)))})
 	case turn.StepEnded:
 		if c.Purpose == machine.Conversation {
 			r.said = c.Transcript
 		}
-		return []Event{r.stepEnded(c)}
+		return append(told, r.stepEnded(c))
 	case turn.Clock:
 		if c.Runs {
-			return []Event{Unpaused{}}
+			return append(told, Unpaused{r.header()})
 		}
-		return []Event{Paused{}}
+		return append(told, Paused{r.header()})
 	case turn.AgentDismissed:
-		return []Event{Dismissed{Actor: r.actor(c.Agent, 0)}}
+		return append(told, Dismissed{Actor: r.actor(c.Agent, 0)})
 	case turn.NoteAccepted:
-		return []Event{Noted{Text: r.textOf(c.Text)}}
+		return append(told, Noted{Header: r.header(), Text: r.textOf(c.Text)})
 	case turn.SidecallStarted:
-		return []Event{SidecallStarted{Purpose: c.Sidecall.Purpose}}
+		return append(told, SidecallStarted{Actor: Actor{Header: r.header()}, Purpose: c.Sidecall.Purpose})
 	case turn.SidecallEnded:
-		return r.sidecallEnded(c)
+		return r.sidecallEnded(told, c)
 	}
-	return nil
+	return told
 }
 
-// effectStarted returns the events of an effect that begins.
-func (r *Report) effectStarted(effect machine.Effect) []Event {
+// effectStarted adds the events of an effect that begins.
+func (r *Report) effectStarted(told []Event, effect machine.Effect) []Event {
 	key := effect.EffectKey()
 	if key.Agent == machine.NoAgent || key.Purpose.IsSnapshot() { // a snapshot is part of its answer's event
-		return nil
+		return told
 	}
 	actor := r.actorOf(key)
 	if key.Purpose.IsStepSummary() {
-		return []Event{SidecallStarted{Actor: actor, Purpose: machine.StepSummarizing}}
+		return append(told, SidecallStarted{Actor: actor, Purpose: machine.StepSummarizing})
 	}
 	if call, ok := effect.(machine.ModelCall); ok {
-		return append(r.warnOfStep(call), CallStarted{Actor: actor, Number: key.Index + 1, Tools: r.toolsOf(call)})
+		return append(r.warnOfStep(told, call), CallStarted{Actor: actor, Number: key.Index + 1, Tools: r.toolsOf(call)})
 	}
 	tool, _ := r.describeCall(turn.ToolCall{Call: effect.(machine.ToolCall)})
-	return []Event{ToolStarted{Actor: actor, Tool: tool}}
+	return append(told, ToolStarted{Actor: actor, Tool: tool})
 }
 
 func (r *Report) callEnded(ev turn.ModelDone) Event {
@@ -211,27 +197,43 @@ func (r *Report) stepEnded(c turn.StepEnded) Event {
 	return Failed{StepEnd: end, Reason: c.Outcome.Reason, Partial: partial}
 }
 
-// sidecallEnded returns the events of a sidecall that ended.
-func (r *Report) sidecallEnded(c turn.SidecallEnded) (told []Event) {
+// sidecallEnded adds the events of a sidecall that ended.
+func (r *Report) sidecallEnded(told []Event, c turn.SidecallEnded) []Event {
+	actor := Actor{Header: r.header()}
 	if why := c.Outcome.Failure; why != "" {
-		told = append(told, SidecallFailed{Purpose: c.Outcome.Purpose, Why: why, Usage: c.Usage})
+		told = append(told, SidecallFailed{Actor: actor, Purpose: c.Outcome.Purpose, Why: why, Usage: c.Usage})
 	} else {
-		told = append(told, SidecallEnded{Purpose: c.Outcome.Purpose, Usage: c.Usage})
+		told = append(told, SidecallEnded{Actor: actor, Purpose: c.Outcome.Purpose, Usage: c.Usage})
 	}
 	if c.Outcome.Purpose == machine.Summarizing {
-		told = append(told, r.contextWarned()...)
+		told = r.contextWarned(told)
 	}
 	return told
 }
 
-func (r *Report) actor(agent, round int) Actor {
-	return Actor{Agent: r.id(agent), Round: round, State: r.machine.StepState(agent)}
+// header returns the header of the next event that follows from the journal alone, with its place. A
+// context warning has none, because it depends on the panel's settings too.
+func (r *Report) header() Header {
+	r.place++
+	return Header{Place: r.place}
 }
 
-// actorOf returns the actor of an agent's effect.
+// actor returns the header of the next event, which is about an agent.
+func (r *Report) actor(agent, round int) Actor {
+	return Actor{Header: r.header(), Agent: r.id(agent), Round: round, State: r.machine.StepState(agent)}
+}
+
+// actorOf is actor for an agent's effect.
 func (r *Report) actorOf(key machine.Key) Actor { return r.actor(key.Agent, key.Round) }
 
 func (r *Report) id(agent int) string { return r.machine.Turn().Agents[agent].ID }
+
+func (r *Report) member(agent int) (warnAt policy.Thresholds, provider string) {
+	if r.source.Member != nil {
+		warnAt, provider = r.source.Member(agent)
+	}
+	return warnAt, provider
+}
 
 func (r *Report) texts(ref blob.Ref) ([]byte, error) {
 	if r.source.Texts == nil || ref == (blob.Ref{}) {

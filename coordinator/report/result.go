@@ -183,7 +183,7 @@ func (r *Report) resultAgent(i int, a kernel.AgentState, u budget.Usage) ResultA
 // model names an agent's model by the journal, with its provider.
 func (r *Report) model(agent int) string {
 	a := r.machine.Turn().Agents[agent]
-	if provider := r.source.Providers[a.ID]; provider != "" && provider != a.Model {
+	if _, provider := r.member(agent); provider != "" && provider != a.Model {
 		return provider + " " + a.Model
 	}
 	return a.Model
@@ -289,13 +289,14 @@ func (r *Report) readAnswers(k kernel.Result, result *Result) error {
 	if result.Citations, err = r.citations(k.Text); err != nil {
 		return err
 	}
-	result.Winner, result.Answer, err = r.Answer()
+	result.Winner, result.Answer, err = r.answer(k)
 	return err
 }
 
 // Answer returns the winner's id and answer, both empty if there is no winner.
-func (r *Report) Answer() (winner, answer string, err error) {
-	k := r.machine.Result()
+func (r *Report) Answer() (winner, answer string, err error) { return r.answer(r.machine.Result()) }
+
+func (r *Report) answer(k kernel.Result) (winner, answer string, err error) {
 	if k.Winner == nil {
 		return "", "", nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/fastjson"
 	"github.com/massgen/massgen/internal/machine"
 )
 
@@ -66,17 +67,35 @@ func (r *Report) toolsOf(c machine.ModelCall) []string {
 	if !c.OwnTools {
 		return names
 	}
-	ref := r.machine.Turn().Agents[c.Key.Agent].Tools
-	if c.Tools != nil {
-		ref = *c.Tools
-	}
-	if r.offered[ref] == nil {
-		r.offered[ref] = r.readTools(ref)
-	}
-	for _, tool := range r.offered[ref] {
+	for _, tool := range r.offeredBy(r.machine.Turn().ToolsOf(c)) {
 		if !tool.Forwarded || c.Key.Purpose.IsAnswer() {
 			names = append(names, tool.Name)
 		}
 	}
 	return names
+}
+
+// offeredTools is a list of an agent's own tools, without what only their models read.
+type offeredTools struct {
+	ref   blob.Ref
+	tools []offeredTool
+}
+
+type offeredTool struct {
+	Name      string `json:"name"`
+	Forwarded bool   `json:"forwarded"`
+}
+
+// offeredBy returns a list of tools, empty if it cannot be read.
+func (r *Report) offeredBy(ref blob.Ref) []offeredTool {
+	i := slices.IndexFunc(r.offered, func(o offeredTools) bool { return o.ref == ref })
+	if i >= 0 {
+		return r.offered[i].tools
+	}
+	o := offeredTools{ref: ref}
+	if data, err := r.texts(ref); err != nil || fastjson.Unmarshal(data, &o.tools) != nil {
+		return nil
+	}
+	r.offered = append(r.offered, o)
+	return o.tools
 }

@@ -29,11 +29,12 @@ func jsonRef(v any) blob.Ref {
 }
 
 func source() report.Source {
-	warnAt := map[string]policy.Thresholds{}
-	for _, id := range []string{"ada", "bob", "cyd"} {
-		warnAt[id] = policy.Defaults().WarnAt
+	return report.Source{
+		Session: "s", Turn: 1, Texts: func(ref blob.Ref) ([]byte, error) { return []byte(ref.SHA256), nil },
+		Member: func(agent int) (policy.Thresholds, string) {
+			return policy.Defaults().WarnAt, []string{"openai", "", "m"}[agent]
+		},
 	}
-	return report.Source{Session: "s", Turn: 1, WarnAt: warnAt, Providers: map[string]string{"ada": "openai", "cyd": "m"}, Texts: func(ref blob.Ref) ([]byte, error) { return []byte(ref.SHA256), nil }}
 }
 
 // world is a turn that a test plays.
