@@ -12,7 +12,8 @@ func (s *Step) act(o Outcome) []Effect {
 	if o.Answer == (blob.Ref{}) || !s.s.Task.Snapshot {
 		return s.end(o)
 	}
-	s.s.Answer = &o
+	answer := o // o itself would be allocated for every answer
+	s.s.Answer = &answer
 	return []Effect{ToolCall{Key: s.snapshotKey()}}
 }
 

@@ -126,8 +126,8 @@ func Begin(task Task) (*Step, []Effect) {
 func (s *Step) Outcome() Outcome { return s.s.Outcome }
 
 // Transcript returns the entries that the step has added to its first input, including the last
-// message.
-func (s *Step) Transcript() []Entry { return slices.Clone(s.s.Transcript) }
+// message. The caller must not change them.
+func (s *Step) Transcript() []Entry { return slices.Clip(s.s.Transcript) }
 
 // JSON reports whether the step asks the model to act by JSON objects now.
 func (s *Step) JSON() bool { return s.s.JSON }
@@ -213,14 +213,15 @@ func (s *Step) callModel() Effect {
 	return call
 }
 
-// input returns the model call that would be made now.
+// input returns the model call that would be made now. It shares the step's entries: once a call is sent, the
+// step adds others and changes none of these.
 func (s *Step) input() ModelCall {
 	return ModelCall{
 		Key:        s.modelKey(s.s.Calls),
 		Offer:      s.s.Task.Offer,
 		Votes:      s.s.Task.Votes,
 		Notes:      s.s.Task.Notes,
-		Transcript: slices.Clone(s.s.Transcript),
+		Transcript: slices.Clip(s.s.Transcript),
 		Summary:    s.s.Summary,
 		OwnTools:   s.s.OwnTools,
 		JSON:       s.s.JSON,
@@ -305,6 +306,7 @@ func (s *Step) endConversation(r ModelReply) []Effect {
 func (s *Step) applyCalls(r ModelReply) []Effect {
 	act, refused := s.judgeActs(r.Calls)
 	s.s.Act = act
+	s.s.Transcript = slices.Grow(s.s.Transcript, len(r.Calls)+2) // this message, its results, and the next message
 	s.s.Transcript = append(s.s.Transcript, Entry{Kind: Assistant, Text: r.Message})
 	var effects []Effect
 	asked, called := len(s.s.NewPermissionRequests), s.s.Tools

@@ -123,7 +123,7 @@ func (m *Machine) recalled(h Held) machine.Effect {
 	if !ok {
 		return *h.Model
 	}
-	return m.withTools(call.(machine.ModelCall))
+	return m.withTools(call)
 }
 
 func heldOf(e machine.Effect) Held {

@@ -15,15 +15,10 @@ func (m *Machine) ToolCalls() []ToolCall { return slices.Clone(m.s.ToolCalls) }
 
 func (m *Machine) run(at kernel.Time, effects []machine.Effect) {
 	for _, e := range effects {
-		switch call := e.(type) {
-		case machine.ToolCall:
-			if !call.IsSnapshot() {
-				m.s.ToolCalls = append(m.s.ToolCalls, ToolCall{Call: call, Started: at})
-			}
-		case machine.ModelCall:
-			e = m.withTools(call)
+		if call, isTool := e.(machine.ToolCall); isTool && !call.IsSnapshot() {
+			m.s.ToolCalls = append(m.s.ToolCalls, ToolCall{Call: call, Started: at})
 		}
-		m.out = append(m.out, Run{e})
+		m.out = append(m.out, Run{m.withTools(e)})
 	}
 }
 

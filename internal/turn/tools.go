@@ -49,10 +49,12 @@ func (m *Machine) toolsChanged(ev ToolsChanged) error {
 	return nil
 }
 
-// withTools returns the call with the tools of its agent, if they have changed.
-func (m *Machine) withTools(call machine.ModelCall) machine.ModelCall {
-	if m.s.Tools != nil {
-		call.Tools = m.s.Tools[call.Key.Agent]
+// withTools returns a model call with the tools of its agent, if they have changed.
+func (m *Machine) withTools(e machine.Effect) machine.Effect {
+	call, isModel := e.(machine.ModelCall)
+	if !isModel || m.s.Tools == nil {
+		return e
 	}
+	call.Tools = m.s.Tools[call.Key.Agent]
 	return call
 }
