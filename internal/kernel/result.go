@@ -1,6 +1,10 @@
 package kernel
 
-import "github.com/massgen/massgen/internal/blob"
+import (
+	"slices"
+
+	"github.com/massgen/massgen/internal/blob"
+)
 
 // AgentState is what an agent came to in the turn.
 type AgentState struct {
@@ -8,7 +12,8 @@ type AgentState struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Result is how a turn ended. It refers to texts as the journal does.
+// Result is how a turn ended. It refers to texts as the journal does. It shares its answers with the
+// machine, which changes none that it has accepted: nobody may change them.
 type Result struct {
 	Status Status
 	// Winner is the winning answer; nil when there is none.
@@ -32,7 +37,7 @@ type Result struct {
 // Result returns the result so far; it is final once Over.
 func (m *Machine) Result() Result {
 	r := Result{
-		Status: m.s.Status, Answers: append([]Answer{}, m.current()...), All: append([]Answer(nil), m.s.Answers...),
+		Status: m.s.Status, Answers: slices.Clip(m.current()), All: slices.Clip(m.s.Answers),
 		Rounds: m.s.Round, Warnings: append([]string(nil), m.s.Warnings...),
 	}
 	for _, v := range m.s.Votes {
@@ -46,8 +51,8 @@ func (m *Machine) Result() Result {
 		r.Agents = append(r.Agents, AgentState{State: x.Act, Reason: x.Reason})
 	}
 	if m.s.Winner >= 0 {
-		winner := m.s.Answers[m.s.Winner]
-		r.Winner, r.Text, r.Work = &winner, winner.Text, winner.Work
+		r.Winner = &m.s.Answers[m.s.Winner]
+		r.Text, r.Work = r.Winner.Text, r.Winner.Work
 		if m.s.Presented != (blob.Ref{}) {
 			r.Text, r.Work = m.s.Presented, m.s.PresentedWork
 		}
