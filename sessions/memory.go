@@ -148,6 +148,7 @@ func (m *memory) apply(id string, h *Held, c *Change) error {
 		return err
 	}
 	s, t := m.keep(id, h)
+	t.names = slices.Grow(t.names, len(c.Names)+len(c.Texts))
 	for _, ref := range c.Names {
 		t.name(m.texts.texts[ref])
 	}

@@ -123,9 +123,8 @@ func (s *Store) append(ctx context.Context, id string, turn int, place *int, eve
 	if err != nil {
 		return err
 	}
-	return s.backing.Append(ctx, "write the journal of session "+id, id, turn, false, func(*Held) (*Change, error) {
-		return &Change{Events: masked, At: place, Names: names}, nil
-	})
+	change := &Change{Events: masked, At: place, Names: names}
+	return s.backing.Append(ctx, "write the journal of session "+id, id, turn, false, func(*Held) (*Change, error) { return change, nil })
 }
 
 // masked returns events of a turn with their secrets masked, and the texts that they name, each once. It
