@@ -160,6 +160,9 @@ func (m *memory) apply(id string, h *Held, c *Change) error {
 		started := t.Started
 		t.Turn = *o
 		t.Started, t.Ended = started, now()
+		if link := m.texts.texts[o.Link]; link != nil {
+			t.Link = link.ref // so that only one of the two is kept
+		}
 		m.nameMessages(t)
 		s.add(t.Turn)
 		s.Updated, s.Title = t.Ended, cmp.Or(s.Title, c.Title)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -136,8 +137,8 @@ func (r *Report) Result(u Unjournaled) (Result, error) {
 	k := r.machine.Result()
 	result := Result{
 		Format: resultFormat, SessionID: r.source.Session, Turn: r.source.Turn, Question: r.textOf(r.machine.Turn().Question), Status: k.Status,
-		Answers: []ResultAnswer{}, Votes: r.votes(k.Votes), VoidVotes: r.votes(k.Void),
-		Agents: []ResultAgent{}, Failed: []FailedAgent{}, Warnings: r.warningsOf(k, u),
+		Votes: r.votes(k.Votes), VoidVotes: r.votes(k.Void),
+		Agents: make([]ResultAgent, 0, len(k.Agents)), Failed: []FailedAgent{}, Warnings: r.warningsOf(k, u),
 		ContextWarnings: append([]AgentContextWarning{}, r.warnings...),
 		Rounds:          k.Rounds, Usage: r.Usage(), RepeatedCalls: r.machine.Repeated(), Budget: budgetReport(r.machine.Ledger()),
 		DurationMS: u.Duration.Milliseconds(),
@@ -153,11 +154,9 @@ func (r *Report) Result(u Unjournaled) (Result, error) {
 		}
 		result.Agents = append(result.Agents, agent)
 	}
-	var err error
-	if result.Activity, err = r.activity(); err == nil {
-		err = r.readAnswers(k, &result)
-	}
-	if err != nil {
+	var activityErr error
+	result.Activity, activityErr = r.activity()
+	if err := cmp.Or(activityErr, r.readAnswers(k, &result)); err != nil {
 		return result, fmt.Errorf("read the result of turn %s/%d: %w", r.source.Session, r.source.Turn, err)
 	}
 	return result, nil
@@ -246,7 +245,7 @@ func calls(n int) string {
 }
 
 func (r *Report) votes(votes []kernel.Vote) []ResultVote {
-	list := []ResultVote{}
+	list := make([]ResultVote, 0, len(votes))
 	for _, v := range votes {
 		list = append(list, ResultVote{
 			Voter: r.id(v.Voter), For: r.id(v.For), Label: v.Label, Reason: v.Reason, Round: v.Round, Void: v.Void,
@@ -256,7 +255,8 @@ func (r *Report) votes(votes []kernel.Vote) []ResultVote {
 }
 
 // answers returns the readable answers that stand.
-func (r *Report) answers(k kernel.Result) (list []ResultAnswer, err error) {
+func (r *Report) answers(k kernel.Result) ([]ResultAnswer, error) {
+	list := make([]ResultAnswer, 0, len(k.Answers))
 	for _, a := range k.Answers {
 		content, err := r.texts(a.Text)
 		if err != nil {
@@ -275,10 +275,8 @@ func (r *Report) answers(k kernel.Result) (list []ResultAnswer, err error) {
 	return list, nil
 }
 
-func (r *Report) readAnswers(k kernel.Result, result *Result) error {
-	answers, err := r.answers(k)
-	result.Answers = append(result.Answers, answers...)
-	if err != nil {
+func (r *Report) readAnswers(k kernel.Result, result *Result) (err error) {
+	if result.Answers, err = r.answers(k); err != nil {
 		return err
 	}
 	work, err := agents.ReadSnapshot(r.texts, k.Work)

@@ -28,8 +28,8 @@ type Record struct {
 // Record returns the turn's record. With an error it has the readable part.
 func (r *Report) Record() (record Record, err error) {
 	record.Activity, err = r.activity()
-	record.Answers, record.Votes, record.VoidVotes = []ResultAnswer{}, []ResultVote{}, []ResultVote{}
 	if !r.machine.Begun() {
+		record.Answers, record.Votes, record.VoidVotes = []ResultAnswer{}, []ResultVote{}, []ResultVote{}
 		return record, err
 	}
 	record.StepStates = make(map[string]machine.StepState, len(r.machine.Turn().Agents))
@@ -38,8 +38,8 @@ func (r *Report) Record() (record Record, err error) {
 	}
 	k := r.machine.Result()
 	record.Votes, record.VoidVotes = r.votes(k.Votes), r.votes(k.Void)
-	answers, answersErr := r.answers(k)
-	record.Answers = append(record.Answers, answers...)
+	var answersErr error
+	record.Answers, answersErr = r.answers(k)
 	err = cmp.Or(err, answersErr)
 	if r.machine.Over() {
 		var workErr, citationsErr error

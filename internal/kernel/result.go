@@ -37,7 +37,7 @@ type Result struct {
 // Result returns the result so far; it is final once Over.
 func (m *Machine) Result() Result {
 	r := Result{
-		Status: m.s.Status, Answers: slices.Clip(m.current()), All: slices.Clip(m.s.Answers),
+		Status: m.s.Status, Answers: slices.Clip(m.current()), All: slices.Clip(m.s.Answers), Agents: make([]AgentState, 0, len(m.s.Members)),
 		Rounds: m.s.Round, Warnings: append([]string(nil), m.s.Warnings...),
 	}
 	for _, v := range m.s.Votes {
