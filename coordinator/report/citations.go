@@ -26,7 +26,7 @@ func (r *Report) noteCitations(reply machine.ModelReply) {
 }
 
 // citations returns the sources of an answer, in the order in which the model named them.
-func (r *Report) citations(answer blob.Ref) (list []backends.Citation, err error) {
+func (r *Report) citations(answer blob.Ref) ([]backends.Citation, error) {
 	ref := r.cited[answer]
 	if ref == (blob.Ref{}) {
 		return nil, nil
@@ -35,6 +35,7 @@ func (r *Report) citations(answer blob.Ref) (list []backends.Citation, err error
 	if err != nil {
 		return nil, err
 	}
+	var list []backends.Citation
 	if err := json.Unmarshal(data, &list); err != nil {
 		return nil, fmt.Errorf("read the sources of an answer: %w", err)
 	}

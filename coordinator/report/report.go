@@ -235,9 +235,11 @@ func (r *Report) member(agent int) (warnAt policy.Thresholds, provider string) {
 	return warnAt, provider
 }
 
+var errNoText = errors.New("there is no such text")
+
 func (r *Report) texts(ref blob.Ref) ([]byte, error) {
 	if r.source.Texts == nil || ref == (blob.Ref{}) {
-		return nil, errors.New("there is no such text")
+		return nil, errNoText
 	}
 	return r.source.Texts(ref)
 }

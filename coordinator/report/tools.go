@@ -92,10 +92,14 @@ func (r *Report) offeredBy(ref blob.Ref) []offeredTool {
 	if i >= 0 {
 		return r.offered[i].tools
 	}
-	o := offeredTools{ref: ref}
-	if data, err := r.texts(ref); err != nil || fastjson.Unmarshal(data, &o.tools) != nil {
+	data, err := r.texts(ref)
+	if err != nil {
 		return nil
 	}
-	r.offered = append(r.offered, o)
-	return o.tools
+	var tools []offeredTool
+	if fastjson.Unmarshal(data, &tools) != nil {
+		return nil
+	}
+	r.offered = append(r.offered, offeredTools{ref, tools})
+	return tools
 }

@@ -143,7 +143,7 @@ func (m *Machine) loneSurvivor() bool {
 	if m.ix().live != 1 {
 		return false
 	}
-	live, shown := m.live()[0], m.current()
+	live, shown := slices.IndexFunc(m.s.Members, func(x member) bool { return !x.Failed }), m.current()
 	if len(shown) != 1 || shown[0].Agent != live {
 		return false
 	}

@@ -3,6 +3,7 @@ package kernel
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/massgen/massgen/internal/blob"
 )
@@ -159,10 +160,6 @@ func (m *Machine) UnmarshalJSON(data []byte) error {
 // set is the current set of answers.
 func (m *Machine) set() int { return len(m.s.Answers) }
 
-func (m *Machine) live() []int {
-	return m.agents(func(x member) bool { return !x.Failed })
-}
-
 // agents returns those that ok picks, in the config's order.
 func (m *Machine) agents(ok func(member) bool) []int {
 	var list []int
@@ -175,4 +172,4 @@ func (m *Machine) agents(ok func(member) bool) []int {
 }
 
 // Label names an answer: the agent's id and the count of its answers.
-func (m *Machine) Label(a Answer) string { return fmt.Sprintf("%s.%d", m.cfg.Agents[a.Agent], a.N) }
+func (m *Machine) Label(a Answer) string { return m.cfg.Agents[a.Agent] + "." + strconv.Itoa(a.N) }
