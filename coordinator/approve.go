@@ -61,7 +61,7 @@ func (permission) Reply(error) {}
 // requestPermission asks a person about a tool call, and posts the answer exactly once.
 func (e *localTurn) requestPermission(a machine.PermissionRequest) {
 	ctx, known := e.Of(a.Key.Agent), e.toolsVersion
-	e.begin(func() (driver.Post, bool) {
+	e.launch(func() (driver.Post, bool) {
 		p := permission{local: e, key: a.Key}
 		if p.decision, p.err = e.approve(ctx, a); p.err == nil {
 			p.listed, p.err = e.listTools(ctx, known)

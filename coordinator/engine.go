@@ -11,7 +11,6 @@ import (
 	"github.com/massgen/massgen/internal/driver"
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/stack"
 	"github.com/massgen/massgen/internal/turn"
 )
 
@@ -22,16 +21,8 @@ type localTurn struct {
 	driver.Steps[context.Context]
 	clock
 	attempts
-	driver *driver.Driver
-	doer   agents.Doer
-	// begin begins a job. last is the job that begins when there is nothing else to do.
-	begin func(job)
-	last  job
-	// receive takes the waiting posts. If there are none, play returns, and runs again when there are.
-	receive func() []driver.Post
-	// then is the stage that follows when all work has ended, nil after the last.
-	then stage
-	err  error // of the driver
+	player
+	doer agents.Doer
 	// forget ends the connection of the turn to the context that began it.
 	forget func() bool
 
@@ -49,13 +40,14 @@ func newLocalTurn(ctx context.Context, p *Panel, t *Turn) *localTurn {
 	e := &localTurn{
 		attempts: attempts{waiting: map[machine.Key]chan<- verdict{}}, summaries: newSummaryReader(p),
 		clock:        newClock(func() { t.inbox.put(woke{}) }),
-		toolsVersion: t.toolsVersion, receive: t.inbox.next,
+		toolsVersion: t.toolsVersion,
 	}
-	e.then, e.begin = e.answered, e.beginLast
 	t.local = e
-	e.driver = driver.New(e)
-	e.view = newView(ctx, p, t, e.driver.Machine())
+	d := driver.New(e)
+	e.view = newView(ctx, p, t, d.Machine())
 	e.Steps = newSteps(e.base)
+	e.player = player{driver: d, inbox: &t.inbox, receive: t.inbox.next, cancel: e.CancelAll, then: e.answered}
+	e.launch = e.launchLast
 	if p.scheduled != nil {
 		p.scheduled(e)
 	}
@@ -84,74 +76,16 @@ func (e *localTurn) publish() {
 	e.unpublished = nil
 }
 
-// A stage of a turn ends when all its work has ended. It gets the error of the driver, and returns the
-// stage that follows.
-type stage func(err error) stage
-
 // open begins to play an accepted turn, which counts as running until the result is final and all work
 // has returned or was abandoned.
 func (e *localTurn) open(ctx context.Context) {
 	e.panel.count(1)
 	e.forget = context.AfterFunc(ctx, e.turn.Cancel)
-	e.beginLast(nil)
-	e.turn.inbox.open(func() { e.work(e.play()) }, e.driver.Done())
+	e.player.open()
 }
 
-// A job is work that ends with a post. isLate says that the post has come from elsewhere.
-type job func() (p driver.Post, isLate bool)
-
-// beginLast begins the last job in a goroutine of its own, and keeps j in its place.
-func (e *localTurn) beginLast(j job) {
-	if last := e.last; last != nil {
-		go func() {
-			stack.Grow()
-			e.work(last)
-		}()
-	}
-	e.last = j
-}
-
-// work does a job, if there is one, brings its post, and goes on with the job that play returns.
-func (e *localTurn) work(j job) {
-	for j != nil {
-		p, isLate := j()
-		if isLate {
-			return
-		}
-		j = e.bring(p)
-	}
-}
-
-// bring adds a post to the inbox. If nobody plays the turn, it does, and returns what play returns.
-func (e *localTurn) bring(p driver.Post) job {
-	if e.turn.inbox.add(p) {
-		return e.play()
-	}
-	return nil
-}
-
-// play plays the turn while there are posts, and closes the turn after its last stage. It returns the
-// job that began last, for its own goroutine to do.
-func (e *localTurn) play() job {
-	for e.then != nil {
-		if e.driver.Done() {
-			e.CancelAll()
-			e.then = e.then(e.err)
-			continue
-		}
-		last := e.last
-		e.last = nil
-		posts := e.receive()
-		if len(posts) == 0 {
-			return last // somebody else may own the turn by now
-		}
-		e.last = last
-		e.beginLast(nil)
-		if err := e.driver.Play(posts); err != nil {
-			e.err = err
-			e.CancelAll()
-		}
-	}
+// closed is the last stage.
+func (e *localTurn) closed(error) stage {
 	e.forget()
 	e.stopTimer()
 	e.turn.inbox.close()

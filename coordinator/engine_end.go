@@ -11,11 +11,10 @@ import (
 
 // answered is the stage after the answer.
 func (e *localTurn) answered(err error) stage {
-	following := e.end(err)
-	if len(following) == 0 {
-		return nil
+	if following := e.end(err); len(following) > 0 {
+		return e.follow(following)
 	}
-	return e.follow(following)
+	return e.closed
 }
 
 // end makes the result final, publishes it, and returns the calls that follow it. If there are

@@ -70,7 +70,7 @@ func (e *localTurn) startEffect(w driver.Work) {
 		return r
 	}
 	abandoned := func(ev machine.Event, err error) { e.turn.inbox.put(resultOf(ev, err)) }
-	e.begin(func() (driver.Post, bool) {
+	e.launch(func() (driver.Post, bool) {
 		ev, isLate, err := e.doer.Run(ctx, w.Turn, w.Effect, abandoned)
 		if isLate {
 			return nil, true
@@ -92,7 +92,7 @@ func (e *localTurn) startAgain(w driver.Work) {
 		e.startEffect(w)
 		return
 	}
-	e.begin(func() (driver.Post, bool) {
+	e.launch(func() (driver.Post, bool) {
 		r := result{local: e, key: w.Key(), err: err}
 		if err == nil {
 			r.event, r.err = e.doer.Interrupted(e.base, call)

@@ -204,5 +204,5 @@ func (e *localTurn) followed(err error) stage {
 	if err != nil {
 		e.turn.events.add(report.SidecallFailed{Why: err.Error()})
 	}
-	return nil
+	return e.closed
 }

@@ -169,7 +169,7 @@ func (s *simulation) panel() (*Panel, error) {
 
 // takeOver has an engine run work, and receive what happened, as the simulation likes it.
 func (s *simulation) takeOver(e *localTurn) {
-	e.begin = func(j job) {
+	e.launch = func(j job) {
 		go e.work(j)
 		synctest.Wait() // the work runs until it waits for something
 	}

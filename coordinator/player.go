@@ -1,0 +1,86 @@
+package coordinator
+
+import (
+	"github.com/massgen/massgen/internal/driver"
+	"github.com/massgen/massgen/internal/stack"
+)
+
+// player plays a turn with its driver. It has no goroutine of its own: whoever brings a post to an idle
+// inbox runs it, and owns the turn meanwhile.
+type player struct {
+	driver *driver.Driver
+	inbox  *inbox
+	// receive takes the waiting posts. If there are none, play returns, and runs again when there are.
+	receive func() []driver.Post
+	// launch begins a job. last is the job that begins when there is nothing else to do.
+	launch func(job)
+	last   job
+	// cancel cancels all work.
+	cancel func()
+	// then is the stage that follows when all work has ended.
+	then stage
+	err  error // of the driver
+}
+
+// A job is work that ends with a post. isLate says that the post has come from elsewhere.
+type job func() (p driver.Post, isLate bool)
+
+// A stage of a turn begins when all work has ended. It gets the error of the driver, and returns the
+// stage that follows, nil after the last.
+type stage func(err error) stage
+
+// open begins to play.
+func (p *player) open() {
+	p.launchLast(nil)
+	p.inbox.open(func() { p.work(p.play()) }, p.driver.Done())
+}
+
+// play plays the turn while there are posts. It returns the job that was launched last, for its own goroutine
+// to do.
+func (p *player) play() job {
+	for p.then != nil {
+		if p.driver.Done() {
+			p.cancel()
+			p.then = p.then(p.err)
+			continue
+		}
+		last := p.last
+		p.last = nil
+		posts := p.receive()
+		if len(posts) == 0 {
+			return last // somebody else may own the turn by now
+		}
+		p.last = last
+		p.launchLast(nil)
+		if err := p.driver.Play(posts); err != nil {
+			p.err = err
+			p.cancel()
+		}
+	}
+	return nil
+}
+
+// work does a job, if there is one, brings its post, and goes on with the job that play returns.
+func (p *player) work(j job) {
+	for j != nil {
+		post, isLate := j()
+		if isLate {
+			return
+		}
+		j = nil
+		if p.inbox.add(post) {
+			j = p.play()
+		}
+	}
+}
+
+// launchLast begins the last job in a goroutine of its own, and keeps j in its place.
+func (p *player) launchLast(j job) {
+	if last := p.last; last != nil {
+		go func() {
+			stack.Grow()
+			p.work(last)
+		}()
+	}
+	p.last = j
+}
