@@ -75,7 +75,7 @@ func (f *follower) compare(ctx context.Context, done turn.ModelDone) error {
 		return nil
 	}
 	call, _ := w.Effect.(machine.ModelCall)
-	c := comparison{event: f.events, turn: w.Turn, call: call, reply: done.Reply}
+	c := comparison{event: f.events, turn: *w.Turn, call: call, reply: done.Reply}
 	if f.beside != nil {
 		f.beside.add(c)
 		return nil

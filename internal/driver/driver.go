@@ -33,8 +33,8 @@ type Work struct {
 	Effect     machine.Effect // nil for a question
 	Permission *machine.PermissionRequest
 	// Turn is the description from which the effect's input is built, as it was at the
-	// machine's command.
-	Turn machine.Turn
+	// machine's command. Work of one moment shares it, so nobody may change it.
+	Turn *machine.Turn
 	// Again says that a lost process may have done the work already.
 	Again bool
 }
@@ -222,13 +222,21 @@ func (d *Driver) Carry(commands []turn.Command) {
 // Asked returns the work that commands request, in their order. m is the machine that has just
 // given them.
 func Asked(commands []turn.Command, m *turn.Machine) (list []Work) {
-	for _, c := range commands {
-		if run, ok := c.(turn.Run); ok {
-			list = append(list, Work{Effect: run.Effect, Turn: m.Turn()})
+	var described *machine.Turn
+	add := func(w Work) {
+		if described == nil {
+			described = new(m.Turn())
 		}
-		if asks, ok := c.(turn.RequestPermission); ok {
-			request := asks.Request
-			list = append(list, Work{Permission: &request, Turn: m.Turn()})
+		w.Turn = described
+		list = append(list, w)
+	}
+	for _, c := range commands {
+		switch c := c.(type) {
+		case turn.Run:
+			add(Work{Effect: c.Effect})
+		case turn.RequestPermission:
+			request := c.Request
+			add(Work{Permission: &request})
 		}
 	}
 	return list

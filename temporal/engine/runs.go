@@ -33,7 +33,7 @@ func (p *player) next() (next request, ok bool) {
 		if w.Permission != nil || w.ctx.Err() != nil {
 			return next, false
 		}
-		next.Played.Work = append(next.Played.Work, playedWork{effectOf(w.Effect), w.Turn})
+		next.Played.Work = append(next.Played.Work, playedWork{effectOf(w.Effect), *w.Turn})
 	}
 	data, err := json.Marshal(next)
 	return next, err == nil && len(data) <= mostState
@@ -54,7 +54,7 @@ func (p *player) takeUp(last played) error {
 		if err != nil {
 			return err
 		}
-		p.driver.Start(driver.Work{Effect: e, Turn: w.Turn})
+		p.driver.Start(driver.Work{Effect: e, Turn: &w.Turn})
 	}
 	return nil
 }

@@ -200,7 +200,7 @@ func patiently(ctx workflow.Context) workflow.Context {
 func (p *player) work(w driver.Work) work {
 	limits := p.driver.Machine().Ledger().Limits
 	return work{
-		Session: p.in.Session, Owner: p.in.Owner, Turn: w.Turn, Effect: effectOf(w.Effect),
+		Session: p.in.Session, Owner: p.in.Owner, Turn: *w.Turn, Effect: effectOf(w.Effect),
 		Limited: !limits.None(), Priced: limits.Priced(),
 	}
 }
