@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"slices"
+	"reflect"
 	"strings"
 )
 
@@ -103,6 +103,9 @@ type Params struct {
 	// Hosted are the tools that the provider runs. They do not go with a schema.
 	Hosted HostedTools `json:"hosted,omitzero"`
 }
+
+// AreDefault says whether no setting is made, so that the JSON of p is an empty object.
+func (p Params) AreDefault() bool { return reflect.ValueOf(&p).Elem().IsZero() }
 
 // Reasons says whether the settings ask the model to reason.
 func (p Params) Reasons() bool {
@@ -206,15 +209,15 @@ func (r Response) Truncated() bool {
 func Collect(stream iter.Seq2[Event, error], observe func(Event)) (Response, error) {
 	var b responseBuilder
 	for ev, err := range stream {
-		if err != nil {
-			return b.response(), err
+		if b.err = err; err != nil { // returning from here would cost the loop two more variables on the heap
+			break
 		}
 		if observe != nil {
 			observe(ev)
 		}
 		b.add(ev)
 	}
-	return b.response(), nil
+	return b.response(), b.err
 }
 
 type responseBuilder struct {
@@ -224,6 +227,7 @@ type responseBuilder struct {
 	isText bool // what text holds: Text, else Reasoning
 	usage  *Usage
 	finish string
+	err    error
 }
 
 func (b *responseBuilder) add(ev Event) {
@@ -271,5 +275,5 @@ func (b *responseBuilder) flush() {
 
 func (b *responseBuilder) response() Response {
 	b.flush()
-	return Response{Message: Message{RoleAssistant, append(slices.Clip(b.parts), b.hosted.parts()...)}, Usage: b.usage, Finish: b.finish}
+	return Response{Message: Message{RoleAssistant, append(b.parts, b.hosted.parts()...)}, Usage: b.usage, Finish: b.finish}
 }

@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash"
-	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,7 +38,7 @@ func (r Request) Digest() (string, error) {
 	d.data(r.Schema)
 	params := r.Params
 	params.Headers, params.ExtraBody = nil, nil
-	if reflect.ValueOf(&params).Elem().IsZero() {
+	if params.AreDefault() {
 		d.text("{}")
 	} else {
 		d.json(params)
@@ -47,7 +47,7 @@ func (r Request) Digest() (string, error) {
 		return "", fmt.Errorf("hash the input of %s: %w", r.Key, d.err)
 	}
 	d.flush()
-	return hex.EncodeToString(d.hash.Sum(nil)), nil
+	return hex.EncodeToString(d.hash.Sum(d.buffer)), nil
 }
 
 // digest hashes texts with their lengths, so that no two lists of them meet.
@@ -60,7 +60,7 @@ type digest struct {
 }
 
 // digestPiece is the size from which on the buffer is hashed.
-const digestPiece = 512
+const digestPiece = 256
 
 func (d *digest) flush() {
 	d.hash.Write(d.buffer)
@@ -119,7 +119,7 @@ func (d *digest) toolCall(c ToolCall) {
 			return
 		}
 	}
-	data := fastjson.AppendString(append(d.encoded[:0], `{"id":`...), c.ID)
+	data := fastjson.AppendString(append(slices.Grow(d.encoded[:0], len(c.Arguments)+128), `{"id":`...), c.ID)
 	data = append(appendField(appendField(data, "name", c.Name), "arguments", c.Arguments), '}')
 	d.data(data)
 	d.encoded = data

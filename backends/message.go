@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/massgen/massgen/internal/blob"
@@ -136,9 +137,15 @@ func (m Message) ToolCalls() []ToolCall {
 func (m Message) MarshalJSON() ([]byte, error) {
 	size := len(`{"role":"assistant","parts":[]}`)
 	for _, p := range m.Parts {
-		size += 64
-		if text, ok := p.(Text); ok {
-			size += len(text.Text)
+		switch p := p.(type) {
+		case Text:
+			size += 32 + len(p.Text)
+		case ToolCall:
+			size += 64 + len(p.ID) + len(p.Name) + len(p.Arguments)
+		case ToolResult:
+			size += 64 + len(p.CallID) + len(p.Name) + len(p.Content)
+		default:
+			size += 64
 		}
 	}
 	out := fastjson.AppendString(append(make([]byte, 0, size), `{"role":`...), string(m.Role))
@@ -164,6 +171,15 @@ func appendPart(out []byte, p Part) ([]byte, error) {
 		return append(appendField(out, "text", p.Text), '}'), nil
 	case ToolCall:
 		return append(appendField(appendField(appendField(out, "id", p.ID), "name", p.Name), "arguments", p.Arguments), '}'), nil
+	case ToolResult:
+		if len(p.Files) > 0 {
+			break
+		}
+		out = appendField(appendField(appendField(out, "call_id", p.CallID), "name", p.Name), "content", p.Content)
+		if p.IsError {
+			out = append(out, `,"is_error":true`...)
+		}
+		return append(out, '}'), nil
 	}
 	body, err := plain.JSON(p)
 	if err != nil {
@@ -190,10 +206,11 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 		Role  Role              `json:"role"`
 		Parts []json.RawMessage `json:"parts"`
 	}
+	in.Parts = make([]json.RawMessage, 0, 2) // most messages have no more
 	if err := fastjson.Unmarshal(data, &in); err != nil {
 		return err
 	}
-	m.Role, m.Parts = in.Role, nil
+	m.Role, m.Parts = in.Role, slices.Grow([]Part(nil), len(in.Parts))
 	for i, raw := range in.Parts {
 		p, err := unmarshalPart(raw)
 		if err != nil {
@@ -209,7 +226,7 @@ func unmarshalPart(raw json.RawMessage) (Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch kind {
+	switch string(kind) {
 	case "text":
 		return decode[Text](raw)
 	case "reasoning":
@@ -234,16 +251,16 @@ func unmarshalPart(raw json.RawMessage) (Part, error) {
 
 // typeOf returns the type of a part. It cuts what MarshalJSON wrote, and parses any other
 // spelling.
-func typeOf(raw json.RawMessage) (string, error) {
+func typeOf(raw json.RawMessage) ([]byte, error) {
 	rest, isOurs := bytes.CutPrefix(raw, []byte(typeOpen))
 	if kind, _, ok := bytes.Cut(rest, []byte(`"`)); isOurs && ok && !bytes.Contains(kind, []byte(`\`)) {
-		return string(kind), nil
+		return kind, nil
 	}
 	var head struct {
 		Type string `json:"type"`
 	}
 	err := json.Unmarshal(raw, &head)
-	return head.Type, err
+	return []byte(head.Type), err
 }
 
 func decode[P Part](raw json.RawMessage) (Part, error) {

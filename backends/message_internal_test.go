@@ -13,7 +13,10 @@ func FuzzAppendPart(f *testing.F) {
 	f.Add("call-1", "vote", `{"agent_id":"agent1"}`)
 	f.Add("<b>", "\xff\u2028", "a\n\"b\"")
 	f.Fuzz(func(t *testing.T, id, name, text string) {
-		for _, p := range []Part{Text{text}, ToolCall{id, name, text}} {
+		for _, p := range []Part{
+			Text{text}, ToolCall{id, name, text},
+			ToolResult{CallID: id, Name: name, Content: text}, ToolResult{CallID: id, Name: name, Content: text, IsError: true},
+		} {
 			body, err := plain.JSON(p)
 			if err != nil {
 				t.Fatal(err)

@@ -3,6 +3,7 @@ package backends
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/massgen/massgen/internal/plain"
@@ -34,7 +35,7 @@ func Repair(messages []Message) []Message {
 // RepairNoting is Repair that also notes each call that had no result, and each
 // result that had no call, in a line for people that names its message, from 1.
 func RepairNoting(messages []Message) (repaired []Message, notes []string) {
-	var r repairer
+	r := repairer{entries: make([]repairedMessage, 0, len(messages))}
 	for i, m := range messages {
 		r.add(i+1, m)
 	}
@@ -45,13 +46,13 @@ func RepairNoting(messages []Message) (repaired []Message, notes []string) {
 type repairedMessage struct {
 	number  int // its place in the conversation, from 1
 	message Message
-	calls   []*repairedCall
+	calls   []repairedCall
 }
 
 type repairedCall struct {
 	original string // the id that results refer to
 	call     ToolCall
-	result   *ToolResult
+	result   Part // the ToolResult, nil for none yet
 }
 
 type repairer struct {
@@ -65,21 +66,10 @@ func (r *repairer) note(number int, format string, args ...any) {
 
 func (r *repairer) add(number int, m Message) {
 	entry := repairedMessage{number: number, message: Message{Role: m.Role}}
-	for _, p := range m.Parts {
-		switch p := p.(type) {
-		case ToolResult:
-			if !r.addResult(p) {
-				r.note(number, "the result for %q was left out: no call waits for it", p.CallID)
-			}
-		case ToolCall:
-			if m.Role == RoleAssistant {
-				call := &repairedCall{original: p.ID, call: entry.validCall(p)}
-				entry.calls = append(entry.calls, call)
-				entry.message.Parts = append(entry.message.Parts, call.call)
-			}
-		default:
-			entry.message.Parts = append(entry.message.Parts, p)
-		}
+	if !slices.ContainsFunc(m.Parts, isOfTool) {
+		entry.message.Parts = slices.Clip(m.Parts)
+	} else {
+		r.addParts(&entry, m)
 	}
 	if entry.message.Role == RoleTool {
 		entry.message.Role = RoleUser
@@ -89,16 +79,53 @@ func (r *repairer) add(number int, m Message) {
 	}
 }
 
-// addResult gives a result to the latest open call with its id, if there is one:
-// some services use the same ids again in each message.
-func (r *repairer) addResult(result ToolResult) bool {
-	for i := len(r.entries) - 1; i >= 0; i-- {
-		for _, c := range r.entries[i].calls {
-			if c.original == result.CallID && c.result == nil {
-				result.CallID, result.Name = c.call.ID, c.call.Name
-				c.result = &result
-				return true
+// isOfTool says whether a part is a call of a tool or a result.
+func isOfTool(p Part) bool {
+	switch p.(type) {
+	case ToolCall, ToolResult:
+		return true
+	}
+	return false
+}
+
+// addParts adds the parts of a message to its entry, and its results to those of their calls.
+func (r *repairer) addParts(entry *repairedMessage, m Message) {
+	for _, part := range m.Parts {
+		switch p := part.(type) {
+		case ToolResult:
+			if !r.addResult(p, part) {
+				r.note(entry.number, "the result for %q was left out: no call waits for it", p.CallID)
 			}
+			continue
+		case ToolCall:
+			if m.Role != RoleAssistant {
+				continue
+			}
+			call := entry.validCall(p)
+			entry.calls = append(entry.calls, repairedCall{original: p.ID, call: call})
+			if call != p {
+				part = call
+			}
+		}
+		entry.message.Parts = append(entry.message.Parts, part)
+	}
+}
+
+// addResult gives a result, which is the part, to the latest open call with its id, if there is one:
+// some services use the same ids again in each message.
+func (r *repairer) addResult(result ToolResult, part Part) bool {
+	for _, e := range slices.Backward(r.entries) {
+		for i := range e.calls {
+			c := &e.calls[i]
+			if c.original != result.CallID || c.result != nil {
+				continue
+			}
+			c.result = part
+			if result.CallID != c.call.ID || result.Name != c.call.Name {
+				result.CallID, result.Name = c.call.ID, c.call.Name
+				c.result = result
+			}
+			return true
 		}
 	}
 	return false
@@ -132,19 +159,22 @@ func (e *repairedMessage) hasID(id string) bool {
 }
 
 func (r *repairer) messages() []Message {
-	var out []Message
+	if len(r.entries) == 0 {
+		return nil
+	}
+	out := make([]Message, 0, cap(r.entries)) // most conversations need no repair
 	for _, e := range r.entries {
 		out = append(out, e.message)
 		if len(e.calls) == 0 {
 			continue
 		}
-		results := Message{Role: RoleTool}
-		for _, c := range e.calls {
+		results := Message{Role: RoleTool, Parts: make([]Part, len(e.calls))}
+		for i, c := range e.calls {
 			if c.result == nil {
 				r.note(e.number, "the call %q of %s has no result, and was given one that says so", c.call.ID, c.call.Name)
-				c.result = &ToolResult{CallID: c.call.ID, Name: c.call.Name, Content: NoResult, IsError: true}
+				c.result = ToolResult{CallID: c.call.ID, Name: c.call.Name, Content: NoResult, IsError: true}
 			}
-			results.Parts = append(results.Parts, *c.result)
+			results.Parts[i] = c.result
 		}
 		out = append(out, results)
 	}
