@@ -21,11 +21,12 @@ type pricedBackend struct {
 }
 
 func (b pricedBackend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
+	stream, name := b.inner.Stream(ctx, req), req.Model // the closure keeps the name, and not the whole request
 	return func(yield func(backends.Event, error) bool) {
-		model, _ := b.table.Lookup(b.provider, req.Model)
-		for ev, err := range b.inner.Stream(ctx, req) {
+		model, _ := b.table.Lookup(b.provider, name)
+		for ev, err := range stream {
 			if u, ok := ev.(backends.Usage); ok {
-				u.CostUSD = Sum(model.Cost(&u), b.table.hostedCost(b.provider, req.Model, u))
+				u.CostUSD = Sum(model.Cost(&u), b.table.hostedCost(b.provider, name, u))
 				ev = u
 			}
 			if !yield(ev, err) {

@@ -41,18 +41,26 @@ func New(overrides map[string]Override) (*Table, error) {
 // any other model it returns false; a price is never guessed from a similar name.
 func (t *Table) Lookup(provider, model string) (Model, bool) {
 	name := strings.TrimPrefix(model, "models/") // as Gemini's API lists them
-	for _, name := range []string{name, version().ReplaceAllString(name, "")} {
-		k := key(provider, name)
-		for _, k := range []string{k, t.aliases[k]} {
-			if m, ok := t.models[k]; ok {
-				return m, true
-			}
-		}
+	m, ok := t.named(key(provider, name))
+	if !ok {
+		m, ok = t.named(key(provider, version().ReplaceAllString(name, "")))
+	}
+	if ok {
+		return m, true
 	}
 	if isLocal(provider) {
 		return Model{Provider: provider, Name: model, Rates: []Rate{{}}}, true
 	}
 	return Model{}, false
+}
+
+// named returns the model of a key, which may be one of its other names.
+func (t *Table) named(key string) (Model, bool) {
+	m, ok := t.models[key]
+	if !ok {
+		m, ok = t.models[t.aliases[key]]
+	}
+	return m, ok
 }
 
 // version is what providers add to the name of a model for one state of it:

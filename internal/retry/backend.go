@@ -74,16 +74,18 @@ func (b *Backend) Reserves() bool { return true }
 // allow no other. Waits have full jitter, on top of what the provider asks for.
 // Each repetition is told to Trace.Retry. While the breaker of the gate is open the
 // call fails at once. An answer that the provider pauses for its own tools is continued.
+// The stream can be read once.
 func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
+	first := &call{Backend: b, ctx: ctx, req: req}
 	return func(yield func(backends.Event, error) bool) {
-		newCall := func(req backends.Request) *call {
-			return &call{Backend: b, ctx: ctx, req: req, ceilings: newCeilings(), yield: yield}
+		var err error
+		if first.req.Params.Hosted.Any() {
+			err = (&answer{yield: yield}).run(first)
+		} else {
+			first.yield = yield
+			err = first.run()
 		}
-		run := newCall(req).run
-		if req.Params.Hosted.Any() {
-			run = func() error { return (&answer{yield: yield}).run(newCall, req) }
-		}
-		if err := run(); err != nil && !errors.Is(err, errStopped) {
+		if err != nil && !errors.Is(err, errStopped) {
 			yield(nil, err)
 		}
 	}

@@ -18,10 +18,13 @@ type call struct {
 	*Backend
 	ctx      context.Context
 	req      backends.Request
-	ceilings *backoff.ExponentialBackOff
+	ceilings *backoff.ExponentialBackOff // of the waits, nil before the first
 	yield    func(backends.Event, error) bool
 	// begun says that an event was yielded.
 	begun bool
+	// usage and ended are the last usage of the latest attempt, and its error.
+	usage *backends.Usage
+	ended error
 	// until is when the last attempt may be sent: zero before the first.
 	until time.Time
 }
@@ -132,7 +135,7 @@ func (unlimited) Settle(*backends.Usage) {}
 
 // enter waits at the gate. A repetition waits no longer than until its deadline. last
 // is the failure of the attempt before, or nil.
-func (c *call) enter(req backends.Request, last *backends.Error) (*pass, error) {
+func (c *call) enter(req backends.Request, last *backends.Error) (pass, error) {
 	tokens := estimate(req)
 	if last == nil {
 		p, err := c.gate.enter(c.ctx, tokens)
@@ -146,11 +149,11 @@ func (c *call) enter(req backends.Request, last *backends.Error) (*pass, error) 
 	case err == nil:
 		return p, nil
 	case c.ctx.Err() != nil:
-		return nil, c.interrupted(last, c.ctx.Err())
+		return pass{}, c.interrupted(last, c.ctx.Err())
 	case ctx.Err() != nil:
-		return nil, givenUp(last, "the limits of its use left no time for another attempt")
+		return pass{}, givenUp(last, "the limits of its use left no time for another attempt")
 	}
-	return nil, afterwards(last, err)
+	return pass{}, afterwards(last, err)
 }
 
 // afterwards returns the error that refused another attempt, marked as billed if the last
@@ -164,24 +167,36 @@ func afterwards(last *backends.Error, err error) error {
 }
 
 // attempt sends the request once.
-func (c *call) attempt(req backends.Request, p *pass, held backends.Reservation) (err error) {
-	var usage *backends.Usage
-	err = errStopped // also if something panics
+func (c *call) attempt(req backends.Request, p pass, held backends.Reservation) error {
+	c.usage, c.ended = nil, nil
+	returned := false
 	defer func() {
-		p.leave(c.ctx, err, usage)
-		settle(held, usage, err)
+		if !returned { // something panicked
+			c.ended = errStopped
+		}
+		p.leave(c.ctx, c.ended, c.usage)
+		settle(held, c.usage, c.ended)
 	}()
 	for ev, failure := range c.inner.Stream(c.ctx, req) {
-		if failure != nil {
-			return failure
+		if c.ended = failure; failure == nil {
+			c.ended = c.pass(ev)
 		}
-		c.begun = true
-		if u, ok := ev.(backends.Usage); ok {
-			usage = &u
+		if c.ended != nil {
+			break
 		}
-		if !c.yield(ev, nil) {
-			return errStopped
-		}
+	}
+	returned = true
+	return c.ended
+}
+
+// pass passes an event on. The error says that nobody reads on.
+func (c *call) pass(ev backends.Event) error {
+	c.begun = true
+	if u, ok := ev.(backends.Usage); ok {
+		c.usage = &u
+	}
+	if !c.yield(ev, nil) {
+		return errStopped
 	}
 	return nil
 }
@@ -213,6 +228,9 @@ func (c *call) plan(number int, failure *backends.Error) (time.Duration, error) 
 	}
 	if number >= c.options.MaxAttempts {
 		return 0, givenUp(failure, fmt.Sprintf("%d attempts were made", number))
+	}
+	if c.ceilings == nil {
+		c.ceilings = newCeilings()
 	}
 	jitter := time.Duration(c.options.Random() * float64(c.ceilings.NextBackOff()))
 	wait := failure.RetryAfter + jitter

@@ -67,13 +67,13 @@ type pass struct {
 
 // enter waits until an attempt of so many tokens may run. Whoever gets a pass gives
 // it back.
-func (g *Gate) enter(ctx context.Context, tokens int) (*pass, error) {
+func (g *Gate) enter(ctx context.Context, tokens int) (pass, error) {
 	if err := g.breaker.check(); err != nil {
-		return nil, err
+		return pass{}, err
 	}
 	booked, err := g.limiter.Reserve(ctx, tokens)
 	if err != nil {
-		return nil, &backends.Error{
+		return pass{}, &backends.Error{
 			Kind: backends.KindOf(err), Provider: g.provider, Err: err, Free: true,
 			Message: fmt.Sprintf("%v while waiting for the limits of its use", err),
 		}
@@ -81,13 +81,13 @@ func (g *Gate) enter(ctx context.Context, tokens int) (*pass, error) {
 	done, err := g.breaker.allow()
 	if err != nil {
 		booked.Release()
-		return nil, err
+		return pass{}, err
 	}
-	return &pass{booked: booked, done: done}, nil
+	return pass{booked: booked, done: done}, nil
 }
 
 // leave ends an attempt with its error, or nil, and its usage, if that is known.
-func (p *pass) leave(ctx context.Context, err error, usage *backends.Usage) {
+func (p pass) leave(ctx context.Context, err error, usage *backends.Usage) {
 	p.booked.Settle(usage)
 	if err != nil && (ctx.Err() != nil || errors.Is(err, errStopped)) {
 		err = errNoVerdict

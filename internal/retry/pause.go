@@ -27,13 +27,13 @@ type answer struct {
 }
 
 // run makes the calls of all pieces. Each is made, limited and paid for like any other.
-func (a *answer) run(newCall func(backends.Request) *call, req backends.Request) error {
-	messages := req.Messages
+func (a *answer) run(first *call) error {
+	req := first.req
 	for {
 		if a.number > 0 {
-			req.Messages = append(slices.Clip(messages), backends.Message{Role: backends.RoleAssistant, Parts: a.parts})
+			req.Messages = append(slices.Clip(first.req.Messages), backends.Message{Role: backends.RoleAssistant, Parts: a.parts})
 		}
-		response, err := backends.Collect(a.piece(newCall(req)), nil)
+		response, err := backends.Collect(a.piece(&call{Backend: first.Backend, ctx: first.ctx, req: req}), nil)
 		if err != nil {
 			return a.failed(err)
 		}
