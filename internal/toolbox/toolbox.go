@@ -34,8 +34,11 @@ type Toolbox struct {
 	// Notices are warnings about the config's rules and lists of tools.
 	Notices []string
 
-	listing sync.Mutex      // held while the tools are listed
-	clashes map[string]bool // notices about names that two of an agent's tools share
+	listing sync.Mutex // held while the tools are listed
+	// listed are the agents' tools at a version, nil before the first turn.
+	listed   [][]agents.Tool
+	listedAt uint64
+	clashes  map[string]bool // notices about names that two of an agent's tools share
 }
 
 // Settings are the parameters of Open.

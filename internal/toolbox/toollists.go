@@ -126,9 +126,20 @@ func (b *Toolbox) tools(ctx context.Context) ([][]agents.Tool, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var tools [][]agents.Tool
+	if version := b.version(); b.listed == nil || b.listedAt != version {
+		notices = append(notices, b.list(version)...)
+	}
+	for _, notice := range notices {
+		b.Warn(notice)
+	}
+	return b.listed, nil
+}
+
+// list lists the agents' tools, and returns new notices about names that two of them share.
+func (b *Toolbox) list(version uint64) (notices []string) {
+	b.listed, b.listedAt = make([][]agents.Tool, len(b.Config.Agents)), version
 	for i, l := range b.lists() {
-		tools = append(tools, l.tools)
+		b.listed[i] = slices.Clip(l.tools) // turns share it
 		for _, name := range l.clashes {
 			notice := fmt.Sprintf("%s has two tools named %s, of two MCP servers, and only the first is used: rename one of the servers", b.Config.Agents[i].ID, name)
 			if !b.clashes[notice] {
@@ -137,10 +148,7 @@ func (b *Toolbox) tools(ctx context.Context) ([][]agents.Tool, error) {
 			}
 		}
 	}
-	for _, notice := range notices {
-		b.Warn(notice)
-	}
-	return tools, nil
+	return notices
 }
 
 // version is coordinator.Options.ToolsVersion.
@@ -155,6 +163,9 @@ func (b *Toolbox) version() (sum uint64) {
 // server that does not answer keeps its old tools. If ctx has ended, refresh returns nothing,
 // and the next call returns the changes.
 func (b *Toolbox) refresh(ctx context.Context) (notices []string) {
+	if len(b.servers) == 0 {
+		return nil
+	}
 	limited, cancel := context.WithTimeout(ctx, refreshLimit)
 	defer cancel()
 	errs := atOnce(b.servers, func(s *toolServer) error { return s.client.Refresh(limited) })
