@@ -29,9 +29,7 @@ func (r *replyReader) readCitations(m backends.Message, calls []backends.ToolCal
 	}
 	for _, e := range r.call.Transcript {
 		if e.Kind == machine.Assistant {
-			var earlier backends.Message
-			r.decode(e.Text, &earlier)
-			r.cite(earlier)
+			r.cite(r.names.messageOf(&r.textStore, e.Text))
 		}
 	}
 	r.cite(m)

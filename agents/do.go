@@ -113,7 +113,7 @@ func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.Mo
 	if err != nil {
 		return nil, err
 	}
-	sent, err := d.sent.note(b, req)
+	sent, err := d.sent.note(&b, req)
 	if err != nil {
 		return nil, err
 	}
@@ -163,8 +163,9 @@ func (d *Doer) send(ctx context.Context, to Member, key machine.Key, req backend
 		}
 	}
 	req.Params.Headers, req.Params.ExtraBody = to.Headers, to.ExtraBody
-	resp, failed := backends.Collect(to.Backend.Stream(notingFallback(ctx, &reply), req), observe)
-	reply.Usage = usage(resp.Usage, failed)
+	var fallback *machine.Fallback
+	resp, failed := backends.Collect(to.Backend.Stream(notingFallback(ctx, &fallback), req), observe)
+	reply.Usage, reply.Fallback = usage(resp.Usage, failed), fallback
 	if failed != nil {
 		reply.Failure = failure(ctx, failed)
 		reply.Partial, err = d.keepPartial(ctx, h, failed)
@@ -207,8 +208,7 @@ func definitions(tools []Tool) []backends.Tool {
 // Describe stores the data that an agent's calls share and returns it as the turn refers to it.
 func Describe(ctx context.Context, blobs Blobs, id, system, model string, params backends.Params, tools []Tool) (machine.Agent, error) {
 	s := textStore{ctx: ctx, blobs: blobs}
-	params.Headers, params.ExtraBody = nil, nil // they belong to Member
-	agent := machine.Agent{ID: id, Model: model, System: s.put([]byte(contextbuild.Clean(system))), Params: s.encode(params)}
+	agent := machine.Agent{ID: id, Model: model, System: s.put([]byte(contextbuild.Clean(system))), Params: s.encodeParams(params)}
 	if s.err == nil {
 		agent.Tools, s.err = DescribeTools(ctx, blobs, tools)
 	}

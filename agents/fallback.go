@@ -10,15 +10,15 @@ import (
 
 // notingFallback returns a context whose trace also records, into in, the model that answered the
 // call, if that was not the agent's own.
-func notingFallback(ctx context.Context, in *machine.ModelReply) context.Context {
+func notingFallback(ctx context.Context, in **machine.Fallback) context.Context {
 	trace := *backends.TraceFrom(ctx)
 	outer := trace.Fallback
 	trace.Fallback = func(info backends.FallbackInfo) {
 		from := info.From
-		if in.Fallback != nil {
-			from = in.Fallback.From + ", " + from
+		if *in != nil {
+			from = (*in).From + ", " + from
 		}
-		in.Fallback = &machine.Fallback{From: from, To: info.To, Reason: contextbuild.Clean(info.Err.Error())}
+		*in = &machine.Fallback{From: from, To: info.To, Reason: contextbuild.Clean(info.Err.Error())}
 		if outer != nil {
 			outer(info)
 		}

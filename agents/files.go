@@ -120,6 +120,9 @@ func (b *inputBuilder) file(ref blob.Ref) []byte {
 	data, ok := b.names.files[ref]
 	if !ok {
 		if data = b.get(ref); b.err == nil {
+			if b.names.files == nil {
+				b.names.files = map[blob.Ref][]byte{}
+			}
 			b.names.files[ref] = data
 		}
 	}

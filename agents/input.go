@@ -17,7 +17,8 @@ import (
 // Input builds the request of a model call, only from the references that the turn and the call
 // name: the same journal and blobs always give the same request.
 func Input(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.ModelCall) (backends.Request, error) {
-	return newInputBuilder(ctx, blobs, newPanel(turn), turn, call).build(call)
+	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, call)
+	return b.build(call)
 }
 
 func (b *inputBuilder) build(call machine.ModelCall) (backends.Request, error) {
@@ -65,13 +66,13 @@ type inputBuilder struct {
 	// coordination tools.
 	reader      int
 	coordinates bool
-	// built keeps parts that were built already, perhaps for other calls.
-	built builtInputs
+	// steps keeps the first messages of steps for other calls, nil if one builder has one call.
+	steps map[machine.Key]builtStep
 }
 
-func newInputBuilder(ctx context.Context, blobs Blobs, p *panel, turn machine.Turn, call machine.ModelCall) *inputBuilder {
-	return &inputBuilder{
-		textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, names: p, history: readHistory, built: newBuiltInputs(),
+func newInputBuilder(ctx context.Context, blobs Blobs, p *panel, turn machine.Turn, call machine.ModelCall) inputBuilder {
+	return inputBuilder{
+		textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, names: p, history: readHistory,
 		reader: call.Key.Agent, coordinates: call.Key.Purpose == machine.Coordination,
 	}
 }
@@ -135,14 +136,17 @@ func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 // first returns the first messages of a call's step, which are built once for all of its calls.
 // In JSON mode the first messages change within the step.
 func (b *inputBuilder) first(call machine.ModelCall) []backends.Message {
+	if b.steps == nil || call.JSON {
+		return b.stepMessages(call)
+	}
 	key, from := call.Key, stepStart{b.turn, call.Offer, call.Votes, call.Notes}
 	key.Index = 0
-	if built, ok := b.built.steps[key]; ok && !call.JSON && reflect.DeepEqual(built.from, from) {
+	if built, ok := b.steps[key]; ok && reflect.DeepEqual(built.from, from) {
 		return built.messages
 	}
 	messages := b.stepMessages(call)
-	if b.err == nil && !call.JSON {
-		b.built.steps[key] = builtStep{from, messages}
+	if b.err == nil {
+		b.steps[key] = builtStep{from, messages}
 	}
 	return messages
 }
@@ -159,8 +163,8 @@ func (b *inputBuilder) stepMessages(call machine.ModelCall) []backends.Message {
 	if b.coordinates {
 		in.Lines = b.names.linesOf(b.shown)
 	}
-	b.decode(b.turn.Conversation, &in.Conversation)
-	b.decode(b.turn.Sections, &in.Sections)
+	in.Conversation = decoded[[]backends.Message](&b.textStore, b.turn.Conversation)
+	in.Sections = decoded[[]string](&b.textStore, b.turn.Sections)
 	if call.JSON {
 		offer := call.Current()
 		in.Sections = append(in.Sections, contextbuild.JSONMode(offer.MayAnswer, len(offer.MayVote) > 0))
@@ -278,7 +282,7 @@ func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
 	for _, e := range entries {
 		switch e.Kind {
 		case machine.Assistant:
-			m := b.built.message(&b.textStore, e.Text)
+			m := b.names.messageOf(&b.textStore, e.Text)
 			if len(m.Parts) > 0 { // providers refuse an empty message
 				messages = append(messages, m)
 			}

@@ -18,18 +18,21 @@ import (
 // agents get the same answers and the same tools. It translates between an agent's index, its
 // config id, and its anonymous name to models. It is safe for concurrent use.
 type panel struct {
-	ids   []string
-	names map[string]string
-	// byName maps names to agents.
+	ids []string
+	// naming makes names, and byName, which maps names to agents.
+	naming sync.Once
+	names  map[string]string
 	byName map[string]int
 
 	mu     sync.Mutex
-	params map[blob.Ref]backends.Params
+	params shared[blob.Ref, backends.Params]
 	// texts are those that the inputs of the turn begin with.
-	texts map[blob.Ref]string
+	texts shared[blob.Ref, string]
+	// messages are those of models that inputs repeat; nil keeps none.
+	messages map[blob.Ref]*backends.Message
 	// schema is what the answers of the turn have to fit, nil for nothing or until it is asked for.
 	schema *schema.Schema
-	tools  map[toolsOffered][]backends.Tool
+	tools  shared[toolsOffered, []backends.Tool]
 	// user is the last user message that was built, for all agents with the same view.
 	user    string
 	userKey userKey
@@ -38,6 +41,32 @@ type panel struct {
 	linesOfTurn *contextbuild.Exchange // &history[0]
 	// files are those that were read for a call, which most calls of the turn have.
 	files map[blob.Ref][]byte
+}
+
+// shared has the values of a few keys, in a list, which is smaller than a map: most agents of a turn
+// have the same texts, parameters and tools.
+type shared[K comparable, V any] []struct {
+	key   K
+	value V
+}
+
+// of returns the value of a key. It calls read if there is none yet, and keeps a value that is read.
+func (l *shared[K, V]) of(key K, read func(into *V) (ok bool)) V {
+	for i := range *l {
+		if (*l)[i].key == key {
+			return (*l)[i].value
+		}
+	}
+	n := len(*l)
+	*l = append(*l, struct {
+		key   K
+		value V
+	}{key: key})
+	value := &(*l)[n].value
+	if !read(value) {
+		*l = (*l)[:n]
+	}
+	return *value
 }
 
 // toolsOffered identifies a list of tools: an agent's own, if the call has any, and the
@@ -61,18 +90,21 @@ type userKey struct {
 }
 
 func newPanel(turn machine.Turn) *panel {
-	p := &panel{
-		byName: map[string]int{}, params: map[blob.Ref]backends.Params{}, tools: map[toolsOffered][]backends.Tool{},
-		texts: map[blob.Ref]string{}, files: map[blob.Ref][]byte{},
-	}
-	for _, a := range turn.Agents {
-		p.ids = append(p.ids, a.ID)
-	}
-	p.names = contextbuild.Anonymous(p.ids)
-	for i, id := range p.ids {
-		p.byName[p.names[id]] = i
+	p := &panel{ids: make([]string, len(turn.Agents))}
+	for i, a := range turn.Agents {
+		p.ids[i] = a.ID
 	}
 	return p
+}
+
+// nameAgents makes the names of the agents, which the inputs of a panel of one do without.
+func (p *panel) nameAgents() {
+	p.naming.Do(func() {
+		p.names, p.byName = contextbuild.Anonymous(p.ids), make(map[string]int, len(p.ids))
+		for i, id := range p.ids {
+			p.byName[p.names[id]] = i
+		}
+	})
 }
 
 // lastPanel keeps the panel of the last turn. The zero value is ready.
@@ -91,6 +123,7 @@ func (l *lastPanel) of(turn machine.Turn) *panel {
 	defer l.mu.Unlock()
 	if l.agents != &turn.Agents[0] {
 		l.agents, l.panel = &turn.Agents[0], newPanel(turn)
+		l.panel.messages = map[blob.Ref]*backends.Message{}
 	}
 	return l.panel
 }
@@ -99,11 +132,13 @@ func (p *panel) anonymous(agent int) string {
 	if agent < 0 || agent >= len(p.ids) {
 		return "that agent"
 	}
+	p.nameAgents()
 	return p.names[p.ids[agent]]
 }
 
 // index returns the agent with a name that models use, in any case, or -1.
 func (p *panel) index(name string) int {
+	p.nameAgents()
 	if i, ok := p.byName[strings.ToLower(name)]; ok {
 		return i
 	}
@@ -122,26 +157,34 @@ func (p *panel) list() string {
 func (p *panel) paramsOf(s *textStore, ref blob.Ref) backends.Params {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	params, ok := p.params[ref]
-	if !ok {
-		if s.decode(ref, &params); s.err == nil {
-			p.params[ref] = params
-		}
-	}
-	return params
+	return p.params.of(ref, func(into *backends.Params) bool {
+		s.decode(ref, into)
+		return s.err == nil
+	})
 }
 
 // textOf reads a text that inputs of the turn begin with, empty for a zero reference.
 func (p *panel) textOf(s *textStore, ref blob.Ref) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	text, ok := p.texts[ref]
+	return p.texts.of(ref, func(into *string) bool {
+		*into = string(s.get(ref))
+		return s.err == nil
+	})
+}
+
+// messageOf reads a message of a model.
+func (p *panel) messageOf(s *textStore, ref blob.Ref) backends.Message {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m, ok := p.messages[ref]
 	if !ok {
-		if text = string(s.get(ref)); s.err == nil {
-			p.texts[ref] = text
+		m = new(backends.Message)
+		if s.decode(ref, m); s.err == nil && p.messages != nil {
+			p.messages[ref] = m
 		}
 	}
-	return text
+	return *m
 }
 
 // schemaOf returns what the answers of a turn have to fit, nil if any text is one.
@@ -167,20 +210,15 @@ func (p *panel) schemaOf(s *textStore, ref blob.Ref) *schema.Schema {
 func (p *panel) toolsOf(s *textStore, of toolsOffered, answers *schema.Schema) []backends.Tool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	tools, ok := p.tools[of]
-	if ok {
-		return tools
-	}
-	if of.coordinates {
-		tools = p.coordinationTools(of.mayAnswer, answers)
-	}
-	var own []backends.Tool
-	if s.decode(of.own, &own); s.err == nil {
-		own = slices.DeleteFunc(own, func(t backends.Tool) bool { return t.Forwarded && !of.forwarded })
-		tools = slices.Clip(append(tools, own...)) // many requests share it
-		p.tools[of] = tools
-	}
-	return tools
+	return p.tools.of(of, func(tools *[]backends.Tool) bool {
+		s.decode(of.own, tools)
+		own := slices.DeleteFunc(*tools, func(t backends.Tool) bool { return t.Forwarded && !of.forwarded })
+		if of.coordinates {
+			own = append(p.coordinationTools(of.mayAnswer, answers), own...)
+		}
+		*tools = slices.Clip(own) // many requests share it
+		return s.err == nil
+	})
 }
 
 // userOf returns the user message of a step. It calls build if the last one differs.

@@ -20,21 +20,18 @@ type Rebuilder struct {
 	texts   keptTexts
 	history lastHistory
 	panels  lastPanel
-	built   builtInputs
+	steps   map[machine.Key]builtStep
 }
 
 // NewRebuilder returns a Rebuilder for a journal whose texts are in the store.
 func NewRebuilder(texts sessions.Texts) *Rebuilder {
-	return &Rebuilder{
-		texts: keptTexts{texts, map[blob.Ref][]byte{}},
-		built: newBuiltInputs(),
-	}
+	return &Rebuilder{texts: keptTexts{texts, map[blob.Ref][]byte{}}, steps: map[machine.Key]builtStep{}}
 }
 
 // Input builds the request of a call, as Input does.
 func (r *Rebuilder) Input(ctx context.Context, turn machine.Turn, call machine.ModelCall) (backends.Request, error) {
 	b := newInputBuilder(ctx, r.texts, r.panels.of(turn), turn, call)
-	b.history, b.built = r.history.read, r.built
+	b.history, b.steps = r.history.read, r.steps
 	return b.build(call)
 }
 
@@ -55,13 +52,14 @@ func (r *Rebuilder) Reply(ctx context.Context, turn machine.Turn, call machine.M
 	if bytes.Contains(texts.get(recorded.Message), []byte(secrets.Mask)) {
 		return recorded, nil
 	}
-	message := r.built.message(&texts, recorded.Message)
+	names := r.panels.of(turn)
+	message := names.messageOf(&texts, recorded.Message)
 	if texts.err != nil {
 		return recorded, fmt.Errorf("read the reply of %s: %w", call.Key, texts.err)
 	}
 	again := recorded
 	again.Calls = nil
-	reader := newReplyReader(ctx, r.texts, r.panels.of(turn), turn, call)
+	reader := newReplyReader(ctx, r.texts, names, turn, call)
 	if err := reader.read(backends.Response{Message: message}, &again); err != nil {
 		return recorded, err
 	}
@@ -70,27 +68,6 @@ func (r *Rebuilder) Reply(ctx context.Context, turn machine.Turn, call machine.M
 		again.Calls[i].Permission, again.Calls[i].Why = recorded.Calls[i].Permission, recorded.Calls[i].Why
 	}
 	return again, nil
-}
-
-// builtInputs keeps the parts that the inputs of a journal share: first messages of steps, and
-// messages of assistants.
-type builtInputs struct {
-	steps    map[machine.Key]builtStep
-	messages map[blob.Ref]backends.Message
-}
-
-func newBuiltInputs() builtInputs {
-	return builtInputs{map[machine.Key]builtStep{}, map[blob.Ref]backends.Message{}}
-}
-
-// message reads an assistant's message.
-func (b builtInputs) message(texts *textStore, ref blob.Ref) (m backends.Message) {
-	m, ok := b.messages[ref]
-	if !ok {
-		texts.decode(ref, &m)
-		b.messages[ref] = m
-	}
-	return m
 }
 
 // builtStep has the first messages of a step, and the call that they were built for.

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -36,8 +37,8 @@ type replyReader struct {
 	schema    *schema.Schema // of the turn's answers, nil if any text is one
 }
 
-func newReplyReader(ctx context.Context, blobs Blobs, p *panel, turn machine.Turn, call machine.ModelCall) *replyReader {
-	r := &replyReader{textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, call: call, names: p}
+func newReplyReader(ctx context.Context, blobs Blobs, p *panel, turn machine.Turn, call machine.ModelCall) replyReader {
+	r := replyReader{textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, call: call, names: p}
 	if call.Sidecall == nil && !call.Key.Purpose.IsStepSummary() {
 		r.schema = p.schemaOf(&r.textStore, turn.Schema)
 	}
@@ -50,7 +51,7 @@ func newReplyReader(ctx context.Context, blobs Blobs, p *panel, turn machine.Tur
 // read fills in the content of the response.
 func (r *replyReader) read(resp backends.Response, reply *machine.ModelReply) error {
 	reply.Truncated = resp.Truncated()
-	reply.Message = r.encode(resp.Message)
+	reply.Message = r.encodeMessage(resp.Message)
 	said := resp.Message.Text()
 	calls := resp.Message.ToolCalls()
 	if r.call.JSON {
@@ -127,7 +128,11 @@ func (r *replyReader) answer(text string) (blob.Ref, string) {
 
 // normalisedHash is the same for texts that differ only in white space.
 func normalisedHash(text string) string {
-	sum := sha256.Sum256([]byte(strings.Join(strings.Fields(text), " ")))
+	words := make([]byte, 0, len(text)+1)
+	for word := range strings.FieldsSeq(text) {
+		words = append(append(words, ' '), word...)
+	}
+	sum := sha256.Sum256(bytes.TrimPrefix(words, []byte(" ")))
 	return hex.EncodeToString(sum[:])
 }
 

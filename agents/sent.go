@@ -44,15 +44,15 @@ type lastRecorded[T comparable] struct {
 	ref  blob.Ref
 }
 
-// note returns the reference of v, and stores it unless it was recorded last. A turn that has
+// note returns the reference of a record, and stores it unless it was stored last. A turn that has
 // put a text may name it again.
-func (l *lastRecorded[T]) note(b *inputBuilder, of T, v any) blob.Ref {
+func (l *lastRecorded[T]) note(b *inputBuilder, of T, store func() blob.Ref) blob.Ref {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ref != (blob.Ref{}) && l.last == of {
 		return l.ref
 	}
-	ref := b.encode(v)
+	ref := store()
 	if b.err == nil {
 		l.last, l.ref = of, ref
 	}
@@ -70,14 +70,14 @@ type sentHistory struct {
 func (n *sentRecords) note(b *inputBuilder, req backends.Request) (*machine.Sent, error) {
 	sent := &machine.Sent{Model: req.Model}
 	sent.Digest, b.err = req.Digest()
-	for _, m := range n.withoutHistory(b, req.Messages, sent) {
+	messages := n.withoutHistory(b, req.Messages, sent)
+	sent.Messages = slices.Grow(sent.Messages, len(messages))
+	for _, m := range messages {
 		sent.Messages = append(sent.Messages, n.message(b, m))
 	}
-	params := req.Params
-	params.Headers, params.ExtraBody = nil, nil
-	sent.Params = b.encode(params)
+	sent.Params = b.encodeParams(req.Params)
 	if len(req.Tools) > 0 {
-		sent.Tools = n.tools.note(b, &req.Tools[0], req.Tools)
+		sent.Tools = n.tools.note(b, &req.Tools[0], func() blob.Ref { return b.encode(req.Tools) })
 	}
 	if len(req.Schema) > 0 {
 		sent.Schema = b.put(req.Schema)
@@ -92,10 +92,10 @@ func (n *sentRecords) note(b *inputBuilder, req backends.Request) (*machine.Sent
 func (n *sentRecords) message(b *inputBuilder, m backends.Message) blob.Ref {
 	if m.Role == backends.RoleUser && len(m.Parts) == 1 {
 		if text, ok := m.Parts[0].(backends.Text); ok {
-			return n.user.note(b, text.Text, m)
+			return n.user.note(b, text.Text, func() blob.Ref { return b.encodeMessage(m) })
 		}
 	}
-	return b.encode(m)
+	return b.encodeMessage(m)
 }
 
 // withoutHistory returns the messages without the history, and records its place. A history

@@ -30,8 +30,7 @@ func (b *inputBuilder) sidecallRequest(a machine.Sidecall) backends.Request {
 // DescribeSidecall stores the input of a sidecall, and returns it as the turn refers to it.
 func DescribeSidecall(ctx context.Context, blobs Blobs, purpose machine.Purpose, model string, params backends.Params, messages []backends.Message, tools []backends.Tool) (machine.Sidecall, error) {
 	s := textStore{ctx: ctx, blobs: blobs}
-	params.Headers, params.ExtraBody = nil, nil // they belong to Member
-	sidecall := machine.Sidecall{Purpose: purpose, Model: model, Params: s.encode(params), Messages: s.encode(messages)}
+	sidecall := machine.Sidecall{Purpose: purpose, Model: model, Params: s.encodeParams(params), Messages: s.encode(messages)}
 	if len(tools) > 0 {
 		sidecall.Tools = s.encode(tools)
 	}

@@ -48,9 +48,25 @@ func (s *textStore) decode(ref blob.Ref, v any) {
 	if s.err != nil || ref == (blob.Ref{}) {
 		return
 	}
-	if err := fastjson.Unmarshal(data, v); err != nil {
+	var err error
+	if m, ok := v.(*backends.Message); ok {
+		err = m.UnmarshalJSON(data) // which does the same with fewer copies
+	} else {
+		err = fastjson.Unmarshal(data, v)
+	}
+	if err != nil {
 		s.err = fmt.Errorf("blob %.12s: %w", ref.SHA256, err)
 	}
+}
+
+// decoded reads a text as JSON; a zero reference is the zero value.
+func decoded[T any](s *textStore, ref blob.Ref) (none T) {
+	if ref == (blob.Ref{}) {
+		return none
+	}
+	v := new(T)
+	s.decode(ref, v)
+	return *v
 }
 
 func (s *textStore) put(data []byte) (ref blob.Ref) {
@@ -65,17 +81,29 @@ func (s *textStore) encode(v any) blob.Ref { return s.put(s.marshal(v)) }
 
 // marshal escapes nothing for HTML: what only a model can read goes back to it as it came.
 func (s *textStore) marshal(v any) []byte {
-	var data []byte
-	var err error
-	if m, ok := v.(backends.Message); ok {
-		data, err = m.MarshalJSON() // the same bytes, which encoding/json would check and copy
-	} else {
-		data, err = plain.JSON(v)
-	}
+	data, err := plain.JSON(v)
 	if err != nil && s.err == nil {
 		s.err = fmt.Errorf("encode %T: %w", v, err)
 	}
 	return data
+}
+
+// encodeMessage does what encode does, which would check and copy the bytes.
+func (s *textStore) encodeMessage(m backends.Message) blob.Ref {
+	data, err := m.MarshalJSON()
+	if err != nil && s.err == nil {
+		s.err = fmt.Errorf("encode a message: %w", err)
+	}
+	return s.put(data)
+}
+
+// encodeParams stores parameters without their headers and extra body, which belong to Member.
+func (s *textStore) encodeParams(p backends.Params) blob.Ref {
+	p.Headers, p.ExtraBody = nil, nil
+	if p.AreDefault() {
+		return s.put([]byte("{}"))
+	}
+	return s.encode(p)
 }
 
 // has reports whether the store has a text. After an error it returns true, so that its caller

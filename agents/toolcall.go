@@ -11,7 +11,6 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/blob"
-	"github.com/massgen/massgen/internal/fastjson"
 	"github.com/massgen/massgen/internal/machine"
 )
 
@@ -19,7 +18,12 @@ import (
 // and the model goes on with that (seed 004).
 func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCall) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
-	message, err := callsBeside(LookupIn(stored, d.Blobs), e)
+	texts := textStore{ctx: stored, blobs: d.Blobs}
+	said := d.panels.of(turn).messageOf(&texts, e.Message)
+	if texts.err != nil {
+		return nil, fmt.Errorf("read the message of %s: %w", e.Key, texts.err)
+	}
+	message, err := callsIn(said, e)
 	if err != nil {
 		return nil, err
 	}
@@ -149,9 +153,14 @@ func callsBeside(texts Lookup, e machine.ToolCall) ([]backends.ToolCall, error) 
 		return nil, err
 	}
 	var message backends.Message
-	if err := fastjson.Unmarshal(data, &message); err != nil {
+	if err := message.UnmarshalJSON(data); err != nil {
 		return nil, fmt.Errorf("read the message of %s: %w", e.Key, err)
 	}
+	return callsIn(message, e)
+}
+
+// callsIn returns all calls of the message that contains a tool call.
+func callsIn(message backends.Message, e machine.ToolCall) ([]backends.ToolCall, error) {
 	calls := message.ToolCalls()
 	if e.Call >= len(calls) {
 		return nil, fmt.Errorf("the message of %s has %d calls", e.Key, len(calls))
