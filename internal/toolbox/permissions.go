@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/configs"
@@ -55,8 +56,9 @@ func commandsNeedPermission() permission.Rule {
 // means no.
 func permit(rules permission.Rules, unattended permission.Action, granted *grants.Grants, asks bool) func(tool, arguments string) (machine.Permission, string) {
 	unattended = cmp.Or(unattended, permission.Deny)
+	decide := decider(rules)
 	return func(tool, arguments string) (machine.Permission, string) {
-		d := permission.Decide(rules, tool, arguments)
+		d := decide(tool, arguments)
 		if d.Action == permission.Ask {
 			if why, ok := granted.Allow(tool, arguments); ok {
 				return machine.Allowed, d.Reason + "; " + why
@@ -72,5 +74,28 @@ func permit(rules permission.Rules, unattended permission.Action, granted *grant
 			return machine.Denied, d.Reason
 		}
 		return machine.Allowed, d.Reason
+	}
+}
+
+// decider returns a function that decides by rules. A call is decided twice, when the model makes
+// it and before it runs. Without files only the call and the rules count, so the function keeps its
+// last decision until the call is decided again.
+func decider(rules permission.Rules) func(tool, arguments string) permission.Decision {
+	decide := func(tool, arguments string) permission.Decision { return permission.Decide(rules, tool, arguments) }
+	if rules.Look != nil {
+		return decide
+	}
+	type decided struct {
+		tool, arguments string
+		permission.Decision
+	}
+	var last atomic.Pointer[decided]
+	return func(tool, arguments string) permission.Decision {
+		if d := last.Swap(nil); d != nil && d.tool == tool && d.arguments == arguments {
+			return d.Decision
+		}
+		d := &decided{tool, arguments, decide(tool, arguments)}
+		last.Store(d)
+		return d.Decision
 	}
 }

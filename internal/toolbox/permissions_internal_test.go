@@ -36,6 +36,35 @@ func TestAWorkerLeavesQuestionsToOthers(t *testing.T) {
 	}
 }
 
+// movingLook has a file that is a link to another place from the second look on.
+type movingLook struct{ looks *int }
+
+func (l movingLook) Path(name string) ([]string, bool) {
+	if *l.looks++; *l.looks > 1 {
+		return []string{name, "secret"}, false
+	}
+	return []string{name}, false
+}
+
+func (l movingLook) Program(called, _ string) []string { return []string{called} }
+
+// TestEachCallIsDecidedByItself, whatever call was decided before it, and anew where files count.
+func TestEachCallIsDecidedByItself(t *testing.T) {
+	rules := permission.Rules{Rules: []permission.Rule{{Action: permission.Deny, Tool: "*", Arguments: map[string]string{"path": "secret"}}}}
+	decide := decider(rules)
+	const open, secret = `{"path":"open"}`, `{"path":"secret"}`
+	for i, arguments := range []string{open, secret, secret, open, open, open, secret} {
+		if got, want := decide("read_file", arguments), permission.Decide(rules, "read_file", arguments); got != want {
+			t.Errorf("decision %d is %v, want %v", i, got, want)
+		}
+	}
+	rules.Look = movingLook{new(int)}
+	decide = decider(rules)
+	if first, second := decide("read_file", open), decide("read_file", open); first.Action != permission.Allow || second.Action != permission.Deny {
+		t.Errorf("a file that moved is %v, and then %v", first, second)
+	}
+}
+
 // TestQuestionsThatNobodyCanBeAsked are answered as the config says.
 func TestQuestionsThatNobodyCanBeAsked(t *testing.T) {
 	for unattended, want := range map[permission.Action]bool{"": false, permission.Deny: false, permission.Allow: true} {
