@@ -26,15 +26,17 @@ type sentPart struct {
 }
 
 // sentRecords records the inputs of calls. It keeps its last records, which the calls of a turn
-// share: the newest part of the history, the user's message and the tools. The zero value is
-// ready.
+// share: the newest part of the history, the first messages, the parameters and the tools. The zero
+// value is ready.
 type sentRecords struct {
 	mu   sync.Mutex
 	head blob.Ref // of the turn's history
 	told sentHistory
 
-	user  lastRecorded[string]
-	tools lastRecorded[*backends.Tool]
+	system lastRecorded[string]
+	user   lastRecorded[string]
+	params lastRecorded[string]
+	tools  lastRecorded[*backends.Tool]
 }
 
 // lastRecorded is the last record of a kind, with its reference. It is safe for concurrent use.
@@ -75,7 +77,8 @@ func (n *sentRecords) note(b *inputBuilder, req backends.Request) (*machine.Sent
 	for _, m := range messages {
 		sent.Messages = append(sent.Messages, n.message(b, m))
 	}
-	sent.Params = b.encodeParams(req.Params)
+	params := b.paramsJSON(req.Params)
+	sent.Params = n.params.note(b, params, func() blob.Ref { return b.put([]byte(params)) })
 	if len(req.Tools) > 0 {
 		sent.Tools = n.tools.note(b, &req.Tools[0], func() blob.Ref { return b.encode(req.Tools) })
 	}
@@ -88,14 +91,21 @@ func (n *sentRecords) note(b *inputBuilder, req backends.Request) (*machine.Sent
 	return sent, nil
 }
 
-// message stores a message. A user's message is the same for all agents of a round.
+// message stores a message. A user's message is the same for all agents of a round, and a system
+// message for all calls of a step.
 func (n *sentRecords) message(b *inputBuilder, m backends.Message) blob.Ref {
-	if m.Role == backends.RoleUser && len(m.Parts) == 1 {
-		if text, ok := m.Parts[0].(backends.Text); ok {
-			return n.user.note(b, text.Text, func() blob.Ref { return b.encodeMessage(m) })
-		}
+	store := func() blob.Ref { return b.encodeMessage(m) }
+	if len(m.Parts) != 1 {
+		return store()
 	}
-	return b.encodeMessage(m)
+	text, ok := m.Parts[0].(backends.Text)
+	switch {
+	case ok && m.Role == backends.RoleUser:
+		return n.user.note(b, text.Text, store)
+	case ok && m.Role == backends.RoleSystem:
+		return n.system.note(b, text.Text, store)
+	}
+	return store()
 }
 
 // withoutHistory returns the messages without the history, and records its place. A history

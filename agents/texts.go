@@ -97,13 +97,16 @@ func (s *textStore) encodeMessage(m backends.Message) blob.Ref {
 	return s.put(data)
 }
 
-// encodeParams stores parameters without their headers and extra body, which belong to Member.
-func (s *textStore) encodeParams(p backends.Params) blob.Ref {
+// encodeParams stores what paramsJSON returns.
+func (s *textStore) encodeParams(p backends.Params) blob.Ref { return s.put([]byte(s.paramsJSON(p))) }
+
+// paramsJSON encodes parameters without their headers and extra body, which belong to Member.
+func (s *textStore) paramsJSON(p backends.Params) string {
 	p.Headers, p.ExtraBody = nil, nil
 	if p.AreDefault() {
-		return s.put([]byte("{}"))
+		return "{}"
 	}
-	return s.encode(p)
+	return string(s.marshal(p))
 }
 
 // has reports whether the store has a text. After an error it returns true, so that its caller

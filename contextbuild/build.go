@@ -90,22 +90,21 @@ func Build(in Input) Messages { return Messages{System: in.System(), User: in.Us
 // what is left out, and notes stand at the end of the last message. Solo ignores Participants
 // and Answers.
 func Solo(in Input) []backends.Message {
-	var messages []backends.Message
+	messages := make([]backends.Message, 0, 2*len(in.History)+len(in.Conversation)+2)
 	if system := joinSections(append([]string{ownMessage(in)}, furtherSections(in)...)...); system != "" {
 		messages = append(messages, backends.System(system))
 	}
-	messages = append(slices.Grow(messages, 2*len(in.History)+len(in.Conversation)+1), soloHistory(in.History)...)
-	messages = append(messages, in.Conversation...)
+	messages = append(appendHistory(messages, in.History), in.Conversation...)
 	if in.Question != "" || len(in.Conversation) == 0 {
 		messages = append(messages, backends.User(Clean(in.Question)))
 	}
 	return withNotes(messages, in.Notes)
 }
 
-func soloHistory(history []Exchange) []backends.Message {
-	messages := make([]backends.Message, 0, 2*len(history))
+// appendHistory appends a history to messages, which are of the system alone.
+func appendHistory(messages []backends.Message, history []Exchange) []backends.Message {
 	for _, e := range history {
-		messages = append(messages, SoloMessages(e)...)
+		messages = appendExchange(messages, e)
 	}
 	return MarkLeftOut(messages)
 }
@@ -122,17 +121,19 @@ func MarkLeftOut(messages []backends.Message) []backends.Message {
 }
 
 // SoloMessages returns the messages of one turn, or summary, in Solo's history.
-func SoloMessages(e Exchange) []backends.Message {
+func SoloMessages(e Exchange) []backends.Message { return appendExchange(nil, e) }
+
+func appendExchange(messages []backends.Message, e Exchange) []backends.Message {
 	question, answer := e.Question, e.Answer
 	switch {
 	case e.isSummary():
 		question, answer = fillTurns(summaryQuestion, e), fillTurns(summaryAnswer, e)+e.Answer
 	case e.isListed():
-		return e.Messages
+		return append(messages, e.Messages...)
 	case e.QuestionLeftOut:
-		return []backends.Message{backends.Assistant(Clean(answer))}
+		return append(messages, backends.Assistant(Clean(answer)))
 	}
-	return []backends.Message{backends.User(Clean(question)), backends.Assistant(Clean(answer))}
+	return append(messages, backends.User(Clean(question)), backends.Assistant(Clean(answer)))
 }
 
 // systemMessage puts prompt between the agent's own message and the sections.

@@ -72,7 +72,7 @@ func TestSelectGolden(t *testing.T) {
 			if d.Cmd == "select" {
 				return out + HistorySection(shown)
 			}
-			for _, m := range soloHistory(shown) {
+			for _, m := range appendHistory(nil, shown) {
 				line, err := json.Marshal(m)
 				if err != nil {
 					t.Fatal(err)
