@@ -52,6 +52,10 @@ type Keeper struct {
 
 // New returns a Keeper.
 func New(s Settings) *Keeper {
+	s.SystemMessages = slices.DeleteFunc(slices.Clone(s.SystemMessages), func(message string) bool {
+		_, hasPage := topic.ParsePage(message)
+		return !hasPage
+	})
 	return &Keeper{Settings: s, unkept: map[string]topic.State{}, confirmed: map[string]string{}}
 }
 

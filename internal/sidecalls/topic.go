@@ -79,6 +79,14 @@ func (k *Keeper) SetTopic(ctx context.Context, id string, state topic.State) err
 	return nil
 }
 
+// isUnkept says whether the store lacks the topic of a session.
+func (k *Keeper) isUnkept(id string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, ok := k.unkept[id]
+	return ok
+}
+
 // forget forgets what the store does not have of a session.
 func (k *Keeper) forget(id string) {
 	k.mu.Lock()
@@ -265,9 +273,9 @@ func (k *Keeper) lastExchanges(ctx context.Context, id string) ([]contextbuild.E
 	return last, err
 }
 
-// afterTurn keeps the page that the turn was asked on.
+// afterTurn keeps the page that the turn was asked on, and the topic that a new session was given.
 func (k *Keeper) afterTurn(ctx context.Context, t *coordinator.Turn, r report.Result) error {
-	if r.Winner == "" {
+	if r.Winner == "" || len(k.SystemMessages) == 0 && !k.isUnkept(t.Session()) {
 		return nil
 	}
 	state, err := k.current(ctx, t.Session())
