@@ -89,17 +89,16 @@ func (t *goTool[A, R]) decode(arguments string) (args A, err error) {
 	if strings.TrimSpace(arguments) == "" {
 		arguments = "{}"
 	}
+	data := []byte(arguments)
 	var given any
-	if err := json.Unmarshal([]byte(arguments), &given); err != nil {
+	if err := json.Unmarshal(data, &given); err != nil {
 		return args, fmt.Errorf("they are no JSON: %w", err)
 	}
 	if err := t.schema.Validate(given); err != nil {
 		return args, mismatch(err)
 	}
-	if err := json.Unmarshal([]byte(arguments), &args); err != nil {
-		return args, err
-	}
-	return args, nil
+	err = json.Unmarshal(data, &args)
+	return args, err
 }
 
 // argumentSchema returns the schema of a struct.

@@ -91,11 +91,11 @@ func (r *replyReader) readForm(said string, reply *machine.ModelReply) {
 // usage returns the cost of a call that ended with err, or well: nil if the provider reported
 // nothing for a call that it may have billed.
 func usage(u *backends.Usage, err error) *machine.Usage {
-	var failed *backends.Error
-	if u == nil && errors.As(err, &failed) && failed.Unbilled() {
-		return &machine.Usage{CostUSD: new(float64)}
-	}
 	if u == nil {
+		var failed *backends.Error
+		if errors.As(err, &failed) && failed.Unbilled() {
+			return &machine.Usage{CostUSD: new(float64)}
+		}
 		return nil
 	}
 	return &machine.Usage{

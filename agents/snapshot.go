@@ -59,16 +59,17 @@ func (m Member) snapshot(ctx context.Context, of CallInfo) (Snapshot, error) {
 
 // ReadSnapshot reads the snapshot that an answer's Work refers to, zero for an answer without
 // one.
-func ReadSnapshot(texts Lookup, work blob.Ref) (s Snapshot, err error) {
+func ReadSnapshot(texts Lookup, work blob.Ref) (Snapshot, error) {
 	if work == (blob.Ref{}) {
-		return s, nil
+		return Snapshot{}, nil
 	}
+	s := new(Snapshot) // is on the heap, and most answers have none
 	data, err := texts(work)
+	if err == nil {
+		err = json.Unmarshal(data, s)
+	}
 	if err != nil {
-		return s, fmt.Errorf("read the place of a snapshot: %w", err)
+		return *s, fmt.Errorf("read the place of a snapshot: %w", err)
 	}
-	if err := json.Unmarshal(data, &s); err != nil {
-		return s, fmt.Errorf("read the place of a snapshot: %w", err)
-	}
-	return s, nil
+	return *s, nil
 }
