@@ -193,7 +193,8 @@ func (c *call) attempt(req backends.Request, p pass, held backends.Reservation) 
 func (c *call) pass(ev backends.Event) error {
 	c.begun = true
 	if u, ok := ev.(backends.Usage); ok {
-		c.usage = &u
+		last := u // with the address of u, each event would take memory
+		c.usage = &last
 	}
 	if !c.yield(ev, nil) {
 		return errStopped
