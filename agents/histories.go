@@ -120,7 +120,7 @@ func (h *Histories) sendNext(b *inputBuilder) (told sentHistory, ok bool) {
 	part := sentPartsFrom(b, len(b.shown)-1)[0]
 	part.Previous = before.told.newest
 	return sentHistory{
-		newest: b.encode(part), text: before.told.text + part.Text, count: before.told.count + len(part.Messages),
+		newest: b.put(b.encodePart(part)), text: before.told.text + part.Text, count: before.told.count + len(part.Messages),
 	}, true
 }
 

@@ -17,13 +17,15 @@ func FuzzPart(f *testing.F) {
 		f.Add(text, false)
 	}
 	f.Fuzz(func(t *testing.T, text string, follows bool) {
-		p := sentPart{Text: text}
-		if follows {
-			p.Previous = sessions.RefOf([]byte("before"))
-		}
-		b := &inputBuilder{}
-		if got, want := b.encodePart(p), b.marshal(p); b.err != nil || string(got) != string(want) {
-			t.Errorf("%s\nwant\n%s", got, want)
+		one := []backends.Message{backends.User(text)}
+		for _, p := range []sentPart{{Text: text}, {Messages: one}, {Messages: append(one, backends.Assistant(text))}, {Text: text, Messages: one}} {
+			if follows {
+				p.Previous = sessions.RefOf([]byte("before"))
+			}
+			b := &inputBuilder{}
+			if got, want := b.encodePart(p), b.marshal(p); b.err != nil || string(got) != string(want) {
+				t.Errorf("%s\nwant\n%s", got, want)
+			}
 		}
 	})
 }
@@ -38,7 +40,7 @@ func FuzzStoredMessage(f *testing.F) {
 			backends.Text{Text: text}, backends.ToolCall{ID: "1", Name: text, Arguments: data}, backends.Opaque{Provider: "p", Data: []byte(data)},
 		}}
 		b := &inputBuilder{}
-		got := b.marshal(m)
+		got := b.marshalMessage(m)
 		want, err := plain.JSON(m)
 		if (err != nil) != (b.err != nil) || err == nil && string(got) != string(want) {
 			t.Errorf("%s, %v\nwant\n%s, %v", got, b.err, want, err)

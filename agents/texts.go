@@ -88,13 +88,16 @@ func (s *textStore) marshal(v any) []byte {
 	return data
 }
 
-// encodeMessage does what encode does, which would check and copy the bytes.
-func (s *textStore) encodeMessage(m backends.Message) blob.Ref {
+// encodeMessage stores a message as JSON.
+func (s *textStore) encodeMessage(m backends.Message) blob.Ref { return s.put(s.marshalMessage(m)) }
+
+// marshalMessage returns what marshal does, which would check and copy the bytes.
+func (s *textStore) marshalMessage(m backends.Message) []byte {
 	data, err := m.MarshalJSON()
 	if err != nil && s.err == nil {
 		s.err = fmt.Errorf("encode a message: %w", err)
 	}
-	return s.put(data)
+	return data
 }
 
 // encodeParams stores what paramsJSON returns.
