@@ -83,7 +83,7 @@ func TurnValue[T any](ctx context.Context) (v T, ok bool) {
 }
 
 // callInfo returns the CallInfo for a call. The error is for a store that failed.
-func (d *Doer) callInfo(ctx context.Context, turn machine.Turn, e machine.ToolCall, message []backends.ToolCall) (CallInfo, error) {
+func (d *Doer) callInfo(ctx context.Context, turn *machine.Turn, e machine.ToolCall, message []backends.ToolCall) (CallInfo, error) {
 	names := d.panels.of(turn)
 	info := CallInfo{
 		Session: turn.Session, Turn: turn.Turn, Agent: turn.Agents[e.Key.Agent].ID, Round: e.Key.Round, Call: e.Key.Index,

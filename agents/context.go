@@ -45,7 +45,7 @@ type Chosen struct {
 
 // Choose selects the history that an agent gets in a turn. It reads the history from its newest
 // turn, and no further than the first turn that is not shown.
-func Choose(ctx context.Context, blobs Blobs, turn machine.Turn, agent int, c Context) (Chosen, error) {
+func Choose(ctx context.Context, blobs Blobs, turn *machine.Turn, agent int, c Context) (Chosen, error) {
 	if !c.chooses() {
 		return Chosen{}, nil
 	}
@@ -53,7 +53,7 @@ func Choose(ctx context.Context, blobs Blobs, turn machine.Turn, agent int, c Co
 }
 
 // Count is Choose, but always counts.
-func Count(ctx context.Context, blobs Blobs, turn machine.Turn, agent int, c Context) (Chosen, error) {
+func Count(ctx context.Context, blobs Blobs, turn *machine.Turn, agent int, c Context) (Chosen, error) {
 	call := machine.ModelCall{
 		Key: machine.Key{Agent: agent, Round: 1, Purpose: machine.Coordination}, Offer: kernel.Offer{MayAnswer: true}, OwnTools: true,
 	}
@@ -99,7 +99,7 @@ func Count(ctx context.Context, blobs Blobs, turn machine.Turn, agent int, c Con
 }
 
 // measuredSummary returns the size of the turn's summary, zero if there is none.
-func measuredSummary(ctx context.Context, blobs Blobs, turn machine.Turn, count contextbuild.Counter) (policy.Summary, error) {
+func measuredSummary(ctx context.Context, blobs Blobs, turn *machine.Turn, count contextbuild.Counter) (policy.Summary, error) {
 	if turn.Summary == nil {
 		return policy.Summary{}, nil
 	}
@@ -109,7 +109,7 @@ func measuredSummary(ctx context.Context, blobs Blobs, turn machine.Turn, count 
 
 // Unsummarized returns the turn's summary, zero if there is none, and the turns of its
 // history after that up to number last, oldest first.
-func Unsummarized(ctx context.Context, blobs Blobs, turn machine.Turn, last int) (earlier contextbuild.Exchange, turns []contextbuild.Exchange, err error) {
+func Unsummarized(ctx context.Context, blobs Blobs, turn *machine.Turn, last int) (earlier contextbuild.Exchange, turns []contextbuild.Exchange, err error) {
 	if turn.Summary != nil {
 		if earlier, err = readSummary(ctx, blobs, *turn.Summary); err != nil {
 			return earlier, nil, err
@@ -131,7 +131,7 @@ func Unsummarized(ctx context.Context, blobs Blobs, turn machine.Turn, last int)
 }
 
 // ShownHistory returns the history that an agent gets in a turn, oldest turn first.
-func ShownHistory(ctx context.Context, blobs Blobs, turn machine.Turn, agent int) ([]contextbuild.Exchange, error) {
+func ShownHistory(ctx context.Context, blobs Blobs, turn *machine.Turn, agent int) ([]contextbuild.Exchange, error) {
 	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, machine.ModelCall{Key: machine.Key{Agent: agent}})
 	shown := b.shownHistory()
 	if b.err != nil {
@@ -142,7 +142,7 @@ func ShownHistory(ctx context.Context, blobs Blobs, turn machine.Turn, agent int
 
 // emptyHistory is a historyReader that returns one empty turn: it gives the size of the text
 // around a history.
-func emptyHistory(_ context.Context, _ Blobs, turn machine.Turn, _ int) ([]contextbuild.Exchange, error) {
+func emptyHistory(_ context.Context, _ Blobs, turn *machine.Turn, _ int) ([]contextbuild.Exchange, error) {
 	if turn.History == (blob.Ref{}) {
 		return nil, nil
 	}

@@ -89,7 +89,7 @@ func (d *Doer) member(agent int) Member {
 }
 
 // do runs an effect to its one result. h hears the model's message so far.
-func (d *Doer) do(ctx context.Context, turn machine.Turn, effect machine.Effect, h *heard) (machine.Event, error) {
+func (d *Doer) do(ctx context.Context, turn *machine.Turn, effect machine.Effect, h *heard) (machine.Event, error) {
 	switch e := effect.(type) {
 	case machine.ModelCall:
 		return d.callModel(ctx, turn, e, h)
@@ -102,11 +102,11 @@ func (d *Doer) do(ctx context.Context, turn machine.Turn, effect machine.Effect,
 	return nil, fmt.Errorf("unknown effect %T", effect)
 }
 
-func (d *Doer) callModel(ctx context.Context, turn machine.Turn, call machine.ModelCall, h *heard) (machine.Event, error) {
+func (d *Doer) callModel(ctx context.Context, turn *machine.Turn, call machine.ModelCall, h *heard) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
 	b := newInputBuilder(stored, d.Blobs, d.panels.of(turn), turn, call)
 	b.histories = d.Histories
-	b.history = func(ctx context.Context, blobs Blobs, turn machine.Turn, last int) ([]contextbuild.Exchange, error) {
+	b.history = func(ctx context.Context, blobs Blobs, turn *machine.Turn, last int) ([]contextbuild.Exchange, error) {
 		return d.history.readWith(ctx, d.Histories, blobs, turn, last)
 	}
 	req, err := b.build(call)
@@ -174,7 +174,7 @@ func (d *Doer) send(ctx context.Context, to Member, key machine.Key, req backend
 }
 
 // Read returns the result of Perform for a call to which the model replies with message.
-func (d *Doer) Read(ctx context.Context, turn machine.Turn, call machine.ModelCall, message backends.Message) (machine.ModelReply, error) {
+func (d *Doer) Read(ctx context.Context, turn *machine.Turn, call machine.ModelCall, message backends.Message) (machine.ModelReply, error) {
 	var reply machine.ModelReply
 	reader := newReplyReader(context.WithoutCancel(ctx), d.Blobs, d.panels.of(turn), turn, call)
 	reader.permit = d.member(call.Key.Agent).Permit

@@ -100,7 +100,7 @@ func TestWhatMayBeSecretIsSentAndNotStored(t *testing.T) {
 		sent = req
 		return says{}.Stream(ctx, req)
 	}))
-	if _, err := d.Perform(t.Context(), w.turn, w.call(researcher, machine.Coordination)); err != nil {
+	if _, err := d.Perform(t.Context(), &w.turn, w.call(researcher, machine.Coordination)); err != nil {
 		t.Fatal(err)
 	}
 	if sent.Params.Headers["X-Secret"] != "hush" || sent.Params.ExtraBody["token"] != "hush too" || *sent.Params.Temperature != 0.5 {
@@ -123,7 +123,7 @@ func TestFailuresAreResults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			ev, err := w.doer(failing(func(context.Context) error { return c.err })).Perform(t.Context(), w.turn, w.call(researcher, machine.Coordination))
+			ev, err := w.doer(failing(func(context.Context) error { return c.err })).Perform(t.Context(), &w.turn, w.call(researcher, machine.Coordination))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,7 +147,7 @@ func TestCancelledCallIsAFailureOfItsOwnKind(t *testing.T) {
 			<-ctx.Done()
 			return errors.New("read: use of closed connection")
 		}))
-		ev, err := d.Perform(ctx, w.turn, w.call(researcher, machine.Coordination))
+		ev, err := d.Perform(ctx, &w.turn, w.call(researcher, machine.Coordination))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func TestReplyThatArrivedDespiteItsCancelIsKept(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	said := says{backends.TextDelta{Text: "whole"}, backends.Usage{OutputTokens: 3}}
-	ev, err := w.doer(said).Perform(ctx, w.turn, w.call(researcher, machine.Coordination))
+	ev, err := w.doer(said).Perform(ctx, &w.turn, w.call(researcher, machine.Coordination))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestObserverSeesWhatStreams(t *testing.T) {
 	d := w.doer(says{backends.TextDelta{Text: "a"}, toolCall("1", "search", "{}")})
 	var seen []string
 	d.Observe = func(k machine.Key, ev backends.Event) { seen = append(seen, fmt.Sprintf("%s %T", k, ev)) }
-	if _, err := d.Perform(t.Context(), w.turn, w.call(researcher, machine.Coordination)); err != nil {
+	if _, err := d.Perform(t.Context(), &w.turn, w.call(researcher, machine.Coordination)); err != nil {
 		t.Fatal(err)
 	}
 	want := "agent=0 round=2 coordination.0 backends.TextDelta, agent=0 round=2 coordination.0 backends.ToolCall, " +
@@ -206,7 +206,7 @@ func TestToolCalls(t *testing.T) {
 			w := newWorld(t)
 			entry := w.message("", backends.ToolCall{ID: "0", Name: "other"}, backends.ToolCall{ID: "1", Name: c.name, Arguments: c.arguments})
 			effect := machine.ToolCall{Key: machine.Key{Purpose: machine.Tool, Index: 4}, Message: entry.Text, Call: 1, Name: c.name}
-			ev, err := w.doer(nil).Perform(t.Context(), w.turn, effect)
+			ev, err := w.doer(nil).Perform(t.Context(), &w.turn, effect)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -223,7 +223,7 @@ func TestCancelledToolHasItsResult(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	effect := machine.ToolCall{Message: w.message("", backends.ToolCall{Name: "search", Arguments: "cancelled"}).Text, Name: "search"}
-	ev, err := w.doer(nil).Perform(ctx, w.turn, effect)
+	ev, err := w.doer(nil).Perform(ctx, &w.turn, effect)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,21 +240,21 @@ func TestToolCallOfADamagedMessage(t *testing.T) {
 		"not JSON": {Message: w.put("no JSON"), Name: "search"},
 		"short":    {Message: w.message("", backends.ToolCall{Name: "search"}).Text, Call: 1, Name: "search"},
 	} {
-		if ev, err := w.doer(nil).Perform(t.Context(), w.turn, c); err == nil {
+		if ev, err := w.doer(nil).Perform(t.Context(), &w.turn, c); err == nil {
 			t.Errorf("%s: no error, but %+v", name, ev)
 		}
 	}
 	call := machine.ToolCall{Message: w.message("", backends.ToolCall{Name: "search"}).Text, Name: "search"}
 	store := &failingStore{Blobs: w.store, works: 1}
 	d := agents.Doer{Blobs: store, Members: []agents.Member{{}}}
-	if _, err := d.Perform(t.Context(), w.turn, call); !errors.Is(err, errDisk) {
+	if _, err := d.Perform(t.Context(), &w.turn, call); !errors.Is(err, errDisk) {
 		t.Errorf("a store that fails: %v", err)
 	}
 }
 
 func TestUnknownEffectIsAnError(t *testing.T) {
 	w := newWorld(t)
-	if _, err := w.doer(nil).Perform(t.Context(), w.turn, nil); err == nil {
+	if _, err := w.doer(nil).Perform(t.Context(), &w.turn, nil); err == nil {
 		t.Error("no error")
 	}
 }
@@ -272,7 +272,7 @@ func TestDoerIsSafeForConcurrentUse(t *testing.T) {
 	for i := range 8 {
 		effect := effects[i%2]
 		group.Go(func() {
-			if _, err := d.Perform(t.Context(), w.turn, effect); err != nil {
+			if _, err := d.Perform(t.Context(), &w.turn, effect); err != nil {
 				t.Error(err)
 			}
 		})

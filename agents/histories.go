@@ -35,7 +35,7 @@ const (
 )
 
 // read returns the last turns of the history of a turn.
-func (h *Histories) read(ctx context.Context, blobs Blobs, turn machine.Turn, last int) (readTurns, error) {
+func (h *Histories) read(ctx context.Context, blobs Blobs, turn *machine.Turn, last int) (readTurns, error) {
 	var read readTurns
 	if turn.History == (blob.Ref{}) {
 		return read, nil

@@ -16,7 +16,7 @@ import (
 
 // Input builds the request of a model call, only from the references that the turn and the call
 // name: the same journal and blobs always give the same request.
-func Input(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.ModelCall) (backends.Request, error) {
+func Input(ctx context.Context, blobs Blobs, turn *machine.Turn, call machine.ModelCall) (backends.Request, error) {
 	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, call)
 	return b.build(call)
 }
@@ -39,7 +39,7 @@ func (b *inputBuilder) build(call machine.ModelCall) (backends.Request, error) {
 
 // Transcript builds the messages that a step added to its first input up to a call, as they are
 // stored: without the reminder of the last turn, which was for that turn alone.
-func Transcript(ctx context.Context, blobs Blobs, turn machine.Turn, call machine.ModelCall) ([]backends.Message, error) {
+func Transcript(ctx context.Context, blobs Blobs, turn *machine.Turn, call machine.ModelCall) ([]backends.Message, error) {
 	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, call)
 	entries := slices.Clone(call.Transcript)
 	for i := range entries {
@@ -55,7 +55,7 @@ func Transcript(ctx context.Context, blobs Blobs, turn machine.Turn, call machin
 // inputBuilder builds the input of a call.
 type inputBuilder struct {
 	textStore
-	turn  machine.Turn
+	turn  *machine.Turn
 	names *panel
 	// history reads the turn's history, and shown is the part of it in the input.
 	history historyReader
@@ -70,7 +70,7 @@ type inputBuilder struct {
 	steps map[machine.Key]builtStep
 }
 
-func newInputBuilder(ctx context.Context, blobs Blobs, p *panel, turn machine.Turn, call machine.ModelCall) inputBuilder {
+func newInputBuilder(ctx context.Context, blobs Blobs, p *panel, turn *machine.Turn, call machine.ModelCall) inputBuilder {
 	return inputBuilder{
 		textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, names: p, history: readHistory,
 		reader: call.Key.Agent, coordinates: call.Key.Purpose == machine.Coordination,
@@ -139,7 +139,7 @@ func (b *inputBuilder) first(call machine.ModelCall) []backends.Message {
 	if b.steps == nil || call.JSON {
 		return b.stepMessages(call)
 	}
-	key, from := call.Key, stepStart{b.turn, call.Offer, call.Votes, call.Notes}
+	key, from := call.Key, stepStart{*b.turn, call.Offer, call.Votes, call.Notes}
 	key.Index = 0
 	if built, ok := b.steps[key]; ok && reflect.DeepEqual(built.from, from) {
 		return built.messages

@@ -111,7 +111,7 @@ func TestShortenedInputsAreValid(t *testing.T) {
 }
 
 func mustTranscript(t *rapid.T, w *world, c machine.ModelCall) []backends.Message {
-	added, err := agents.Transcript(w.Context(), w.store, w.turn, c)
+	added, err := agents.Transcript(w.Context(), w.store, &w.turn, c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 // with answer, as later turns read them: the JSON of the transcript, which refers to the
 // journal's texts. It returns the list and the turn's number of messages with it, including the
 // question. A step without tool calls has no list: the question and the answer are all.
-func PutMessages(ctx context.Context, blobs Blobs, turn machine.Turn, said []machine.Entry, answer string) (list blob.Ref, count int, err error) {
+func PutMessages(ctx context.Context, blobs Blobs, turn *machine.Turn, said []machine.Entry, answer string) (list blob.Ref, count int, err error) {
 	isResult := func(e machine.Entry) bool { return e.Kind == machine.Result }
 	if !slices.ContainsFunc(said, isResult) {
 		return blob.Ref{}, 2, nil
@@ -83,7 +83,7 @@ func addMessages(ctx context.Context, blobs Blobs, list blob.Ref, e *contextbuil
 // readMessages reads a list that PutMessages wrote, or that an import brought: from an import
 // it accepts only messages of models and results of tools.
 func readMessages(ctx context.Context, blobs Blobs, list blob.Ref) ([]backends.Message, error) {
-	b := newInputBuilder(ctx, blobs, newPanel(machine.Turn{}), machine.Turn{}, machine.ModelCall{})
+	b := newInputBuilder(ctx, blobs, newPanel(&machine.Turn{}), &machine.Turn{}, machine.ModelCall{})
 	var kept []machine.Entry
 	b.decode(list, &kept)
 	for i, e := range kept {

@@ -67,7 +67,7 @@ func TestKeptMessagesAreSentAgain(t *testing.T) {
 	w := alone(t)
 	asked := w.turn
 	asked.Question = w.put(question)
-	list, count, err := agents.PutMessages(t.Context(), w.store, asked, w.loop(), answer)
+	list, count, err := agents.PutMessages(t.Context(), w.store, &asked, w.loop(), answer)
 	if err != nil || count != 6 {
 		t.Fatalf("%d messages, %v", count, err)
 	}
@@ -92,7 +92,7 @@ func TestKeptMessagesAreSentAgain(t *testing.T) {
 func TestTurnWithoutToolsKeepsNoMessages(t *testing.T) {
 	w := alone(t)
 	said := []machine.Entry{w.part(backends.Reasoning{Text: "hm"}, backends.Text{Text: answer})}
-	list, count, err := agents.PutMessages(t.Context(), w.store, w.turn, said, answer)
+	list, count, err := agents.PutMessages(t.Context(), w.store, &w.turn, said, answer)
 	if list != (blob.Ref{}) || count != 2 || err != nil {
 		t.Errorf("list %v of %d messages, %v", list, count, err)
 	}
@@ -101,7 +101,7 @@ func TestTurnWithoutToolsKeepsNoMessages(t *testing.T) {
 func TestMessagesThatCannotBeStored(t *testing.T) {
 	w := alone(t)
 	said := []machine.Entry{{Kind: machine.Assistant, Text: sessions.RefOf([]byte("gone"))}, w.resultOf("a", "b")}
-	list, _, err := agents.PutMessages(t.Context(), w.store, w.turn, said, answer)
+	list, _, err := agents.PutMessages(t.Context(), w.store, &w.turn, said, answer)
 	if list != (blob.Ref{}) || !errors.Is(err, sessions.ErrNoText) || !strings.HasPrefix(err.Error(), "store the messages of the turn: ") {
 		t.Errorf("list %v, %v", list, err)
 	}
@@ -214,7 +214,7 @@ func TestDamagedMessagesAreRepairedOnLoad(t *testing.T) {
 			heard := &listens{says: says{backends.TextDelta{Text: "ok"}}}
 			d := agents.Doer{Blobs: w.store, Members: []agents.Member{{Backend: heard}}}
 			for range 2 {
-				if _, err := d.Perform(t.Context(), w.turn, w.call(0, machine.Conversation)); err != nil {
+				if _, err := d.Perform(t.Context(), &w.turn, w.call(0, machine.Conversation)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -240,7 +240,7 @@ func TestRepairsAreToldOldestTurnFirst(t *testing.T) {
 	said := w.put("later")
 	w.turn.History = w.putJSON(sessions.Link{Previous: w.turn.History, Turn: 2, Question: said, Answer: said, Messages: w.put("!")})
 	d := agents.Doer{Blobs: w.store, Members: []agents.Member{{Backend: says{backends.TextDelta{Text: "ok"}}}}}
-	if _, err := d.Perform(t.Context(), w.turn, w.call(0, machine.Conversation)); err != nil {
+	if _, err := d.Perform(t.Context(), &w.turn, w.call(0, machine.Conversation)); err != nil {
 		t.Fatal(err)
 	}
 	notes := d.Repairs()
@@ -250,7 +250,7 @@ func TestRepairsAreToldOldestTurnFirst(t *testing.T) {
 	larger := w.turn
 	larger.Agents = append(larger.Agents, w.describe("another", ""))
 	d = agents.Doer{Blobs: w.store, Members: slices.Repeat(d.Members, 2)}
-	if _, err := d.Perform(t.Context(), larger, w.call(0, machine.Coordination)); err != nil || len(d.Repairs()) > 0 {
+	if _, err := d.Perform(t.Context(), &larger, w.call(0, machine.Coordination)); err != nil || len(d.Repairs()) > 0 {
 		t.Errorf("a larger panel, which is not shown them: %v, %q", err, d.Repairs())
 	}
 }
@@ -276,7 +276,7 @@ func TestStoreThatFailsFailsTheCall(t *testing.T) {
 	list := w.putJSON(said)
 	w.after(list)
 	for _, lost := range []blob.Ref{list, said[1].Text} {
-		_, err := agents.Input(t.Context(), losing{w.store, lost}, w.turn, w.call(0, machine.Conversation))
+		_, err := agents.Input(t.Context(), losing{w.store, lost}, &w.turn, w.call(0, machine.Conversation))
 		if err == nil || !strings.Contains(err.Error(), "history: the messages of turn 1: the disk is gone") {
 			t.Errorf("error %v", err)
 		}

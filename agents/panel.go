@@ -89,7 +89,7 @@ type userKey struct {
 	notes    int // within a turn their number only grows
 }
 
-func newPanel(turn machine.Turn) *panel {
+func newPanel(turn *machine.Turn) *panel {
 	p := &panel{ids: make([]string, len(turn.Agents))}
 	for i, a := range turn.Agents {
 		p.ids[i] = a.ID
@@ -115,7 +115,7 @@ type lastPanel struct {
 }
 
 // of returns a turn's panel.
-func (l *lastPanel) of(turn machine.Turn) *panel {
+func (l *lastPanel) of(turn *machine.Turn) *panel {
 	if len(turn.Agents) == 0 {
 		return newPanel(turn)
 	}

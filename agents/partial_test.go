@@ -60,7 +60,7 @@ func TestWhatHadComeOfAFailedCallIsKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			call := w.call(researcher, machine.Coordination)
 			call.JSON = c.inJSON
-			ev, err := w.doer(c.backend).Perform(t.Context(), w.turn, call)
+			ev, err := w.doer(c.backend).Perform(t.Context(), &w.turn, call)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,7 +90,7 @@ func TestCutAnswerIsABeginning(t *testing.T) {
 			rt.Fatal(err)
 		}
 		cut := string(object)[:rapid.IntRange(0, len(object)).Draw(rt, "cut")]
-		ev, err := w.doer(breaking(cutError(cut))).Perform(t.Context(), w.turn, w.call(researcher, machine.Coordination))
+		ev, err := w.doer(breaking(cutError(cut))).Perform(t.Context(), &w.turn, w.call(researcher, machine.Coordination))
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func TestWhatHadComeOfALostCallIsKept(t *testing.T) {
 				}))
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
-				ev, err := d.Perform(ctx, w.turn, w.call(researcher, machine.Coordination))
+				ev, err := d.Perform(ctx, &w.turn, w.call(researcher, machine.Coordination))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -151,7 +151,7 @@ func TestFullDiskDoesNotKeepWhatHadComeInSilence(t *testing.T) {
 	works := 0
 	for ; ; works++ {
 		d.Blobs = &failingStore{Blobs: w.store, works: works}
-		ev, err := d.Perform(t.Context(), w.turn, w.call(researcher, machine.Coordination))
+		ev, err := d.Perform(t.Context(), &w.turn, w.call(researcher, machine.Coordination))
 		if err == nil {
 			if ev.(machine.ModelReply).Partial.Bytes == 0 {
 				t.Error("nothing is kept")

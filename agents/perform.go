@@ -24,7 +24,7 @@ const AbandonAfter = 2 * time.Second
 // isLate says that there is none, since the effect has ignored its cancellation and was abandoned. Then
 // Run has passed what it would have returned to abandoned, from another goroutine. It does so too if the
 // effect ends its goroutine.
-func (d *Doer) Run(ctx context.Context, turn machine.Turn, effect machine.Effect, abandoned func(machine.Event, error)) (ev machine.Event, isLate bool, err error) {
+func (d *Doer) Run(ctx context.Context, turn *machine.Turn, effect machine.Effect, abandoned func(machine.Event, error)) (ev machine.Event, isLate bool, err error) {
 	h := newHeard(effect)
 	ctx, release := d.limited(ctx, turn, effect)
 	defer release()
@@ -58,7 +58,7 @@ func (d *Doer) Run(ctx context.Context, turn machine.Turn, effect machine.Effect
 }
 
 // Perform is Run in a goroutine of its own, so that it returns too when the effect is abandoned.
-func (d *Doer) Perform(ctx context.Context, turn machine.Turn, effect machine.Effect) (ev machine.Event, err error) {
+func (d *Doer) Perform(ctx context.Context, turn *machine.Turn, effect machine.Effect) (ev machine.Event, err error) {
 	over := make(chan struct{})
 	end := func(result machine.Event, failed error) {
 		ev, err = result, failed
@@ -91,7 +91,7 @@ func overtimeOf(ctx context.Context) (o overtime, is bool) {
 }
 
 // limited returns the context of an effect. The context of a tool call ends with the call's limit.
-func (d *Doer) limited(ctx context.Context, turn machine.Turn, effect machine.Effect) (context.Context, context.CancelFunc) {
+func (d *Doer) limited(ctx context.Context, turn *machine.Turn, effect machine.Effect) (context.Context, context.CancelFunc) {
 	call, isTool := effect.(machine.ToolCall)
 	limit := time.Duration(turn.Limits.ToolLimit) * time.Millisecond
 	if !isTool || limit <= 0 || call.IsSnapshot() || d.member(call.Key.Agent).isForwarded(call.Name) {
@@ -101,7 +101,7 @@ func (d *Doer) limited(ctx context.Context, turn machine.Turn, effect machine.Ef
 }
 
 // attempt runs an effect, and returns a result also when the effect panics.
-func (d *Doer) attempt(ctx context.Context, turn machine.Turn, effect machine.Effect, h *heard) (ev machine.Event, err error) {
+func (d *Doer) attempt(ctx context.Context, turn *machine.Turn, effect machine.Effect, h *heard) (ev machine.Event, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			ev, err = d.panicked(ctx, effect, h, fmt.Sprintf("its call panicked: %v", r))

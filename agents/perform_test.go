@@ -19,7 +19,7 @@ func TestPanicOfAnEffectIsItsResult(t *testing.T) {
 	var told string
 	d.Panicked = func(key machine.Key, stack []byte) { told = key.String() + "\n" + string(stack) }
 	call := w.call(researcher, machine.Coordination)
-	ev, err := d.Perform(t.Context(), w.turn, call)
+	ev, err := d.Perform(t.Context(), &w.turn, call)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestEffectThatIgnoresItsCancelIsAbandoned(t *testing.T) {
 		defer cancel()
 		entry := w.message("", backends.ToolCall{ID: "0", Name: "search"})
 		start := time.Now()
-		ev, err := d.Perform(ctx, w.turn, machine.ToolCall{Key: machine.Key{Index: 4}, Message: entry.Text, Name: "search"})
+		ev, err := d.Perform(ctx, &w.turn, machine.ToolCall{Key: machine.Key{Index: 4}, Message: entry.Text, Name: "search"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ func NewRebuilder(texts sessions.Texts) *Rebuilder {
 }
 
 // Input builds the request of a call, as Input does.
-func (r *Rebuilder) Input(ctx context.Context, turn machine.Turn, call machine.ModelCall) (backends.Request, error) {
+func (r *Rebuilder) Input(ctx context.Context, turn *machine.Turn, call machine.ModelCall) (backends.Request, error) {
 	b := newInputBuilder(ctx, r.texts, r.panels.of(turn), turn, call)
 	b.history, b.steps = r.history.read, r.steps
 	return b.build(call)
@@ -44,7 +44,7 @@ func (r *Rebuilder) Recorded(ctx context.Context, sent machine.Sent) (backends.R
 // reading. Anything that a message does not contain stays as recorded: the usage, a sidecall's
 // changes, and whether a tool call was permitted. So does a reply without a message, and one
 // with a masked secret, since the masking came after the first reading.
-func (r *Rebuilder) Reply(ctx context.Context, turn machine.Turn, call machine.ModelCall, recorded machine.ModelReply) (machine.ModelReply, error) {
+func (r *Rebuilder) Reply(ctx context.Context, turn *machine.Turn, call machine.ModelCall, recorded machine.ModelReply) (machine.ModelReply, error) {
 	if recorded.Message == (blob.Ref{}) {
 		return recorded, nil
 	}

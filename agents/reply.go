@@ -25,7 +25,7 @@ const maxReason = 1000
 // replyReader extracts from a response the facts that the machines' rules need.
 type replyReader struct {
 	textStore
-	turn machine.Turn
+	turn *machine.Turn
 	call machine.ModelCall
 	// own are the agent's own tools at the time of the call.
 	own []backends.Tool
@@ -37,7 +37,7 @@ type replyReader struct {
 	schema    *schema.Schema // of the turn's answers, nil if any text is one
 }
 
-func newReplyReader(ctx context.Context, blobs Blobs, p *panel, turn machine.Turn, call machine.ModelCall) replyReader {
+func newReplyReader(ctx context.Context, blobs Blobs, p *panel, turn *machine.Turn, call machine.ModelCall) replyReader {
 	r := replyReader{textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, call: call, names: p}
 	if call.Sidecall == nil && !call.Key.Purpose.IsStepSummary() {
 		r.schema = p.schemaOf(&r.textStore, turn.Schema)

@@ -192,7 +192,7 @@ func TestMessagesAreReadAsReplies(t *testing.T) {
 	d := agents.Doer{Blobs: heedingStore{w.store}, Members: []agents.Member{{Tools: []agents.Tool{&search{}}}}}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	got, err := d.Read(ctx, w.turn, c, backends.Message{Role: backends.RoleAssistant, Parts: []backends.Part{
+	got, err := d.Read(ctx, &w.turn, c, backends.Message{Role: backends.RoleAssistant, Parts: []backends.Part{
 		backends.Text{Text: "hm"},
 		backends.ToolCall{ID: "1", Name: "search", Arguments: `{}`}, backends.ToolCall{ID: "2", Name: "dig", Arguments: `{}`},
 	}})
@@ -228,7 +228,7 @@ func TestStoreThatFailsIsAnError(t *testing.T) {
 	said := says{backends.TextDelta{Text: "text"}, toolCall("1", "new_answer", `{"content":"b"}`)}
 	for works := range 20 {
 		d := agents.Doer{Blobs: &failingStore{Blobs: w.store, works: works}, Members: []agents.Member{{Backend: said}}}
-		ev, err := d.Perform(t.Context(), w.turn, c)
+		ev, err := d.Perform(t.Context(), &w.turn, c)
 		if err == nil {
 			if works < 10 {
 				t.Errorf("with a store that fails after %d uses there was no error, but %+v", works, ev)

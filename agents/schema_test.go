@@ -181,7 +181,7 @@ func TestRefusedAnswersAreNotKept(t *testing.T) {
 		{Kind: machine.Reminder, Notice: &machine.Notice{Code: machine.BadAnswer, Detail: "no"}},
 		w.message(`{"city":"Rome"}`),
 	}
-	list, count, err := agents.PutMessages(t.Context(), w.store, w.turn, said, `{"city":"Rome"}`)
+	list, count, err := agents.PutMessages(t.Context(), w.store, &w.turn, said, `{"city":"Rome"}`)
 	if err != nil || count != 4 || strings.Contains(w.text(list), "reminder") {
 		t.Errorf("%d messages, %v: %s", count, err, w.text(list))
 	}

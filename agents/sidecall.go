@@ -12,7 +12,7 @@ type Sidecall struct {
 	Member
 	// Read returns the changes of a reply, which may be empty, to the turn. Its error is the
 	// failure of the call.
-	Read func(ctx context.Context, turn machine.Turn, sidecall machine.Sidecall, reply backends.Message) (machine.Change, error)
+	Read func(ctx context.Context, turn *machine.Turn, sidecall machine.Sidecall, reply backends.Message) (machine.Change, error)
 }
 
 // sidecallRequest returns the input of a sidecall.

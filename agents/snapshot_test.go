@@ -20,7 +20,7 @@ func snapshotOf(t *testing.T, w *world, purpose machine.Purpose, keep func(conte
 	d.Members = make([]agents.Member, 3)
 	d.Members[analyst].Snapshot = keep
 	key := machine.Key{Agent: analyst, Round: 3, Purpose: purpose}
-	ev, err := d.Perform(t.Context(), w.turn, machine.ToolCall{Key: key})
+	ev, err := d.Perform(t.Context(), &w.turn, machine.ToolCall{Key: key})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestSnapshotIsKeptForItsAnswer(t *testing.T) {
 	}
 	w.turn.Agents = w.turn.Agents[:1] // an agent alone gives its final answer at once
 	d := agents.Doer{Blobs: w.store, Members: []agents.Member{{Snapshot: keep}}}
-	if _, err := d.Perform(t.Context(), w.turn, machine.ToolCall{Key: machine.Key{Purpose: machine.Snapshot}}); err != nil || !of.Final {
+	if _, err := d.Perform(t.Context(), &w.turn, machine.ToolCall{Key: machine.Key{Purpose: machine.Snapshot}}); err != nil || !of.Final {
 		t.Errorf("that of an agent alone is %+v, %v", of, err)
 	}
 }
@@ -87,7 +87,7 @@ func TestToolsAreToldWherePeersWorkIs(t *testing.T) {
 		Key:     machine.Key{Agent: analyst, Round: 2, Purpose: machine.Tool},
 		Message: w.message("", backends.ToolCall{Name: "work"}).Text, Name: "work", Shown: shown,
 	}
-	if _, err := d.Perform(t.Context(), w.turn, call); err != nil {
+	if _, err := d.Perform(t.Context(), &w.turn, call); err != nil {
 		t.Fatal(err)
 	}
 	want := []agents.ShownAnswer{{Name: "agent3", Dir: "/kept/researcher"}, {Name: "agent1"}, {Name: "agent2", Dir: "/kept/creative"}}
@@ -96,7 +96,7 @@ func TestToolsAreToldWherePeersWorkIs(t *testing.T) {
 	}
 	for _, work := range []blob.Ref{{SHA256: "gone"}, w.put("no JSON")} {
 		call.Shown[0].Work = work
-		if _, err := d.Perform(t.Context(), w.turn, call); err == nil {
+		if _, err := d.Perform(t.Context(), &w.turn, call); err == nil {
 			t.Errorf("work that cannot be read: no error")
 		}
 	}
@@ -110,7 +110,7 @@ func TestSnapshotOfAStoreThatFails(t *testing.T) {
 	fails := func(context.Context, agents.CallInfo) (agents.Snapshot, error) { return agents.Snapshot{}, errDisk }
 	for _, keep := range []func(context.Context, agents.CallInfo) (agents.Snapshot, error){keep, fails} {
 		d := agents.Doer{Blobs: &failingStore{Blobs: w.store}, Members: []agents.Member{{Snapshot: keep}}}
-		if _, err := d.Perform(t.Context(), w.turn, machine.ToolCall{Key: machine.Key{Purpose: machine.Snapshot}}); !errors.Is(err, errDisk) {
+		if _, err := d.Perform(t.Context(), &w.turn, machine.ToolCall{Key: machine.Key{Purpose: machine.Snapshot}}); !errors.Is(err, errDisk) {
 			t.Errorf("no error of the store, but %v", err)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 // callTool runs the tool that a message's call names. A failure becomes a result that says so,
 // and the model goes on with that (seed 004).
-func (d *Doer) callTool(ctx context.Context, turn machine.Turn, e machine.ToolCall) (machine.Event, error) {
+func (d *Doer) callTool(ctx context.Context, turn *machine.Turn, e machine.ToolCall) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
 	texts := textStore{ctx: stored, blobs: d.Blobs}
 	said := d.panels.of(turn).messageOf(&texts, e.Message)

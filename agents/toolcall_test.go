@@ -30,7 +30,7 @@ func callTool(t *testing.T, ctx context.Context, limits machine.Limits, member a
 	w.turn.Limits = limits
 	d := agents.Doer{Blobs: w.store, Members: []agents.Member{member}}
 	call := machine.ToolCall{Message: w.message("", backends.ToolCall{Name: "work"}).Text, Name: "work"}
-	ev, err := d.Perform(ctx, w.turn, call)
+	ev, err := d.Perform(ctx, &w.turn, call)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestSecretIsMaskedBeforeItIsCut(t *testing.T) {
 		kept = result
 		return "file", nil
 	}}}}
-	ev, err := d.Perform(t.Context(), w.turn, machine.ToolCall{Message: w.message("", backends.ToolCall{Name: "work"}).Text, Name: "work"})
+	ev, err := d.Perform(t.Context(), &w.turn, machine.ToolCall{Message: w.message("", backends.ToolCall{Name: "work"}).Text, Name: "work"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func TestSetTools(t *testing.T) {
 		state machine.ToolState
 	}{{nil, machine.ToolRefused}, {[]agents.Tool{&search{}}, ""}} {
 		d.SetTools(0, c.tools)
-		ev, err := d.Perform(t.Context(), w.turn, effect)
+		ev, err := d.Perform(t.Context(), &w.turn, effect)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -118,7 +118,7 @@ func (w *world) call(agent int, purpose machine.Purpose, shown ...int) machine.M
 
 func (w *world) input(c machine.ModelCall) backends.Request {
 	w.Helper()
-	req, err := agents.Input(w.Context(), w.store, w.turn, c)
+	req, err := agents.Input(w.Context(), w.store, &w.turn, c)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func (w *world) reply(c machine.ModelCall, events ...backends.Event) machine.Mod
 	d := agents.Doer{Blobs: w.store, Members: []agents.Member{
 		{Backend: says(events), Tools: []agents.Tool{&search{}}}, {}, {},
 	}}
-	ev, err := d.Perform(w.Context(), w.turn, c)
+	ev, err := d.Perform(w.Context(), &w.turn, c)
 	if err != nil {
 		w.Fatal(err)
 	}

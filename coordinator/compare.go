@@ -15,7 +15,7 @@ import (
 // comparison is a model call of a journal, with the place of its result there, from 1.
 type comparison struct {
 	event int
-	turn  machine.Turn
+	turn  *machine.Turn
 	call  machine.ModelCall
 	reply machine.ModelReply
 }

@@ -84,7 +84,7 @@ func (p *Panel) chooseFor(ctx context.Context, d *machine.Turn, agent int) (chos
 		return chosen{}, err
 	}
 	c := chosen{}
-	if c.Chosen, err = agents.Choose(ctx, p.opts.Store, *d, agent, a.Context); err != nil {
+	if c.Chosen, err = agents.Choose(ctx, p.opts.Store, d, agent, a.Context); err != nil {
 		return c, err
 	}
 	if warning := contextWarning(d.Session, messages, a.Context, c.Chosen); warning.Warning != policy.NoWarning {

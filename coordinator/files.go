@@ -143,7 +143,7 @@ func (a attachments) reader() (reader agents.Sidecall, ok bool) {
 	}
 	agent := a.Agents[by]
 	reader.Member = agents.Member{Backend: agent.Backend, Headers: agent.Params.Headers, ExtraBody: agent.Params.ExtraBody}
-	reader.Read = func(ctx context.Context, _ machine.Turn, _ machine.Sidecall, reply backends.Message) (change machine.Change, err error) {
+	reader.Read = func(ctx context.Context, _ *machine.Turn, _ machine.Sidecall, reply backends.Message) (change machine.Change, err error) {
 		text := contextbuild.Clean(strings.TrimSpace(reply.Text()))
 		if text == "" {
 			return change, errors.New("the reply is empty")

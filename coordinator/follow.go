@@ -75,7 +75,7 @@ func (f *follower) compare(ctx context.Context, done turn.ModelDone) error {
 		return nil
 	}
 	call, _ := w.Effect.(machine.ModelCall)
-	c := comparison{event: f.events, turn: *w.Turn, call: call, reply: done.Reply}
+	c := comparison{event: f.events, turn: w.Turn, call: call, reply: done.Reply}
 	if f.beside != nil {
 		f.beside.add(c)
 		return nil
@@ -84,7 +84,7 @@ func (f *follower) compare(ctx context.Context, done turn.ModelDone) error {
 }
 
 // callKey returns the name of a call for people.
-func callKey(described machine.Turn, key machine.Key) backends.Key {
+func callKey(described *machine.Turn, key machine.Key) backends.Key {
 	named := backends.Key{Session: described.Session, Turn: described.Turn, Purpose: string(key.Purpose)}
 	if key.Agent != machine.NoAgent {
 		named.Agent, named.Round, named.Index = described.Agents[key.Agent].ID, key.Round, key.Index

@@ -71,7 +71,7 @@ func (e *localTurn) startEffect(w driver.Work) {
 	}
 	abandoned := func(ev machine.Event, err error) { e.turn.inbox.put(resultOf(ev, err)) }
 	e.launch(func() (driver.Post, bool) {
-		ev, isLate, err := e.doer.Run(ctx, *w.Turn, w.Effect, abandoned)
+		ev, isLate, err := e.doer.Run(ctx, w.Turn, w.Effect, abandoned)
 		if isLate {
 			return nil, true
 		}

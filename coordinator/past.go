@@ -106,7 +106,7 @@ func (f *follower) past(ctx context.Context, r Recording, w driver.Work, reply *
 		ids[i] = a.ID
 	}
 	p.Participants = contextbuild.Participants(ids)
-	if p.Request, err = f.inputs.Input(ctx, *w.Turn, call); err != nil {
+	if p.Request, err = f.inputs.Input(ctx, w.Turn, call); err != nil {
 		return p, err
 	}
 	if reply == nil {

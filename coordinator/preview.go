@@ -51,12 +51,12 @@ func (p *Panel) preview(ctx context.Context, session string, history blob.Ref) (
 	}
 	list := make([]Preview, len(p.opts.Agents))
 	for i, a := range p.opts.Agents {
-		chosen, err := agents.Count(ctx, p.opts.Store, d, i, a.Context)
+		chosen, err := agents.Count(ctx, p.opts.Store, &d, i, a.Context)
 		if err != nil {
 			return nil, err
 		}
 		d.Agents[i].Shown = &chosen.Selection
-		shown, err := agents.ShownHistory(ctx, p.opts.Store, d, i)
+		shown, err := agents.ShownHistory(ctx, p.opts.Store, &d, i)
 		if err != nil {
 			return nil, err
 		}

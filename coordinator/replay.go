@@ -128,7 +128,7 @@ func followAll(ctx context.Context, r Recording, events []turn.Event, beside boo
 func (f *follower) replayed(events []turn.Event) Replayed {
 	r := Replayed{Events: f.events, Inputs: f.checked, Unchecked: f.unchecked, Usage: report.Rounded(usageOf(events)), Unfinished: []UnfinishedCall{}}
 	for _, w := range f.out {
-		key := callKey(*w.Turn, w.Key())
+		key := callKey(w.Turn, w.Key())
 		call := UnfinishedCall{Agent: key.Agent, Round: key.Round, Purpose: w.Key().Purpose, Number: key.Index + 1}
 		if w.Permission != nil {
 			call.Tool, call.Asked = w.Permission.Name, true

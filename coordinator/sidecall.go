@@ -86,7 +86,7 @@ func (p *Panel) describeSidecall(ctx context.Context, purpose machine.Purpose, a
 // reader returns the reader of a sidecall's replies.
 func (p *Panel) reader(a *Sidecall, answer string) agents.Sidecall {
 	store := p.opts.Store
-	read := func(ctx context.Context, t machine.Turn, _ machine.Sidecall, reply backends.Message) (change machine.Change, err error) {
+	read := func(ctx context.Context, t *machine.Turn, _ machine.Sidecall, reply backends.Message) (change machine.Change, err error) {
 		question, err := store.Get(ctx, t.Question)
 		if err != nil {
 			return change, err

@@ -113,7 +113,7 @@ func linkOf(ctx context.Context, texts sessions.Texts, head blob.Ref, turn int) 
 func (p *Panel) describeSummary(ctx context.Context, d *machine.Turn, covers policy.Range) (machine.Sidecall, error) {
 	s := p.opts.Summarizer
 	count := func(m backends.Message) int { return s.Counter.Message(m).Tokens }
-	earlier, turns, err := agents.Unsummarized(ctx, p.opts.Store, *d, covers.Last)
+	earlier, turns, err := agents.Unsummarized(ctx, p.opts.Store, d, covers.Last)
 	if err != nil {
 		return machine.Sidecall{}, err
 	}
@@ -153,7 +153,7 @@ func newSummaryReader(p *Panel) *summaryReader {
 }
 
 // read reads a reply, and selects each agent's history with the new summary.
-func (s *summaryReader) read(ctx context.Context, t machine.Turn, sidecall machine.Sidecall, reply backends.Message) (change machine.Change, err error) {
+func (s *summaryReader) read(ctx context.Context, t *machine.Turn, sidecall machine.Sidecall, reply backends.Message) (change machine.Change, err error) {
 	text := strings.TrimSpace(contextbuild.Clean(reply.Text()))
 	if text == "" {
 		return change, errors.New("the summary is empty")
@@ -178,10 +178,10 @@ func (s *summaryReader) read(ctx context.Context, t machine.Turn, sidecall machi
 		return change, err
 	}
 	change.Summary = &summary
-	t = t.Changed(change)
+	changed := t.Changed(change)
 	var warnings []report.AgentContextWarning
 	for i := range t.Agents {
-		chosen, err := s.panel.chooseFor(ctx, &t, i)
+		chosen, err := s.panel.chooseFor(ctx, &changed, i)
 		if err != nil {
 			return change, err
 		}

@@ -57,7 +57,7 @@ func (w *Worker) Prepare(ctx context.Context, session, question string, begun se
 
 // Perform runs an effect to its one result, as agents.Doer.Perform does, with this panel's
 // backends and tools. The error is for a store that failed, or for tools that cannot be listed.
-func (w *Worker) Perform(ctx context.Context, described machine.Turn, effect machine.Effect) (machine.Event, error) {
+func (w *Worker) Perform(ctx context.Context, described *machine.Turn, effect machine.Effect) (machine.Event, error) {
 	tools, err := w.panel.tools(ctx)
 	if err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (w *Worker) finish(ctx context.Context, session string, number int) error {
 
 // lendReader adds the reader of replies to the call for facts, which knows the answer before
 // it.
-func (w *Worker) lendReader(ctx context.Context, sidecalls map[machine.Purpose]agents.Sidecall, described machine.Turn, purpose machine.Purpose) error {
+func (w *Worker) lendReader(ctx context.Context, sidecalls map[machine.Purpose]agents.Sidecall, described *machine.Turn, purpose machine.Purpose) error {
 	if purpose != machine.FactExtraction || w.panel.opts.Facts == nil {
 		return nil
 	}

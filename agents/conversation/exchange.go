@@ -20,7 +20,7 @@ import (
 // live as long as it does. One goroutine owns it; effects run beside it.
 type exchange struct {
 	doer agents.Doer
-	turn machine.Turn
+	turn *machine.Turn
 	// said is what the first call goes on with, of which it may be shown a part. call is
 	// the newest one, whose transcript has what was said since, and reply what it came to.
 	said  Messages
@@ -56,7 +56,7 @@ func (a Agent) begin(ctx context.Context, said Messages, warnings, tools []strin
 	}
 	self.Shown, self.Step = &shown.selection, &shown.step
 	warnings = append(slices.Clip(warnings), shown.warnings...)
-	x := &exchange{said: said, warnings: warnings, turn: machine.Turn{Agents: []machine.Agent{self}, Limits: machine.DefaultLimits()}}
+	x := &exchange{said: said, warnings: warnings, turn: &machine.Turn{Agents: []machine.Agent{self}, Limits: machine.DefaultLimits()}}
 	member := agents.Member{Backend: a.Backend, Tools: chosen, Headers: a.Params.Headers}
 	x.doer = agents.Doer{Blobs: blobs, Members: []agents.Member{member}}
 	if x.turn.Conversation, err = agents.PutJSON(ctx, blobs, []backends.Message(shown.messages)); err != nil {

@@ -48,7 +48,7 @@ type AgentContextWarning struct {
 }
 
 // summarizes reports whether a turn begins with a call for a summary.
-func summarizes(t machine.Turn) bool {
+func summarizes(t *machine.Turn) bool {
 	return slices.ContainsFunc(t.Sidecalls, func(a machine.Sidecall) bool { return a.Purpose == machine.Summarizing })
 }
 

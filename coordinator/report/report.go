@@ -88,7 +88,7 @@ func (r *Report) Apply(ev turn.Event, commands []turn.Command) []Event {
 	switch ev := ev.(type) {
 	case turn.Accepted:
 		r.hasSchema = ev.Turn.Schema != (blob.Ref{})
-		if !summarizes(ev.Turn) {
+		if !summarizes(&ev.Turn) {
 			told = r.contextWarned(told) // else after the summary, which changes them
 		}
 	case turn.ModelDone:

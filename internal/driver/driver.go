@@ -225,7 +225,7 @@ func Asked(commands []turn.Command, m *turn.Machine) (list []Work) {
 	var described *machine.Turn
 	add := func(w Work) {
 		if described == nil {
-			described = new(m.Turn())
+			described = new(*m.Turn())
 		}
 		w.Turn = described
 		list = append(list, w)

@@ -72,7 +72,7 @@ type Agent struct {
 
 // FilesOf returns the files that an agent is sent with the question. The description of
 // others stands among them as a text.
-func (t Turn) FilesOf(agent int) []blob.File {
+func (t *Turn) FilesOf(agent int) []blob.File {
 	a := t.Agents[agent]
 	if !a.Described && a.Files == nil {
 		return t.Files
@@ -239,7 +239,7 @@ type ModelCall struct {
 
 // ToolsOf returns the list of an agent's own tools with which a call is sent and its reply is
 // read, whatever the present tools are.
-func (t Turn) ToolsOf(call ModelCall) blob.Ref {
+func (t *Turn) ToolsOf(call ModelCall) blob.Ref {
 	if call.Tools != nil {
 		return *call.Tools
 	}

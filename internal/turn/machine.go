@@ -101,8 +101,9 @@ func (m *Machine) Begun() bool { return m.s.Kernel != nil }
 // they change only the usage.
 func (m *Machine) Over() bool { return m.s.Kernel != nil && m.s.Kernel.Over() }
 
-// Turn returns the description that the turn's inputs are built from.
-func (m *Machine) Turn() machine.Turn { return m.s.Turn }
+// Turn returns the description that the turn's inputs are built from. It holds until the next event: the
+// caller must not change it, and copies what it keeps.
+func (m *Machine) Turn() *machine.Turn { return &m.s.Turn }
 
 // Usage returns each agent's cost so far, in the config's order.
 func (m *Machine) Usage() []budget.Usage { return append([]budget.Usage(nil), m.s.Usage...) }

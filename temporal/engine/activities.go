@@ -158,7 +158,7 @@ func (h *activities) begin(ctx context.Context, store patient, w work, e machine
 		info := activity.GetInfo(ctx).WorkflowExecution
 		called = backends.WithBudget(ctx, grants{h.workflows, info.ID, info.RunID, key, w.Try, w.Priced, &isLost, activity.GetLogger(ctx)})
 	}
-	ev, err := h.panel.Worker(store).Perform(called, w.Turn, e)
+	ev, err := h.panel.Worker(store).Perform(called, &w.Turn, e)
 	if err == nil && isLost.Load() {
 		err = errors.New(lostWord)
 	}
