@@ -231,11 +231,11 @@ func Asked(commands []turn.Command, m *turn.Machine) (list []Work) {
 		list = append(list, w)
 	}
 	for _, c := range commands {
-		switch c := c.(type) {
-		case turn.Run:
-			add(Work{Effect: c.Effect})
-		case turn.RequestPermission:
-			request := c.Request
+		if run, ok := c.(turn.Run); ok {
+			add(Work{Effect: run.Effect})
+		}
+		if asks, ok := c.(turn.RequestPermission); ok {
+			request := asks.Request
 			add(Work{Permission: &request})
 		}
 	}
