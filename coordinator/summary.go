@@ -141,7 +141,7 @@ func (p *Panel) stepSummarizer(ctx context.Context) (*machine.StepSummarizer, er
 	return by, err
 }
 
-// summaryReader reads the replies to that call.
+// summaryReader reads the replies to that call. It is nil where no summaries are made.
 type summaryReader struct {
 	panel *Panel
 	// warned gets the context warnings that hold with the last summary.
@@ -149,6 +149,9 @@ type summaryReader struct {
 }
 
 func newSummaryReader(p *Panel) *summaryReader {
+	if p.opts.Summarizer == nil {
+		return nil
+	}
 	return &summaryReader{p, make(chan []report.AgentContextWarning, 1)}
 }
 
@@ -197,7 +200,7 @@ func (s *summaryReader) read(ctx context.Context, t *machine.Turn, sidecall mach
 // heed replaces the context warnings of a report when a summary call of this process ends.
 func (s *summaryReader) heed(ev turn.Event, r *report.Report) {
 	done, ok := ev.(turn.ModelDone)
-	if !ok || done.Key.Purpose != machine.Summarizing || done.Reply.Failure != nil {
+	if !ok || s == nil || done.Key.Purpose != machine.Summarizing || done.Reply.Failure != nil {
 		return
 	}
 	select {

@@ -24,8 +24,9 @@ func (m *memory) List(ctx context.Context, f Filter) ([]Session, error) {
 
 func (s *memorySession) copied() Session {
 	c := s.Session
-	if c.Metadata = maps.Clone(s.Metadata); len(c.Metadata) == 0 {
-		c.Metadata = nil
+	c.Metadata = nil
+	if len(s.Metadata) > 0 {
+		c.Metadata = maps.Clone(s.Metadata)
 	}
 	return c
 }

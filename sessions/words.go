@@ -28,10 +28,10 @@ const (
 // above, then any number of keys with values. An id without a bar has none, and a part without
 // a colon is ignored. The first occurrence of a key counts.
 func ParseID(id string) map[string]string {
-	parts := strings.Split(id, "|")
-	if len(parts) == 1 {
+	if !strings.Contains(id, "|") {
 		return nil
 	}
+	parts := strings.Split(id, "|")
 	said := map[string]string{}
 	add := func(key, value string) {
 		if _, taken := said[key]; !taken && key != "" && value != "" {
