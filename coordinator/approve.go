@@ -124,7 +124,7 @@ func (v *view) word(ctx context.Context, call Approval) (Decision, error) {
 	}
 	said := make(chan answer, 1)
 	go func() {
-		a := answer{err: errors.New("who approves ended its goroutine")}
+		a := answer{err: errors.New("Options.Approve ended its goroutine")}
 		defer func() { said <- a }() // also after runtime.Goexit
 		a.err = guarded("who approves", func() (err error) {
 			a.Decision, err = v.panel.opts.Approve(ctx, call)

@@ -14,8 +14,9 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// localTurn plays one turn in this process. Each piece of work has its own goroutine, which brings the
-// result to the turn's inbox. Whoever runs play owns all of the turn; before open, its maker does.
+// localTurn plays one turn in this process. The goroutine that runs its player owns all of it, and before
+// open the goroutine that made it. Work runs in other goroutines, which bring its results to the turn's
+// inbox.
 type localTurn struct {
 	*view
 	driver.Steps[context.Context]
@@ -23,8 +24,8 @@ type localTurn struct {
 	attempts
 	player
 	doer agents.Doer
-	// forget ends the connection of the turn to the context that began it.
-	forget func() bool
+	// unbind ends the turn's connection to the context that began it.
+	unbind func() bool
 
 	summaries *summaryReader
 	// unpublished are report events whose journal events may not be durable yet.
@@ -46,7 +47,7 @@ func newLocalTurn(ctx context.Context, p *Panel, t *Turn) *localTurn {
 	d := driver.New(e)
 	e.view = newView(ctx, p, t, d.Machine())
 	e.Steps = newSteps(e.base)
-	e.player = player{driver: d, inbox: &t.inbox, receive: t.inbox.next, cancel: e.CancelAll, then: e.answered}
+	e.player = player{driver: d, inbox: &t.inbox, receive: t.inbox.next, cancel: e.CancelAll, next: e.answered, broken: e.broken}
 	e.launch = e.launchLast
 	if p.scheduled != nil {
 		p.scheduled(e)
@@ -80,13 +81,13 @@ func (e *localTurn) publish() {
 // has returned or was abandoned.
 func (e *localTurn) open(ctx context.Context) {
 	e.panel.count(1)
-	e.forget = context.AfterFunc(ctx, e.turn.Cancel)
+	e.unbind = context.AfterFunc(ctx, e.turn.Cancel)
 	e.player.open()
 }
 
 // closed is the last stage.
 func (e *localTurn) closed(error) stage {
-	e.forget()
+	e.unbind()
 	e.stopTimer()
 	e.turn.inbox.close()
 	e.turn.events.close()

@@ -17,6 +17,18 @@ func (e *localTurn) answered(err error) stage {
 	return e.closed
 }
 
+// broken is the stage after one in which a function of the panel's user ended its goroutine.
+func (e *localTurn) broken(err error) stage {
+	err = errors.Join(err, fmt.Errorf("turn %s: a hook ended its goroutine (runtime.Goexit)", e.turn.ID()))
+	if !e.isKept {
+		err = errors.Join(err, e.leave())
+	}
+	if e.turn.Status() == Running {
+		e.announce(err)
+	}
+	return e.closed
+}
+
 // end makes the result final, publishes it, and returns the calls that follow it. If there are
 // any, the session stays held.
 func (e *localTurn) end(err error) []machine.Sidecall {

@@ -29,7 +29,7 @@ type Turn struct {
 
 	events    eventLog
 	inbox     inbox
-	local     *localTurn // belongs to whoever plays the turn; nil in a process that watches it
+	local     *localTurn // belongs to the turn's player; nil in a process that watches the turn
 	cancelled sync.Once
 	done      chan struct{} // closed when the fields below are final
 

@@ -6,13 +6,14 @@ import (
 	"github.com/massgen/massgen/internal/driver"
 )
 
-// inbox holds posts until the turn's player takes them. The player is no goroutine: it is a
-// function, which runs while there are posts. Whoever adds a post to an idle inbox runs the player,
-// so that a result needs no other goroutine to wake up. It is safe for concurrent use.
+// inbox holds posts until the turn's player takes them. The player is no goroutine: it is a function,
+// which runs while there are posts. The goroutine that adds a post to an idle inbox runs the player, so
+// that no other goroutine must wake up for a result. It is safe for concurrent use.
 type inbox struct {
 	mu    sync.Mutex
 	posts []driver.Post
-	// player takes posts until next returns none. One goroutine at a time runs it.
+	// player takes posts until next returns none, or has another goroutine take them. It runs once until
+	// next returns none.
 	player func()
 	// isIdle says that the player does not run. It is false before open.
 	isIdle bool
@@ -52,7 +53,7 @@ func (b *inbox) add(p driver.Post) bool {
 	return wasIdle
 }
 
-// next takes all waiting posts. If it returns none, the player must return.
+// next takes all waiting posts. If it returns none, the inbox is idle.
 func (b *inbox) next() []driver.Post {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -21,7 +21,8 @@ func (numbered) Events(kernel.Time) ([]turn.Event, error) { return nil, nil }
 func (numbered) EndsWork() bool                           { return false }
 func (n numbered) Reply(err error)                        { *n.replies = append(*n.replies, err) }
 
-// TestInboxHasOnePlayer: whoever runs it, each post is taken once, in the order of its sender.
+// TestInboxHasOnePlayer: one goroutine at a time runs it, and it takes each post once, in the order of its
+// sender.
 func TestInboxHasOnePlayer(t *testing.T) {
 	const senders, posts = 8, 500
 	var b inbox

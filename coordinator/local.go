@@ -12,8 +12,8 @@ import (
 	"github.com/massgen/massgen/internal/turn"
 )
 
-// A localTurn is the runtime of turns that this process plays: work runs in goroutines, and
-// brings its result to the turn's inbox.
+// A localTurn is the runtime of turns that this process plays. Work runs in other goroutines than the
+// player's, or in the player's when nothing else is left to do.
 
 // Append implements driver.Runtime. It stores the last events with the turn's outcome, in one
 // transaction. If that fails, it stores the events alone, since they may have been paid for. Then end
@@ -87,6 +87,7 @@ func (e *localTurn) startAgain(w driver.Work) {
 		e.startEffect(w)
 		return
 	}
+	e.launchNow()
 	mayRepeat, err := e.doer.MayRepeat(e.base, call)
 	if err == nil && mayRepeat {
 		e.startEffect(w)
@@ -135,7 +136,8 @@ func (r result) Events(at kernel.Time) ([]turn.Event, error) {
 
 // Reply implements driver.Post. Once the journal has a sidecall's result, it is kept.
 func (r result) Reply(err error) {
-	if reply, ok := r.event.(machine.ModelReply); ok && err == nil {
+	if reply, ok := r.event.(machine.ModelReply); ok && err == nil && r.key.Agent == machine.NoAgent {
+		r.local.launchNow()
 		r.local.keep(turn.ModelDone{Key: r.key, Reply: reply})
 	}
 }

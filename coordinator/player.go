@@ -5,8 +5,8 @@ import (
 	"github.com/massgen/massgen/internal/stack"
 )
 
-// player plays a turn with its driver. It has no goroutine of its own: whoever brings a post to an idle
-// inbox runs it, and owns the turn meanwhile.
+// player plays a turn with its driver. It has no goroutine of its own: the goroutine that adds a post to
+// an idle inbox runs it, and owns the turn meanwhile.
 type player struct {
 	driver *driver.Driver
 	inbox  *inbox
@@ -17,9 +17,10 @@ type player struct {
 	last   job
 	// cancel cancels all work.
 	cancel func()
-	// then is the stage that follows when all work has ended.
-	then stage
-	err  error // of the driver
+	// next is the stage that begins when all work has ended. broken follows a stage that has ended its
+	// goroutine.
+	next, broken stage
+	err          error // of the driver
 }
 
 // A job is work that ends with a post. isLate says that the post has come from elsewhere.
@@ -31,17 +32,38 @@ type stage func(err error) stage
 
 // open begins to play.
 func (p *player) open() {
-	p.launchLast(nil)
-	p.inbox.open(func() { p.work(p.play()) }, p.driver.Done())
+	p.launchNow()
+	p.inbox.open(p.run, p.driver.Done())
 }
 
-// play plays the turn while there are posts. It returns the job that was launched last, for its own goroutine
-// to do.
+// run plays the turn in a goroutine that has nothing else to do.
+func (p *player) run() {
+	stack.Grow()
+	p.work(p.play())
+}
+
+// play plays the turn while there are posts. It returns the job that was launched last, for its own
+// goroutine to do. If a function of the panel's user ends the goroutine (runtime.Goexit), another one
+// plays on.
 func (p *player) play() job {
-	for p.then != nil {
+	returned := false
+	defer func() {
+		if !returned {
+			go p.run()
+		}
+	}()
+	last := p.takePosts()
+	returned = true
+	return last
+}
+
+func (p *player) takePosts() job {
+	for p.next != nil {
 		if p.driver.Done() {
 			p.cancel()
-			p.then = p.then(p.err)
+			begin := p.next
+			p.next = p.broken
+			p.next = begin(p.err)
 			continue
 		}
 		last := p.last
@@ -51,7 +73,7 @@ func (p *player) play() job {
 			return last // somebody else may own the turn by now
 		}
 		p.last = last
-		p.launchLast(nil)
+		p.launchNow()
 		if err := p.driver.Play(posts); err != nil {
 			p.err = err
 			p.cancel()
@@ -84,3 +106,6 @@ func (p *player) launchLast(j job) {
 	}
 	p.last = j
 }
+
+// launchNow launches the last job, before something that may take its time.
+func (p *player) launchNow() { p.launchLast(nil) }

@@ -39,11 +39,13 @@ func newView(ctx context.Context, p *Panel, t *Turn, m *turn.Machine) *view {
 func (v *view) id(agent int) string { return v.panel.opts.Agents[agent].ID }
 
 // member is the Member of the turn's report. The panel of a process that watches the turn may have other
-// agents.
+// agents, or the same in another order.
 func (v *view) member(agent int) (warnAt policy.Thresholds, provider string) {
-	if agent < len(v.panel.opts.Agents) && v.id(agent) == v.machine.Turn().Agents[agent].ID {
-		a := &v.panel.opts.Agents[agent]
-		warnAt, provider = a.Context.Policy.WarnAt, a.Provider
+	id := v.machine.Turn().Agents[agent].ID
+	for i := range v.panel.opts.Agents {
+		if a := &v.panel.opts.Agents[i]; a.ID == id {
+			return a.Context.Policy.WarnAt, a.Provider
+		}
 	}
 	return warnAt, provider
 }

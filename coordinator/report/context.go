@@ -107,9 +107,9 @@ func (r *Report) stepWarning(call machine.ModelCall, limits policy.StepLimits, l
 	}}
 }
 
-// longStep is what an agent was not sent of its steps.
+// longStep records the entries that an agent's calls omitted.
 type longStep struct {
-	// left is what the call omitted that omitted most.
+	// left is of the call that omitted most.
 	left machine.LeftOut
 	// made and failed count the calls for summaries of the omitted messages.
 	made, failed int

@@ -47,8 +47,8 @@ func (w Work) Key() machine.Key {
 	return w.Effect.EffectKey()
 }
 
-// Runtime is the driver's view of the world. The driver's user calls its methods, and none of them
-// waits for a post.
+// Runtime is the driver's view of the world. The driver calls its methods in the goroutine of its own
+// caller, and none of them waits for a post.
 type Runtime interface {
 	// Now returns the turn's time, which stands still while no process plays the turn.
 	Now() kernel.Time
