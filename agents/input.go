@@ -66,6 +66,8 @@ type inputBuilder struct {
 	// coordination tools.
 	reader      int
 	coordinates bool
+	// tools names the stored text with exactly the request's tools, zero if none is known.
+	tools blob.Ref
 	// steps keeps the first messages of steps for other calls, nil if one builder has one call.
 	steps map[machine.Key]builtStep
 }
@@ -95,7 +97,8 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 	if call.OwnTools {
 		offered.own, offered.forwarded = b.turn.ToolsOf(call), call.Key.Purpose.IsAnswer()
 	}
-	req.Tools = b.names.toolsOf(&b.textStore, offered, answers)
+	tools := b.names.toolsOf(&b.textStore, offered, answers)
+	req.Tools, b.tools = tools.tools, tools.stored
 	if answers != nil && call.Key.Purpose.IsAnswer() && len(req.Tools) == 0 && (!req.Params.Hosted.Any() || isRepair(call)) {
 		req.Schema, req.Lenient = []byte(answers.String()), true // which goes with no tools
 	}

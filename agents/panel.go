@@ -32,7 +32,7 @@ type panel struct {
 	messages map[blob.Ref]*backends.Message
 	// schema is what the answers of the turn have to fit, nil for nothing or until it is asked for.
 	schema *schema.Schema
-	tools  shared[toolsOffered, []backends.Tool]
+	tools  shared[toolsOffered, toolList]
 	// user is the last user message that was built, for all agents with the same view.
 	user    string
 	userKey userKey
@@ -76,6 +76,13 @@ type toolsOffered struct {
 	coordinates, mayAnswer bool
 	// forwarded also offers the agent's own tools that the client runs.
 	forwarded bool
+}
+
+// toolList is a list of tools that calls offer.
+type toolList struct {
+	tools []backends.Tool
+	// stored names the stored text with exactly these tools, zero if none is known.
+	stored blob.Ref
 }
 
 // userKey identifies the sources of a coordination step's user message. It compares lists by
@@ -207,16 +214,18 @@ func (p *panel) schemaOf(s *textStore, ref blob.Ref) *schema.Schema {
 }
 
 // toolsOf returns the tools of a call in a turn with a schema of answers, which may be nil.
-func (p *panel) toolsOf(s *textStore, of toolsOffered, answers *schema.Schema) []backends.Tool {
+func (p *panel) toolsOf(s *textStore, of toolsOffered, answers *schema.Schema) toolList {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.tools.of(of, func(tools *[]backends.Tool) bool {
-		s.decode(of.own, tools)
-		own := slices.DeleteFunc(*tools, func(t backends.Tool) bool { return t.Forwarded && !of.forwarded })
+	return p.tools.of(of, func(list *toolList) bool {
+		s.decode(of.own, &list.tools)
+		own := slices.DeleteFunc(list.tools, func(t backends.Tool) bool { return t.Forwarded && !of.forwarded })
 		if of.coordinates {
 			own = append(p.coordinationTools(of.mayAnswer, answers), own...)
+		} else if len(own) == len(list.tools) {
+			list.stored = of.own
 		}
-		*tools = slices.Clip(own) // many requests share it
+		list.tools = slices.Clip(own) // many requests share it
 		return s.err == nil
 	})
 }

@@ -43,7 +43,7 @@ func newReplyReader(ctx context.Context, blobs Blobs, p *panel, turn *machine.Tu
 		r.schema = p.schemaOf(&r.textStore, turn.Schema)
 	}
 	if call.Sidecall == nil {
-		r.own = p.toolsOf(&r.textStore, toolsOffered{own: turn.ToolsOf(call), forwarded: call.Key.Purpose.IsAnswer()}, r.schema)
+		r.own = p.toolsOf(&r.textStore, toolsOffered{own: turn.ToolsOf(call), forwarded: call.Key.Purpose.IsAnswer()}, r.schema).tools
 	}
 	return r
 }

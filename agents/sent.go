@@ -79,7 +79,11 @@ func (n *sentRecords) note(b *inputBuilder, req backends.Request) (*machine.Sent
 	}
 	params := b.paramsJSON(req.Params)
 	sent.Params = n.params.note(b, params, func() blob.Ref { return b.put([]byte(params)) })
-	if len(req.Tools) > 0 {
+	switch {
+	case len(req.Tools) == 0:
+	case b.tools != (blob.Ref{}):
+		sent.Tools = b.tools
+	default:
 		sent.Tools = n.tools.note(b, &req.Tools[0], func() blob.Ref { return b.encode(req.Tools) })
 	}
 	if len(req.Schema) > 0 {

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/plain"
 	"github.com/massgen/massgen/sessions"
 )
@@ -46,4 +48,38 @@ func FuzzStoredMessage(f *testing.F) {
 			t.Errorf("%s, %v\nwant\n%s, %v", got, b.err, want, err)
 		}
 	})
+}
+
+// TestListOfToolsThatIsStored: a list names the text that its encoding would be stored as, if there is one.
+func TestListOfToolsThatIsStored(t *testing.T) {
+	store := sessions.NewMemory()
+	own := []backends.Tool{
+		{Name: "search", Description: "Searches <all> & \"more\"\u2028.", Schema: []byte(`{"type": "object", "properties": {}}`)},
+		{Name: "pay", Forwarded: true},
+	}
+	put := func(tools []backends.Tool) blob.Ref {
+		ref, err := PutJSON(t.Context(), store, tools)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ref
+	}
+	all, some := put(own), put(own[:1])
+	for of, want := range map[toolsOffered]blob.Ref{
+		{}:                           {},
+		{own: all, forwarded: true}:  all,
+		{own: all}:                   {},
+		{own: some, forwarded: true}: some,
+		{own: some}:                  some,
+		{own: some, coordinates: true, mayAnswer: true}: {},
+	} {
+		s := textStore{ctx: t.Context(), blobs: store}
+		list := newPanel(&machine.Turn{}).toolsOf(&s, of, nil)
+		if s.err != nil || list.stored != want {
+			t.Errorf("%+v: %v, not %v, %v", of, list.stored, want, s.err)
+		}
+		if list.stored != (blob.Ref{}) && put(list.tools) != list.stored {
+			t.Errorf("%+v: the text has other tools", of)
+		}
+	}
 }
