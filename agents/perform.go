@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"github.com/massgen/massgen/backends"
@@ -28,19 +27,14 @@ func (d *Doer) Run(ctx context.Context, turn *machine.Turn, effect machine.Effec
 	h := newHeard(effect)
 	ctx, release := d.limited(ctx, turn, effect)
 	defer release()
-	over := make(chan struct{})
-	var first sync.Once
-	isFirst := func() (is bool) {
-		first.Do(func() { is = true; close(over) })
-		return is
-	}
+	over := make(chan struct{}, 1)
 	forget := context.AfterFunc(ctx, func() {
 		patience := time.NewTimer(AbandonAfter)
 		defer patience.Stop()
 		select {
 		case <-over:
 		case <-patience.C:
-			if isFirst() {
+			if isFirst(over) {
 				abandoned(d.abandoned(ctx, effect, h))
 			}
 		}
@@ -48,13 +42,24 @@ func (d *Doer) Run(ctx context.Context, turn *machine.Turn, effect machine.Effec
 	defer forget()
 	returned := false
 	defer func() {
-		if !returned && isFirst() { // but by runtime.Goexit, for example of a test's Fatal
+		if !returned && isFirst(over) { // but by runtime.Goexit, for example of a test's Fatal
 			abandoned(d.panicked(ctx, effect, h, "its call ended its goroutine"))
 		}
 	}()
 	ev, err = d.attempt(ctx, turn, effect, h)
 	returned = true
-	return ev, !isFirst(), err
+	return ev, !isFirst(over), err
+}
+
+// isFirst puts the end of an effect into over, which has room for one. It returns false if over has
+// an end already.
+func isFirst(over chan<- struct{}) bool {
+	select {
+	case over <- struct{}{}:
+		return true
+	default:
+		return false
+	}
 }
 
 // Perform is Run in a goroutine of its own, so that it returns too when the effect is abandoned.
