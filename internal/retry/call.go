@@ -38,12 +38,14 @@ func newCeilings() *backoff.ExponentialBackOff {
 }
 
 func (c *call) run() error {
-	var failure *backends.Error
+	var last *backends.Error
 	for number := 1; ; number++ {
-		sent, err := c.once(failure)
-		if !sent || !errors.As(err, &failure) || !c.repeatable(failure) {
+		sent, err := c.once(last)
+		failure, failed := errors.AsType[*backends.Error](err)
+		if !sent || !failed || !c.repeatable(failure) {
 			return err
 		}
+		last = failure
 		wait, err := c.plan(number, failure)
 		if err != nil {
 			return err
@@ -205,11 +207,11 @@ func (c *call) pass(ev backends.Event) error {
 // settle ends a reservation. An attempt that failed after it reported a usage may cost more than
 // that.
 func settle(held backends.Reservation, usage *backends.Usage, err error) {
-	var failure *backends.Error
+	failure, failed := errors.AsType[*backends.Error](err)
 	switch {
 	case err == nil:
 		held.Settle(usage)
-	case errors.As(err, &failure) && failure.Unbilled():
+	case failed && failure.Unbilled():
 		held.Release()
 	default:
 		held.Settle(nil)
