@@ -281,7 +281,7 @@ func (b *inputBuilder) firstMessages(in contextbuild.Input, call machine.ModelCa
 // transcript renders the messages that the step added since its first call. Results of one
 // message stand together in one tool message.
 func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
-	var messages []backends.Message
+	messages := slices.Grow([]backends.Message(nil), len(entries))
 	for _, e := range entries {
 		switch e.Kind {
 		case machine.Assistant:
