@@ -42,7 +42,7 @@ func NewTool[A, R any](name, description string, run func(ctx context.Context, a
 	if err != nil {
 		return nil, fmt.Errorf("tool %s: %w", name, err)
 	}
-	t := &goTool[A, R]{definition: backends.Tool{Name: name, Description: description}, types: typesOf(schema), run: run}
+	t := &goTool[A, R]{definition: backends.Tool{Name: name, Description: description}, run: run}
 	if t.definition.Schema, err = encodeSchema(schema); err != nil {
 		return nil, fmt.Errorf("tool %s: %w", name, err)
 	}
@@ -57,7 +57,6 @@ var toolName = plain.Pattern(`^[a-zA-Z0-9_-]{1,64}$`)
 
 type goTool[A, R any] struct {
 	definition backends.Tool
-	types      argumentTypes
 	schema     *jsonschema.Resolved
 	run        func(context.Context, A) (R, error)
 }
@@ -95,10 +94,8 @@ func (t *goTool[A, R]) decode(arguments string) (args A, err error) {
 	if err := json.Unmarshal(data, &given); err != nil {
 		return args, fmt.Errorf("they are no JSON: %w", err)
 	}
-	if !t.types.fit(given) {
-		if err := t.schema.Validate(given); err != nil {
-			return args, mismatch(err)
-		}
+	if err := t.schema.Validate(given); err != nil {
+		return args, mismatch(err)
 	}
 	err = json.Unmarshal(data, &args)
 	return args, err
