@@ -88,16 +88,16 @@ func (d *Doer) member(agent int) Member {
 	return d.Members[agent]
 }
 
-// do runs an effect to its one result. h hears the model's message so far.
-func (d *Doer) do(ctx context.Context, turn *machine.Turn, effect machine.Effect, h *heard) (machine.Event, error) {
+// do runs an effect to its one result.
+func (d *Doer) do(ctx context.Context, turn *machine.Turn, effect machine.Effect, r *running) (machine.Event, error) {
 	switch e := effect.(type) {
 	case machine.ModelCall:
-		return d.callModel(ctx, turn, e, h)
+		return d.callModel(ctx, turn, e, &r.heard)
 	case machine.ToolCall:
 		if e.IsSnapshot() {
 			return d.takeSnapshot(ctx, turn, e)
 		}
-		return d.callTool(ctx, turn, e)
+		return d.callTool(ctx, turn, e, r)
 	}
 	return nil, fmt.Errorf("unknown effect %T", effect)
 }

@@ -62,10 +62,14 @@ func (l *shared[K, V]) of(key K, read func(into *V) (ok bool)) V {
 		key   K
 		value V
 	}{key: key})
+	isRead := false
+	defer func() {
+		if !isRead { // also if read panics
+			*l = (*l)[:n]
+		}
+	}()
 	value := &(*l)[n].value
-	if !read(value) {
-		*l = (*l)[:n]
-	}
+	isRead = read(value)
 	return *value
 }
 
@@ -180,16 +184,20 @@ func (p *panel) textOf(s *textStore, ref blob.Ref) string {
 	})
 }
 
-// messageOf reads a message of a model.
+// messageOf reads a message of a model. Calls of many agents read theirs side by side, so the store is
+// read without the lock.
 func (p *panel) messageOf(s *textStore, ref blob.Ref) backends.Message {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	m, ok := p.messages[ref]
-	if !ok {
-		m = new(backends.Message)
-		if s.decode(ref, m); s.err == nil && p.messages != nil {
-			p.messages[ref] = m
-		}
+	p.mu.Unlock()
+	if ok {
+		return *m
+	}
+	m = new(backends.Message)
+	if s.decode(ref, m); s.err == nil && p.messages != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.messages[ref] = m
 	}
 	return *m
 }

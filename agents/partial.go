@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
@@ -14,10 +13,9 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// heard is a model's message so far, in case its call breaks off, and when the call began. It is safe for concurrent
-// use: an abandoned call may go on.
+// heard is a model's message so far, in case its call breaks off. It is safe for concurrent use: an
+// abandoned call may go on.
 type heard struct {
-	begun  time.Time
 	inJSON bool // the text is an object that stands for an act
 
 	mu      sync.Mutex
@@ -25,9 +23,9 @@ type heard struct {
 	answers []string
 }
 
-func newHeard(effect machine.Effect) *heard {
+func newHeard(effect machine.Effect) heard {
 	call, _ := effect.(machine.ModelCall)
-	return &heard{begun: time.Now(), inJSON: call.JSON}
+	return heard{inJSON: call.JSON}
 }
 
 func (h *heard) add(ev backends.Event) {

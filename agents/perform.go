@@ -2,7 +2,6 @@ package agents
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -20,45 +19,63 @@ const AbandonAfter = 2 * time.Second
 // not the use of the store, so that a cancel never looks like a fault of the store. An effect that panics
 // has an event too.
 //
-// isLate says that there is none, since the effect has ignored its cancellation and was abandoned. Then
-// Run has passed what it would have returned to abandoned, from another goroutine. It does so too if the
-// effect ends its goroutine.
+// isLate says that the effect has ignored its cancellation, or a tool the end of its limit. Then Run has
+// already passed the event and the error to abandoned, from another goroutine, and returns neither. If an
+// effect ends its goroutine (runtime.Goexit), Run passes them to abandoned, and does not return.
 func (d *Doer) Run(ctx context.Context, turn *machine.Turn, effect machine.Effect, abandoned func(machine.Event, error)) (ev machine.Event, isLate bool, err error) {
-	h := newHeard(effect)
-	ctx, release := d.limited(ctx, turn, effect)
-	defer release()
-	over := make(chan struct{}, 1)
+	r := &running{heard: newHeard(effect), over: make(chan struct{}, 1), abandoned: abandoned}
 	forget := context.AfterFunc(ctx, func() {
 		patience := time.NewTimer(AbandonAfter)
 		defer patience.Stop()
 		select {
-		case <-over:
+		case <-r.over:
 		case <-patience.C:
-			if isFirst(over) {
-				abandoned(d.abandoned(ctx, effect, h))
-			}
+			r.abandon(func() (machine.Event, error) {
+				return d.broken(ctx, effect, r, machine.Failure{
+					Kind: string(backends.KindCancelled), Abandoned: true,
+					Message: fmt.Sprintf("the call ignored its cancellation for %s and was abandoned", AbandonAfter),
+				})
+			})
 		}
 	})
 	defer forget()
 	returned := false
 	defer func() {
-		if !returned && isFirst(over) { // but by runtime.Goexit, for example of a test's Fatal
-			abandoned(d.panicked(ctx, effect, h, "its call ended its goroutine"))
+		if !returned { // but by runtime.Goexit, for example of a test's Fatal
+			r.abandon(func() (machine.Event, error) {
+				return d.panicked(ctx, effect, r, "its call ended its goroutine")
+			})
 		}
 	}()
-	ev, err = d.attempt(ctx, turn, effect, h)
+	ev, err = d.attempt(ctx, turn, effect, r)
 	returned = true
-	return ev, !isFirst(over), err
+	if !r.end() {
+		return nil, true, nil
+	}
+	return ev, false, err
 }
 
-// isFirst puts the end of an effect into over, which has room for one. It returns false if over has
-// an end already.
-func isFirst(over chan<- struct{}) bool {
+// running is an effect under way. It ends once, in its own goroutine or in one that abandons it.
+type running struct {
+	heard
+	over      chan struct{} // has room for the end
+	abandoned func(machine.Event, error)
+}
+
+// end ends the effect. It returns false if the effect has ended before.
+func (r *running) end() bool {
 	select {
-	case over <- struct{}{}:
+	case r.over <- struct{}{}:
 		return true
 	default:
 		return false
+	}
+}
+
+// abandon ends the effect with a result, unless it has ended.
+func (r *running) abandon(result func() (machine.Event, error)) {
+	if r.end() {
+		r.abandoned(result())
 	}
 }
 
@@ -79,76 +96,29 @@ func (d *Doer) Perform(ctx context.Context, turn *machine.Turn, effect machine.E
 	return ev, err
 }
 
-// overtime is the cause of a context that ended with the limit of a tool call, in the words for the model.
-type overtime struct {
-	tool  string
-	limit time.Duration
-}
-
-func (o overtime) Error() string {
-	return fmt.Sprintf("the tool %s was stopped after %s, the most that a call may take. Go on without it, or ask it for less.", o.tool, o.limit)
-}
-
-// overtimeOf returns the overtime that ended ctx, if that is why it ended.
-func overtimeOf(ctx context.Context) (o overtime, is bool) {
-	is = errors.As(context.Cause(ctx), &o)
-	return o, is
-}
-
-// limited returns the context of an effect. The context of a tool call ends with the call's limit.
-func (d *Doer) limited(ctx context.Context, turn *machine.Turn, effect machine.Effect) (context.Context, context.CancelFunc) {
-	call, isTool := effect.(machine.ToolCall)
-	limit := time.Duration(turn.Limits.ToolLimit) * time.Millisecond
-	if !isTool || limit <= 0 || call.IsSnapshot() || d.member(call.Key.Agent).isForwarded(call.Name) {
-		return ctx, func() {}
-	}
-	return context.WithTimeoutCause(ctx, limit, overtime{call.Name, limit})
-}
-
 // attempt runs an effect, and returns a result also when the effect panics.
-func (d *Doer) attempt(ctx context.Context, turn *machine.Turn, effect machine.Effect, h *heard) (ev machine.Event, err error) {
+func (d *Doer) attempt(ctx context.Context, turn *machine.Turn, effect machine.Effect, r *running) (ev machine.Event, err error) {
 	defer func() {
-		if r := recover(); r != nil {
-			ev, err = d.panicked(ctx, effect, h, fmt.Sprintf("its call panicked: %v", r))
+		if reason := recover(); reason != nil {
+			ev, err = d.panicked(ctx, effect, r, fmt.Sprintf("its call panicked: %v", reason))
 		}
 	}()
-	return d.do(ctx, turn, effect, h)
+	return d.do(ctx, turn, effect, r)
 }
 
 // panicked returns the result of an effect that panicked, and tells Panicked of it.
-func (d *Doer) panicked(ctx context.Context, effect machine.Effect, h *heard, message string) (machine.Event, error) {
+func (d *Doer) panicked(ctx context.Context, effect machine.Effect, r *running, message string) (machine.Event, error) {
 	if d.Panicked != nil {
 		d.Panicked(effect.EffectKey(), debug.Stack())
 	}
-	return d.broken(ctx, effect, h, machine.Failure{Kind: "panic", Message: message})
-}
-
-// abandoned returns the result of an effect that ignored the end of its context.
-func (d *Doer) abandoned(ctx context.Context, effect machine.Effect, h *heard) (machine.Event, error) {
-	f := machine.Failure{
-		Kind: string(backends.KindCancelled), Abandoned: true,
-		Message: fmt.Sprintf("the call ignored its cancellation for %s and was abandoned", AbandonAfter),
-	}
-	late, isLate := overtimeOf(ctx)
-	if isLate {
-		f.Message = late.Error()
-	}
-	ev, err := d.broken(ctx, effect, h, f)
-	if reply, isTool := ev.(machine.ToolReply); isTool {
-		reply.Abandoned = true
-		if !isLate {
-			reply.State = machine.ToolCancelled
-		}
-		ev = reply
-	}
-	return ev, err
+	return d.broken(ctx, effect, r, machine.Failure{Kind: "panic", Message: message})
 }
 
 // broken returns the result of an effect that yielded none itself.
-func (d *Doer) broken(ctx context.Context, effect machine.Effect, h *heard, f machine.Failure) (machine.Event, error) {
+func (d *Doer) broken(ctx context.Context, effect machine.Effect, r *running, f machine.Failure) (machine.Event, error) {
 	call, isTool := effect.(machine.ToolCall)
 	if !isTool {
-		partial, err := d.keepPartial(ctx, h, nil)
+		partial, err := d.keepPartial(ctx, &r.heard, nil)
 		return machine.ModelReply{Failure: &f, Partial: partial}, err
 	}
 	text := "Error: " + f.Message
@@ -156,5 +126,9 @@ func (d *Doer) broken(ctx context.Context, effect machine.Effect, h *heard, f ma
 		text = f.Message
 	}
 	ref, err := d.Blobs.Put(context.WithoutCancel(ctx), []byte(text))
-	return machine.ToolReply{Index: call.Key.Index, Result: ref, Error: true, ElapsedMS: time.Since(h.begun).Milliseconds()}, err
+	reply := machine.ToolReply{Index: call.Key.Index, Result: ref, Error: true, Abandoned: f.Abandoned}
+	if f.Abandoned {
+		reply.State = machine.ToolCancelled
+	}
+	return reply, err
 }

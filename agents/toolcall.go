@@ -16,7 +16,7 @@ import (
 
 // callTool runs the tool that a message's call names. A failure becomes a result that says so,
 // and the model goes on with that (seed 004).
-func (d *Doer) callTool(ctx context.Context, turn *machine.Turn, e machine.ToolCall) (machine.Event, error) {
+func (d *Doer) callTool(ctx context.Context, turn *machine.Turn, e machine.ToolCall, r *running) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
 	texts := textStore{ctx: stored, blobs: d.Blobs}
 	said := d.panels.of(turn).messageOf(&texts, e.Message)
@@ -44,9 +44,11 @@ func (d *Doer) callTool(ctx context.Context, turn *machine.Turn, e machine.ToolC
 	if planned {
 		reply.State = machine.ToolPlanned
 	} else {
+		called, stop := d.limited(context.WithValue(WithCallInfo(ctx, info), returnedFilesKey{}, &returned), turn, e, r)
 		begun := time.Now()
-		result, reply.State, reply.Error = member.callTool(context.WithValue(WithCallInfo(ctx, info), returnedFilesKey{}, &returned), e.Name, arguments)
+		result, reply.State, reply.Error = member.callTool(called, e.Name, arguments)
 		reply.ElapsedMS = time.Since(begun).Milliseconds()
+		stop()
 	}
 	var notShown []string
 	if reply.Files, notShown, err = returned.taken(stored, d.Blobs, member.Takes); err != nil {
@@ -104,6 +106,43 @@ func toolFault(format string, args ...any) error {
 
 // cancelledResult is the result of a cancelled tool call.
 const cancelledResult = "Error: the call was cancelled"
+
+// overtime is the cause of a context that ended with the limit of a tool call, in the words for the model.
+type overtime struct {
+	tool  string
+	limit time.Duration
+}
+
+func (o overtime) Error() string {
+	return fmt.Sprintf("the tool %s was stopped after %s, the most that a call may take. Go on without it, or ask it for less.", o.tool, o.limit)
+}
+
+// overtimeOf returns the overtime that ended ctx, if that is why it ended.
+func overtimeOf(ctx context.Context) (o overtime, is bool) {
+	is = errors.As(context.Cause(ctx), &o)
+	return o, is
+}
+
+// limited returns the context of a tool's call, which ends with the limit of the call. A tool that ignores
+// the limit is abandoned, unless stop is called before.
+func (d *Doer) limited(ctx context.Context, turn *machine.Turn, e machine.ToolCall, r *running) (called context.Context, stop func()) {
+	limit := time.Duration(turn.Limits.ToolLimit) * time.Millisecond
+	if limit <= 0 || d.member(e.Key.Agent).isForwarded(e.Name) {
+		return ctx, func() {}
+	}
+	late := overtime{e.Name, limit}
+	called, release := context.WithTimeoutCause(ctx, limit, late)
+	patience := time.AfterFunc(limit+AbandonAfter, func() {
+		r.abandon(func() (machine.Event, error) {
+			ref, err := d.Blobs.Put(context.WithoutCancel(ctx), []byte("Error: "+late.Error()))
+			return machine.ToolReply{Index: e.Key.Index, Result: ref, Error: true, Abandoned: true, ElapsedMS: (limit + AbandonAfter).Milliseconds()}, err
+		})
+	})
+	return called, func() {
+		patience.Stop()
+		release()
+	}
+}
 
 // callTool calls a tool, and returns its result, or the text that the model gets instead.
 func (m Member) callTool(ctx context.Context, name, arguments string) (result string, state machine.ToolState, failed bool) {

@@ -80,6 +80,39 @@ func TestLateResultCounts(t *testing.T) {
 	})
 }
 
+// slow is a store that takes its time to store a text.
+type slow struct{ agents.Blobs }
+
+func (s slow) Put(ctx context.Context, data []byte) (blob.Ref, error) {
+	time.Sleep(10 * time.Second)
+	return s.Blobs.Put(ctx, data)
+}
+
+// TestLimitIsOfTheToolAlone: what is done before and after a tool's call takes none of its time.
+func TestLimitIsOfTheToolAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.turn.Limits = machine.Limits{ToolLimit: 1000}
+		half := tool(func(ctx context.Context) (string, error) {
+			time.Sleep(500 * time.Millisecond)
+			return "done", ctx.Err()
+		})
+		permit := func(string, string) (machine.Permission, string) {
+			time.Sleep(10 * time.Second)
+			return machine.Allowed, ""
+		}
+		call := machine.ToolCall{Message: w.message("", backends.ToolCall{Name: "work"}).Text, Name: "work"}
+		d := agents.Doer{Blobs: slow{w.store}, Members: []agents.Member{{Tools: []agents.Tool{half}, Permit: permit}}}
+		ev, err := d.Perform(t.Context(), &w.turn, call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := ev.(machine.ToolReply); w.text(r.Result) != "done" || r.Error || r.Abandoned || r.ElapsedMS != 500 {
+			t.Errorf("%+v: %q", r, w.text(r.Result))
+		}
+	})
+}
+
 // TestToolThatIsQuickHasNoLimit: what comes in time is the result, an error too.
 func TestToolThatIsQuickHasNoLimit(t *testing.T) {
 	limits := machine.Limits{ToolLimit: 60_000}
