@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/massgen/massgen/backends"
@@ -23,7 +24,7 @@ const AbandonAfter = 2 * time.Second
 // already passed the event and the error to abandoned, from another goroutine, and returns neither. If an
 // effect ends its goroutine (runtime.Goexit), Run passes them to abandoned, and does not return.
 func (d *Doer) Run(ctx context.Context, turn *machine.Turn, effect machine.Effect, abandoned func(machine.Event, error)) (ev machine.Event, isLate bool, err error) {
-	r := &running{heard: newHeard(effect), over: make(chan struct{}, 1), abandoned: abandoned}
+	r := &running{heard: newHeard(effect), over: make(chan struct{}), abandoned: abandoned}
 	forget := context.AfterFunc(ctx, func() {
 		patience := time.NewTimer(AbandonAfter)
 		defer patience.Stop()
@@ -58,18 +59,18 @@ func (d *Doer) Run(ctx context.Context, turn *machine.Turn, effect machine.Effec
 // running is an effect under way. It ends once, in its own goroutine or in one that abandons it.
 type running struct {
 	heard
-	over      chan struct{} // has room for the end
+	isOver    atomic.Bool
+	over      chan struct{} // closed by end
 	abandoned func(machine.Event, error)
 }
 
 // end ends the effect. It returns false if the effect has ended before.
 func (r *running) end() bool {
-	select {
-	case r.over <- struct{}{}:
-		return true
-	default:
-		return false
+	isFirst := r.isOver.CompareAndSwap(false, true)
+	if isFirst {
+		close(r.over)
 	}
+	return isFirst
 }
 
 // abandon ends the effect with a result, unless it has ended.
