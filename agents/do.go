@@ -20,7 +20,8 @@ type Tool interface {
 	Definition() backends.Tool
 	// Call runs the tool. arguments is the model's text, valid JSON or not. The model gets an
 	// error as the call's result, and the step goes on. A result that is not valid text is an
-	// error. Of a result that is too long, the model gets the beginning and the end.
+	// error. Of a result that is too long, the model gets the beginning and the end. Other work
+	// goes on in Call's goroutine afterwards: Call leaves no thread locked (runtime.LockOSThread).
 	Call(ctx context.Context, arguments string) (string, error)
 }
 
@@ -71,7 +72,7 @@ type Doer struct {
 	history lastHistory
 	panels  lastPanel
 	sent    sentRecords
-	members sync.RWMutex // guards Members
+	members sync.RWMutex // guards Members and Sidecalls
 }
 
 // SetTools gives an agent other tools for the effects that begin from now on; effects under way
@@ -80,6 +81,20 @@ func (d *Doer) SetTools(agent int, tools []Tool) {
 	d.members.Lock()
 	defer d.members.Unlock()
 	d.Members[agent].Tools = tools
+}
+
+// SetSidecall replaces what makes the calls of a purpose that begin from now on.
+func (d *Doer) SetSidecall(purpose machine.Purpose, s Sidecall) {
+	d.members.Lock()
+	defer d.members.Unlock()
+	d.Sidecalls[purpose] = s
+}
+
+func (d *Doer) sidecall(purpose machine.Purpose) (s Sidecall, ok bool) {
+	d.members.RLock()
+	defer d.members.RUnlock()
+	s, ok = d.Sidecalls[purpose]
+	return s, ok
 }
 
 func (d *Doer) member(agent int) Member {
@@ -124,7 +139,7 @@ func (d *Doer) callModel(ctx context.Context, turn *machine.Turn, call machine.M
 	if purpose.IsStepSummary() {
 		purpose = machine.Summarizing
 	}
-	sidecall, ok := d.Sidecalls[purpose]
+	sidecall, ok := d.sidecall(purpose)
 	to := sidecall.Member
 	switch {
 	case call.Sidecall == nil && purpose != machine.Summarizing:

@@ -64,7 +64,10 @@ func (e *localTurn) requestPermission(a machine.PermissionRequest) {
 	e.launch(func() (driver.Post, bool) {
 		p := permission{local: e, key: a.Key}
 		if p.decision, p.err = e.approve(ctx, a); p.err == nil {
-			p.listed, p.err = e.listTools(ctx, known)
+			p.listed, p.err = e.listTools(ctx, known, func(l *toolListing) {
+				p.listed = l
+				e.turn.inbox.put(p)
+			})
 		}
 		return p, false
 	})

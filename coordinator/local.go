@@ -65,7 +65,10 @@ func (e *localTurn) startEffect(w driver.Work) {
 		over()
 		r := result{local: e, key: key, event: ev, err: err}
 		if err == nil && key.Agent != machine.NoAgent {
-			r.listed, r.err = e.listTools(ctx, known)
+			r.listed, r.err = e.listTools(ctx, known, func(l *toolListing) {
+				r.listed = l
+				e.turn.inbox.put(r)
+			})
 		}
 		return r
 	}

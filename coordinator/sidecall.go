@@ -187,7 +187,7 @@ func (v *view) following(turn sessions.Ended) []machine.Sidecall {
 // become events.
 func (e *localTurn) follow(list []machine.Sidecall) stage {
 	e.Begin(machine.NoAgent) // the sidecalls before round 1 had their own step
-	e.doer.Sidecalls[machine.FactExtraction] = e.panel.reader(e.panel.opts.Facts, e.turn.result.Answer)
+	e.doer.SetSidecall(machine.FactExtraction, e.panel.reader(e.panel.opts.Facts, e.turn.result.Answer))
 	err := e.take(turn.Committed{At: e.Now(), Sidecalls: list})
 	if err != nil {
 		return e.followed(err)

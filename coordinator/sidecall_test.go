@@ -223,3 +223,25 @@ func TestFactsCanBeInterrupted(t *testing.T) {
 		p.Wait()
 	})
 }
+
+// TestFactsBesideAnAbandonedCall: the race detector sees both use the doer.
+func TestFactsBesideAnAbandonedCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		deaf := backend(func(context.Context, backends.Request) error {
+			time.Sleep(time.Minute)
+			return context.Canceled
+		})
+		var kept []string
+		p, _ := panelOf(t, 2, sidecalls, map[int]backends.Backend{0: deaf}, func(o *Options) {
+			o.Rules = kernel.Defaults()
+			o.Rules.TurnLimit = 20 * time.Second
+			o.Facts = keeping(o.Agents[1].Backend, &kept)
+		})
+		r := wait(t, start(t, p, "energy"))
+		p.Wait()
+		if r.Winner != "agent2" || len(kept) != 1 {
+			t.Errorf("the winner is %q, and kept is %q", r.Winner, kept)
+		}
+		time.Sleep(time.Minute) // what was left behind ends at last
+	})
+}

@@ -31,20 +31,28 @@ func (p *Panel) giveTools(ctx context.Context, t *Turn) (err error) {
 }
 
 // listTools lists the tools if they may differ from those of a version. It runs in the effect's
-// goroutine, so that the loop does not wait for servers. The error is for a store that failed.
-func (e *localTurn) listTools(ctx context.Context, known uint64) (*toolListing, error) {
+// goroutine, so that the loop does not wait for servers. The error is for a store that failed. If
+// Options.Tools ends the goroutine (runtime.Goexit), listTools passes the listing to ended.
+func (e *localTurn) listTools(ctx context.Context, known uint64, ended func(*toolListing)) (*toolListing, error) {
 	cancelled := func() bool { return ctx.Err() != nil } // nothing waits for the tools any more
 	if e.panel.opts.ToolsVersion == nil || cancelled() {
 		return nil, nil
 	}
-	l := &toolListing{version: e.panel.opts.ToolsVersion()}
+	l := &toolListing{version: e.panel.opts.ToolsVersion(), fault: "Options.Tools ended its goroutine"}
 	if l.version == known {
 		return nil, nil
 	}
+	returned := false
+	defer func() {
+		if !returned {
+			ended(l)
+		}
+	}()
 	err := guarded("who lists the tools", func() (err error) {
 		l.tools, err = e.panel.tools(ctx)
 		return err
 	})
+	returned, l.fault = true, ""
 	switch {
 	case err == nil:
 		return l, e.describeTools(l)

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -169,6 +170,7 @@ func TestToolsThatCannotBeListed(t *testing.T) {
 	for want, fault := range map[string]func(g *toolServer) error{
 		"list the agents' tools: no list":    func(*toolServer) error { return errors.New("no list") },
 		"who lists the tools panicked: oops": func(*toolServer) error { panic("oops") },
+		"Options.Tools ended its goroutine":  func(*toolServer) error { runtime.Goexit(); return nil },
 		`second tool named "vote"`:           func(g *toolServer) error { g.names = []string{"vote"}; return nil },
 	} {
 		synctest.Test(t, func(t *testing.T) {
