@@ -28,7 +28,8 @@ type panel struct {
 	params shared[blob.Ref, backends.Params]
 	// texts are those that the inputs of the turn begin with.
 	texts shared[blob.Ref, string]
-	// messages are those of models that inputs repeat; nil keeps none.
+	// messages caches the messages of models, which each call of a step repeats. It is nil in a panel that
+	// serves one call.
 	messages map[blob.Ref]*backends.Message
 	// schema is what the answers of the turn have to fit, nil for nothing or until it is asked for.
 	schema *schema.Schema
@@ -36,10 +37,10 @@ type panel struct {
 	// user is the last user message that was built, for all agents with the same view.
 	user    string
 	userKey userKey
-	// lines are those of a history, which most agents are shown alike: the last one that was asked for.
+	// lines caches the lines of the history that was asked for last: most agents are shown the same one.
 	lines       []string
 	linesOfTurn *contextbuild.Exchange // &history[0]
-	// files are those that were read for a call, which most calls of the turn have.
+	// files caches the files that calls have read: most calls of a turn have the same ones.
 	files map[blob.Ref][]byte
 }
 
@@ -108,7 +109,7 @@ func newPanel(turn *machine.Turn) *panel {
 	return p
 }
 
-// nameAgents makes the names of the agents, which the inputs of a panel of one do without.
+// nameAgents makes the agents' names when it is called first. The inputs of a panel of one need none.
 func (p *panel) nameAgents() {
 	p.naming.Do(func() {
 		p.names, p.byName = contextbuild.Anonymous(p.ids), make(map[string]int, len(p.ids))

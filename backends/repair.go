@@ -88,7 +88,7 @@ func isOfTool(p Part) bool {
 	return false
 }
 
-// addParts adds the parts of a message to its entry, and its results to those of their calls.
+// addParts adds the parts of a message to its entry. A tool's result goes to the entry with its call.
 func (r *repairer) addParts(entry *repairedMessage, m Message) {
 	for _, part := range m.Parts {
 		switch p := part.(type) {
@@ -111,8 +111,8 @@ func (r *repairer) addParts(entry *repairedMessage, m Message) {
 	}
 }
 
-// addResult gives a result, which is the part, to the latest open call with its id, if there is one:
-// some services use the same ids again in each message.
+// addResult gives a result to the latest open call with its id, because some services use the same ids
+// again in each message. It returns false if there is no such call. part is the same result.
 func (r *repairer) addResult(result ToolResult, part Part) bool {
 	for _, e := range slices.Backward(r.entries) {
 		for i := range e.calls {

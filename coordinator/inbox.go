@@ -6,27 +6,27 @@ import (
 	"github.com/massgen/massgen/internal/driver"
 )
 
-// inbox holds posts until the turn's player takes them. The player is no goroutine: it is a function,
-// which runs while there are posts. The goroutine that adds a post to an idle inbox runs the player, so
-// that no other goroutine must wake up for a result. It is safe for concurrent use.
+// inbox holds posts until the turn's player or watcher takes them. Neither needs a goroutine that waits:
+// the goroutine that adds a post to an idle inbox calls take, so that no other one must wake up for a
+// result. It is safe for concurrent use.
 type inbox struct {
 	mu    sync.Mutex
 	posts []driver.Post
-	// player takes posts until next returns none, or has another goroutine take them. It runs once until
-	// next returns none.
-	player func()
-	// isIdle says that the player does not run. It is false before open.
+	// take takes posts until next returns none, or has another goroutine do it. Until then nobody else
+	// calls take.
+	take func()
+	// isIdle says that nobody takes posts now. It is false before open.
 	isIdle bool
 	isOver bool
 }
 
-// open lets the player run. If posts wait, or atOnce is true, it runs at once in a goroutine of its own.
-func (b *inbox) open(player func(), atOnce bool) {
+// open lets posts be taken. If some wait, or atOnce is true, it calls take in a goroutine of its own.
+func (b *inbox) open(take func(), atOnce bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.player = player
+	b.take = take
 	if atOnce || len(b.posts) > 0 {
-		go player()
+		go take()
 		return
 	}
 	b.isIdle = true
@@ -35,11 +35,11 @@ func (b *inbox) open(player func(), atOnce bool) {
 // put adds a post, or replies to it at once after close, and returns at once.
 func (b *inbox) put(p driver.Post) {
 	if b.add(p) {
-		go b.player()
+		go b.take()
 	}
 }
 
-// add is put for a goroutine that can run the player itself: it reports whether the goroutine must.
+// add is put for a goroutine that can take posts itself. It reports whether the goroutine must.
 func (b *inbox) add(p driver.Post) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -63,7 +63,7 @@ func (b *inbox) next() []driver.Post {
 	return posts
 }
 
-// close refuses all posts that the player has not taken, and all later ones.
+// close refuses all posts that were not taken, and all later ones.
 func (b *inbox) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -21,9 +21,8 @@ func (numbered) Events(kernel.Time) ([]turn.Event, error) { return nil, nil }
 func (numbered) EndsWork() bool                           { return false }
 func (n numbered) Reply(err error)                        { *n.replies = append(*n.replies, err) }
 
-// TestInboxHasOnePlayer: one goroutine at a time runs it, and it takes each post once, in the order of its
-// sender.
-func TestInboxHasOnePlayer(t *testing.T) {
+// TestOneGoroutineTakesPosts at a time, each post once, in the order of its sender.
+func TestOneGoroutineTakesPosts(t *testing.T) {
 	const senders, posts = 8, 500
 	var b inbox
 	var taken [senders][]int
@@ -54,7 +53,7 @@ func TestInboxHasOnePlayer(t *testing.T) {
 				case place%2 == 0:
 					b.put(numbered{sender: sender, place: place})
 				case b.add(numbered{sender: sender, place: place}):
-					b.player()
+					b.take()
 				}
 			}
 		})
@@ -68,7 +67,7 @@ func TestInboxHasOnePlayer(t *testing.T) {
 	}
 }
 
-// TestClosedInboxRefuses what the player has not taken, and what comes later.
+// TestClosedInboxRefuses what was not taken, and what comes later.
 func TestClosedInboxRefuses(t *testing.T) {
 	var b inbox
 	var replies []error

@@ -96,7 +96,8 @@ func (p *player) work(j job) {
 	}
 }
 
-// launchLast begins the last job in a goroutine of its own, and keeps j in its place.
+// launchLast is the launch of a turn: it begins the job in last in a goroutine of its own, and keeps j in
+// its place.
 func (p *player) launchLast(j job) {
 	if last := p.last; last != nil {
 		go func() {

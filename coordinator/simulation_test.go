@@ -206,7 +206,7 @@ func (s *simulation) posts(e *localTurn) []driver.Post {
 	}
 }
 
-// arrived takes the posts of an inbox whose player goes on.
+// arrived takes the posts of an inbox that does not become idle.
 func arrived(b *inbox) []driver.Post {
 	b.mu.Lock()
 	defer b.mu.Unlock()

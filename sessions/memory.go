@@ -218,7 +218,7 @@ func (m *memory) nameMessages(t *memoryTurn) {
 	m.nameStored(t, Refs(list.data))
 }
 
-// nameStored keeps those of the texts that are stored.
+// nameStored records that a turn needs texts. It skips texts that are not stored.
 func (m *memory) nameStored(t *memoryTurn, refs []blob.Ref) {
 	for _, ref := range refs {
 		if text := m.texts.texts[ref]; text != nil {

@@ -134,8 +134,8 @@ func (r *Report) arguments(call machine.ToolCall) (string, error) {
 	return agents.Arguments(r.texts, call) // for its error
 }
 
-// callsOf returns the calls of a message, none if it cannot be read. It keeps those of the last
-// message, because two events and the result describe each call.
+// callsOf returns the calls of a message, or none if the message cannot be read. It caches the last
+// message's calls, because two events and the result describe each of them.
 func (r *Report) callsOf(message blob.Ref) []backends.ToolCall {
 	if r.called.message != message {
 		data, err := r.texts(message)
