@@ -37,11 +37,7 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	defer panel.Close()
-	turn, err := panel.Ask(ctx, "energy", "What is the cheapest source of energy?")
-	if err != nil {
-		log.Fatal(err)
-	}
-	result, err := turn.Wait(ctx)
+	result, err := panel.Run(ctx, "energy", "What is the cheapest source of energy?")
 	fmt.Println(result.Status, err)
 	fmt.Println(result.Answer)
 	// Output:

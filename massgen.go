@@ -3,10 +3,11 @@
 // joins the session, and the next question continues from there.
 //
 // [Load] makes a [Panel] from a YAML config, with everything that the program massgen adds;
-// [New] makes one from agents in Go. [Panel.Ask] begins a [Turn]: Turn.Events yields its
-// events, Turn.Wait returns its [Result], Turn.Note adds to the question, Turn.Pause and
-// Turn.Resume stop it for a while, Turn.Dismiss goes on without an agent, and Turn.Cancel ends
-// it with the best answer so far.
+// [New] makes one from agents in Go. [Panel.Run] asks a question and returns the [Result].
+// [Panel.Ask] begins a [Turn] that runs beside its caller: Turn.Events yields its events,
+// Turn.Wait returns its Result, Turn.Note adds to the question, Turn.Pause and Turn.Resume stop
+// it for a while, Turn.Dismiss goes on without an agent, and Turn.Cancel ends it with the best
+// answer so far.
 package massgen
 
 import (
@@ -282,6 +283,37 @@ func (p *Panel) Ask(ctx context.Context, session, question string) (*Turn, error
 // with 20 MiB together. Each agent is sent them with the question, in every step of the turn. What
 // a file is follows from its bytes; its Name is for models and people.
 func (p *Panel) AskWith(ctx context.Context, session, question string, files ...File) (*Turn, error) {
+	ctx, err := withFiles(ctx, files)
+	if err != nil {
+		return nil, err
+	}
+	return p.Ask(ctx, session, question)
+}
+
+// Run asks a question with files, as AskWith does, and returns the turn's result. Cancelling ctx ends the
+// turn with the best answer so far: then the status is interrupted, and there is no error. Run plays the
+// turn in the caller's goroutine, which is faster: the turn of one agent needs no other one. Therefore it
+// waits for a model or tool that ignores its context, even if the turn goes on without it, and a tool
+// that ends its goroutine (runtime.Goexit) ends the caller's.
+func (p *Panel) Run(ctx context.Context, session, question string, files ...File) (Result, error) {
+	ctx, err := withFiles(ctx, files)
+	if err != nil {
+		return Result{}, err
+	}
+	var play func()
+	turn, err := p.begin(func() (t *Turn, err error) {
+		t, play, err = p.opened.Accept(ctx, session, question)
+		return t, err
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	play()
+	return turn.Wait(context.WithoutCancel(ctx))
+}
+
+// withFiles returns a context with the files of a question.
+func withFiles(ctx context.Context, files []File) (context.Context, error) {
 	attached := make([]backends.File, len(files))
 	for i, f := range files {
 		var err error
@@ -289,10 +321,10 @@ func (p *Panel) AskWith(ctx context.Context, session, question string, files ...
 			return nil, err
 		}
 	}
-	return p.Ask(attach.With(ctx, attached), session, question)
+	return attach.With(ctx, attached), nil
 }
 
-// WithSchema returns a context for Panel.Ask: the turn's answers are JSON objects that fit a JSON
+// WithSchema returns a context for Panel.Ask and Panel.Run: the turn's answers are JSON objects that fit a JSON
 // Schema. An answer that does not fit is refused, and agents vote only on others. The schema describes
 // an object, has at most 64 KiB, and refers only to its own $defs; the error says what to change.
 func WithSchema(ctx context.Context, text []byte) (context.Context, error) {

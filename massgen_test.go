@@ -73,11 +73,7 @@ func made(t *testing.T) func(*massgen.Panel, error) *massgen.Panel {
 
 func ask(t *testing.T, p *massgen.Panel, session, question string) massgen.Result {
 	t.Helper()
-	turn, err := p.Ask(t.Context(), session, question)
-	if err != nil {
-		t.Fatal(err)
-	}
-	result, err := turn.Wait(t.Context())
+	result, err := p.Run(t.Context(), session, question)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,12 +77,13 @@ func (e *localTurn) publish() {
 	e.unpublished = nil
 }
 
-// open begins to play an accepted turn, which counts as running until the result is final and all work
-// has returned or was abandoned.
-func (e *localTurn) open(ctx context.Context) {
+// open lets an accepted turn be played, by the function that it returns. The turn counts as running until
+// the result is final and all work has returned or was abandoned.
+func (e *localTurn) open(ctx context.Context) (play func()) {
 	e.panel.count(1)
 	e.unbind = context.AfterFunc(ctx, e.turn.Cancel)
-	e.player.open()
+	e.turn.inbox.take = e.run
+	return e.run
 }
 
 // closed is the last stage.

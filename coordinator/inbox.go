@@ -13,23 +13,11 @@ type inbox struct {
 	mu    sync.Mutex
 	posts []driver.Post
 	// take takes posts until next returns none, or has another goroutine do it. Until then nobody else
-	// calls take.
+	// calls take. Its owner sets it, and calls it first.
 	take func()
-	// isIdle says that nobody takes posts now. It is false before open.
+	// isIdle says that nobody takes posts now. It is false until posts have been taken once.
 	isIdle bool
 	isOver bool
-}
-
-// open lets posts be taken. If some wait, or atOnce is true, it calls take in a goroutine of its own.
-func (b *inbox) open(take func(), atOnce bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.take = take
-	if atOnce || len(b.posts) > 0 {
-		go take()
-		return
-	}
-	b.isIdle = true
 }
 
 // put adds a post, or replies to it at once after close, and returns at once.

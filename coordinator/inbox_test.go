@@ -28,8 +28,8 @@ func TestOneGoroutineTakesPosts(t *testing.T) {
 	var taken [senders][]int
 	var isTaking atomic.Bool
 	count, all := 0, make(chan struct{})
-	b.put(numbered{sender: 0, place: 0}) // it waits for open
-	b.open(func() {
+	b.put(numbered{sender: 0, place: 0}) // it waits for the first take
+	b.take = func() {
 		for list := b.next(); len(list) > 0; list = b.next() {
 			if !isTaking.CompareAndSwap(false, true) {
 				t.Error("two goroutines take posts")
@@ -43,7 +43,8 @@ func TestOneGoroutineTakesPosts(t *testing.T) {
 			}
 			isTaking.Store(false)
 		}
-	}, false)
+	}
+	go b.take()
 	var group sync.WaitGroup
 	for sender := range senders {
 		group.Go(func() {

@@ -287,32 +287,44 @@ func (p *Panel) count(turns int) {
 // Cancel does. The error is sessions.ErrBusy if a turn of the session is not over. Other errors
 // name a fault of the question, the store or the options.
 func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, error) {
+	t, play, err := p.Accept(ctx, session, question)
+	if err != nil {
+		return nil, err
+	}
+	go play()
+	return t, nil
+}
+
+// Accept is Start for a caller that plays the turn in its own goroutine, and must call play, once. Play makes
+// one of each round's calls itself while the others run in goroutines of their own. It returns when it has
+// nothing left to do: the turn may go on elsewhere.
+func (p *Panel) Accept(ctx context.Context, session, question string) (t *Turn, play func(), err error) {
 	session = cmp.Or(session, p.own)
 	question = contextbuild.Clean(question)
 	if err := CheckQuestion(question); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	files, err := attachments{&p.opts}.take(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	ctx, question = attach.With(ctx, files), asked(question, files)
 	if p.opts.Remote != nil {
 		if schema.Of(ctx) != nil {
-			return nil, errors.New("a schema for the answer is only for turns that this process plays itself: leave it out, or the engine")
+			return nil, nil, errors.New("a schema for the answer is only for turns that this process plays itself: leave it out, or the engine")
 		}
-		return p.startRemote(ctx, session, question)
+		return p.acceptRemote(ctx, session, question)
 	}
 	begun, err := p.opts.Store.Begin(ctx, session, question)
 	if err != nil {
-		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
+		return nil, nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
 	}
-	t := newTurn(session, begun.Turn, question)
-	if err := p.accept(ctx, t, begun); err != nil {
+	t = newTurn(session, begun.Turn, question)
+	if play, err = p.accept(ctx, t, begun); err != nil {
 		refused := sessions.Ended{Status: kernel.AllFailed}
-		return nil, errors.Join(err, p.opts.Store.End(context.WithoutCancel(ctx), session, t.number, refused))
+		return nil, nil, errors.Join(err, p.opts.Store.End(context.WithoutCancel(ctx), session, t.number, refused))
 	}
-	return t, nil
+	return t, play, nil
 }
 
 // CheckQuestion returns an error for an empty question and for a question of more than
@@ -328,27 +340,26 @@ func CheckQuestion(question string) error {
 	return nil
 }
 
-// accept writes the turn to the journal and starts the turn.
-func (p *Panel) accept(ctx context.Context, t *Turn, begun sessions.Begun) error {
+// accept writes the turn to the journal, and returns the function that plays it.
+func (p *Panel) accept(ctx context.Context, t *Turn, begun sessions.Begun) (play func(), err error) {
 	if p.opts.BeforeTurn != nil {
 		if err := p.opts.BeforeTurn(ctx, t); err != nil {
-			return fmt.Errorf("before turn %d: %w", t.number, err)
+			return nil, fmt.Errorf("before turn %d: %w", t.number, err)
 		}
 	}
 	described, err := p.prepare(ctx, t, begun)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	limits, err := p.allowance(ctx, p.opts.Budget, t.session, t.number)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	e := newLocalTurn(ctx, p, t)
 	if err := e.accept(rulesFor(p.opts.Rules, t.tools), described, limits); err != nil {
-		return err
+		return nil, err
 	}
-	e.open(ctx)
-	return nil
+	return e.open(ctx), nil
 }
 
 // rulesFor returns the rules of a turn whose agents have such tools. If the person who asks runs

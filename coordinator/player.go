@@ -5,8 +5,9 @@ import (
 	"github.com/massgen/massgen/internal/stack"
 )
 
-// player plays a turn with its driver. It has no goroutine of its own: the goroutine that adds a post to
-// an idle inbox runs it, and owns the turn meanwhile.
+// player plays a turn with its driver. It has no goroutine of its own: the first to run it is the one of
+// who begins the turn, and then the goroutine that adds a post to an idle inbox, which owns the turn
+// meanwhile.
 type player struct {
 	driver *driver.Driver
 	inbox  *inbox
@@ -30,13 +31,7 @@ type job func() (p driver.Post, isLate bool)
 // stage that follows, nil after the last.
 type stage func(err error) stage
 
-// open begins to play.
-func (p *player) open() {
-	p.launchNow()
-	p.inbox.open(p.run, p.driver.Done())
-}
-
-// run plays the turn in a goroutine that has nothing else to do.
+// run plays the turn until nothing is left to do in its goroutine.
 func (p *player) run() {
 	stack.Grow()
 	p.work(p.play())

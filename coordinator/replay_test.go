@@ -177,7 +177,7 @@ func runTurn(t *testing.T, p *Panel, cancelAfter time.Duration, notes ...time.Du
 		time.AfterFunc(cancelAfter, handle.Cancel)
 	}
 	addNotes(t, handle, notes...)
-	e.open(t.Context())
+	go e.open(t.Context())()
 	p.Wait()
 	if _, err := handle.Wait(t.Context()); err != nil {
 		t.Fatal(err)

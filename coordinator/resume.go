@@ -93,7 +93,7 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 		w.Again = true
 		e.driver.Start(w)
 	}
-	e.open(ctx)
+	go e.open(ctx)()
 	return t, nil
 }
 

@@ -19,7 +19,6 @@ import (
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/retry"
-	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -174,13 +173,7 @@ func (s *simulation) takeOver(e *localTurn) {
 		synctest.Wait() // the work runs until it waits for something
 	}
 	e.receive = func() []driver.Post { return s.posts(e) }
-	e.turn.inbox.put(opening{}) // so that the turn is played at once, and never stops for want of posts
 }
-
-// opening is a post without events.
-type opening struct{ unheard }
-
-func (opening) Events(kernel.Time) ([]turn.Event, error) { return nil, nil }
 
 // mostSteps is how many choices a turn may take.
 const mostSteps = 5000

@@ -60,15 +60,15 @@ type passedNote struct {
 	word chan<- error
 }
 
-// watch watches a RemoteTurn until it is over.
-func (p *Panel) watch(ctx context.Context, t *Turn, play RemoteTurn) {
+// watch returns a function that watches a RemoteTurn until it is over.
+func (p *Panel) watch(ctx context.Context, t *Turn, remote RemoteTurn) (watch func()) {
 	v := newView(ctx, p.on(watched{p.opts.Store}), t, new(turn.Machine))
-	w := &watcher{view: v, play: play, asking: newAttendant(v, play)}
+	w := &watcher{view: v, play: remote, asking: newAttendant(v, remote)}
 	p.count(1)
-	go func() {
+	return func() {
 		defer p.count(-1)
 		w.run(ctx)
-	}()
+	}
 }
 
 // run watches the turn until it is over. Failures after its answer become events.
@@ -115,7 +115,8 @@ func (w *watcher) follow(ctx context.Context) error {
 	defer ticker.Stop()
 	defer context.AfterFunc(ctx, w.turn.Cancel)()
 	arrived := make(chan struct{}, 1) // once until passOn has taken all posts
-	w.turn.inbox.open(func() { arrived <- struct{}{} }, false)
+	w.turn.inbox.take = func() { arrived <- struct{}{} }
+	w.turn.inbox.take()
 	for {
 		var err error
 		select {

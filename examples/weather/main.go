@@ -67,11 +67,7 @@ func ask(ctx context.Context, w io.Writer, agent massgen.Agent, question string)
 		return err
 	}
 	defer func() { err = errors.Join(err, panel.Close()) }()
-	turn, err := panel.Ask(ctx, "", question)
-	if err != nil {
-		return err
-	}
-	result, err := turn.Wait(ctx)
+	result, err := panel.Run(ctx, "", question)
 	if err != nil {
 		return err
 	}

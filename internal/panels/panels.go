@@ -100,6 +100,13 @@ func (p *Panel) Start(ctx context.Context, session, question string) (*coordinat
 	return p.followed(p.Panel.Start(ctx, session, question))
 }
 
+// Accept begins a turn for a caller that plays it, as coordinator.Panel.Accept does.
+func (p *Panel) Accept(ctx context.Context, session, question string) (t *coordinator.Turn, play func(), err error) {
+	t, play, err = p.Panel.Accept(ctx, session, question)
+	t, err = p.followed(t, err)
+	return t, play, err
+}
+
 // Resume goes on with a turn, as coordinator.Panel.Resume does.
 func (p *Panel) Resume(ctx context.Context, session string) (*coordinator.Turn, error) {
 	return p.followed(p.Panel.Resume(ctx, session))

@@ -67,11 +67,7 @@ func massgenPanel(b *testing.B, w work, options ...massgen.Option) ask {
 		}
 	})
 	return func(ctx context.Context, session string) (string, error) {
-		turn, err := panel.Ask(ctx, session, question)
-		if err != nil {
-			return "", err
-		}
-		result, err := turn.Wait(ctx)
+		result, err := panel.Run(ctx, session, question)
 		return result.Answer, err
 	}
 }
