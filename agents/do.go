@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 
 	"github.com/massgen/massgen/backends"
@@ -107,7 +108,9 @@ func (d *Doer) member(agent int) Member {
 func (d *Doer) do(ctx context.Context, turn *machine.Turn, effect machine.Effect, r *running) (machine.Event, error) {
 	switch e := effect.(type) {
 	case machine.ModelCall:
-		return d.callModel(ctx, turn, e, &r.heard)
+		var reply machine.ModelReply
+		err := d.callModel(ctx, turn, &e, &r.heard, &reply)
+		return reply, err
 	case machine.ToolCall:
 		if e.IsSnapshot() {
 			return d.takeSnapshot(ctx, turn, e)
@@ -117,84 +120,109 @@ func (d *Doer) do(ctx context.Context, turn *machine.Turn, effect machine.Effect
 	return nil, fmt.Errorf("unknown effect %T", effect)
 }
 
-func (d *Doer) callModel(ctx context.Context, turn *machine.Turn, call machine.ModelCall, h *heard) (machine.Event, error) {
+// callModel makes a call, and reads what comes of it into reply. Its frame is on the stack during the call,
+// and so are those of all that it calls: as few copies as possible keep that stack within 16 KiB (package
+// stack).
+func (d *Doer) callModel(ctx context.Context, turn *machine.Turn, call *machine.ModelCall, h *heard, reply *machine.ModelReply) error {
 	stored := context.WithoutCancel(ctx)
-	b := newInputBuilder(stored, d.Blobs, d.panels.of(turn), turn, call)
+	var req backends.Request
+	sent, err := d.input(stored, turn, call, &req)
+	if err != nil {
+		return err
+	}
+	to, ok := d.callee(call)
+	if !ok {
+		reply.Usage = &machine.Usage{CostUSD: new(float64)}
+		reply.Failure = &machine.Failure{Kind: "missing", Message: fmt.Sprintf("no model is set for the purpose %s any more", call.Key.Purpose)}
+		return nil
+	}
+	reply.Sent = sent
+	resp, err := d.send(ctx, &to.Member, call.Key, &req, h, reply)
+	if err != nil || reply.Failure != nil {
+		return err
+	}
+	// A reply that has arrived and was paid for is kept, even if the call was cancelled
+	// meanwhile.
+	if err := d.read(stored, turn, call, to.Permit, resp, reply); err != nil || call.Sidecall == nil {
+		return err
+	}
+	if reply.Change, err = to.Read(stored, turn, *call.Sidecall, resp.Message); err != nil {
+		reply.Change = machine.Change{}
+		reply.Failure = &machine.Failure{Kind: "reply", Message: failure(ctx, err).Message}
+	}
+	return nil
+}
+
+// input builds the input of a call into req, and notes it. What it needs of the stack is free again during
+// the call.
+func (d *Doer) input(ctx context.Context, turn *machine.Turn, call *machine.ModelCall, req *backends.Request) (sent *machine.Sent, err error) {
+	b := newInputBuilder(ctx, d.Blobs, d.panels.of(turn), turn, *call)
 	b.histories = d.Histories
 	b.history = func(ctx context.Context, blobs Blobs, turn *machine.Turn, last int) ([]contextbuild.Exchange, error) {
 		return d.history.readWith(ctx, d.Histories, blobs, turn, last)
 	}
-	req, err := b.build(call)
-	if err != nil {
+	if *req, err = b.build(*call); err != nil {
 		return nil, err
 	}
-	sent, err := d.sent.note(&b, req)
-	if err != nil {
+	if sent, err = d.sent.note(&b, *req); err != nil {
 		return nil, err
 	}
-	if req.Messages, err = b.loaded(req.Messages); err != nil {
-		return nil, err
-	}
+	req.Messages, err = b.loaded(req.Messages)
+	return sent, err
+}
+
+// callee returns who is called: an agent, or what makes a sidecall. It reports whether there is one.
+func (d *Doer) callee(call *machine.ModelCall) (to Sidecall, ok bool) {
 	purpose := call.Key.Purpose
 	if purpose.IsStepSummary() {
 		purpose = machine.Summarizing
 	}
-	sidecall, ok := d.sidecall(purpose)
-	to := sidecall.Member
-	switch {
-	case call.Sidecall == nil && purpose != machine.Summarizing:
-		to = d.member(call.Key.Agent)
-	case !ok:
-		return machine.ModelReply{Usage: &machine.Usage{CostUSD: new(float64)}, Failure: &machine.Failure{
-			Kind: "missing", Message: fmt.Sprintf("no model is set for the purpose %s any more", call.Key.Purpose),
-		}}, nil
+	if call.Sidecall == nil && purpose != machine.Summarizing {
+		return Sidecall{Member: d.member(call.Key.Agent)}, true
 	}
-	resp, reply, err := d.send(ctx, to, call.Key, req, h)
-	reply.Sent = sent
-	if err != nil || reply.Failure != nil {
-		return reply, err
-	}
-	// A reply that has arrived and was paid for is kept, even if the call was cancelled
-	// meanwhile.
-	reader := newReplyReader(stored, d.Blobs, d.panels.of(turn), turn, call)
-	reader.permit = to.Permit
-	if err := reader.read(resp, &reply); err != nil || call.Sidecall == nil {
-		return reply, err
-	}
-	if reply.Change, err = sidecall.Read(stored, turn, *call.Sidecall, resp.Message); err != nil {
-		reply.Change = machine.Change{}
-		reply.Failure = &machine.Failure{Kind: "reply", Message: failure(ctx, err).Message}
-	}
-	return reply, nil
+	return d.sidecall(purpose)
 }
 
 // send makes a call, and records its cost and, if it failed, the reason and the received part
 // of the message. The error is for a store that failed.
-func (d *Doer) send(ctx context.Context, to Member, key machine.Key, req backends.Request, h *heard) (resp backends.Response, reply machine.ModelReply, err error) {
+func (d *Doer) send(ctx context.Context, to *Member, key machine.Key, req *backends.Request, h *heard, reply *machine.ModelReply) (resp backends.Response, err error) {
 	observe := func(ev backends.Event) {
 		h.add(ev)
 		if d.Observe != nil && key.Agent != machine.NoAgent && !key.Purpose.IsStepSummary() {
 			d.Observe(key, ev)
 		}
 	}
-	req.Params.Headers, req.Params.ExtraBody = to.Headers, to.ExtraBody
 	var fallback *machine.Fallback
-	resp, failed := backends.Collect(to.Backend.Stream(notingFallback(ctx, &fallback), req), observe)
+	resp, failed := backends.Collect(to.stream(notingFallback(ctx, &fallback), req), observe)
 	reply.Usage, reply.Fallback = usage(resp.Usage, failed), fallback
 	if failed != nil {
 		reply.Failure = failure(ctx, failed)
 		reply.Partial, err = d.keepPartial(ctx, h, failed)
 	}
-	return resp, reply, err
+	return resp, err
+}
+
+// stream begins a call. The copy of the request that Stream takes would otherwise stay on the stack during
+// the call.
+//
+//go:noinline
+func (m *Member) stream(ctx context.Context, req *backends.Request) iter.Seq2[backends.Event, error] {
+	req.Params.Headers, req.Params.ExtraBody = m.Headers, m.ExtraBody
+	return m.Backend.Stream(ctx, *req)
 }
 
 // Read returns the result of Perform for a call to which the model replies with message.
 func (d *Doer) Read(ctx context.Context, turn *machine.Turn, call machine.ModelCall, message backends.Message) (machine.ModelReply, error) {
 	var reply machine.ModelReply
-	reader := newReplyReader(context.WithoutCancel(ctx), d.Blobs, d.panels.of(turn), turn, call)
-	reader.permit = d.member(call.Key.Agent).Permit
-	err := reader.read(backends.Response{Message: message}, &reply)
+	err := d.read(context.WithoutCancel(ctx), turn, &call, d.member(call.Key.Agent).Permit, backends.Response{Message: message}, &reply)
 	return reply, err
+}
+
+// read reads what came of a call into reply.
+func (d *Doer) read(ctx context.Context, turn *machine.Turn, call *machine.ModelCall, permit func(tool, arguments string) (machine.Permission, string), resp backends.Response, reply *machine.ModelReply) error {
+	reader := newReplyReader(ctx, d.Blobs, d.panels.of(turn), turn, *call)
+	reader.permit = permit
+	return reader.read(resp, reply)
 }
 
 // failure cleans the text, which may be a provider's: terminals show it, and the journal must

@@ -33,7 +33,7 @@ type stage func(err error) stage
 
 // run plays the turn until nothing is left to do in its goroutine.
 func (p *player) run() {
-	stack.Grow()
+	stack.Grow(16)
 	p.work(p.play())
 }
 
@@ -96,7 +96,7 @@ func (p *player) work(j job) {
 func (p *player) launchLast(j job) {
 	if last := p.last; last != nil {
 		go func() {
-			stack.Grow()
+			stack.Grow(16)
 			p.work(last)
 		}()
 	}

@@ -46,7 +46,7 @@ type content struct{ text, thinking string }
 
 func (c *content) UnmarshalJSON(data []byte) error {
 	if len(data) == 0 || data[0] != '[' {
-		return json.Unmarshal(data, (*rawText)(&c.text))
+		return (*rawText)(&c.text).UnmarshalJSON(data)
 	}
 	var parts []struct {
 		Type     string   `json:"type"`
@@ -71,7 +71,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 type thoughts string
 
 func (t *thoughts) UnmarshalJSON(data []byte) error {
-	if json.Unmarshal(data, (*rawText)(t)) == nil {
+	if (*rawText)(t).UnmarshalJSON(data) == nil {
 		return nil
 	}
 	var parts []struct {

@@ -61,7 +61,7 @@ func hostedTools(h backends.HostedTools) (list []any) {
 }
 
 // addHosted adds the built-in tools to the fields of a request, before the others.
-func (e encoder) addHosted(fields map[string]any, req backends.Request) error {
+func (e encoder) addHosted(fields map[string]any, req *backends.Request) error {
 	h := req.Params.Hosted
 	list := hostedTools(h)
 	if len(list) == 0 {

@@ -73,7 +73,7 @@ func TestExtraBody(t *testing.T) {
 		{"tools keep their choice", map[string]any{"tools": []int{1}, "tool_choice": "auto", "messages": nil},
 			`{"model":"m","stream":true,"stream_options":{"include_usage":true},"tool_choice":"auto","tools":[1]}`},
 	} {
-		fields, err := encoder{model: "m", shared: wire.NewShared(0, 0)}.encode(backends.Request{Params: backends.Params{ExtraBody: c.extra}})
+		fields, err := encoder{model: "m", shared: wire.NewShared(0, 0)}.encode(&backends.Request{Params: backends.Params{ExtraBody: c.extra}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +236,7 @@ func TestToolsThatChangedAreSentAsTheyAre(t *testing.T) {
 	tools := []backends.Tool{{Name: "first", Schema: []byte(`{"type":"object"}`)}}
 	for _, name := range []string{"first", "second"} {
 		tools[0].Name = name
-		fields, err := e.encode(backends.Request{Messages: []backends.Message{backends.User("hello")}, Tools: tools})
+		fields, err := e.encode(&backends.Request{Messages: []backends.Message{backends.User("hello")}, Tools: tools})
 		if err != nil {
 			t.Fatal(err)
 		}

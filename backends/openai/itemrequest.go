@@ -14,7 +14,7 @@ import (
 
 // encodeResponses turns a request into the fields of a body for the Responses API. Nil fields
 // are not sent.
-func (e encoder) encodeResponses(req backends.Request) (map[string]any, error) {
+func (e encoder) encodeResponses(req *backends.Request) (map[string]any, error) {
 	fields := map[string]any{"model": e.model, "stream": true, "store": false}
 	if err := e.dialect.Check(e.model, req.Params); err != nil {
 		return nil, err

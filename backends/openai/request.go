@@ -31,7 +31,7 @@ type encoder struct {
 // encode turns a request into the fields of its body, of which nil ones are not sent.
 // The library's own structs would drop some and cannot say others. The errors name what
 // the model or the service cannot take.
-func (e encoder) encode(req backends.Request) (map[string]any, error) {
+func (e encoder) encode(req *backends.Request) (map[string]any, error) {
 	fields := map[string]any{"model": e.model, "stream": true}
 	if !e.dialect.NoStreamUsage {
 		fields["stream_options"] = goopenai.StreamOptions{IncludeUsage: true}

@@ -27,7 +27,7 @@ import (
 // runResponses makes the call over the Responses API. If the service refuses to stream, or
 // refuses a part of the request on which the answer does not depend, runResponses leaves that
 // out and asks again.
-func (b *Backend) runResponses(ctx context.Context, req backends.Request, emit wire.Emit) error {
+func (b *Backend) runResponses(ctx context.Context, req *backends.Request, emit wire.Emit) error {
 	e := b.encoder(req.Model)
 	fields, err := e.encodeResponses(req)
 	if err != nil {
@@ -98,7 +98,7 @@ func saysForeignReasoning(err error) bool {
 		foreignReasoning().MatchString(e.Message)
 }
 
-func (b *Backend) attemptResponse(ctx context.Context, req backends.Request, fields map[string]any, emit wire.Emit) error {
+func (b *Backend) attemptResponse(ctx context.Context, req *backends.Request, fields map[string]any, emit wire.Emit) error {
 	body, err := wire.Object(fields)
 	if err != nil {
 		return b.service.LocalError(err)

@@ -2,11 +2,12 @@ package openai
 
 import (
 	"bytes"
-	"encoding/json"
 	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/massgen/massgen/internal/fastjson"
 )
 
 // Some services cut a character in two: one event ends with its first bytes and
@@ -23,7 +24,7 @@ type rawText string
 func (t *rawText) UnmarshalJSON(data []byte) error {
 	isWhole := utf8.Valid(data) && !bytes.Contains(data, []byte(`\ud`)) && !bytes.Contains(data, []byte(`\uD`))
 	if isWhole || data[0] != '"' {
-		return json.Unmarshal(data, (*string)(t))
+		return fastjson.Unmarshal(data, (*string)(t))
 	}
 	var out []byte
 	for rest := data[1 : len(data)-1]; len(rest) > 0; {

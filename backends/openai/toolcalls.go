@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -25,7 +24,7 @@ type arguments string
 
 // UnmarshalJSON reads both forms; null is no text.
 func (a *arguments) UnmarshalJSON(data []byte) error {
-	if json.Unmarshal(data, (*rawText)(a)) != nil {
+	if (*rawText)(a).UnmarshalJSON(data) != nil {
 		*a = arguments(data)
 	}
 	return nil

@@ -20,8 +20,9 @@ type hintingBackend struct {
 }
 
 func (b hintingBackend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
+	stream := b.Backend.Stream(ctx, req)
 	return func(yield func(backends.Event, error) bool) {
-		for ev, err := range b.Backend.Stream(ctx, req) {
+		for ev, err := range stream {
 			if err != nil {
 				err = withHint(b.provider, b.connection, b.keyVar, err)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -87,10 +88,10 @@ func (c *call) unpaid(last *backends.Error, err error) error {
 
 // reserve reserves another attempt with the call's budget. It returns the request to send. Its
 // output limit is lower than the call's if the budget has no room for more.
-func (c *call) reserve() (req backends.Request, held backends.Reservation, err error) {
+func (c *call) reserve() (req *backends.Request, held backends.Reservation, err error) {
 	budget := backends.BudgetFrom(c.ctx)
 	if budget == nil {
-		return c.req, unlimited{}, nil
+		return &c.req, unlimited{}, nil
 	}
 	most := c.options.Most(c.req)
 	least := most
@@ -99,9 +100,10 @@ func (c *call) reserve() (req backends.Request, held backends.Reservation, err e
 	}
 	held, less, err := budget.Reserve(c.ctx, most, least)
 	if err != nil || less == 0 {
-		return c.req, held, err
+		return &c.req, held, err
 	}
-	return limited(c.req, *c.req.Params.MaxTokens-less), held, nil
+	shorter := limited(c.req, *c.req.Params.MaxTokens-less)
+	return &shorter, held, nil
 }
 
 // The fewest output tokens to which a budget shortens a call. A model that reasons needs some
@@ -137,8 +139,8 @@ func (unlimited) Settle(*backends.Usage) {}
 
 // enter waits at the gate. A repetition waits no longer than until its deadline. last
 // is the failure of the attempt before, or nil.
-func (c *call) enter(req backends.Request, last *backends.Error) (pass, error) {
-	tokens := estimate(req)
+func (c *call) enter(req *backends.Request, last *backends.Error) (pass, error) {
+	tokens := estimate(*req)
 	if last == nil {
 		p, err := c.gate.enter(c.ctx, tokens)
 		c.until = time.Now().Add(c.options.MaxTime)
@@ -169,7 +171,7 @@ func afterwards(last *backends.Error, err error) error {
 }
 
 // attempt sends the request once.
-func (c *call) attempt(req backends.Request, p pass, held backends.Reservation) error {
+func (c *call) attempt(req *backends.Request, p pass, held backends.Reservation) error {
 	c.usage, c.ended = nil, nil
 	returned := false
 	defer func() {
@@ -179,7 +181,7 @@ func (c *call) attempt(req backends.Request, p pass, held backends.Reservation) 
 		p.leave(c.ctx, c.ended, c.usage)
 		settle(held, c.usage, c.ended)
 	}()
-	for ev, failure := range c.inner.Stream(c.ctx, req) {
+	for ev, failure := range c.stream(req) {
 		if c.ended = failure; failure == nil {
 			c.ended = c.pass(ev)
 		}
@@ -189,6 +191,14 @@ func (c *call) attempt(req backends.Request, p pass, held backends.Reservation) 
 	}
 	returned = true
 	return c.ended
+}
+
+// stream begins an attempt. The copy of the request that Stream takes would otherwise stay on the stack
+// during the attempt.
+//
+//go:noinline
+func (c *call) stream(req *backends.Request) iter.Seq2[backends.Event, error] {
+	return c.inner.Stream(c.ctx, *req)
 }
 
 // pass passes an event on. The error says that nobody reads on.

@@ -11,6 +11,8 @@ import (
 	"runtime/debug"
 	"syscall"
 	"time"
+
+	"github.com/massgen/massgen/internal/stack"
 )
 
 // Env is what the program meets of the world.
@@ -85,6 +87,9 @@ func Main(args []string, env Env) int {
 	}
 	p.watch = newWatch(env.Interrupts)
 	ended := make(chan int, 1)
-	go func() { ended <- p.exitStatus(args) }()
+	go func() {
+		stack.Grow(32)
+		ended <- p.exitStatus(args)
+	}()
 	return p.watch.until(ended)
 }
