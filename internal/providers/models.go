@@ -94,7 +94,7 @@ func (l *listing) ask(ctx context.Context, r *Resolver, c connection) {
 		return
 	}
 	l.wasAsked = true
-	l.ids = slices.DeleteFunc(all, func(id string) bool { return !isName(id) || otherUse.MatchString(id) })
+	l.ids = slices.DeleteFunc(all, func(id string) bool { return !isName(id) || otherUse().MatchString(id) })
 }
 
 // isName reports whether what a service lists can be the name of a model. No request can name
@@ -104,8 +104,10 @@ func isName(id string) bool {
 	return id != "" && len(id) <= most && plain.Line(id) == id
 }
 
-// otherUse is in the names of models that do not answer in text.
-var otherUse = regexp.MustCompile(`(?i)embed|whisper|tts|dall-e|image|imagen|veo|sora|transcri|moderation|realtime|audio|speech|rerank|babbage|davinci|-instruct-0914|robotics|(^|-)live-|nano-banana`)
+// otherUse is in the names of models that do not answer in text. It is not made before models are listed.
+var otherUse = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)embed|whisper|tts|dall-e|image|imagen|veo|sora|transcri|moderation|realtime|audio|speech|rerank|babbage|davinci|-instruct-0914|robotics|(^|-)live-|nano-banana`)
+})
 
 // idsOf returns the models that a service lists.
 func (r *Resolver) idsOf(ctx context.Context, p provider, c connection) (ids []string, err error) {
