@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -104,10 +103,8 @@ func isName(id string) bool {
 	return id != "" && len(id) <= most && plain.Line(id) == id
 }
 
-// otherUse is in the names of models that do not answer in text. It is not made before models are listed.
-var otherUse = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)embed|whisper|tts|dall-e|image|imagen|veo|sora|transcri|moderation|realtime|audio|speech|rerank|babbage|davinci|-instruct-0914|robotics|(^|-)live-|nano-banana`)
-})
+// otherUse is in the names of models that do not answer in text.
+var otherUse = plain.Pattern(`(?i)embed|whisper|tts|dall-e|image|imagen|veo|sora|transcri|moderation|realtime|audio|speech|rerank|babbage|davinci|-instruct-0914|robotics|(^|-)live-|nano-banana`)
 
 // idsOf returns the models that a service lists.
 func (r *Resolver) idsOf(ctx context.Context, p provider, c connection) (ids []string, err error) {
