@@ -291,10 +291,10 @@ func (p *Panel) AskWith(ctx context.Context, session, question string, files ...
 }
 
 // Run asks a question with files, as AskWith does, and returns the turn's result. Cancelling ctx ends the
-// turn with the best answer so far: then the status is interrupted, and there is no error. Run plays the
-// turn in the caller's goroutine, which is faster: the turn of one agent needs no other one. Therefore it
-// waits for a model or tool that ignores its context, even if the turn goes on without it, and a tool
-// that ends its goroutine (runtime.Goexit) ends the caller's.
+// turn with the best answer so far: then the status is interrupted, and there is no error. If ctx ends
+// before the turn is accepted, Run returns its error. Run plays the turn in the caller's goroutine, which
+// saves waking others up. So it also waits for a model or a tool that ignores its context, after the turn
+// has gone on, and a tool that ends its goroutine (runtime.Goexit) ends the caller's.
 func (p *Panel) Run(ctx context.Context, session, question string, files ...File) (Result, error) {
 	ctx, err := withFiles(ctx, files)
 	if err != nil {

@@ -82,7 +82,7 @@ func TestRunAttachesFiles(t *testing.T) {
 	}
 }
 
-// TestRunEnds with its context, and with its panel, of which nothing is asked afterwards.
+// TestRunEnds when its context or its panel ends. A closed panel refuses questions.
 func TestRunEnds(t *testing.T) {
 	for _, size := range []int{1, 3} {
 		synctest.Test(t, func(t *testing.T) {

@@ -120,9 +120,8 @@ func (d *Doer) do(ctx context.Context, turn *machine.Turn, effect machine.Effect
 	return nil, fmt.Errorf("unknown effect %T", effect)
 }
 
-// callModel makes a call, and reads what comes of it into reply. Its frame is on the stack during the call,
-// and so are those of all that it calls: as few copies as possible keep that stack within 16 KiB (package
-// stack).
+// callModel makes a call, and stores its result in reply. Its frame is on the stack during the call: few
+// copies keep that stack within the size that package stack gives it.
 func (d *Doer) callModel(ctx context.Context, turn *machine.Turn, call *machine.ModelCall, h *heard, reply *machine.ModelReply) error {
 	stored := context.WithoutCancel(ctx)
 	var req backends.Request
@@ -143,7 +142,7 @@ func (d *Doer) callModel(ctx context.Context, turn *machine.Turn, call *machine.
 	}
 	// A reply that has arrived and was paid for is kept, even if the call was cancelled
 	// meanwhile.
-	if err := d.read(stored, turn, call, to.Permit, resp, reply); err != nil || call.Sidecall == nil {
+	if err := d.read(stored, turn, call, &to.Member, resp, reply); err != nil || call.Sidecall == nil {
 		return err
 	}
 	if reply.Change, err = to.Read(stored, turn, *call.Sidecall, resp.Message); err != nil {
@@ -171,7 +170,7 @@ func (d *Doer) input(ctx context.Context, turn *machine.Turn, call *machine.Mode
 	return sent, err
 }
 
-// callee returns who is called: an agent, or what makes a sidecall. It reports whether there is one.
+// callee returns the agent or the sidecall that serves a call. ok is false if none is set.
 func (d *Doer) callee(call *machine.ModelCall) (to Sidecall, ok bool) {
 	purpose := call.Key.Purpose
 	if purpose.IsStepSummary() {
@@ -202,8 +201,8 @@ func (d *Doer) send(ctx context.Context, to *Member, key machine.Key, req *backe
 	return resp, err
 }
 
-// stream begins a call. The copy of the request that Stream takes would otherwise stay on the stack during
-// the call.
+// stream begins a call. It is not inlined, so that the copy of the request leaves the stack before the call
+// is under way.
 //
 //go:noinline
 func (m *Member) stream(ctx context.Context, req *backends.Request) iter.Seq2[backends.Event, error] {
@@ -214,14 +213,15 @@ func (m *Member) stream(ctx context.Context, req *backends.Request) iter.Seq2[ba
 // Read returns the result of Perform for a call to which the model replies with message.
 func (d *Doer) Read(ctx context.Context, turn *machine.Turn, call machine.ModelCall, message backends.Message) (machine.ModelReply, error) {
 	var reply machine.ModelReply
-	err := d.read(context.WithoutCancel(ctx), turn, &call, d.member(call.Key.Agent).Permit, backends.Response{Message: message}, &reply)
+	to := d.member(call.Key.Agent)
+	err := d.read(context.WithoutCancel(ctx), turn, &call, &to, backends.Response{Message: message}, &reply)
 	return reply, err
 }
 
-// read reads what came of a call into reply.
-func (d *Doer) read(ctx context.Context, turn *machine.Turn, call *machine.ModelCall, permit func(tool, arguments string) (machine.Permission, string), resp backends.Response, reply *machine.ModelReply) error {
+// read stores a call's response in reply.
+func (d *Doer) read(ctx context.Context, turn *machine.Turn, call *machine.ModelCall, to *Member, resp backends.Response, reply *machine.ModelReply) error {
 	reader := newReplyReader(ctx, d.Blobs, d.panels.of(turn), turn, *call)
-	reader.permit = permit
+	reader.permit = to.Permit
 	return reader.read(resp, reply)
 }
 

@@ -88,7 +88,7 @@ func (d *Doer) Perform(ctx context.Context, turn *machine.Turn, effect machine.E
 		close(over)
 	}
 	go func() {
-		stack.Grow(16)
+		stack.Grow16()
 		if result, isLate, failed := d.Run(ctx, turn, effect, end); !isLate {
 			end(result, failed)
 		}

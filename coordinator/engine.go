@@ -77,13 +77,12 @@ func (e *localTurn) publish() {
 	e.unpublished = nil
 }
 
-// open lets an accepted turn be played, by the function that it returns. The turn counts as running until
-// the result is final and all work has returned or was abandoned.
-func (e *localTurn) open(ctx context.Context) (play func()) {
+// open lets an accepted turn be played by e.run. The turn counts as running until the result is final and
+// all work has returned or was abandoned.
+func (e *localTurn) open(ctx context.Context) {
 	e.panel.count(1)
 	e.unbind = context.AfterFunc(ctx, e.turn.Cancel)
 	e.turn.inbox.take = e.run
-	return e.run
 }
 
 // closed is the last stage.

@@ -17,9 +17,9 @@ func (e *localTurn) answered(err error) stage {
 	return e.closed
 }
 
-// broken is the stage after one in which a function of the panel's user ended its goroutine.
+// broken is the stage after one that did not return.
 func (e *localTurn) broken(err error) stage {
-	err = errors.Join(err, fmt.Errorf("turn %s: a hook ended its goroutine (runtime.Goexit)", e.turn.ID()))
+	err = fmt.Errorf("turn %s: %w", e.turn.ID(), err)
 	if !e.isKept {
 		err = errors.Join(err, e.leave())
 	}

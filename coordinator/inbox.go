@@ -13,9 +13,9 @@ type inbox struct {
 	mu    sync.Mutex
 	posts []driver.Post
 	// take takes posts until next returns none, or has another goroutine do it. Until then nobody else
-	// calls take. Its owner sets it, and calls it first.
+	// calls take. The owner sets it before it calls it for the first time.
 	take func()
-	// isIdle says that nobody takes posts now. It is false until posts have been taken once.
+	// isIdle says that nobody takes posts now. It is false until next has returned none.
 	isIdle bool
 	isOver bool
 }

@@ -295,9 +295,9 @@ func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, err
 	return t, nil
 }
 
-// Accept is Start for a caller that plays the turn in its own goroutine, and must call play, once. Play makes
-// one of each round's calls itself while the others run in goroutines of their own. It returns when it has
-// nothing left to do: the turn may go on elsewhere.
+// Accept is Start for a caller that plays the turn itself. The caller must call play exactly once, else the
+// session stays busy and Panel.Wait never returns. play returns when its goroutine has nothing left to do,
+// which may be before the turn is over, and not after what follows the answer.
 func (p *Panel) Accept(ctx context.Context, session, question string) (t *Turn, play func(), err error) {
 	session = cmp.Or(session, p.own)
 	question = contextbuild.Clean(question)
@@ -313,7 +313,8 @@ func (p *Panel) Accept(ctx context.Context, session, question string) (t *Turn, 
 		if schema.Of(ctx) != nil {
 			return nil, nil, errors.New("a schema for the answer is only for turns that this process plays itself: leave it out, or the engine")
 		}
-		return p.acceptRemote(ctx, session, question)
+		t, err = p.startRemote(ctx, session, question)
+		return t, func() {}, err
 	}
 	begun, err := p.opts.Store.Begin(ctx, session, question)
 	if err != nil {
@@ -359,7 +360,8 @@ func (p *Panel) accept(ctx context.Context, t *Turn, begun sessions.Begun) (play
 	if err := e.accept(rulesFor(p.opts.Rules, t.tools), described, limits); err != nil {
 		return nil, err
 	}
-	return e.open(ctx), nil
+	e.open(ctx)
+	return e.run, nil
 }
 
 // rulesFor returns the rules of a turn whose agents have such tools. If the person who asks runs

@@ -1,12 +1,15 @@
 package coordinator
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/massgen/massgen/internal/driver"
 	"github.com/massgen/massgen/internal/stack"
 )
 
-// player plays a turn with its driver. It has no goroutine of its own: the first to run it is the one of
-// who begins the turn, and then the goroutine that adds a post to an idle inbox, which owns the turn
+// player plays a turn with its driver. It has no goroutine of its own: the one that begins the turn runs it
+// first, and after that a goroutine that adds a post to an idle inbox. Whoever runs it owns the turn
 // meanwhile.
 type player struct {
 	driver *driver.Driver
@@ -19,7 +22,7 @@ type player struct {
 	// cancel cancels all work.
 	cancel func()
 	// next is the stage that begins when all work has ended. broken follows a stage that has ended its
-	// goroutine.
+	// goroutine, and a panic, with that as its error.
 	next, broken stage
 	err          error // of the driver
 }
@@ -33,16 +36,20 @@ type stage func(err error) stage
 
 // run plays the turn until nothing is left to do in its goroutine.
 func (p *player) run() {
-	stack.Grow(16)
+	stack.Grow16()
 	p.work(p.play())
 }
 
 // play plays the turn while there are posts. It returns the job that was launched last, for its own
 // goroutine to do. If a function of the panel's user ends the goroutine (runtime.Goexit), another one
-// plays on.
+// plays on. A panic goes on after the end of the turn: whoever recovers from it waits for no turn.
 func (p *player) play() job {
 	returned := false
 	defer func() {
+		if r := recover(); r != nil {
+			p.abort(fmt.Errorf("it panicked: %v", r))
+			panic(r)
+		}
 		if !returned {
 			go p.run()
 		}
@@ -52,12 +59,24 @@ func (p *player) play() job {
 	return last
 }
 
+// abort ends the turn at once: the driver may be in the middle of a batch.
+func (p *player) abort(err error) {
+	p.cancel()
+	p.next = nil
+	for s := p.broken(err); s != nil; {
+		s = s(nil)
+	}
+}
+
+// errLeft says why a stage did not return.
+var errLeft = errors.New("a hook ended its goroutine (runtime.Goexit)")
+
 func (p *player) takePosts() job {
 	for p.next != nil {
 		if p.driver.Done() {
 			p.cancel()
 			begin := p.next
-			p.next = p.broken
+			p.next = func(err error) stage { return p.broken(errors.Join(err, errLeft)) }
 			p.next = begin(p.err)
 			continue
 		}
@@ -96,7 +115,7 @@ func (p *player) work(j job) {
 func (p *player) launchLast(j job) {
 	if last := p.last; last != nil {
 		go func() {
-			stack.Grow(16)
+			stack.Grow16()
 			p.work(last)
 		}()
 	}

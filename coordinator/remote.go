@@ -55,23 +55,24 @@ type signals interface {
 	SetPaused(ctx context.Context, pause bool) error
 }
 
-// acceptRemote is Accept for a turn that Options.Remote plays: the returned function watches it.
-func (p *Panel) acceptRemote(ctx context.Context, session, question string) (t *Turn, watch func(), err error) {
+// startRemote starts a turn that Options.Remote plays.
+func (p *Panel) startRemote(ctx context.Context, session, question string) (*Turn, error) {
 	masked, err := stored(ctx, p.opts.Store, question)
 	if err != nil {
-		return nil, nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
+		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
 	}
 	play, err := p.opts.Remote.Begin(ctx, session, masked, TurnOptions{p.opts.Config, p.opts.Rules, p.opts.Budget, topic.ClientOf(ctx)})
 	if err != nil {
-		return nil, nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
+		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
 	}
-	t = newTurn(session, play.Number(), question)
+	t := newTurn(session, play.Number(), question)
 	if p.opts.BeforeTurn != nil {
 		if err := p.opts.BeforeTurn(ctx, t); err != nil {
-			return nil, nil, errors.Join(fmt.Errorf("before turn %d: %w", t.number, err), play.Interrupt(context.WithoutCancel(ctx)))
+			return nil, errors.Join(fmt.Errorf("before turn %d: %w", t.number, err), play.Interrupt(context.WithoutCancel(ctx)))
 		}
 	}
-	return t, p.watch(ctx, t, play), nil
+	p.watch(ctx, t, play)
+	return t, nil
 }
 
 // stored returns a text as the store keeps it, without secrets, so that a Remote gets none.
@@ -101,6 +102,6 @@ func (p *Panel) attach(ctx context.Context, session string) (*Turn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("resume turn %d of session %s: %w", play.Number(), session, err)
 	}
-	go p.watch(ctx, t, play)()
+	p.watch(ctx, t, play)
 	return t, nil
 }

@@ -177,7 +177,8 @@ func runTurn(t *testing.T, p *Panel, cancelAfter time.Duration, notes ...time.Du
 		time.AfterFunc(cancelAfter, handle.Cancel)
 	}
 	addNotes(t, handle, notes...)
-	go e.open(t.Context())()
+	e.open(t.Context())
+	go e.run()
 	p.Wait()
 	if _, err := handle.Wait(t.Context()); err != nil {
 		t.Fatal(err)

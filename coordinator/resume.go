@@ -93,7 +93,8 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 		w.Again = true
 		e.driver.Start(w)
 	}
-	go e.open(ctx)()
+	e.open(ctx)
+	go e.run()
 	return t, nil
 }
 

@@ -192,6 +192,7 @@ func (e *localTurn) follow(list []machine.Sidecall) stage {
 	if err != nil {
 		return e.followed(err)
 	}
+	e.launchNow() // nobody who waits for the result waits for these
 	return e.followed
 }
 

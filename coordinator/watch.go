@@ -60,15 +60,15 @@ type passedNote struct {
 	word chan<- error
 }
 
-// watch returns a function that watches a RemoteTurn until it is over.
-func (p *Panel) watch(ctx context.Context, t *Turn, remote RemoteTurn) (watch func()) {
+// watch watches a RemoteTurn until it is over.
+func (p *Panel) watch(ctx context.Context, t *Turn, play RemoteTurn) {
 	v := newView(ctx, p.on(watched{p.opts.Store}), t, new(turn.Machine))
-	w := &watcher{view: v, play: remote, asking: newAttendant(v, remote)}
+	w := &watcher{view: v, play: play, asking: newAttendant(v, play)}
 	p.count(1)
-	return func() {
+	go func() {
 		defer p.count(-1)
 		w.run(ctx)
-	}
+	}()
 }
 
 // run watches the turn until it is over. Failures after its answer become events.

@@ -94,12 +94,12 @@ func (b *Backend) Close() error { return b.service.Close() }
 // talking: a stream that was cut is never an answer. Stream yields the usage that the
 // service reported before that.
 func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
+	req.Model = cmp.Or(req.Model, b.service.Model)
 	return wire.Stream(func(emit wire.Emit) error { return b.run(ctx, &req, emit) })
 }
 
 // run makes the call. If the service cannot stream it, run asks once more, for a whole answer.
 func (b *Backend) run(ctx context.Context, req *backends.Request, emit wire.Emit) error {
-	req.Model = cmp.Or(req.Model, b.service.Model)
 	if b.dialect.callsOverResponses(req.Model, req.Params.Hosted) {
 		return b.runResponses(ctx, req, emit)
 	}

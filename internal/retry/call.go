@@ -193,8 +193,8 @@ func (c *call) attempt(req *backends.Request, p pass, held backends.Reservation)
 	return c.ended
 }
 
-// stream begins an attempt. The copy of the request that Stream takes would otherwise stay on the stack
-// during the attempt.
+// stream begins an attempt. It is not inlined, so that the copy of the request leaves the stack before the
+// attempt is under way.
 //
 //go:noinline
 func (c *call) stream(req *backends.Request) iter.Seq2[backends.Event, error] {

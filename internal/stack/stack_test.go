@@ -8,9 +8,9 @@ import (
 
 // TestGrowUsesTheStack: a frame on the heap would leave the stack as it was.
 func TestGrowUsesTheStack(t *testing.T) {
-	for _, kib := range []int{16, 32} {
-		if n := testing.AllocsPerRun(100, func() { stack.Grow(kib) }); n != 0 {
-			t.Errorf("Grow(%d) makes %v allocations, want 0", kib, n)
+	for name, grow := range map[string]func(){"Grow16": stack.Grow16, "Grow32": stack.Grow32} {
+		if n := testing.AllocsPerRun(100, grow); n != 0 {
+			t.Errorf("%s makes %v allocations, want 0", name, n)
 		}
 	}
 }

@@ -88,7 +88,7 @@ func Main(args []string, env Env) int {
 	p.watch = newWatch(env.Interrupts)
 	ended := make(chan int, 1)
 	go func() {
-		stack.Grow(32)
+		stack.Grow32()
 		ended <- p.exitStatus(args)
 	}()
 	return p.watch.until(ended)
