@@ -297,7 +297,7 @@ func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, err
 
 // Accept is Start for a caller that plays the turn itself. The caller must call play exactly once, else the
 // session stays busy and Panel.Wait never returns. play returns when its goroutine has nothing left to do,
-// which may be before the turn is over, and not after what follows the answer.
+// which may be before the turn is over. It does not wait for calls that follow the answer.
 func (p *Panel) Accept(ctx context.Context, session, question string) (t *Turn, play func(), err error) {
 	session = cmp.Or(session, p.own)
 	question = contextbuild.Clean(question)

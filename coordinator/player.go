@@ -21,8 +21,8 @@ type player struct {
 	last   job
 	// cancel cancels all work.
 	cancel func()
-	// next is the stage that begins when all work has ended. broken follows a stage that has ended its
-	// goroutine, and a panic, with that as its error.
+	// next is the stage that begins when all work has ended. broken takes the place of the next stage after
+	// one that did not return, and after a panic. Its error says which.
 	next, broken stage
 	err          error // of the driver
 }
@@ -42,7 +42,7 @@ func (p *player) run() {
 
 // play plays the turn while there are posts. It returns the job that was launched last, for its own
 // goroutine to do. If a function of the panel's user ends the goroutine (runtime.Goexit), another one
-// plays on. A panic goes on after the end of the turn: whoever recovers from it waits for no turn.
+// plays on. A panic ends the turn before it goes on, so that nobody waits for a turn that it has broken.
 func (p *player) play() job {
 	returned := false
 	defer func() {
