@@ -68,7 +68,7 @@ func demos(size int) []massgen.Agent {
 	return list
 }
 
-// TestRunAttachesFiles to its question, and refuses those of another kind before it begins a turn.
+// TestRunAttachesFiles: a model reads the file. A file of an unknown kind is refused, and no turn begins.
 func TestRunAttachesFiles(t *testing.T) {
 	model := modelFunc(func(_ context.Context, req backends.Request) backends.Event {
 		return backends.TextDelta{Text: req.Messages[len(req.Messages)-1].Text()}

@@ -8,9 +8,9 @@ import (
 	"github.com/massgen/massgen/internal/stack"
 )
 
-// player plays a turn with its driver. It has no goroutine of its own: the one that begins the turn runs it
-// first, and after that a goroutine that adds a post to an idle inbox. Whoever runs it owns the turn
-// meanwhile.
+// player plays a turn with its driver. It has no goroutine of its own. First it runs in the goroutine that
+// plays the turn's beginning, and later in each one that adds a post to an idle inbox. The goroutine in which
+// it runs owns the turn.
 type player struct {
 	driver *driver.Driver
 	inbox  *inbox
