@@ -178,13 +178,14 @@ func open(ctx context.Context, opts []Option, configure func(*panels.Settings) e
 		p.warnings = append(p.warnings, text)
 	}
 	var err error
-	if s.World, err = providers.NewWorld(os.LookupEnv); err != nil {
-		return nil, err
-	}
+	s.World = providers.NewWorld(os.LookupEnv)
 	for _, option := range opts {
 		if option != nil {
 			option(&s)
 		}
+	}
+	if s.World.Unread != "" {
+		s.Warn(s.World.Unread)
 	}
 	s.World.HideKeys(s.Secrets)
 	if err := configure(&s); err != nil {
@@ -370,7 +371,8 @@ func (p *Panel) Opened() *panels.Panel { return p.opened }
 
 // Close ends the running turns as Turn.Cancel does, waits for them, closes the agents' tools
 // and connections, and closes the sessions, unless WithStore gave them. Its error includes that
-// of the Recorder. Closing a panel again does nothing.
+// of the Recorder. Closing a panel again does nothing. Close waits for turns that are beginning, so a
+// handler of WithLogger and a tool's Definition must not call it.
 func (p *Panel) Close() error {
 	p.asking.Lock()
 	defer p.asking.Unlock()

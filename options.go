@@ -39,7 +39,8 @@ func WithApproval(f func(ctx context.Context, call Approval) (Decision, error)) 
 	return func(s *panels.Settings) { s.Approve = f }
 }
 
-// WithLogger logs the steps of turns, and warnings; without it nothing is logged.
+// WithLogger logs the steps of turns, and warnings; without it nothing is logged. The logger's handler must
+// not begin turns of the panel, and must not close it: Close would wait for the handler for ever.
 func WithLogger(l *slog.Logger) Option {
 	return func(s *panels.Settings) {
 		if l != nil {

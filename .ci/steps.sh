@@ -3,7 +3,7 @@
 
 golangci_version=v2.15.0 # carries staticcheck v0.8.2
 fuzz_seconds=${FUZZ_SECONDS:-5}
-most_bytes=$((53 * 1000 * 1000)) # of the binary as "make build" makes it, without symbols
+most_bytes=$((41 * 1000 * 1000)) # of the binary as "make build" makes it; more may mean that all methods are kept (DESIGN.md, section 9)
 main_command=(go run ./cmd/massgen --config configs/three_agents.yaml "What are the main benefits of renewable energy?")
 # shellcheck source=SCRIPTDIR/../scripts/race.sh
 . scripts/race.sh
@@ -114,6 +114,9 @@ go_test() {
     echo 'what failed:'
     grep -E -A 40 '^ *--- FAIL|^panic: |DATA RACE' "$out" | grep -vE '^ *(=== |--- PASS)' | head -200
     grep -E '^ *--- FAIL|^FAIL' "$out" || true
+    # Repeat the seeds at the end, where readers look first.
+    grep -oE 'FIRST_SEED=[0-9]+ SEEDS=1|-rapid\.(seed|failfile)=[^ )]+' "$out" | sort -u || true
+    awk -F '\t' '/^-test\.shuffle/ { seed = $0 } /^FAIL\t/ { print $2 ": " seed } /^(ok|FAIL)\t/ { seed = "" }' "$out"
     fail "go test exits with $status"
   fi
   if grep -E '^ *--- SKIP' "$out"; then fail "tests were skipped"; fi

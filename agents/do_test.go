@@ -196,6 +196,7 @@ func TestToolCalls(t *testing.T) {
 		{"search", `{"q":"sun"}`, `found {"q":"sun"}`, false},
 		{"search", "not JSON", "found not JSON", false},
 		{"search", "control", "a\uFFFDb\uFFFDc", false},
+		{"search", "one NUL", "a line of text\uFFFDand another", false},
 		{"search", "binary", "Error: the tool search returned 3 bytes that are no text. Go on without them.", true},
 		{"search", "fail", "Error: the index is\uFFFD[31m broken", true},
 		{"search", "own form", `{"found":null}`, true},

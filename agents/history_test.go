@@ -72,7 +72,7 @@ func TestHistoryThatIsNotThereFailsTheCall(t *testing.T) {
 	} {
 		turn := w.turn
 		turn.History = w.putJSON(link)
-		_, err := agents.Input(t.Context(), w.store, &turn, w.call(analyst, machine.Coordination))
+		_, err := agents.NewRebuilder(w.store).Input(t.Context(), &turn, w.call(analyst, machine.Coordination))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}

@@ -14,13 +14,8 @@ import (
 	"github.com/massgen/massgen/internal/machine"
 )
 
-// Input builds the request of a model call, only from the references that the turn and the call
+// build builds the request of a model call, only from the references that the turn and the call
 // name: the same journal and blobs always give the same request.
-func Input(ctx context.Context, blobs Blobs, turn *machine.Turn, call machine.ModelCall) (backends.Request, error) {
-	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, call)
-	return b.build(call)
-}
-
 func (b *inputBuilder) build(call machine.ModelCall) (backends.Request, error) {
 	var req backends.Request
 	switch {

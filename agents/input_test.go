@@ -196,7 +196,7 @@ func TestConversationGoesOn(t *testing.T) {
 		}
 	}
 	w.turn.Conversation.SHA256 = "0123456789abcdef"
-	if _, err := agents.Input(t.Context(), w.store, &w.turn, c); err == nil {
+	if _, err := agents.NewRebuilder(w.store).Input(t.Context(), &w.turn, c); err == nil {
 		t.Error("a conversation that is not stored is no error")
 	}
 	c.Transcript[0].Text.SHA256 = "0123456789abcdef"
@@ -328,7 +328,7 @@ func TestInputNeedsEveryReference(t *testing.T) {
 			turn, c := w.turn, w.call(analyst, machine.Coordination, researcher)
 			turn.Agents = slices.Clone(turn.Agents)
 			spoil(&turn, &c)
-			_, err := agents.Input(t.Context(), w.store, &turn, c)
+			_, err := agents.NewRebuilder(w.store).Input(t.Context(), &turn, c)
 			if err == nil || !strings.HasPrefix(err.Error(), "build the input of agent=1 round=2 coordination.0: ") || errors.Unwrap(err) == nil {
 				t.Errorf("error %v", err)
 			}

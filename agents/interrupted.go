@@ -17,6 +17,16 @@ func IsIdempotent(tool Tool) bool {
 	return ok && t.Idempotent()
 }
 
+// OnFiles reports whether a tool call touches the agent's own files, and whether it may change them. Calls
+// that do must run in the order in which the model made them.
+func (d *Doer) OnFiles(call machine.ToolCall) (touches, changes bool) {
+	if call.Key.Purpose != machine.Tool && call.Key.Purpose != machine.FinalTool {
+		return false, false
+	}
+	tool, touches := d.member(call.Key.Agent).tool(call.Name).(interface{ ChangesFiles() bool })
+	return touches, touches && tool.ChangesFiles()
+}
+
 // MayRepeat reports whether a tool call that may have been made may be made again. Calls with a
 // purpose of the program may, and planned calls. The error is for a store that failed.
 func (d *Doer) MayRepeat(ctx context.Context, call machine.ToolCall) (bool, error) {

@@ -276,7 +276,7 @@ func TestStoreThatFailsFailsTheCall(t *testing.T) {
 	list := w.putJSON(said)
 	w.after(list)
 	for _, lost := range []blob.Ref{list, said[1].Text} {
-		_, err := agents.Input(t.Context(), losing{w.store, lost}, &w.turn, w.call(0, machine.Conversation))
+		_, err := agents.NewRebuilder(losing{w.store, lost}).Input(t.Context(), &w.turn, w.call(0, machine.Conversation))
 		if err == nil || !strings.Contains(err.Error(), "history: the messages of turn 1: the disk is gone") {
 			t.Errorf("error %v", err)
 		}

@@ -28,7 +28,9 @@ func NewRebuilder(texts sessions.Texts) *Rebuilder {
 	return &Rebuilder{texts: keptTexts{texts, map[blob.Ref][]byte{}}, steps: map[machine.Key]builtStep{}}
 }
 
-// Input builds the request of a call, as Input does.
+// Input builds the request of a call, only from the references that the turn and the call name:
+// the same journal and texts always give the same request. The error names the call. It wraps the
+// store's error.
 func (r *Rebuilder) Input(ctx context.Context, turn *machine.Turn, call machine.ModelCall) (backends.Request, error) {
 	b := newInputBuilder(ctx, r.texts, r.panels.of(turn), turn, call)
 	b.history, b.steps = r.history.read, r.steps

@@ -150,6 +150,9 @@ func (m Member) callTool(ctx context.Context, name, arguments string) (result st
 	if tool == nil {
 		return toolFault("the tool %s is not there any more. Go on without it.", name).Error(), machine.ToolRefused, true
 	}
+	if ctx.Err() != nil { // it has waited for other calls until then
+		return cancelledResult, machine.ToolCancelled, true
+	}
 	result, err := callGuarded(ctx, tool, name, arguments)
 	if err == nil {
 		return result, "", false
@@ -232,10 +235,17 @@ func callGuarded(ctx context.Context, t Tool, name, arguments string) (result st
 		}
 	}()
 	result, err = t.Call(ctx, arguments)
-	if err == nil && strings.ContainsRune(result, 0) { // git recognises binary files so; other odd bytes are only cleaned
+	if err == nil && isBinary(result) {
 		err = toolFault("the tool %s returned %d bytes that are no text. Go on without them.", name, len(result))
 	}
 	return result, err
+}
+
+// isBinary reports whether a result is no text: it has a NUL, and a tenth of it would have to be replaced. Of a
+// text, odd bytes are only cleaned.
+func isBinary(result string) bool {
+	return strings.ContainsRune(result, 0) &&
+		10*strings.Count(contextbuild.Clean(result), string(utf8.RuneError)) > utf8.RuneCountInString(result)
 }
 
 // shownResult returns the part of a longer result that the model gets: the beginning and the

@@ -118,7 +118,7 @@ func (w *world) call(agent int, purpose machine.Purpose, shown ...int) machine.M
 
 func (w *world) input(c machine.ModelCall) backends.Request {
 	w.Helper()
-	req, err := agents.Input(w.Context(), w.store, &w.turn, c)
+	req, err := agents.NewRebuilder(w.store).Input(w.Context(), &w.turn, c)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -224,6 +224,8 @@ func (*search) Call(ctx context.Context, arguments string) (string, error) {
 		panic("out of bounds")
 	case "control":
 		return "a\x1bb\xffc", nil
+	case "one NUL":
+		return "a line of text\x00and another", nil
 	case "binary":
 		return "a\x00b", nil
 	case "cancelled":

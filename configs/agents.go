@@ -53,6 +53,7 @@ func idPlace(i int) string { return fmt.Sprintf("the id of agent %d", i) }
 const longestID = 64
 
 func (r *reader) agentID(at string, n *yaml.Node, a *Agent) {
+	a.ID = "" // an id that is refused must not be taken for another agent's
 	id, ok := parseScalar(r, at, n, textParser())
 	switch err := CheckID(id); {
 	case ok && id == "" || isNull(n):

@@ -41,6 +41,9 @@ func (k *checker) checkPanel(root *yaml.Node) {
 	first := map[string]int{}
 	for i, a := range c.Agents {
 		id := strings.ToLower(a.ID)
+		if id == "" {
+			continue
+		}
 		if j, ok := first[id]; ok {
 			k.fail(k.places[idPlace(i)], "two agents have the id %s (case does not count), first on line %d; rename one",
 				a.ID, k.places[idPlace(j)].Line)

@@ -61,7 +61,7 @@ func (permission) Reply(error) {}
 // requestPermission asks a person about a tool call, and posts the answer exactly once.
 func (e *localTurn) requestPermission(a machine.PermissionRequest) {
 	ctx, known := e.Of(a.Key.Agent), e.toolsVersion
-	e.launch(func() (driver.Post, bool) {
+	e.begin(func() (driver.Post, bool) {
 		p := permission{local: e, key: a.Key}
 		if p.decision, p.err = e.approve(ctx, a); p.err == nil {
 			p.listed, p.err = e.listTools(ctx, known, func(l *toolListing) {
@@ -91,7 +91,7 @@ func (v *view) approve(ctx context.Context, a machine.PermissionRequest) (Decisi
 		return Decision{}, err
 	}
 	call.Arguments = arguments
-	said, err := v.word(ctx, call)
+	said, err := v.askApproval(ctx, call)
 	select {
 	case <-ctx.Done(): // the question was withdrawn
 		return Decision{}, nil
@@ -118,9 +118,9 @@ func refusal(reason string) string {
 	return no + ": " + strings.ToValidUTF8(reason[:min(len(reason), mostReason)], "")
 }
 
-// word returns a person's decision, or why there is none. Like an effect, an Approve that
+// askApproval returns a person's decision, or why there is none. Like an effect, an Approve that
 // ignores the end of ctx is abandoned.
-func (v *view) word(ctx context.Context, call Approval) (Decision, error) {
+func (v *view) askApproval(ctx context.Context, call Approval) (Decision, error) {
 	type answer struct {
 		Decision
 		err error
@@ -129,7 +129,7 @@ func (v *view) word(ctx context.Context, call Approval) (Decision, error) {
 	go func() {
 		a := answer{err: errors.New("Options.Approve ended its goroutine")}
 		defer func() { said <- a }() // also after runtime.Goexit
-		a.err = guarded("who approves", func() (err error) {
+		a.err = guarded("Options.Approve", func() (err error) {
 			a.Decision, err = v.panel.opts.Approve(ctx, call)
 			return err
 		})

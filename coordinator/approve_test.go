@@ -213,7 +213,7 @@ rules:
 		}
 		decided := slices.IndexFunc(journal, func(ev []byte) bool { return strings.Contains(string(ev), `"type":"decided"`) })
 		if asked != 1 || want.Rounds != 3 || decided < 0 {
-			t.Fatalf("%d questions, %d rounds, the word is event %d", asked, want.Rounds, decided)
+			t.Fatalf("%d questions, %d rounds, the decision is event %d", asked, want.Rounds, decided)
 		}
 		if strings.Contains(string(journal[decided]), "reason") {
 			t.Errorf("nobody said anything, and the journal has %s", journal[decided])

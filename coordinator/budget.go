@@ -62,8 +62,8 @@ func (a *attempts) limit(most budget.Allowance) { a.limited, a.priced = !most.No
 
 // Grant implements driver.Runtime. In a replayed journal no attempt waits.
 func (a *attempts) Grant(key machine.Key, less int, refused string) {
-	if word := a.waiting[key]; word != nil {
-		word <- verdict{less, refused}
+	if verdicts := a.waiting[key]; verdicts != nil {
+		verdicts <- verdict{less, refused}
 		delete(a.waiting, key)
 	}
 }
@@ -78,7 +78,7 @@ type callBudget struct {
 type reserving struct {
 	callBudget
 	most, least budget.Amount
-	word        chan<- verdict // has room for one verdict
+	verdicts    chan<- verdict // has room for the one verdict
 }
 
 // EndsWork implements driver.Post.
@@ -86,14 +86,14 @@ func (reserving) EndsWork() bool { return false }
 
 // Events implements driver.Post.
 func (r reserving) Events(at kernel.Time) ([]turn.Event, error) {
-	r.local.waiting[r.key] = r.word
+	r.local.waiting[r.key] = r.verdicts
 	return []turn.Event{turn.Reserving{At: at, Key: r.key, Most: r.most, Least: r.least}}, nil
 }
 
 // Reply implements driver.Post.
 func (r reserving) Reply(err error) {
 	if err != nil {
-		r.word <- verdict{refused: err.Error()}
+		r.verdicts <- verdict{refused: err.Error()}
 	}
 }
 
@@ -120,19 +120,19 @@ func (s settled) Reply(error) { close(s.booked) }
 // Reserve asks the driver, and waits for its verdict.
 func (b callBudget) Reserve(ctx context.Context, most, least backends.Cost) (held backends.Reservation, less int, err error) {
 	if most.USD == nil && b.local.priced {
-		return nil, 0, backends.Unpaid(backends.KindBudget, "the model's price is not known, so that max_usd cannot hold", nil)
+		return nil, 0, backends.Unpaid(backends.KindBudget, "the model's price is unknown, so max_usd cannot be enforced", nil)
 	}
 	if ctx.Err() != nil {
 		return nil, 0, backends.Unpaid(backends.KindOf(ctx.Err()), ctx.Err().Error(), ctx.Err())
 	}
-	word := make(chan verdict, 1)
-	b.local.turn.inbox.put(reserving{b, budget.Request(most.Tokens, most.USD), budget.Request(least.Tokens, least.USD), word})
+	verdicts := make(chan verdict, 1)
+	b.local.turn.inbox.put(reserving{b, budget.Request(most.Tokens, most.USD), budget.Request(least.Tokens, least.USD), verdicts})
 	var said verdict
 	select {
-	case said = <-word:
+	case said = <-verdicts:
 	case <-ctx.Done():
 		select {
-		case said = <-word: // a refused call is cancelled too
+		case said = <-verdicts: // a refused call is cancelled too
 		default:
 		}
 	}
@@ -203,7 +203,7 @@ func (p *Panel) allowance(ctx context.Context, b budget.Budget, session string, 
 		return a, err
 	}
 	if limit := a.Unknown.Breaks(a.Session); limit != "" {
-		return a, fmt.Errorf("what the calls of session %s have used is not known, so that %s cannot hold for it: begin another session", session, limit)
+		return a, fmt.Errorf("the usage of session %s is not fully known, so %s cannot be enforced: begin another session", session, limit)
 	}
 	return a, nil
 }
@@ -221,7 +221,7 @@ func (e *localTurn) allowance(ctx context.Context, branched bool) (budget.Allowa
 	unknown := e.machine.Unknown(!branched)
 	limit := cmp.Or(unknown.Breaks(now.Limits), unknown.Breaks(now.Session))
 	if limit != "" {
-		return now, fmt.Errorf("what its calls have used so far is not known, so that %s cannot hold: leave it out, or start the turn over", limit)
+		return now, fmt.Errorf("the usage of its calls so far is not fully known, so %s cannot be enforced: leave the limit out, or start the turn over", limit)
 	}
 	return now, nil
 }

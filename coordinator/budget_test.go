@@ -146,10 +146,15 @@ func (s *till) act(req backends.Request) backends.Event {
 	return backends.ToolCall{ID: id, Name: "vote", Arguments: fmt.Sprintf(`{"agent_id":"agent%d","reason":"r"}`, 1+s.draw(16))}
 }
 
+// newGate returns a gate that shares its limits with no other.
+func newGate(provider string, l retry.Limits) *retry.Gate {
+	return retry.NewGate(provider, l, retry.NewLimiter(l))
+}
+
 // spendingPanel has n agents with a tool who all call the service.
 func spendingPanel(t *testing.T, n int, s *till, store Store, change func(*Options)) *Panel {
 	opts := Options{Store: store}
-	backend := retry.New(s, retry.NewGate("till", retry.Limits{Concurrent: 3}), retry.Options{Most: s.reckon})
+	backend := retry.New(s, newGate("till", retry.Limits{Concurrent: 3}), retry.Options{Most: s.reckon})
 	for i := range n {
 		tokens, id := 1+s.draw(3000), fmt.Sprintf("agent%d", i+1)
 		if s.asked == nil {
@@ -241,7 +246,7 @@ func TestBestSoFarIsTheResultOfASpentBudget(t *testing.T) {
 		s := service(rand.New(rand.NewPCG(1, 1)))
 		p := spendingPanel(t, 3, s, sessions.NewMemory(), func(o *Options) {
 			o.Budget.Turn = budget.Limits{Calls: &calls}
-			o.Agents[0].Backend = retry.New(&orderly{s}, retry.NewGate("till", retry.Limits{}), retry.Options{Most: s.reckon})
+			o.Agents[0].Backend = retry.New(&orderly{s}, newGate("till", retry.Limits{}), retry.Options{Most: s.reckon})
 			o.Agents[1].Backend, o.Agents[2].Backend = o.Agents[0].Backend, o.Agents[0].Backend
 		})
 		turn := start(t, p, "energy")
@@ -280,7 +285,7 @@ func (o *orderly) Stream(_ context.Context, req backends.Request) iter.Seq2[back
 func orderlyPanel(t *testing.T, s *till, store Store, change func(*Options)) *Panel {
 	return spendingPanel(t, 2, s, store, func(o *Options) {
 		for i := range o.Agents {
-			o.Agents[i].Backend = retry.New(&orderly{s}, retry.NewGate("till", retry.Limits{}), retry.Options{Most: s.reckon})
+			o.Agents[i].Backend = retry.New(&orderly{s}, newGate("till", retry.Limits{}), retry.Options{Most: s.reckon})
 		}
 		change(o)
 	})
@@ -396,7 +401,7 @@ func TestMoneyCannotBeLimitedAfterCallsOfUnknownCost(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := orderlyPanel(t, s, left(t, journal[:1], texts), func(o *Options) { o.Budget.Turn = usdLimit(1) })
-		if _, err := p.Resume(t.Context(), "s"); err == nil || !strings.Contains(err.Error(), "so that max_usd cannot hold") {
+		if _, err := p.Resume(t.Context(), "s"); err == nil || !strings.Contains(err.Error(), "so max_usd cannot be enforced") {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -468,13 +473,13 @@ func TestWhichTurnsASessionsBudgetCounts(t *testing.T) {
 func TestUnknownPriceIsNoPrice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := service(rand.New(rand.NewPCG(1, 4)))
-		unpriced := retry.New(&orderly{s}, retry.NewGate("till", retry.Limits{}), retry.Options{})
+		unpriced := retry.New(&orderly{s}, newGate("till", retry.Limits{}), retry.Options{})
 		p := orderlyPanel(t, s, sessions.NewMemory(), func(o *Options) {
 			o.Budget.Turn = usdLimit(1)
 			o.Agents[0].Backend, o.Agents[1].Backend = unpriced, unpriced
 		})
 		r := wait(t, start(t, p, "energy"))
-		if s.sent != 0 || len(r.Failed) != 2 || !strings.Contains(r.Failed[0].Error, "the model's price is not known") {
+		if s.sent != 0 || len(r.Failed) != 2 || !strings.Contains(r.Failed[0].Error, "the model's price is unknown") {
 			t.Errorf("%d requests, failed %+v", s.sent, r.Failed)
 		}
 	})

@@ -76,7 +76,7 @@ func TestCallsUnderWayOfTurnsWithoutBudgetStaySpent(t *testing.T) {
 func refused(t *testing.T, p *Panel, limit string) {
 	t.Helper()
 	_, err := p.Start(t.Context(), "s", "energy")
-	if err == nil || !strings.Contains(err.Error(), "what the calls of session s have used is not known, so that "+limit+" cannot hold") {
+	if err == nil || !strings.Contains(err.Error(), "the usage of session s is not fully known, so "+limit+" cannot be enforced") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -88,7 +88,7 @@ func TestLostCallsAreRefusedWhereTheirCostIsLimited(t *testing.T) {
 			s := service(rand.New(rand.NewPCG(1, 3)))
 			refused(t, orderlyPanel(t, s, halfway(t, budget.Limits{}), func(o *Options) { o.Budget.Session = limits }), limit)
 			resumed := orderlyPanel(t, s, halfway(t, budget.Limits{}), func(o *Options) { o.Budget.Turn = limits })
-			if _, err := resumed.Resume(t.Context(), "s"); err == nil || !strings.Contains(err.Error(), "so that "+limit+" cannot hold") {
+			if _, err := resumed.Resume(t.Context(), "s"); err == nil || !strings.Contains(err.Error(), "so "+limit+" cannot be enforced") {
 				t.Errorf("resumed: %v", err)
 			}
 			if s.sent > 0 {
@@ -149,7 +149,7 @@ func TestSessionKnowsWhatItDoesNotKnow(t *testing.T) {
 					return orderlyPanel(t, s, store, func(o *Options) {
 						o.Budget.Session = limits
 						for i := range o.Agents {
-							o.Agents[i].Backend = retry.New(silent{&orderly{s}, c.tells}, retry.NewGate("till", retry.Limits{}), retry.Options{Most: func(req backends.Request) backends.Cost {
+							o.Agents[i].Backend = retry.New(silent{&orderly{s}, c.tells}, newGate("till", retry.Limits{}), retry.Options{Most: func(req backends.Request) backends.Cost {
 								return backends.Cost{Tokens: s.reckon(req).Tokens}
 							}})
 						}

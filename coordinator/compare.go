@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -31,7 +32,16 @@ type comparer struct {
 	checked, unchecked int
 }
 
+// compare returns a *Difference, or an error with the event's place.
 func (c *comparer) compare(ctx context.Context, of comparison) error {
+	err := c.compareCall(ctx, of)
+	if err == nil || errors.As(err, new(*Difference)) { // a Difference names the event itself
+		return err
+	}
+	return fmt.Errorf("event %d of its journal: %w", of.event, err)
+}
+
+func (c *comparer) compareCall(ctx context.Context, of comparison) error {
 	if err := c.compareInput(ctx, of); err != nil {
 		return err
 	}
@@ -40,7 +50,7 @@ func (c *comparer) compare(ctx context.Context, of comparison) error {
 	}
 	again, err := c.inputs.Reply(ctx, of.turn, of.call, of.reply)
 	if err != nil {
-		return fmt.Errorf("event %d of its journal: %w", of.event, err)
+		return err
 	}
 	return compareReply(of, again)
 }
@@ -53,11 +63,11 @@ func (c *comparer) compareInput(ctx context.Context, of comparison) error {
 	}
 	req, err := c.inputs.Input(ctx, of.turn, of.call)
 	if err != nil {
-		return fmt.Errorf("event %d of its journal: %w", of.event, err)
+		return err
 	}
 	digest, err := req.Digest()
 	if err != nil {
-		return fmt.Errorf("event %d of its journal: %w", of.event, err)
+		return err
 	}
 	if digest == sent.Digest {
 		c.checked++

@@ -24,8 +24,8 @@ const UnattendedReason = "nobody is there to allow it"
 // attendant puts the questions of a turn that another process plays to a person, one at a time.
 // The goroutine that follows the journal owns it.
 type attendant struct {
-	view *view
-	play Decider // nil if the RemoteTurn decides by itself
+	view   *view
+	remote Decider // nil if the RemoteTurn decides by itself
 	// asked is the last question that was put. Its answer may not be in the journal yet.
 	asked machine.Key
 	// cancel withdraws the question; it is nil while none is open. Then done gets the error.
@@ -33,9 +33,9 @@ type attendant struct {
 	done   chan error
 }
 
-func newAttendant(v *view, play RemoteTurn) *attendant {
+func newAttendant(v *view, remote RemoteTurn) *attendant {
 	a := &attendant{view: v, done: make(chan error), asked: machine.Key{Agent: machine.NoAgent}}
-	a.play, _ = play.(Decider)
+	a.remote, _ = remote.(Decider)
 	return a
 }
 
@@ -48,13 +48,13 @@ func (a *attendant) attend() {
 		}
 		return
 	}
-	if a.play == nil || !isAsking || ask.Key == a.asked {
+	if a.remote == nil || !isAsking || ask.Key == a.asked {
 		return
 	}
 	ctx, cancel := context.WithCancel(a.view.base)
 	a.asked, a.cancel = ask.Key, cancel
 	go func() {
-		a.done <- a.play.Decide(ctx, ask.Key, a.view.panel.opts.Approve != nil, func(ctx context.Context) (Decision, error) {
+		a.done <- a.remote.Decide(ctx, ask.Key, a.view.panel.opts.Approve != nil, func(ctx context.Context) (Decision, error) {
 			return a.view.approve(ctx, ask)
 		})
 	}()

@@ -40,9 +40,9 @@ func (e *recordedEngine) Begin(ctx context.Context, session, _ string, _ TurnOpt
 	if err != nil {
 		return nil, err
 	}
-	play := &decidedPlay{plainPlay{number: begun.Turn, done: make(chan struct{})}, e}
+	remote := &decidedTurn{plainTurn{number: begun.Turn, done: make(chan struct{})}, e}
 	go func() {
-		defer close(play.done)
+		defer close(remote.done)
 		ctx := context.WithoutCancel(ctx)
 		for _, ev := range e.journal {
 			if strings.Contains(string(ev), `"type":"decided"`) {
@@ -51,21 +51,21 @@ func (e *recordedEngine) Begin(ctx context.Context, session, _ string, _ TurnOpt
 				case <-time.After(e.patience):
 				}
 			}
-			if play.err = e.store.Append(ctx, session, begun.Turn, ev); play.err != nil {
+			if remote.err = e.store.Append(ctx, session, begun.Turn, ev); remote.err != nil {
 				return
 			}
 		}
-		_, play.err = e.worker.Conclude(ctx, session, begun.Turn)
+		_, remote.err = e.worker.Conclude(ctx, session, begun.Turn)
 	}()
-	return play, nil
+	return remote, nil
 }
 
-type decidedPlay struct {
-	plainPlay
+type decidedTurn struct {
+	plainTurn
 	local *recordedEngine
 }
 
-func (p *decidedPlay) Decide(ctx context.Context, _ machine.Key, attended bool, ask func(context.Context) (Decision, error)) error {
+func (p *decidedTurn) Decide(ctx context.Context, _ machine.Key, attended bool, ask func(context.Context) (Decision, error)) error {
 	said, err := ask(ctx)
 	p.local.mu.Lock()
 	defer p.local.mu.Unlock()

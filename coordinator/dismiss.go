@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,11 +12,9 @@ import (
 
 // dismissal is a person's request to go on without an agent.
 type dismissal struct {
-	unheard
+	request
 	turn  *Turn
 	agent string
-	word  chan<- error
-	fault error
 }
 
 // Events implements driver.Post. An impossible dismissal costs the turn nothing.
@@ -29,9 +26,6 @@ func (d *dismissal) Events(at kernel.Time) ([]turn.Event, error) {
 	}
 	return []turn.Event{turn.Dismissed{At: at, Agent: agent}}, nil
 }
-
-// Reply implements driver.Post.
-func (d *dismissal) Reply(err error) { d.word <- cmp.Or(err, d.fault) }
 
 // mayDismiss is MayDismiss of the machine, and returns driver.ErrOver after the end.
 func mayDismiss(m *turn.Machine, id string) (agent int, err error) {
@@ -50,14 +44,14 @@ type dismisser interface {
 
 // passDismissal sends the dismissal on, unless the journal shows that it is impossible.
 func (w *watcher) passDismissal(d *dismissal) {
-	play, can := w.play.(dismisser)
+	remote, can := w.remote.(dismisser)
 	if !can {
 		d.Reply(errors.New("its workers cannot go on without an agent"))
 		return
 	}
 	_, err := mayDismiss(w.machine, d.agent)
 	if err == nil {
-		err = play.Dismiss(w.base, d.agent)
+		err = remote.Dismiss(w.base, d.agent)
 	}
 	d.Reply(err)
 }
@@ -68,10 +62,8 @@ func (w *watcher) passDismissal(d *dismissal) {
 // The error is driver.ErrOver after the end. Otherwise it says why the turn cannot go on
 // without that agent, or names a fault of the store or ctx.
 func (t *Turn) Dismiss(ctx context.Context, agent string) error {
-	word := make(chan error, 1)
-	t.inbox.put(&dismissal{turn: t, agent: agent, word: word})
-	if err := heard(ctx, word); err != nil {
-		return fmt.Errorf("go on with turn %s without %s: %w", t.ID(), agent, err)
-	}
-	return nil
+	what := fmt.Sprintf("go on with turn %s without %s", t.ID(), agent)
+	return t.request(ctx, what, func(r request) driver.Post {
+		return &dismissal{request: r, turn: t, agent: agent}
+	})
 }

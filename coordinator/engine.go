@@ -30,11 +30,13 @@ type localTurn struct {
 	summaries *summaryReader
 	// unpublished are report events whose journal events may not be durable yet.
 	unpublished []report.Event
-	// isKept says that the outcome is stored, and unkept why it lacks the turn's messages.
-	isKept bool
-	unkept error
+	// isStored says that the outcome is stored, and messagesErr why it lacks the turn's messages.
+	isStored    bool
+	messagesErr error
 	// toolsVersion is the version of the agents' present tools.
 	toolsVersion uint64
+	// files has the agents' calls on their files, by the agents' indices.
+	files map[int]*fileOrder
 }
 
 func newLocalTurn(ctx context.Context, p *Panel, t *Turn) *localTurn {
@@ -77,22 +79,35 @@ func (e *localTurn) publish() {
 	e.unpublished = nil
 }
 
-// open lets an accepted turn be played by e.run. The turn counts as running until the result is final and
-// all work has returned or was abandoned.
+// open begins the work of an accepted turn, which e.run plays. The turn counts as running until the result
+// is final and all work has returned or was abandoned.
 func (e *localTurn) open(ctx context.Context) {
-	e.panel.count(1)
-	e.unbind = context.AfterFunc(ctx, e.turn.Cancel)
 	e.turn.inbox.take = e.run
+	e.unbind = context.AfterFunc(ctx, e.turn.Cancel)
+	e.panel.count(1)
+	e.beginAll()
 }
 
 // closed is the last stage.
 func (e *localTurn) closed(error) stage {
 	e.unbind()
+	e.close()
+	e.panel.count(-1)
+	return nil
+}
+
+// close refuses the posts, and drops the events, that come from now on.
+func (e *localTurn) close() {
 	e.stopTimer()
 	e.turn.inbox.close()
 	e.turn.events.close()
-	e.panel.count(-1)
-	return nil
+}
+
+// closeUnopened ends a turn that was not opened, and whose work has not begun.
+func (e *localTurn) closeUnopened() {
+	if !e.isOpen {
+		e.close()
+	}
 }
 
 // observe publishes streamed events. The effects' goroutines call it.

@@ -20,7 +20,7 @@ func (e *localTurn) answered(err error) stage {
 // broken is the stage after one that did not return.
 func (e *localTurn) broken(err error) stage {
 	err = fmt.Errorf("turn %s: %w", e.turn.ID(), err)
-	if !e.isKept {
+	if !e.isStored {
 		err = errors.Join(err, e.leave())
 	}
 	if e.turn.Status() == Running {
@@ -33,51 +33,51 @@ func (e *localTurn) broken(err error) stage {
 // any, the session stays held.
 func (e *localTurn) end(err error) []machine.Sidecall {
 	var following []machine.Sidecall
-	if !e.isKept {
-		following, err = e.keepOutcome(err)
+	if !e.isStored {
+		following, err = e.storeOutcome(err)
 	}
 	if err == nil {
 		e.turn.result.Session, err = e.sessionUpdate()
 	}
-	e.announce(errors.Join(e.unkept, err, e.afterTurn()))
+	e.announce(errors.Join(e.messagesErr, err, e.afterTurn()))
 	return following
 }
 
 // endWith stores the last events of the turn's journal with its outcome, in one transaction.
 func (e *localTurn) endWith(journal [][]byte) error {
-	kept, err := e.makeOutcome(nil)
+	ended, err := e.makeOutcome(nil)
 	if err == nil {
-		err = e.panel.opts.Store.EndWith(e.base, e.turn.session, e.turn.number, kept, journal...)
+		err = e.panel.opts.Store.EndWith(e.base, e.turn.session, e.turn.number, ended, journal...)
 	}
-	e.isKept = err == nil
+	e.isStored = err == nil
 	return err
 }
 
-// keepOutcome stores the outcome of a turn whose journal is complete, and returns the calls that
+// storeOutcome stores the outcome of a turn whose journal is complete, and returns the calls that
 // follow it. If failed is not nil, it releases the turn instead.
-func (e *localTurn) keepOutcome(failed error) ([]machine.Sidecall, error) {
-	kept, err := e.makeOutcome(failed)
+func (e *localTurn) storeOutcome(failed error) ([]machine.Sidecall, error) {
+	ended, err := e.makeOutcome(failed)
 	if err != nil {
 		return nil, errors.Join(err, e.leave())
 	}
 	var following []machine.Sidecall
-	if e.unkept == nil {
-		following = e.following(kept)
+	if e.messagesErr == nil {
+		following = e.following(ended)
 	}
-	if err := e.commit(kept, len(following) > 0); err != nil {
+	if err := e.commit(ended, len(following) > 0); err != nil {
 		return nil, fmt.Errorf("end turn %s: %w", e.turn.ID(), err)
 	}
-	e.isKept = true
+	e.isStored = true
 	return following, nil
 }
 
 // makeOutcome makes the result, and returns the outcome to store.
-func (e *localTurn) makeOutcome(failed error) (kept sessions.Ended, err error) {
+func (e *localTurn) makeOutcome(failed error) (ended sessions.Ended, err error) {
 	e.over(time.Now())
 	e.unjournaled.Duration -= e.paused
 	e.unjournaled.Repairs = e.doer.Repairs()
-	kept, e.unkept, err = e.outcome(failed)
-	return kept, err
+	ended, e.messagesErr, err = e.outcome(failed)
+	return ended, err
 }
 
 // leave releases a turn whose store failed. Its journal may lack the end, but has every paid
@@ -89,8 +89,8 @@ func (e *localTurn) leave() error {
 	return nil
 }
 
-// guarded runs a function of the panel's user. A panic in it must not end the program: other
-// turns run, and this turn's result must still be delivered.
+// guarded runs a function of the panel's user, which errors call what. A panic in it must not
+// end the program: other turns run, and this turn's result must still be delivered.
 func guarded(what string, run func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -55,7 +55,7 @@ func TestTurnWithoutRoomForItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, memory := panelOf(t, 3, agree, nil, nil)
 		p.opts.Store = &endless{Memory: memory}
-		if _, err := start(t, p, "energy").Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "write the journal: disk full") {
+		if _, err := start(t, p, "energy").Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "disk full") {
 			t.Errorf("the turn ends with %v", err)
 		}
 		p.Wait()

@@ -354,7 +354,7 @@ func TestJournalFailureEndsTheTurn(t *testing.T) {
 			if err == nil {
 				_, err = turn.Wait(t.Context())
 			}
-			if err == nil || !strings.Contains(err.Error(), "write the journal: disk full") {
+			if err == nil || !strings.Contains(err.Error(), "disk full") {
 				t.Errorf("with room for %d events: %v", left, err)
 			}
 			if history, _ := store.History(t.Context(), "s"); len(history) != 0 {
@@ -397,7 +397,7 @@ func TestPanicOfAHookIsAnError(t *testing.T) {
 			o.AfterTurn = func(context.Context, *Turn, report.Result) error { panic("hook") }
 		})
 		r, err := start(t, p, "energy").Wait(t.Context())
-		if r.Winner != "agent2" || err == nil || !strings.Contains(err.Error(), "the hook panicked: hook") {
+		if r.Winner != "agent2" || err == nil || !strings.Contains(err.Error(), "Options.AfterTurn panicked: hook") {
 			t.Errorf("winner %q, %v", r.Winner, err)
 		}
 	})

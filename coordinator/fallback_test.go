@@ -30,7 +30,7 @@ func TestFallbackAndRetriesAreTold(t *testing.T) {
 		busy := backend(func(context.Context, backends.Request) error {
 			return &backends.Error{Provider: "busy", Kind: backends.KindOverloaded, Status: 529, Message: "no\x1broom"}
 		})
-		tried := retry.New(busy, retry.NewGate("busy", retry.Limits{}), retry.Options{
+		tried := retry.New(busy, newGate("busy", retry.Limits{}), retry.Options{
 			MaxAttempts: 2, Random: func() float64 { return 0.5 },
 		})
 		saved := fallback.New("busy", tried, fallback.Choice{Provider: "spare", Backend: debugbackend.NewScripted(script), Model: "m"})

@@ -142,7 +142,7 @@ func (a attachments) reader() (reader agents.Sidecall, ok bool) {
 		return reader, false
 	}
 	agent := a.Agents[by]
-	reader.Member = agents.Member{Backend: agent.Backend, Headers: agent.Params.Headers, ExtraBody: agent.Params.ExtraBody}
+	reader.Member = SidecallModel{Backend: agent.Backend, Model: agent.Model, Params: agent.Params}.member()
 	reader.Read = func(ctx context.Context, _ *machine.Turn, _ machine.Sidecall, reply backends.Message) (change machine.Change, err error) {
 		text := contextbuild.Clean(strings.TrimSpace(reply.Text()))
 		if text == "" {

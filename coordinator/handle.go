@@ -48,7 +48,7 @@ func newTurn(session string, number int, question string) *Turn {
 // ID names the turn: its session and its number, from 1.
 func (t *Turn) ID() string { return fmt.Sprintf("%s/%d", t.session, t.number) }
 
-// Session returns the id of the turn's session, Number its place there.
+// Session returns the id of the turn's session.
 func (t *Turn) Session() string { return t.session }
 
 // Number returns the turn's place in its session, from 1.

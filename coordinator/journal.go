@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-
-	"golang.org/x/sync/errgroup"
+	"sync"
 
 	"github.com/massgen/massgen/internal/turn"
 )
@@ -19,19 +18,18 @@ type journalReader interface {
 // decoded returns the events of a journal from a place on, up to the first unreadable one. It
 // decodes on all processors.
 func decoded(journal [][]byte, from int) ([]turn.Event, error) {
-	const part = 32
+	const leastPart = 32
 	events, errs := make([]turn.Event, len(journal)), make([]error, len(journal))
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for first := 0; first < len(journal); first += part {
-		group.Go(func() error {
-			for i := first; i < min(first+part, len(journal)); i++ {
+	parts := min(runtime.GOMAXPROCS(0), len(journal)/leastPart+1)
+	var group sync.WaitGroup
+	for part := range parts {
+		group.Go(func() {
+			for i := part; i < len(journal); i += parts {
 				events[i], errs[i] = turn.Decode(journal[i])
 			}
-			return nil
 		})
 	}
-	_ = group.Wait() // none of them returns an error
+	group.Wait()
 	for i, err := range errs {
 		if err != nil {
 			return events[:i], fmt.Errorf("event %d of its journal: %w", from+i+1, err)

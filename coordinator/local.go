@@ -3,6 +3,7 @@ package coordinator
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/driver"
@@ -23,7 +24,7 @@ func (e *localTurn) Append(events []turn.Event, last bool) error {
 	if err != nil {
 		return err
 	}
-	if !last || e.isKept || !e.mayEndWith(events) || e.endWith(journal) != nil {
+	if !last || e.isStored || !e.mayEndWith(events) || e.endWith(journal) != nil {
 		err = e.panel.opts.Store.Append(e.base, e.turn.session, e.turn.number, journal...)
 	}
 	if err == nil {
@@ -72,14 +73,42 @@ func (e *localTurn) startEffect(w driver.Work) {
 		}
 		return r
 	}
-	abandoned := func(ev machine.Event, err error) { e.turn.inbox.put(resultOf(ev, err)) }
-	e.launch(func() (driver.Post, bool) {
+	before, done := e.inOrder(w.Effect)
+	abandoned := func(ev machine.Event, err error) {
+		done()
+		e.turn.inbox.put(resultOf(ev, err))
+	}
+	e.begin(func() (driver.Post, bool) {
+		defer done()
+		waitForAll(ctx, before)
 		ev, isLate, err := e.doer.Run(ctx, w.Turn, w.Effect, abandoned)
 		if isLate {
 			return nil, true
 		}
 		return resultOf(ev, err), false
 	})
+}
+
+// inOrder returns what an effect waits for, and the function to call when it has ended or was abandoned, or both.
+func (e *localTurn) inOrder(effect machine.Effect) (before []<-chan struct{}, done func()) {
+	call, isTool := effect.(machine.ToolCall)
+	if !isTool {
+		return nil, func() {}
+	}
+	touches, changes := e.doer.OnFiles(call)
+	if !touches {
+		return nil, func() {}
+	}
+	if e.files == nil {
+		e.files = map[int]*fileOrder{}
+	}
+	order := e.files[call.Key.Agent]
+	if order == nil {
+		order = &fileOrder{}
+		e.files[call.Key.Agent] = order
+	}
+	before, over := order.enter(changes)
+	return before, sync.OnceFunc(func() { close(over) })
 }
 
 // startAgain starts work that was under way when its process ended. A tool that is not
@@ -90,13 +119,12 @@ func (e *localTurn) startAgain(w driver.Work) {
 		e.startEffect(w)
 		return
 	}
-	e.launchNow()
 	mayRepeat, err := e.doer.MayRepeat(e.base, call)
 	if err == nil && mayRepeat {
 		e.startEffect(w)
 		return
 	}
-	e.launch(func() (driver.Post, bool) {
+	e.begin(func() (driver.Post, bool) {
 		r := result{local: e, key: w.Key(), err: err}
 		if err == nil {
 			r.event, r.err = e.doer.Interrupted(e.base, call)
@@ -137,7 +165,8 @@ func (r result) Events(at kernel.Time) ([]turn.Event, error) {
 	return nil, fmt.Errorf("%s: an effect ended with %T", key, r.event)
 }
 
-// Reply implements driver.Post. Once the journal has a sidecall's result, it is kept.
+// Reply implements driver.Post. Once the journal has a sidecall's result, Reply passes it to
+// Sidecall.Keep.
 func (r result) Reply(err error) {
 	if reply, ok := r.event.(machine.ModelReply); ok && err == nil && r.key.Agent == machine.NoAgent {
 		r.local.launchNow()

@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,14 +26,11 @@ func CheckNote(text string) error {
 	return nil
 }
 
-// note is a person's addition to the question. Its word channel gets one reply without
-// blocking, nil when the journal has the note.
+// note is a person's addition to the question. Its reply is nil when the journal has the note.
 type note struct {
-	unheard
-	turn  *Turn
-	text  string
-	word  chan<- error
-	fault error
+	request
+	turn *Turn
+	text string
 }
 
 // Events implements driver.Post. A note that cannot be stored costs the turn nothing.
@@ -52,25 +48,19 @@ func (n *note) Events(at kernel.Time) ([]turn.Event, error) {
 	return []turn.Event{turn.Noted{At: at, Note: ref}}, nil
 }
 
-// Reply implements driver.Post.
-func (n *note) Reply(err error) { n.word <- cmp.Or(err, n.fault) }
-
-// Note adds a text to the question while the turn runs (DESIGN §4 rule 11). The inbox takes the
-// note to the turn's driver, which journals it as turn.Noted; the machine keeps it
-// (internal/turn/notes.go), and contextbuild writes it into the inputs (notes.go there). With
-// workers, the note goes to them first (remote_note.go). A running agent reads it in its next
-// call, every later step from its beginning; answers and votes stand, and no agent acts again
-// for it. Note returns when the note is in the journal. The error is driver.ErrOver after the
-// end. Otherwise it names a fault of the note, the store or ctx.
+// Note adds a text to the question while the turn runs (DESIGN §4 rule 11). A running agent reads
+// it in its next call, and every later step from its beginning. Answers and votes stand, and no
+// agent acts again for it. Note returns when the note is in the journal. The error is
+// driver.ErrOver after the end. Otherwise it names a fault of the note (CheckNote), the store or
+// ctx; after an error of ctx the turn may still take the note. Notes may be added concurrently.
 func (t *Turn) Note(ctx context.Context, text string) error {
+	// The turn's driver journals the note as turn.Noted, and contextbuild writes it into the
+	// inputs. A turn that workers play has a watcher, which passes the note on (watch.go).
 	text = contextbuild.Clean(text)
 	if err := CheckNote(text); err != nil {
 		return err
 	}
-	word := make(chan error, 1)
-	t.inbox.put(&note{turn: t, text: text, word: word})
-	if err := heard(ctx, word); err != nil {
-		return fmt.Errorf("note to turn %s: %w", t.ID(), err)
-	}
-	return nil
+	return t.request(ctx, "note to turn "+t.ID(), func(r request) driver.Post {
+		return &note{request: r, turn: t, text: text}
+	})
 }

@@ -149,14 +149,14 @@ func TestNoteRemote(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				localTurn := &plain{t: t, waits: true}
-				p, store := panelOf(t, 2, notable, nil, func(o *Options) { o.Remote = localTurn })
-				localTurn.worker, localTurn.store = p.Worker(p.opts.Store), store
-				if err := NoteRemote(t.Context(), localTurn, store, "s", "too early"); !errors.Is(err, sessions.ErrNoSession) {
+				remote := &plain{t: t, waits: true}
+				p, store := panelOf(t, 2, notable, nil, func(o *Options) { o.Remote = remote })
+				remote.worker, remote.store = p.Worker(p.opts.Store), store
+				if err := NoteRemote(t.Context(), remote, store, "s", "too early"); !errors.Is(err, sessions.ErrNoSession) {
 					t.Errorf("before the turn: %v", err)
 				}
 				turn := start(t, p, "energy")
-				if err := add(localTurn, turn); err != nil {
+				if err := add(remote, turn); err != nil {
 					t.Fatal(err)
 				}
 				r := wait(t, turn)
@@ -167,10 +167,10 @@ func TestNoteRemote(t *testing.T) {
 					t.Errorf("told is %v", told)
 				}
 				p.Wait()
-				if err := add(localTurn, turn); !errors.Is(err, driver.ErrOver) {
+				if err := add(remote, turn); !errors.Is(err, driver.ErrOver) {
 					t.Errorf("after the end: %v", err)
 				}
-				if err := NoteRemote(t.Context(), localTurn, store, "s", " "); err == nil || errors.Is(err, driver.ErrOver) {
+				if err := NoteRemote(t.Context(), remote, store, "s", " "); err == nil || errors.Is(err, driver.ErrOver) {
 					t.Errorf("an empty one: %v", err)
 				}
 			})

@@ -130,7 +130,7 @@ func TestMoneyCannotBeLimitedLaterAfterCallsOfUnknownCost(t *testing.T) {
 			journal[i] = []byte(strings.ReplaceAll(string(data), `"cost_usd":`, `"unknown":`))
 		}
 		p := orderlyPanel(t, s, left(t, journal[:len(journal)-1], texts), func(o *Options) { o.Override.Turn = usdLimit(1) })
-		if _, err := p.Resume(t.Context(), "s"); err == nil || !strings.Contains(err.Error(), "so that max_usd cannot hold") {
+		if _, err := p.Resume(t.Context(), "s"); err == nil || !strings.Contains(err.Error(), "so max_usd cannot be enforced") {
 			t.Errorf("error %v", err)
 		}
 	})

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -20,6 +21,7 @@ import (
 	"github.com/massgen/massgen/internal/kernel"
 	"github.com/massgen/massgen/internal/machine"
 	"github.com/massgen/massgen/internal/schema"
+	"github.com/massgen/massgen/internal/turn"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -149,9 +151,9 @@ type Options struct {
 	// as facts about the user. Nil adds nothing. Sections may run for turns of several
 	// sessions at once.
 	Sections func(ctx context.Context, session string) ([]string, error)
-	// DescribeFiles has the first agent whose model takes images and PDFs describe the files of
-	// a question for the agents whose models do not take them. Without it, a question with such
-	// files is refused.
+	// DescribeFiles has one agent describe the files of a question for the agents whose models do
+	// not take them: the first one whose model takes most kinds of files, where images count more
+	// than PDFs. Without it, a question with such files is refused.
 	DescribeFiles bool
 	// Topic, if not nil, finds the topic of a question before round 1. Facts, if not nil,
 	// finds facts about the user after the winner is committed. While Facts runs, the session
@@ -189,6 +191,7 @@ type Panel struct {
 	scheduled func(*localTurn)
 
 	histories agents.Histories
+	learns    sync.Once // before the first turn that Start starts
 
 	mu      sync.Mutex
 	running int
@@ -292,7 +295,16 @@ func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, err
 		return nil, err
 	}
 	go play()
+	p.learns.Do(learnTypes)
 	return t, nil
+}
+
+// learnTypes encodes one value of each type that a turn encodes later, because encoding/json analyses a type at
+// its first use. It runs while the models think.
+func learnTypes() {
+	for _, zero := range []any{turn.ModelDone{}, turn.Committed{}, report.Result{}} {
+		_, _ = json.Marshal(zero) // a value that does not encode fails where the turn encodes it, with its text
+	}
 }
 
 // Accept is Start for a caller that plays the turn itself. The caller must call play exactly once, else the
@@ -321,9 +333,12 @@ func (p *Panel) Accept(ctx context.Context, session, question string) (t *Turn, 
 		return nil, nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
 	}
 	t = newTurn(session, begun.Turn, question)
-	if play, err = p.accept(ctx, t, begun); err != nil {
-		refused := sessions.Ended{Status: kernel.AllFailed}
-		return nil, nil, errors.Join(err, p.opts.Store.End(context.WithoutCancel(ctx), session, t.number, refused))
+	err = whileHeld(
+		func() (err error) { play, err = p.accept(ctx, t, begun); return err },
+		func() error { return p.opts.Store.Leave(context.WithoutCancel(ctx), session, begun.Turn) },
+	)
+	if err != nil {
+		return nil, nil, err
 	}
 	return t, play, nil
 }
@@ -343,10 +358,8 @@ func CheckQuestion(question string) error {
 
 // accept writes the turn to the journal, and returns the function that plays it.
 func (p *Panel) accept(ctx context.Context, t *Turn, begun sessions.Begun) (play func(), err error) {
-	if p.opts.BeforeTurn != nil {
-		if err := p.opts.BeforeTurn(ctx, t); err != nil {
-			return nil, fmt.Errorf("before turn %d: %w", t.number, err)
-		}
+	if err := beforeTurn(ctx, p.opts.BeforeTurn, t); err != nil {
+		return nil, err
 	}
 	described, err := p.prepare(ctx, t, begun)
 	if err != nil {
@@ -357,6 +370,7 @@ func (p *Panel) accept(ctx context.Context, t *Turn, begun sessions.Begun) (play
 		return nil, err
 	}
 	e := newLocalTurn(ctx, p, t)
+	defer e.closeUnopened()
 	if err := e.accept(rulesFor(p.opts.Rules, t.tools), described, limits); err != nil {
 		return nil, err
 	}

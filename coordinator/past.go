@@ -44,15 +44,20 @@ func ReadCalls(ctx context.Context, r Recording, session string, number int) ([]
 	fail := func(err error) ([]PastCall, error) {
 		return calls, fmt.Errorf("read turn %d of session %s: %w", number, session, err)
 	}
+	add := func(w driver.Work, reply *machine.ModelReply) error {
+		past, err := f.past(ctx, r, w, reply)
+		if err == nil {
+			past.shorten(less[w.Key()])
+			calls = append(calls, past)
+		}
+		return err
+	}
 	for _, ev := range events {
 		if done, ok := ev.(turn.ModelDone); ok {
 			if w, asked := f.modelCall(done.Key); asked {
-				past, err := f.past(ctx, r, w, &done.Reply)
-				if err != nil {
+				if err := add(w, &done.Reply); err != nil {
 					return fail(err)
 				}
-				past.shorten(less[done.Key])
-				calls = append(calls, past)
 			}
 		}
 		commands, err := f.follow(ctx, ev)
@@ -67,12 +72,9 @@ func ReadCalls(ctx context.Context, r Recording, session string, number int) ([]
 	}
 	for _, w := range f.out {
 		if _, ok := w.Effect.(machine.ModelCall); ok {
-			past, err := f.past(ctx, r, w, nil)
-			if err != nil {
+			if err := add(w, nil); err != nil {
 				return fail(err)
 			}
-			past.shorten(less[w.Key()])
-			calls = append(calls, past)
 		}
 	}
 	if damage != nil {

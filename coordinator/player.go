@@ -19,6 +19,9 @@ type player struct {
 	// launch begins a job. last is the job that begins when there is nothing else to do.
 	launch func(job)
 	last   job
+	// early are the jobs that wait until the turn is open.
+	early  []job
+	isOpen bool
 	// cancel cancels all work.
 	cancel func()
 	// next is the stage that begins when all work has ended. broken takes the place of the next stage after
@@ -108,6 +111,25 @@ func (p *player) work(j job) {
 			j = p.play()
 		}
 	}
+}
+
+// begin launches a job once the turn is open. Until then the turn's beginning may fail, and then none of
+// its jobs may run.
+func (p *player) begin(j job) {
+	if p.isOpen {
+		p.launch(j)
+	} else {
+		p.early = append(p.early, j)
+	}
+}
+
+// beginAll launches the early jobs.
+func (p *player) beginAll() {
+	p.isOpen = true
+	for _, j := range p.early {
+		p.launch(j)
+	}
+	p.early = nil
 }
 
 // launchLast is the launch of a turn: it begins the job in last in a goroutine of its own, and keeps j in

@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/massgen/massgen/agents"
@@ -61,17 +60,19 @@ func (p *Panel) startRemote(ctx context.Context, session, question string) (*Tur
 	if err != nil {
 		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
 	}
-	play, err := p.opts.Remote.Begin(ctx, session, masked, TurnOptions{p.opts.Config, p.opts.Rules, p.opts.Budget, topic.ClientOf(ctx)})
+	remote, err := p.opts.Remote.Begin(ctx, session, masked, TurnOptions{p.opts.Config, p.opts.Rules, p.opts.Budget, topic.ClientOf(ctx)})
 	if err != nil {
 		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
 	}
-	t := newTurn(session, play.Number(), question)
-	if p.opts.BeforeTurn != nil {
-		if err := p.opts.BeforeTurn(ctx, t); err != nil {
-			return nil, errors.Join(fmt.Errorf("before turn %d: %w", t.number, err), play.Interrupt(context.WithoutCancel(ctx)))
-		}
+	t := newTurn(session, remote.Number(), question)
+	err = whileHeld(
+		func() error { return beforeTurn(ctx, p.opts.BeforeTurn, t) },
+		func() error { return remote.Interrupt(context.WithoutCancel(ctx)) },
+	)
+	if err != nil {
+		return nil, err
 	}
-	p.watch(ctx, t, play)
+	p.watch(ctx, t, remote)
 	return t, nil
 }
 
@@ -90,18 +91,18 @@ func (p *Panel) attach(ctx context.Context, session string) (*Turn, error) {
 	if !p.opts.Override.None() {
 		return nil, fmt.Errorf("resume session %s: the budget of a turn that workers play cannot be changed: leave the limits out", session)
 	}
-	play, err := p.opts.Remote.Attach(ctx, session)
+	remote, err := p.opts.Remote.Attach(ctx, session)
 	if err != nil {
 		return nil, fmt.Errorf("resume session %s: %w", session, err)
 	}
 	var t *Turn
-	events, err := readJournal(ctx, p.opts.Store, session, play.Number())
+	events, err := readJournal(ctx, p.opts.Store, session, remote.Number())
 	if err == nil {
-		t, err = p.begun(ctx, session, play.Number(), events)
+		t, err = p.begun(ctx, session, remote.Number(), events)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("resume turn %d of session %s: %w", play.Number(), session, err)
+		return nil, fmt.Errorf("resume turn %d of session %s: %w", remote.Number(), session, err)
 	}
-	p.watch(ctx, t, play)
+	p.watch(ctx, t, remote)
 	return t, nil
 }

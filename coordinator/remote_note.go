@@ -23,35 +23,35 @@ type NotedStore interface {
 // NoteRemote is Turn.Note for a process that does not watch the turn: it adds a note to the
 // turn that a Remote plays in a session. The error is sessions.ErrNoSession if no turn runs
 // there.
-func NoteRemote(ctx context.Context, localTurn Remote, store NotedStore, session, text string) error {
+func NoteRemote(ctx context.Context, remote Remote, store NotedStore, session, text string) error {
 	text = contextbuild.Clean(text)
 	if err := CheckNote(text); err != nil {
 		return err
 	}
-	play, err := localTurn.Attach(ctx, session)
+	attached, err := remote.Attach(ctx, session)
 	if err != nil {
 		return fmt.Errorf("note to session %s: %w", session, err)
 	}
-	if err := noteTo(ctx, play, store, session, text); err != nil {
-		return fmt.Errorf("note to turn %d of session %s: %w", play.Number(), session, err)
+	if err := noteTo(ctx, attached, store, session, text); err != nil {
+		return fmt.Errorf("note to turn %d of session %s: %w", attached.Number(), session, err)
 	}
 	return nil
 }
 
 // noteTo returns when the journal has the note, or the turn is over.
-func noteTo(ctx context.Context, play RemoteTurn, store NotedStore, session, text string) error {
+func noteTo(ctx context.Context, remote RemoteTurn, store NotedStore, session, text string) error {
 	masked, err := stored(ctx, store, text)
 	if err != nil {
 		return err
 	}
 	id, read := rand.Text(), 0
 	isTaken := func() (bool, error) {
-		events, err := readJournalFrom(ctx, store, session, play.Number(), read)
+		events, err := readJournalFrom(ctx, store, session, remote.Number(), read)
 		read += len(events)
 		return haveNote(events, id), err
 	}
 	if _, err = isTaken(); err == nil {
-		err = play.Note(ctx, id, masked)
+		err = remote.Note(ctx, id, masked)
 	}
 	if err != nil {
 		return err
@@ -60,11 +60,11 @@ func noteTo(ctx context.Context, play RemoteTurn, store NotedStore, session, tex
 	waiting, stop := context.WithCancel(ctx)
 	go func() {
 		defer close(over)
-		over <- play.Wait(waiting)
+		over <- remote.Wait(waiting)
 	}()
 	defer func() {
 		stop()
-		for range over { // until the waiting loop has ended
+		for range over { // wait for the goroutine
 			continue
 		}
 	}()

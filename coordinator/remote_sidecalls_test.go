@@ -19,7 +19,7 @@ func TestSidecallsOfARemoteTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var there, told []string
-		localTurn := &plain{t: t}
+		remote := &plain{t: t}
 		here, _ := panelOf(t, 3, sidecalls, nil, func(o *Options) {
 			o.Topic, o.Facts = sun(o.Agents[0].Backend), sun(o.Agents[0].Backend)
 		})
@@ -28,9 +28,9 @@ func TestSidecallsOfARemoteTurn(t *testing.T) {
 		p, store := panelOf(t, 3, sidecalls, nil, func(o *Options) {
 			o.Topic, o.Facts = keeping(o.Agents[0].Backend, &there), keeping(o.Agents[0].Backend, &there)
 		})
-		localTurn.worker, localTurn.store = p.Worker(p.opts.Store), store
+		remote.worker, remote.store = p.Worker(p.opts.Store), store
 		opts := p.opts
-		opts.Remote, opts.Topic, opts.Facts = localTurn, keeping(opts.Agents[0].Backend, &told), keeping(opts.Agents[0].Backend, &told)
+		opts.Remote, opts.Topic, opts.Facts = remote, keeping(opts.Agents[0].Backend, &told), keeping(opts.Agents[0].Backend, &told)
 		watching, err := New(opts)
 		if err != nil {
 			t.Fatal(err)

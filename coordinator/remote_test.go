@@ -19,7 +19,7 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// plain is an Engine that does one thing after the other, with a Worker. It
+// plain is a Remote that does one thing after the other, with a Worker. It
 // loses the first call of each agent, and does it again.
 type plain struct {
 	t      *testing.T
@@ -27,11 +27,11 @@ type plain struct {
 	store  *sessions.Memory
 	// waits says that a turn goes on behind its first event when there is a note.
 	waits    bool
-	attached *plainPlay
+	attached *plainTurn
 }
 
-// plainPlay is one turn of it; done is closed at its end.
-type plainPlay struct {
+// plainTurn is one turn of it; done is closed at its end.
+type plainTurn struct {
 	number int
 	done   chan struct{}
 	err    error
@@ -40,12 +40,12 @@ type plainPlay struct {
 	noted chan turn.Noted
 }
 
-func (p *plainPlay) Number() int                     { return p.number }
-func (p *plainPlay) Interrupt(context.Context) error { return nil }
+func (p *plainTurn) Number() int                     { return p.number }
+func (p *plainTurn) Interrupt(context.Context) error { return nil }
 
-func (p *plainPlay) SetPaused(context.Context, bool) error { return nil }
+func (p *plainTurn) SetPaused(context.Context, bool) error { return nil }
 
-func (p *plainPlay) Wait(ctx context.Context) error {
+func (p *plainTurn) Wait(ctx context.Context) error {
 	select {
 	case <-p.done:
 		return p.err
@@ -57,7 +57,7 @@ func (p *plainPlay) Wait(ctx context.Context) error {
 // workersKey is a key that only the workers know: what they store has it masked.
 const workersKey = "the key of a worker"
 
-func (p *plainPlay) Note(ctx context.Context, id, text string) error {
+func (p *plainTurn) Note(ctx context.Context, id, text string) error {
 	noted := turn.Noted{ID: id, Note: p.put(ctx, strings.ReplaceAll(text, workersKey, "[key]"))}
 	select {
 	case p.noted <- noted:
@@ -83,16 +83,16 @@ func (e *plain) Begin(ctx context.Context, session, question string, terms TurnO
 	if err != nil {
 		return nil, err
 	}
-	play := &plainPlay{number: begun.Turn, done: make(chan struct{}), noted: make(chan turn.Noted), put: e.put}
+	remote := &plainTurn{number: begun.Turn, done: make(chan struct{}), noted: make(chan turn.Noted), put: e.put}
 	if e.waits {
-		e.attached = play
+		e.attached = remote
 	}
 	go func() {
-		defer close(play.done)
+		defer close(remote.done)
 		ctx := context.WithoutCancel(ctx)
-		play.err = e.playAll(ctx, session, play, accepted)
+		remote.err = e.playAll(ctx, session, remote, accepted)
 	}()
-	return play, nil
+	return remote, nil
 }
 
 func (e *plain) put(ctx context.Context, text string) blob.Ref {
@@ -104,10 +104,10 @@ func (e *plain) put(ctx context.Context, text string) blob.Ref {
 }
 
 // playAll plays a turn, and what follows its answer.
-func (e *plain) playAll(ctx context.Context, session string, play *plainPlay, accepted turn.Accepted) error {
-	number := play.number
+func (e *plain) playAll(ctx context.Context, session string, remote *plainTurn, accepted turn.Accepted) error {
+	number := remote.number
 	var m turn.Machine
-	if err := e.play(ctx, &m, session, play, accepted); err != nil {
+	if err := e.play(ctx, &m, session, remote, accepted); err != nil {
 		return err
 	}
 	following, err := e.worker.Conclude(ctx, session, number)
@@ -118,26 +118,26 @@ func (e *plain) playAll(ctx context.Context, session string, play *plainPlay, ac
 	if diff := cmp.Diff(following, again); diff != "" || err != nil {
 		e.t.Errorf("what follows, asked again: %v\n%s", err, diff)
 	}
-	if err := e.play(ctx, &m, session, play, turn.Committed{At: accepted.At, Sidecalls: following}); err != nil {
+	if err := e.play(ctx, &m, session, remote, turn.Committed{At: accepted.At, Sidecalls: following}); err != nil {
 		return err
 	}
 	return e.worker.Finish(ctx, session, number)
 }
 
-func (e *plain) play(ctx context.Context, m *turn.Machine, session string, play *plainPlay, first turn.Event) error {
+func (e *plain) play(ctx context.Context, m *turn.Machine, session string, remote *plainTurn, first turn.Event) error {
 	events := []turn.Event{first}
 	for len(events) > 0 {
 		ev := events[0]
 		events = events[1:]
 		if _, isReply := ev.(turn.ModelDone); e.waits && isReply {
 			e.waits = false
-			noted := <-play.noted
+			noted := <-remote.noted
 			noted.At = turn.When(ev)
 			ev, events = noted, append([]turn.Event{ev}, events...)
 		}
 		data, err := turn.Encode(ev)
 		if err == nil {
-			err = e.store.Append(ctx, session, play.number, data)
+			err = e.store.Append(ctx, session, remote.number, data)
 		}
 		if err != nil {
 			return err
@@ -168,10 +168,10 @@ func (e *plain) play(ctx context.Context, m *turn.Machine, session string, play 
 // TestAnotherEnginePlaysTheTurn, and the panel tells of it, and of calls that were made
 // again, from the journal.
 func TestAnotherEnginePlaysTheTurn(t *testing.T) {
-	localTurn := &plain{t: t}
+	remote := &plain{t: t}
 	p, store := panelOf(t, 3, "rules:\n  - {when: {round: 1}, reply: {new_answer: \"{{.Agent}} on {{.Question}}\"}}\n  - {when: {}, reply: {vote: {agent: agent2, reason: \"it is short\"}}}\n",
-		nil, func(o *Options) { o.Remote = localTurn })
-	localTurn.worker, localTurn.store = p.Worker(p.opts.Store), store
+		nil, func(o *Options) { o.Remote = remote })
+	remote.worker, remote.store = p.Worker(p.opts.Store), store
 	running := start(t, p, "energy")
 	r := wait(t, running)
 	if r.Status != kernel.Completed || r.Winner != "agent2" || r.Answer != "agent2 on energy" || r.Usage.Calls != 9 || r.RepeatedCalls != 3 || r.Usage.UnknownCalls != 3 {
@@ -214,11 +214,11 @@ func (r readJournals) Journal(ctx context.Context, session string, number, from 
 func TestWatcherReadsEachEventOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		localTurn := &plain{t: t}
+		remote := &plain{t: t}
 		var read atomic.Int64
 		p, store := panelOf(t, 3, sidecalls, nil, func(o *Options) { o.Store = readJournals{o.Store, &read} })
-		localTurn.worker, localTurn.store = p.Worker(store), store
-		p.opts.Remote = localTurn
+		remote.worker, remote.store = p.Worker(store), store
+		p.opts.Remote = remote
 		running := start(t, p, "energy")
 		began := time.Now()
 		wait(t, running)

@@ -53,20 +53,20 @@ type UnfinishedCall struct {
 	Asked bool   `json:"asked,omitempty"`
 }
 
-// Replay runs a turn again from its journal, and calls nothing. kept is the turn as its session
+// Replay runs a turn again from its journal, and calls nothing. recorded is the turn as its session
 // has it. The error is a *Difference for an input, a reply or a result that differs from the
 // record. Otherwise it names a fault of the journal. Of a turn that was cut, only the usage is
 // compared.
-func Replay(ctx context.Context, r Recording, session string, kept sessions.Turn) (Replayed, error) {
-	replayed, err := replayTurn(ctx, r, session, kept)
+func Replay(ctx context.Context, r Recording, session string, recorded sessions.Turn) (Replayed, error) {
+	replayed, err := replayTurn(ctx, r, session, recorded)
 	if err != nil {
-		return replayed, fmt.Errorf("replay turn %d of session %s: %w", kept.Number, session, err)
+		return replayed, fmt.Errorf("replay turn %d of session %s: %w", recorded.Number, session, err)
 	}
 	return replayed, nil
 }
 
-func replayTurn(ctx context.Context, r Recording, session string, kept sessions.Turn) (Replayed, error) {
-	events, err := readJournal(ctx, r, session, kept.Number)
+func replayTurn(ctx context.Context, r Recording, session string, recorded sessions.Turn) (Replayed, error) {
+	events, err := readJournal(ctx, r, session, recorded.Number)
 	if err != nil {
 		return Replayed{}, err
 	}
@@ -79,10 +79,10 @@ func replayTurn(ctx context.Context, r Recording, session string, kept sessions.
 		return replayed, err
 	}
 	if !f.machine.Over() {
-		if kept.Winner != "" {
+		if recorded.Winner != "" {
 			return replayed, fmt.Errorf("its journal ends before the turn does: calls without a result: %d", len(replayed.Unfinished))
 		}
-		return replayed, compareCut(f.machine, events, kept)
+		return replayed, compareCut(f.machine, events, recorded)
 	}
 	replayed.Unfinished = []UnfinishedCall{} // the unfinished calls were cancelled
 	replayed.Status = f.machine.Result().Status
@@ -90,7 +90,7 @@ func replayTurn(ctx context.Context, r Recording, session string, kept sessions.
 	if replayed.Winner, replayed.Answer, err = shown.Answer(); err != nil {
 		return replayed, fmt.Errorf("read the answer: %w", err)
 	}
-	if kept.Status == sessions.Running {
+	if recorded.Status == sessions.Running {
 		return replayed, nil
 	}
 	question, err := r.Get(ctx, cmp.Or(asked, f.machine.Turn().Question))
@@ -100,7 +100,7 @@ func replayTurn(ctx context.Context, r Recording, session string, kept sessions.
 	rebuilt := outcome{Status: replayed.Status, Winner: replayed.Winner, Answer: replayed.Answer, Question: string(question)}
 	// The stored usage includes the calls that followed the answer only if the process lived to
 	// add them.
-	return replayed, compareResult(rebuilt, []budget.Usage{f.machine.AllUsage(), shown.Usage()}, kept)
+	return replayed, compareResult(rebuilt, []budget.Usage{f.machine.AllUsage(), shown.Usage()}, recorded)
 }
 
 // followAll feeds a journal to a fresh machine, and compares its calls and replies, beside the

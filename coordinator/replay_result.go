@@ -21,26 +21,26 @@ type outcome struct {
 
 // compareCut compares the usage of an abandoned turn with that of this program, and with that
 // of older programs: without the calls under way, or none if another question abandoned it.
-func compareCut(m *turn.Machine, events []turn.Event, kept sessions.Turn) error {
+func compareCut(m *turn.Machine, events []turn.Event, recorded sessions.Turn) error {
 	usages := []budget.Usage{m.CutUsage(), usageOf(events), {}}
-	return compareResult(outcome{Status: kept.Status, Question: kept.Question}, usages, kept)
+	return compareResult(outcome{Status: recorded.Status, Question: recorded.Question}, usages, recorded)
 }
 
 // compareResult compares a turn's outcome with the stored one. usages are the usages that may
 // have been stored, the likeliest first.
-func compareResult(rebuilt outcome, usages []budget.Usage, kept sessions.Turn) error {
-	recorded := outcome{kept.Status, kept.Winner, kept.Answer, kept.Question, kept.Usage}
+func compareResult(rebuilt outcome, usages []budget.Usage, recorded sessions.Turn) error {
+	expected := outcome{recorded.Status, recorded.Winner, recorded.Answer, recorded.Question, recorded.Usage}
 	rebuilt.Usage = usages[0]
 	for _, u := range usages {
-		if sameUsage(u, kept.Usage) {
-			rebuilt.Usage = kept.Usage
+		if sameUsage(u, recorded.Usage) {
+			rebuilt.Usage = recorded.Usage
 		}
 	}
-	if recorded == rebuilt {
+	if expected == rebuilt {
 		return nil
 	}
 	d := &Difference{Kind: ResultDiffers}
-	if err := d.show(recorded, rebuilt); err != nil {
+	if err := d.show(expected, rebuilt); err != nil {
 		return fmt.Errorf("encode the result: %w", err)
 	}
 	return d

@@ -230,7 +230,7 @@ func replay(t *testing.T, store journaled, session string, number int) (*turn.Ma
 			if !ok {
 				continue
 			}
-			req, err := agents.Input(t.Context(), store, m.Turn(), call)
+			req, err := agents.NewRebuilder(store).Input(t.Context(), m.Turn(), call)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,7 +19,7 @@ type Point struct {
 
 // Rerun branches off a session within a turn: a new session, whose id must not exist yet, gets
 // the turns before that one, and the part of its journal before the point. From there the turn
-// goes on, with the present panel, as after Resume. The original session does not change. With
+// goes on as after Resume, with a panel of the same agents and models. The original session does not change. With
 // an error there is no new session.
 func (p *Panel) Rerun(ctx context.Context, from Point, to string) (*Turn, error) {
 	t, err := p.rerun(ctx, from, to)
@@ -61,21 +61,24 @@ func (p *Panel) rerun(ctx context.Context, from Point, to string) (*Turn, error)
 	}
 	accepted.Turn.Session = to
 	events[0] = accepted
-	t, err := p.goOnIn(ctx, to, begun.Turn, events)
-	if err != nil {
-		return nil, errors.Join(err, store.Leave(context.WithoutCancel(ctx), to, begun.Turn), unbranch(ctx, store, to))
-	}
-	return t, nil
+	var t *Turn
+	err = whileHeld(
+		func() (err error) { t, err = p.goOnIn(ctx, to, begun.Turn, events); return err },
+		func() error {
+			return errors.Join(store.Leave(context.WithoutCancel(ctx), to, begun.Turn), unbranch(ctx, store, to))
+		},
+	)
+	return t, err
 }
 
 // goOnIn writes the copied part of a turn's journal, and goes on from there.
 func (p *Panel) goOnIn(ctx context.Context, session string, number int, events []turn.Event) (*Turn, error) {
 	journal, err := encoded(events)
-	if err == nil {
-		err = p.opts.Store.Append(ctx, session, number, journal...)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("write the journal: %w", err)
+		return nil, err
+	}
+	if err := p.opts.Store.Append(ctx, session, number, journal...); err != nil {
+		return nil, err
 	}
 	return p.goOn(ctx, session, number, events, true)
 }

@@ -3,7 +3,6 @@ package coordinator
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,8 +20,8 @@ import (
 
 // Resume goes on with the last turn of a session, which a process began and did not end. Calls
 // with a result in the journal are not made again; calls under way are. The rules and the
-// inputs are the journal's. The panel must have the same agents in the same order, and gives
-// them their backends and tools. If the tools differ from the journal's, later calls have the
+// inputs are the journal's. The panel must have the same agents in the same order, with the same
+// models, and gives them their backends and tools. If the tools differ from the journal's, later calls have the
 // new ones. A tool call that was under way is made again if the tool says that it is
 // idempotent; for any other, the model gets the result that the call was interrupted.
 // Options.Budget holds from now on where it is tighter than the turn's budget, and
@@ -39,10 +38,12 @@ func (p *Panel) Resume(ctx context.Context, session string) (*Turn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("resume session %s: %w", session, err)
 	}
-	t, err := p.resume(ctx, session, begun.Turn)
+	var t *Turn
+	err = whileHeld(
+		func() (err error) { t, err = p.resume(ctx, session, begun.Turn); return err },
+		func() error { return p.opts.Store.Leave(context.WithoutCancel(ctx), session, begun.Turn) }, // the turn can be resumed later
+	)
 	if err != nil {
-		// Nothing has changed: the turn stays as it was, and can be resumed later.
-		err = errors.Join(err, p.opts.Store.Leave(context.WithoutCancel(ctx), session, begun.Turn))
 		return nil, fmt.Errorf("resume turn %d of session %s: %w", begun.Turn, session, err)
 	}
 	return t, nil
@@ -67,6 +68,7 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 		return nil, err
 	}
 	e := newLocalTurn(ctx, p, t)
+	defer e.closeUnopened()
 	last := events[len(events)-1]
 	// The difference is negative if the system's time was set back: the turn's time never goes
 	// back.
@@ -123,6 +125,12 @@ func (p *Panel) accepted(events []turn.Event) (turn.Accepted, error) {
 		return accepted, fmt.Errorf("it was begun by the agents %s, and the panel is %s: use the config that it was begun with",
 			strings.Join(accepted.Rules.Agents, ", "), strings.Join(p.opts.Rules.Agents, ", "))
 	}
+	for i, began := range accepted.Turn.Agents {
+		// The journal's inputs have the model's name, and would take it to the panel's service.
+		if now := p.opts.Agents[i].Model; now != began.Model {
+			return accepted, fmt.Errorf("its agent %s was begun with the model %q, and the panel's has %q: name that model again, or start the turn over (--continue --fresh)", began.ID, began.Model, now)
+		}
+	}
 	if limit := accepted.Turn.Limits.Beyond(p.opts.Limits); limit != "" { // for example in an imported session
 		return accepted, fmt.Errorf("it was begun with a wider %s than the panel has: use the config that it was begun with, or start the turn over", limit)
 	}
@@ -156,13 +164,14 @@ func (p *Panel) Abandon(ctx context.Context, session string) (question string, f
 	if err != nil {
 		return "", nil, fmt.Errorf("abandon the turn of session %s: %w", session, err)
 	}
-	question, ended, err := abandoned(ctx, store, session, begun.Turn)
+	var ended sessions.Ended
+	err = whileHeld(func() (err error) {
+		if question, ended, err = abandoned(ctx, store, session, begun.Turn); err == nil {
+			files, err = attachedTo(ctx, store, session, begun.Turn)
+		}
+		return err
+	}, func() error { return store.Leave(context.WithoutCancel(ctx), session, begun.Turn) })
 	if err == nil {
-		files, err = attachedTo(ctx, store, session, begun.Turn)
-	}
-	if err != nil {
-		err = errors.Join(err, store.Leave(context.WithoutCancel(ctx), session, begun.Turn))
-	} else {
 		err = store.End(ctx, session, begun.Turn, ended)
 	}
 	if err != nil {
@@ -212,10 +221,10 @@ func abandoned(ctx context.Context, store Store, session string, number int) (st
 // paid for. If these are not all events, or they break the machine, it adds one call of unknown
 // usage, so that the sums are unknown too.
 func usageOfCut(events []turn.Event, areAll bool) budget.Usage {
-	kept, err := report.Project(events, report.Source{})
+	shown, err := report.Project(events, report.Source{})
 	usage := usageOf(events)
 	if err == nil {
-		usage = kept.Machine().CutUsage()
+		usage = shown.Machine().CutUsage()
 	}
 	if err != nil || !areAll {
 		usage = usage.Plus(budget.Usage{Calls: 1, UnknownCalls: 1})

@@ -271,6 +271,15 @@ func TestResumeRefusesAnotherPanel(t *testing.T) {
 		if _, err := two.Resume(t.Context(), "other"); err == nil || !strings.Contains(err.Error(), "agent1, agent2, agent3, and the panel is agent1, agent2") {
 			t.Errorf("another panel: %v", err)
 		}
+		others := slices.Clone(p.opts.Agents)
+		others[1].Model = "another"
+		otherModel, err := New(Options{Store: store, Agents: others})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := otherModel.Resume(t.Context(), "other"); err == nil || !strings.Contains(err.Error(), `agent agent2 was begun with the model "", and the panel's has "another": name that model again`) {
+			t.Errorf("a panel with another model: %v", err)
+		}
 		resumed, err := p.Resume(t.Context(), "other") // the refusal has let go of it
 		if err != nil {
 			t.Fatal(err)

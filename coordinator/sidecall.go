@@ -24,8 +24,8 @@ type SidecallModel struct {
 	Params  backends.Params
 }
 
-func (h SidecallModel) member() agents.Member {
-	return agents.Member{Backend: h.Backend, Headers: h.Params.Headers, ExtraBody: h.Params.ExtraBody}
+func (m SidecallModel) member() agents.Member {
+	return agents.Member{Backend: m.Backend, Headers: m.Params.Headers, ExtraBody: m.Params.ExtraBody}
 }
 
 // Sidecall is a call that belongs to no agent and that the panel makes for its user, once in a
@@ -61,21 +61,21 @@ type SidecallReply struct {
 // sidecallLimit is the longest time that a sidecall may delay a turn.
 const sidecallLimit = 2 * time.Minute
 
-func (a *Sidecall) check(name string) error {
-	if a != nil && (a.Backend == nil || a.Ask == nil || a.Read == nil || a.Keep == nil) {
+func (s *Sidecall) check(name string) error {
+	if s != nil && (s.Backend == nil || s.Ask == nil || s.Read == nil || s.Keep == nil) {
 		return fmt.Errorf("%s: a sidecall needs a backend and all of its functions", name)
 	}
 	return nil
 }
 
 // describeSidecall stores the input of a sidecall; ok is false if no call is needed.
-func (p *Panel) describeSidecall(ctx context.Context, purpose machine.Purpose, a *Sidecall, t SidecallTurn) (described machine.Sidecall, ok bool, err error) {
-	if a == nil {
+func (p *Panel) describeSidecall(ctx context.Context, purpose machine.Purpose, s *Sidecall, t SidecallTurn) (described machine.Sidecall, ok bool, err error) {
+	if s == nil {
 		return machine.Sidecall{}, false, nil
 	}
-	messages, tools, err := a.Ask(ctx, t)
+	messages, tools, err := s.Ask(ctx, t)
 	if err == nil && len(messages) > 0 {
-		described, err = agents.DescribeSidecall(ctx, p.opts.Store, purpose, a.Model, a.Params, messages, tools)
+		described, err = agents.DescribeSidecall(ctx, p.opts.Store, purpose, s.Model, s.Params, messages, tools)
 	}
 	if err != nil {
 		return described, false, fmt.Errorf("ask for the %s: %w", purpose, err)
@@ -84,14 +84,14 @@ func (p *Panel) describeSidecall(ctx context.Context, purpose machine.Purpose, a
 }
 
 // reader returns the reader of a sidecall's replies.
-func (p *Panel) reader(a *Sidecall, answer string) agents.Sidecall {
+func (p *Panel) reader(s *Sidecall, answer string) agents.Sidecall {
 	store := p.opts.Store
 	read := func(ctx context.Context, t *machine.Turn, _ machine.Sidecall, reply backends.Message) (change machine.Change, err error) {
 		question, err := store.Get(ctx, t.Question)
 		if err != nil {
 			return change, err
 		}
-		read, err := a.Read(ctx, SidecallTurn{t.Session, string(question), answer}, reply)
+		read, err := s.Read(ctx, SidecallTurn{t.Session, string(question), answer}, reply)
 		if err != nil {
 			return change, err
 		}
@@ -110,7 +110,7 @@ func (p *Panel) reader(a *Sidecall, answer string) agents.Sidecall {
 		}
 		return change, err
 	}
-	return agents.Sidecall{Member: a.member(), Read: read}
+	return agents.Sidecall{Member: s.member(), Read: read}
 }
 
 // sidecalls returns the makers of the calls before round 1.
@@ -138,7 +138,8 @@ func (v *view) keep(ev turn.Event) {
 	purpose := done.Key.Purpose
 	kept, err := v.panel.opts.Store.Get(v.base, done.Reply.Change.Kept)
 	if err == nil {
-		err = guarded("its keeper", func() error { return v.keeper(purpose)(v.base, v.turn.session, kept) })
+		name, keep := v.keeper(purpose)
+		err = guarded(name, func() error { return keep(v.base, v.turn.session, kept) })
 	}
 	if err != nil {
 		lost := turn.SidecallOutcome{Purpose: purpose, Failure: fmt.Sprintf("it could not be kept: %v", err)}
@@ -147,17 +148,19 @@ func (v *view) keep(ev turn.Event) {
 	}
 }
 
-func (v *view) keeper(purpose machine.Purpose) func(context.Context, string, []byte) error {
+// keeper returns the function that stores a sidecall's result, and its name in errors.
+func (v *view) keeper(purpose machine.Purpose) (name string, keep func(context.Context, string, []byte) error) {
 	opts := v.panel.opts
+	name = "Sidecall.Keep"
 	switch {
 	case purpose == machine.Summarizing:
-		return v.keepSummary
+		return "storing the summary", v.keepSummary
 	case purpose == machine.TopicDetection && opts.Topic != nil:
-		return opts.Topic.Keep
+		return name, opts.Topic.Keep
 	case purpose == machine.FactExtraction && opts.Facts != nil:
-		return opts.Facts.Keep
+		return name, opts.Facts.Keep
 	}
-	return func(context.Context, string, []byte) error { return nil } // the client is gone
+	return name, func(context.Context, string, []byte) error { return nil } // the client is gone
 }
 
 // following returns the sidecalls that follow a winner. An interrupted turn has none: a person
@@ -170,7 +173,7 @@ func (v *view) following(turn sessions.Ended) []machine.Sidecall {
 	about := SidecallTurn{v.turn.session, cmp.Or(turn.Question, v.turn.question), turn.Answer}
 	var sidecall machine.Sidecall
 	var ok bool
-	err := guarded("who asks", func() (err error) {
+	err := guarded("Sidecall.Ask", func() (err error) {
 		sidecall, ok, err = v.panel.describeSidecall(v.base, machine.FactExtraction, facts, about)
 		return err
 	})

@@ -101,17 +101,23 @@ func TestTurnGoesOnWithoutAnSidecallThatFails(t *testing.T) {
 	}{
 		"error": {reply: `{error: {kind: auth, message: "wrong key"}}`, warning: "wrong key"},
 		"hang":  {reply: `{hang: true}`, warning: "deadline"},
-		"panic": {reply: `{text: x}`, warning: "panicked", change: func(a *Sidecall) { a.Read = nil }},
-		"answer": {reply: `{text: x}`, warning: "no topic", change: func(a *Sidecall) {
-			a.Read = func(context.Context, SidecallTurn, backends.Message) (SidecallReply, error) {
+		"panic": {reply: `{text: x}`, warning: "panicked", change: func(s *Sidecall) { s.Read = nil }},
+		"answer": {reply: `{text: x}`, warning: "no topic", change: func(s *Sidecall) {
+			s.Read = func(context.Context, SidecallTurn, backends.Message) (SidecallReply, error) {
 				return SidecallReply{Question: "another"}, errors.New("no topic in it")
 			}
 		}},
-		"keep": {reply: `{text: x}`, warning: "no room for it", change: func(a *Sidecall) {
-			a.Read = func(context.Context, SidecallTurn, backends.Message) (SidecallReply, error) {
+		"keep": {reply: `{text: x}`, warning: "no room for it", change: func(s *Sidecall) {
+			s.Read = func(context.Context, SidecallTurn, backends.Message) (SidecallReply, error) {
 				return SidecallReply{Kept: []byte("x")}, nil
 			}
-			a.Keep = func(context.Context, string, []byte) error { return errors.New("no room for it") }
+			s.Keep = func(context.Context, string, []byte) error { return errors.New("no room for it") }
+		}},
+		"panic of keep": {reply: `{text: x}`, warning: "Sidecall.Keep panicked: full", change: func(s *Sidecall) {
+			s.Read = func(context.Context, SidecallTurn, backends.Message) (SidecallReply, error) {
+				return SidecallReply{Kept: []byte("x")}, nil
+			}
+			s.Keep = func(context.Context, string, []byte) error { panic("full") }
 		}},
 	}
 	for name, c := range cases {

@@ -24,7 +24,7 @@ type notedInSimulation struct {
 	taken []string
 }
 
-// note has the person add a note, whose word comes when it comes.
+// note has the person add a note, and does not wait for the reply.
 func (s *simulation) note(t *Turn) {
 	s.noted.tried++
 	text := fmt.Sprintf("note %03d", s.noted.tried)

@@ -65,18 +65,18 @@ type plan struct {
 
 // parked is somebody who waits for the simulation.
 type parked struct {
-	what string
-	ctx  context.Context
-	req  backends.Request
-	word chan simReply
+	what  string
+	ctx   context.Context
+	req   backends.Request
+	reply chan simReply
 }
 
 func (s *simulation) park(what string, ctx context.Context, req backends.Request) simReply {
-	p := &parked{what: what, ctx: ctx, req: req, word: make(chan simReply)}
+	p := &parked{what: what, ctx: ctx, req: req, reply: make(chan simReply)}
 	s.mu.Lock()
 	s.parked = append(s.parked, p)
 	s.mu.Unlock()
-	return <-p.word
+	return <-p.reply
 }
 
 func (s *simulation) fail(format string, args ...any) {
@@ -133,7 +133,7 @@ func drawPlan(c *choices) plan {
 func (s *simulation) panel() (*Panel, error) {
 	opts := Options{Store: s.store, Rules: s.plan.rules, Limits: s.plan.limits}
 	model := simModel{s}
-	backend := retry.New(model, retry.NewGate("sim", retry.Limits{}), retry.Options{Most: model.reckon, MaxAttempts: 2, Random: func() float64 { return 0.5 }})
+	backend := retry.New(model, newGate("sim", retry.Limits{}), retry.Options{Most: model.reckon, MaxAttempts: 2, Random: func() float64 { return 0.5 }})
 	for _, id := range s.ids() {
 		a := Agent{ID: id, Backend: backend, Model: "m", Params: backends.Params{MaxTokens: new(simOutput)}, Tools: s.toolsNamed(firstTools)}
 		if s.plan.workspaces {
@@ -173,6 +173,14 @@ func (s *simulation) takeOver(e *localTurn) {
 		synctest.Wait() // the work runs until it waits for something
 	}
 	e.receive = func() []driver.Post { return s.posts(e) }
+	cancel, isFirst := e.cancel, true
+	e.cancel = func() {
+		if isFirst { // what was replied to comes to where it waits, or it may be cancelled before or after that
+			isFirst = false
+			synctest.Wait()
+		}
+		cancel()
+	}
 }
 
 // mostSteps is how many choices a turn may take.
@@ -319,7 +327,7 @@ func (s *simulation) let(same []*parked, ended bool) {
 		r = simReply{text: pick(s.choices, "yes", "no")}
 	}
 	for _, p := range same {
-		p.word <- r
+		p.reply <- r
 	}
 	synctest.Wait()
 }

@@ -48,7 +48,7 @@ func (e *localTurn) listTools(ctx context.Context, known uint64, ended func(*too
 			ended(l)
 		}
 	}()
-	err := guarded("who lists the tools", func() (err error) {
+	err := guarded("Options.Tools", func() (err error) {
 		l.tools, err = e.panel.tools(ctx)
 		return err
 	})

@@ -168,10 +168,10 @@ func TestToolsThatChangeWithinATurn(t *testing.T) {
 func TestToolsThatCannotBeListed(t *testing.T) {
 	t.Parallel()
 	for want, fault := range map[string]func(g *toolServer) error{
-		"list the agents' tools: no list":    func(*toolServer) error { return errors.New("no list") },
-		"who lists the tools panicked: oops": func(*toolServer) error { panic("oops") },
-		"Options.Tools ended its goroutine":  func(*toolServer) error { runtime.Goexit(); return nil },
-		`second tool named "vote"`:           func(g *toolServer) error { g.names = []string{"vote"}; return nil },
+		"list the agents' tools: no list":   func(*toolServer) error { return errors.New("no list") },
+		"Options.Tools panicked: oops":      func(*toolServer) error { panic("oops") },
+		"Options.Tools ended its goroutine": func(*toolServer) error { runtime.Goexit(); return nil },
+		`second tool named "vote"`:          func(g *toolServer) error { g.names = []string{"vote"}; return nil },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			g := newToolServer()

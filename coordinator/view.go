@@ -79,29 +79,29 @@ func (v *view) announce(err error) {
 }
 
 // outcome makes the result, and returns the outcome to store. failed is err with the failures
-// of this process. Messages that cannot be stored cost no answer; unkept is that error.
-func (v *view) outcome(err error) (kept sessions.Ended, unkept, failed error) {
+// of this process. Messages that cannot be stored cost no answer; messagesErr is that error.
+func (v *view) outcome(err error) (ended sessions.Ended, messagesErr, failed error) {
 	var resultErr error
 	v.turn.result, resultErr = v.report.Result(v.unjournaled)
 	asked, askedErr := v.asked()
 	if failed = errors.Join(err, resultErr, askedErr, v.recordSpent()); failed != nil {
-		return kept, nil, failed
+		return ended, nil, failed
 	}
-	kept = v.ended()
+	ended = v.ended()
 	if asked != v.turn.question {
-		kept.Question = asked
+		ended.Question = asked
 	}
-	unkept = v.addMessages(&kept)
-	return kept, unkept, nil
+	messagesErr = v.addMessages(&ended)
+	return ended, messagesErr, nil
 }
 
 // commit stores the turn's outcome, and still holds the session if calls follow.
 func (v *view) commit(ended sessions.Ended, held bool) error {
-	keep := v.panel.opts.Store.End
+	end := v.panel.opts.Store.End
 	if held {
-		keep = v.panel.opts.Store.Commit
+		end = v.panel.opts.Store.Commit
 	}
-	return keep(v.base, v.turn.session, v.turn.number, ended)
+	return end(v.base, v.turn.session, v.turn.number, ended)
 }
 
 // finish stores the results of the calls after the answer, and releases the session.
@@ -126,26 +126,26 @@ func (v *view) asked() (string, error) {
 
 // addMessages adds the list of a panel of one's messages to the turn's outcome. The panel sends
 // them again in later turns. A larger panel, and a turn without an answer, has none.
-func (v *view) addMessages(kept *sessions.Ended) (err error) {
-	if kept.Winner == "" || len(v.panel.opts.Agents) > 1 {
+func (v *view) addMessages(ended *sessions.Ended) (err error) {
+	if ended.Winner == "" || len(v.panel.opts.Agents) > 1 {
 		return nil
 	}
-	kept.Messages, kept.MessageCount, err = agents.PutMessages(v.base, v.panel.opts.Store, v.machine.Turn(), v.report.Transcript(), kept.Answer)
+	ended.Messages, ended.MessageCount, err = agents.PutMessages(v.base, v.panel.opts.Store, v.machine.Turn(), v.report.Transcript(), ended.Answer)
 	return err
 }
 
-// ended returns the part of the result that the store keeps.
+// ended returns the part of the result to store.
 func (v *view) ended() sessions.Ended {
 	r := v.turn.result
 	return sessions.Ended{Status: r.Status, Winner: r.Winner, Answer: r.Answer, Usage: r.Usage}
 }
 
-// afterTurn runs the hook.
+// afterTurn runs Options.AfterTurn.
 func (v *view) afterTurn() error {
 	if v.panel.opts.AfterTurn == nil {
 		return nil
 	}
-	if err := guarded("the hook", func() error { return v.panel.opts.AfterTurn(v.base, v.turn, v.turn.result) }); err != nil {
+	if err := guarded("Options.AfterTurn", func() error { return v.panel.opts.AfterTurn(v.base, v.turn, v.turn.result) }); err != nil {
 		return fmt.Errorf("after turn %s: %w", v.turn.ID(), err)
 	}
 	return nil

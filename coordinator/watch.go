@@ -46,7 +46,7 @@ func (s watched) Session(ctx context.Context, id string) (sessions.Session, erro
 // person's messages on to it. The goroutine of run owns it.
 type watcher struct {
 	*view
-	play RemoteTurn
+	remote RemoteTurn
 	// read counts the applied events of the journal.
 	read int
 	// passed are the notes that were passed on and that the journal does not have yet.
@@ -57,13 +57,13 @@ type watcher struct {
 // passedNote is a note that was passed on to the process that plays the turn.
 type passedNote struct {
 	id   string
-	word chan<- error
+	note *note
 }
 
 // watch watches a RemoteTurn until it is over.
-func (p *Panel) watch(ctx context.Context, t *Turn, play RemoteTurn) {
+func (p *Panel) watch(ctx context.Context, t *Turn, remote RemoteTurn) {
 	v := newView(ctx, p.on(watched{p.opts.Store}), t, new(turn.Machine))
-	w := &watcher{view: v, play: play, asking: newAttendant(v, play)}
+	w := &watcher{view: v, remote: remote, asking: newAttendant(v, remote)}
 	p.count(1)
 	go func() {
 		defer p.count(-1)
@@ -110,7 +110,7 @@ func (w *watcher) follow(ctx context.Context) error {
 	over := make(chan error, 1)
 	waiting, stop := context.WithCancel(w.base)
 	defer stop()
-	go func() { over <- w.play.Wait(waiting) }()
+	go func() { over <- w.remote.Wait(waiting) }()
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
 	defer context.AfterFunc(ctx, w.turn.Cancel)()
@@ -179,11 +179,11 @@ func (w *watcher) passOn() (err error) {
 			case *note:
 				w.passNote(p)
 			case *pausing:
-				p.Reply(w.play.SetPaused(w.base, p.pause))
+				p.Reply(w.remote.SetPaused(w.base, p.pause))
 			case *dismissal:
 				w.passDismissal(p)
 			case interrupt:
-				err = errors.Join(err, w.play.Interrupt(w.base))
+				err = errors.Join(err, w.remote.Interrupt(w.base))
 			}
 		}
 	}
@@ -199,27 +199,27 @@ func (w *watcher) passNote(n *note) {
 	id := rand.Text()
 	masked, err := stored(w.base, w.panel.opts.Store, n.text)
 	if err == nil {
-		err = w.play.Note(w.base, id, masked)
+		err = w.remote.Note(w.base, id, masked)
 	}
 	if err != nil {
 		n.Reply(err)
 		return
 	}
-	w.passed = append(w.passed, passedNote{id, n.word})
+	w.passed = append(w.passed, passedNote{id, n})
 }
 
 // acknowledge replies to the sender of a note that the journal has.
 func (w *watcher) acknowledge(id string) {
 	if i := slices.IndexFunc(w.passed, func(p passedNote) bool { return p.id == id }); i >= 0 {
-		w.passed[i].word <- nil
+		w.passed[i].note.Reply(nil)
 		w.passed = slices.Delete(w.passed, i, i+1)
 	}
 }
 
 // refuseNotes replies to the notes that were passed on and did not arrive before the end.
 func (w *watcher) refuseNotes() {
-	for _, n := range w.passed {
-		n.word <- driver.ErrOver
+	for _, p := range w.passed {
+		p.note.Reply(driver.ErrOver)
 	}
 	w.passed = nil
 }

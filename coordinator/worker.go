@@ -91,12 +91,12 @@ func (w *Worker) conclude(ctx context.Context, session string, number int) ([]ma
 	for _, ev := range events {
 		v.keep(ev)
 	}
-	kept, unkept, err := v.outcome(nil)
-	if err = errors.Join(err, unkept); err != nil {
+	ended, messagesErr, err := v.outcome(nil)
+	if err = errors.Join(err, messagesErr); err != nil {
 		return nil, err
 	}
-	following := v.following(kept)
-	return following, v.commit(kept, len(following) > 0)
+	following := v.following(ended)
+	return following, v.commit(ended, len(following) > 0)
 }
 
 // replayed replays a journal to its end, and returns the turn with its events.
@@ -129,11 +129,11 @@ func (w *Worker) Following(ctx context.Context, session string, number int) ([]m
 	if err != nil {
 		return nil, fmt.Errorf("read the calls after turn %d of session %s: %w", number, session, err)
 	}
-	kept, _, err := v.outcome(nil)
+	ended, _, err := v.outcome(nil)
 	if err != nil {
 		return nil, fmt.Errorf("read the calls after turn %d of session %s: %w", number, session, err)
 	}
-	return v.following(kept), nil
+	return v.following(ended), nil
 }
 
 // Finish stores the results of the calls after a turn's answer, and releases the session. Their

@@ -134,7 +134,7 @@ func TestDumpHoldsNoKeys(t *testing.T) {
 func TestDumpGoesOnFromAnEarlierRun(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
-		dumpOne(t, Options{Dir: dir}, parse(t, "rules:\n- reply: {text: x}"), request(1, "a"), request(1, "A"))
+		dumpOne(t, Options{Dir: dir}, mustParse(t, "rules:\n- reply: {text: x}"), request(1, "a"), request(1, "A"))
 	}
 	calls, err := LoadDir(dir)
 	if err != nil || len(calls) != 4 {
@@ -224,7 +224,7 @@ func TestCallsWithoutAnAgentHaveAFolder(t *testing.T) {
 	dir := t.TempDir()
 	req := request(1, "")
 	req.Key.Purpose = "title"
-	dumpOne(t, Options{Dir: dir}, parse(t, "rules:\n- reply: {text: x}"), req)
+	dumpOne(t, Options{Dir: dir}, mustParse(t, "rules:\n- reply: {text: x}"), req)
 	if calls, err := LoadDir(dir); err != nil || len(calls) != 1 || calls[0].Request.Key.Purpose != "title" {
 		t.Fatalf("%v, %v", calls, err)
 	}
@@ -257,7 +257,7 @@ func TestWriteErrorsAreCollectedAndDoNotFailCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec := NewRecorder(Options{Dir: file})
-	b := rec.Wrap(parse(t, "rules:\n- reply: {text: x}"))
+	b := rec.Wrap(mustParse(t, "rules:\n- reply: {text: x}"))
 	for i := 1; i <= 3; i++ {
 		if _, err := ask(t.Context(), b, request(1, "a")); err != nil {
 			t.Fatal(err)
@@ -276,7 +276,7 @@ func TestWriteErrorsAreCollectedAndDoNotFailCalls(t *testing.T) {
 func TestLoadDirNamesForeignAndDamagedFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	dumpOne(t, Options{Dir: dir}, parse(t, "rules:\n- reply: {text: x}"), request(1, "a"))
+	dumpOne(t, Options{Dir: dir}, mustParse(t, "rules:\n- reply: {text: x}"), request(1, "a"))
 	path := filepath.Join(dir, "turn-001", "a", "call-001.json")
 	good, err := os.ReadFile(path)
 	if err != nil {

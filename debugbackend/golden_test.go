@@ -85,7 +85,7 @@ func goldenCalls(t *testing.T) []Call {
 	var calls []Call
 	synctest.Test(t, func(t *testing.T) {
 		rec := NewRecorder(Options{})
-		b := rec.Wrap(parse(t, goldenScript))
+		b := rec.Wrap(mustParse(t, goldenScript))
 		call := func(req backends.Request) {
 			if _, err := ask(t.Context(), b, req); err != nil {
 				t.Log(err)

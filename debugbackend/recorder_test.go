@@ -143,7 +143,7 @@ func TestRecorderKeepsHowACallEnds(t *testing.T) {
 
 func TestRecorderOfAReaderThatStops(t *testing.T) {
 	rec := NewRecorder(Options{})
-	for range rec.Wrap(parse(t, "rules:\n- reply: {text: abc, chunks: 3}")).Stream(t.Context(), request(1, "a")) {
+	for range rec.Wrap(mustParse(t, "rules:\n- reply: {text: abc, chunks: 3}")).Stream(t.Context(), request(1, "a")) {
 		break
 	}
 	call := rec.Calls()[0]
@@ -193,7 +193,7 @@ func TestRecorderDoesNotKeepTheSlicesOfATrace(t *testing.T) {
 func TestRecorderSortsAndNumbers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rec := NewRecorder(Options{})
-		b := rec.Wrap(parse(t, "rules:\n- reply: {delay: 1s}"))
+		b := rec.Wrap(mustParse(t, "rules:\n- reply: {delay: 1s}"))
 		for _, k := range []struct {
 			turn  int
 			agent string
@@ -235,7 +235,7 @@ func keptCalls(r *Recorder) string {
 
 func TestRecorderKeepsTheNewestTurns(t *testing.T) {
 	rec := NewRecorder(Options{Keep: 4})
-	b := rec.Wrap(parse(t, "rules:\n- reply: {text: x}"))
+	b := rec.Wrap(mustParse(t, "rules:\n- reply: {text: x}"))
 	record(t, b, "s", 1, 1, 2, 2)
 	if got := keptCalls(rec); got != "s1.1/1 s1.2/2 s2.1/1 s2.2/2" {
 		t.Errorf("kept %s: four are not too many", got)
@@ -256,7 +256,7 @@ func TestRecorderKeepsTheNewestTurns(t *testing.T) {
 func TestRecorderIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	rec := NewRecorder(Options{Dir: t.TempDir()})
-	b := rec.Wrap(parse(t, "rules:\n- reply: {text: abcdef, chunks: 6}"))
+	b := rec.Wrap(mustParse(t, "rules:\n- reply: {text: abcdef, chunks: 6}"))
 	var wg sync.WaitGroup
 	for i := range 40 {
 		wg.Go(func() {

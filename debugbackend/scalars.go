@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/template"
 	"time"
 
 	"github.com/massgen/massgen/backends"
@@ -24,12 +23,10 @@ type facts struct {
 	Answers  []Answer
 }
 
-// words is a text/template over facts. Beside the usual functions it has
-// {{short TEXT}}, the first line cut to 80 characters, and {{oneof KEY A B …}},
-// always the same choice for the same key.
+// words is a text of a script. Its actions in {{ }} read the facts.
 type words struct {
-	line     int
-	template *template.Template
+	line  int
+	write template
 }
 
 func (w *words) UnmarshalYAML(node *yaml.Node) error {
@@ -37,11 +34,11 @@ func (w *words) UnmarshalYAML(node *yaml.Node) error {
 	if err := node.Decode(&text); err != nil {
 		return fmt.Errorf("line %d: a text is wanted", node.Line)
 	}
-	t, err := template.New("text").Funcs(template.FuncMap{"short": short, "oneof": oneof}).Parse(text)
+	write, err := readTemplate(text)
 	if err != nil {
 		return fmt.Errorf("line %d: %w", node.Line, err)
 	}
-	w.line, w.template = node.Line, t
+	w.line, w.write = node.Line, write
 	return nil
 }
 
@@ -64,12 +61,13 @@ func (x *expander) text(w *words) string {
 		return ""
 	}
 	var b strings.Builder
-	if err := w.template.Execute(&b, x.facts); err != nil {
+	if err := w.write(&b, scope{facts: x.facts, dot: x.facts}); err != nil {
 		x.keep(fmt.Errorf("script: line %d: %w", w.line, err))
 	}
 	return b.String()
 }
 
+// short returns the first line, cut to 80 characters.
 func short(text string) string {
 	const most = 80
 	line, _, more := strings.Cut(strings.TrimSpace(text), "\n")
@@ -79,15 +77,11 @@ func short(text string) string {
 	return line + "…"
 }
 
-func oneof(key string, choices ...string) (string, error) {
-	if len(choices) == 0 {
-		return "", fmt.Errorf("oneof %q: nothing to choose from", key)
-	}
+// oneof returns one of the choices, always the same one for the same key.
+func oneof(key string, choices ...string) string {
 	h := fnv.New32a()
-	if _, err := h.Write([]byte(key)); err != nil {
-		return "", fmt.Errorf("oneof %q: %w", key, err)
-	}
-	return choices[h.Sum32()%uint32(len(choices))], nil
+	_, _ = h.Write([]byte(key)) // a hash takes all
+	return choices[h.Sum32()%uint32(len(choices))]
 }
 
 // span is a number (3) or a number and all above it (3+).

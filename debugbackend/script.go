@@ -47,10 +47,18 @@ import (
 // of a tool call may be a text, which need not be JSON. usage: none is a provider
 // that tells none. In place of usage and finish a stream can end with error
 // {kind, message, status, retry_after}, cut: true (no end mark), hang: true (until
-// it is cancelled) or panic: "…". Texts are text/template over .Question, .Turn,
-// .Round, .Agent and .Answers (each with .ID and .Text). A request whose reply must
-// fit a schema (tool_mode: json) gets an act as such an object, without the text;
-// may_answer and may_vote look for the act in the schema then.
+// it is cancelled) or panic: "…". A request whose reply must fit a schema
+// (tool_mode: json) gets an act as such an object, without the text; may_answer and
+// may_vote look for the act in the schema then.
+//
+// A text may have actions in the syntax of [text/template], over .Question, .Turn,
+// .Round, .Agent and .Answers (each with .ID and .Text): values, pipelines,
+// {{if}}, {{range .Answers}} and {{else}}. Inside {{range}}, $.Question is the
+// question. Constants are texts and integers. Functions of text/template that work
+// here: and, or, not, eq, ne, len, index and printf. Functions of massgen:
+// {{short TEXT}} cuts the first line to 80 characters, and {{oneof KEY A B …}} makes
+// the same choice each time for the same key. ParseScript refuses anything else, such
+// as variables and {{with}}.
 type Script struct{ rules []rule }
 
 type rule struct {

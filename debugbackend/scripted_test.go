@@ -13,7 +13,7 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-func parse(t *testing.T, script string) *Scripted {
+func mustParse(t *testing.T, script string) *Scripted {
 	t.Helper()
 	s, err := ParseScript([]byte(script))
 	if err != nil {
@@ -73,7 +73,7 @@ func TestFirstMatchingRuleReplies(t *testing.T) {
 		{"agent: a, round: 2", false},
 	} {
 		t.Run(tc.when, func(t *testing.T) {
-			s := parse(t, "rules:\n- when: {"+tc.when+"}\n  reply: {text: first}\n- reply: {text: second}\n- reply: {text: third}")
+			s := mustParse(t, "rules:\n- when: {"+tc.when+"}\n  reply: {text: first}\n- reply: {text: second}\n- reply: {text: third}")
 			want := "second"
 			if tc.match {
 				want = "first"
@@ -87,7 +87,7 @@ func TestFirstMatchingRuleReplies(t *testing.T) {
 }
 
 func TestConditionsOnToolsAndResults(t *testing.T) {
-	s := parse(t, `
+	s := mustParse(t, `
 rules:
 - when: {last: tool, contains: 'found {{.Agent}}'}
   reply: {text: result}
@@ -107,7 +107,7 @@ rules:
 }
 
 func TestNoRuleMatches(t *testing.T) {
-	s := parse(t, "rules:\n- when: {agent: b}\n  reply: {text: x}")
+	s := mustParse(t, "rules:\n- when: {agent: b}\n  reply: {text: x}")
 	_, err := ask(t.Context(), s, panelRequest(backends.Key{Turn: 1, Agent: "a", Round: 2, Purpose: "coordination"}, "q", true))
 	want := "scripted: bad request: turn 1, a, round 2, coordination 0: no rule of the script matches"
 	if err == nil || err.Error() != want || backends.KindOf(err) != backends.KindBadRequest {
@@ -147,7 +147,7 @@ func TestReplyEvents(t *testing.T) {
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := parse(t, "rules:\n- reply: "+tc.reply)
+			s := mustParse(t, "rules:\n- reply: "+tc.reply)
 			got, err := ask(t.Context(), s, panelRequest(key, "Why?", true, "one", "two"))
 			if diff := cmp.Diff(tc.want, got); err != nil || diff != "" {
 				t.Fatalf("%v\n%s", err, diff)
@@ -158,7 +158,7 @@ func TestReplyEvents(t *testing.T) {
 
 // TestScriptInJSONMode: the same rules serve a model that has no tools.
 func TestScriptInJSONMode(t *testing.T) {
-	s := parse(t, `
+	s := mustParse(t, `
 rules:
 - when: {may_answer: false}
   reply: {reasoning: hm, text: I vote., vote: {agent: agent2, reason: It "is" short.}, usage: none}
@@ -193,7 +193,7 @@ rules:
 }
 
 func TestUsageIsCountedWhenNotGiven(t *testing.T) {
-	s := parse(t, "rules:\n- reply: {reasoning: hm, text: abcdef, tool_calls: [{name: x}]}")
+	s := mustParse(t, "rules:\n- reply: {reasoning: hm, text: abcdef, tool_calls: [{name: x}]}")
 	var body []byte
 	ctx := backends.WithTrace(t.Context(), &backends.Trace{RequestBody: func(b []byte) { body = append(body, b...) }})
 	resp, err := backends.Collect(s.Stream(ctx, backends.Request{Messages: []backends.Message{backends.User("ä")}}), nil)
@@ -221,7 +221,7 @@ rules:
   reply: {vote: {agent: last}}
 - reply: {vote: {containing: 'by {{.Agent}}'}}
 `
-	s := parse(t, script)
+	s := mustParse(t, script)
 	for _, agent := range []string{"first", "newest", "own", "last"} {
 		if _, err := ask(t.Context(), s, panelRequest(backends.Key{Turn: 1, Agent: agent, Round: 1}, "q", true)); err != nil {
 			t.Fatal(err)
@@ -268,19 +268,9 @@ rules:
 	}
 }
 
-func TestTemplateErrorNamesTheLine(t *testing.T) {
-	for _, reply := range []string{"text: '{{.Wrong}}'", "new_answer: '{{.Wrong}}'", "reasoning: '{{.Wrong}}'", "vote: {agent: agent1, reason: '{{.Wrong}}'}", "tool_calls: [{name: x, arguments: '{{.Wrong}}'}]", "text: '{{oneof .Agent}}'"} {
-		s := parse(t, "rules:\n- reply:\n    "+reply)
-		_, err := ask(t.Context(), s, backends.Request{})
-		if backends.KindOf(err) != backends.KindBadRequest || !strings.Contains(err.Error(), "script: line 3: ") {
-			t.Errorf("%s: got %v", reply, err)
-		}
-	}
-}
-
 func TestDelayIsSpreadOverChunks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := parse(t, "rules:\n- when: {agent: a}\n  reply: {delay: 300ms, text: abc, chunks: 3}\n- reply: {delay: 300ms, new_answer: x}")
+		s := mustParse(t, "rules:\n- when: {agent: a}\n  reply: {delay: 300ms, text: abc, chunks: 3}\n- reply: {delay: 300ms, new_answer: x}")
 		start := time.Now()
 		var at []time.Duration
 		for range s.Stream(t.Context(), backends.Request{Key: backends.Key{Agent: "a"}}) {
@@ -313,7 +303,7 @@ func TestWaysToEnd(t *testing.T) {
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			start := time.Now()
-			events, err := ask(ctx, parse(t, "rules:\n- reply: "+tc.reply), backends.Request{})
+			events, err := ask(ctx, mustParse(t, "rules:\n- reply: "+tc.reply), backends.Request{})
 			tc.want.Provider = "scripted"
 			var got *backends.Error
 			if !errors.As(err, &got) || !cmp.Equal(*got, tc.want, cmp.Comparer(func(a, b error) bool { return errors.Is(a, b) })) || len(events) != tc.events {
@@ -331,7 +321,7 @@ func TestCancelledBeforeItBegins(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, reply := range []string{"{text: x}", "{delay: 1h}", "{}"} {
-		events, err := ask(ctx, parse(t, "rules:\n- reply: "+reply), backends.Request{})
+		events, err := ask(ctx, mustParse(t, "rules:\n- reply: "+reply), backends.Request{})
 		if backends.KindOf(err) != backends.KindCancelled || len(events) != 0 {
 			t.Errorf("%s: got %d events and %v", reply, len(events), err)
 		}
@@ -344,12 +334,12 @@ func TestPanicIsPassedOn(t *testing.T) {
 			t.Errorf("recovered %v", got)
 		}
 	}()
-	_, err := ask(t.Context(), parse(t, "rules:\n- reply: {panic: lost}"), backends.Request{})
+	_, err := ask(t.Context(), mustParse(t, "rules:\n- reply: {panic: lost}"), backends.Request{})
 	t.Errorf("no panic, but %v", err)
 }
 
 func TestReaderMayStop(t *testing.T) {
-	s := parse(t, "rules:\n- reply: {reasoning: r, text: abc, chunks: 3, tool_calls: [{name: x}]}")
+	s := mustParse(t, "rules:\n- reply: {reasoning: r, text: abc, chunks: 3, tool_calls: [{name: x}]}")
 	for most := 1; most <= 7; most++ {
 		n := 0
 		for range s.Stream(t.Context(), backends.Request{}) {
@@ -374,7 +364,7 @@ func TestTraceSeesBodyAndRawResponse(t *testing.T) {
 		Tools:  []backends.Tool{{Name: "vote", Schema: json.RawMessage(`{"type":"object"}`)}},
 		Params: backends.Params{Headers: map[string]string{"Authorization": "Bearer key"}, Stop: []string{"x"}},
 	}
-	if _, err := ask(ctx, parse(t, "rules:\n- reply: {text: hi, usage: none}"), req); err != nil {
+	if _, err := ask(ctx, mustParse(t, "rules:\n- reply: {text: hi, usage: none}"), req); err != nil {
 		t.Fatal(err)
 	}
 	wantSent := `{"model":"m","messages":[{"role":"user","parts":[{"type":"text","text":"<q> & é"}]}],` +
@@ -389,7 +379,7 @@ func TestTraceSeesBodyAndRawResponse(t *testing.T) {
 
 func TestRequestThatIsNoJSON(t *testing.T) {
 	req := backends.Request{Tools: []backends.Tool{{Name: "x", Schema: json.RawMessage(`{`)}}}
-	if _, err := ask(t.Context(), parse(t, "rules:\n- reply: {}"), req); backends.KindOf(err) != backends.KindBadRequest {
+	if _, err := ask(t.Context(), mustParse(t, "rules:\n- reply: {}"), req); backends.KindOf(err) != backends.KindBadRequest {
 		t.Fatalf("got %v", err)
 	}
 }

@@ -90,6 +90,7 @@ func TestReadDumpLooksBehindTheEnd(t *testing.T) {
 		{lines[1], `{"type":"turn"}` + "\n", `line 2: a line of type "turn" is unknown, or lacks what it is for`},
 		{lines[1], `{"type":"event","event":{}}` + "\n", "line 2: an event is empty or stands before its turn"},
 		{lines[1], `{"type":"text","more":1}` + "\n", "line 2: it is not of an exported session"},
+		{lines[1], "\n" + lines[1], "line 2: it is empty, and an exported session has empty lines only after its end"},
 		{lines[0], "# A title\n", "line 1: it is not of an exported session: it looks like Markdown"},
 		{strings.Join(lines[1:], ""), "", "the session has no turns"},
 	} {
@@ -102,6 +103,17 @@ func TestReadDumpLooksBehindTheEnd(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "import: ") {
 			t.Errorf("with %.60q: %v, want %q", c.changed, err, c.want)
 		}
+	}
+}
+
+func TestReadDumpTakesEmptyLinesAfterTheEnd(t *testing.T) {
+	data := string(dumped(t))
+	if _, err := sessions.ReadDump(strings.NewReader(data + "\n \r\n\n")); err != nil {
+		t.Error(err)
+	}
+	_, err := sessions.ReadDump(strings.NewReader(data + "\n{}\n"))
+	if err == nil || !strings.Contains(err.Error(), "there is data after the end line") {
+		t.Errorf("with data after the end: %v", err)
 	}
 }
 

@@ -150,6 +150,12 @@ type dumpReader struct {
 }
 
 func (in *dumpReader) line(data []byte) error {
+	if len(bytes.TrimSpace(data)) == 0 {
+		if in.ended { // an editor may add it
+			return nil
+		}
+		return errors.New("it is empty, and an exported session has empty lines only after its end")
+	}
 	var l dumpLine
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()

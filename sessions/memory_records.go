@@ -127,16 +127,20 @@ func (m *memory) Set(ctx context.Context, id string, title *string, metadata map
 		if title != nil {
 			s.Title = *title
 		}
-		if s.Metadata == nil {
-			s.Metadata = map[string]string{}
-		}
-		for key, value := range metadata {
-			if s.Metadata[key] = value; value == "" {
-				delete(s.Metadata, key)
-			}
-		}
+		s.setMetadata(metadata)
 		return nil
 	})
+}
+
+func (s *memorySession) setMetadata(metadata map[string]string) {
+	if s.Metadata == nil {
+		s.Metadata = map[string]string{}
+	}
+	for key, value := range metadata {
+		if s.Metadata[key] = value; value == "" {
+			delete(s.Metadata, key)
+		}
+	}
 }
 
 // Dump implements Backing.

@@ -153,6 +153,8 @@ type Change struct {
 	// Texts are stored. The turn names these and Names, which must be stored already.
 	Texts [][]byte
 	Names []blob.Ref
+	// Metadata is set if the change is the first one of its turn.
+	Metadata map[string]string
 	// Outcome is the result of the turn, without its times, or nil. The turn also names its
 	// list of messages, which must be stored, and the stored texts of that list.
 	Outcome *Turn

@@ -11,6 +11,7 @@ import (
 
 	"github.com/massgen/massgen/internal/blob"
 	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/turnmeta"
 )
 
 // Store is a store of sessions: the rules of all stores, over a Backing. It is safe for
@@ -124,7 +125,12 @@ func (s *Store) append(ctx context.Context, id string, turn int, place *int, eve
 		return err
 	}
 	change := &Change{Events: masked, At: place, Names: names}
-	return s.backing.Append(ctx, "write the journal of session "+id, id, turn, false, func(*Held) (*Change, error) { return change, nil })
+	return s.backing.Append(ctx, "write the journal of session "+id, id, turn, false, func(h *Held) (_ *Change, err error) {
+		if !h.Stored {
+			change.Metadata, err = maskedMetadata(turnmeta.Of(ctx, id), s.redact)
+		}
+		return change, err
+	})
 }
 
 // masked returns events of a turn with their secrets masked, and the texts that they name, each once. It
@@ -365,14 +371,19 @@ func (s *Store) SetTitle(ctx context.Context, id, title string) error {
 
 // SetMetadata adds to a session's metadata, or changes it. An empty value removes its key.
 func (s *Store) SetMetadata(ctx context.Context, id string, metadata map[string]string) error {
-	masked := make(map[string]string, len(metadata))
-	for key, value := range metadata {
-		masked[key] = s.redact(value)
-	}
-	if err := CheckMetadata(masked); err != nil {
+	masked, err := maskedMetadata(metadata, s.redact)
+	if err != nil {
 		return err
 	}
 	return s.backing.Set(ctx, id, nil, masked)
+}
+
+func maskedMetadata(metadata map[string]string, redact func(string) string) (map[string]string, error) {
+	masked := make(map[string]string, len(metadata))
+	for key, value := range metadata {
+		masked[key] = redact(value)
+	}
+	return masked, CheckMetadata(masked)
 }
 
 // Branch makes a new session, to, that continues after a turn of another one without the later

@@ -31,7 +31,7 @@ func TestBudgetLowersTheLimitThatIsSent(t *testing.T) {
 			Store: store, Rules: kernel.Defaults(), Budget: budget.Budget{Turn: budget.Limits{Tokens: new(room)}},
 			Agents: []coordinator.Agent{{
 				ID: "a", Model: p.model, Params: backends.Params{MaxTokens: new(asked)},
-				Backend: retry.New(adapter, retry.NewGate(p.name, retry.Limits{}), retry.Options{Most: most}),
+				Backend: retry.New(adapter, newGate(p.name, retry.Limits{}), retry.Options{Most: most}),
 			}},
 		})
 		if err != nil {

@@ -113,7 +113,7 @@ func atEachPoint(t *testing.T, writes int, test func(*testing.T, string)) {
 	if *killEverywhere {
 		first, stride = 0, 1
 	}
-	if writes < 10 {
+	if writes < 8 {
 		t.Errorf("the program has written %d times", writes)
 	}
 	points := 0

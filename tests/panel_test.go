@@ -68,7 +68,7 @@ func newPanel(t testing.TB, o panelOptions, reply func(backendtest.Call) backend
 	}
 	backend := p.recorder.Wrap(o.protocol.connect(t, p.server.BaseURL, transport))
 	if o.retries {
-		backend = retry.New(backend, retry.NewGate(o.protocol.name, retry.Limits{}), retry.Options{Random: func() float64 { return 0 }})
+		backend = retry.New(backend, newGate(o.protocol.name, retry.Limits{}), retry.Options{Random: func() float64 { return 0 }})
 	}
 	opts := coordinator.Options{Store: p.store, Rules: kernel.Defaults()}
 	if o.rules != nil {

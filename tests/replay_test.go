@@ -98,7 +98,7 @@ func TestContinueStopsAtAnotherInput(t *testing.T) {
 	dir := t.TempDir()
 	file, config := filepath.Join(dir, "left.jsonl"), filepath.Join(dir, "panel.yaml")
 	write(t, file, encodeDump(t, dump))
-	write(t, config, []byte("agents:\n  - {id: researcher, backend: {type: demo}}\n  - {id: analyst, backend: {type: demo}}\n  - {id: creative, backend: {type: demo}}\n"))
+	write(t, config, []byte("agents:\n  - {id: researcher, backend: {type: demo, model: scripted}}\n  - {id: analyst, backend: {type: demo, model: scripted}}\n  - {id: creative, backend: {type: demo, model: scripted}}\n"))
 	if status, report := massgen("sessions", "import", file, "--state-dir", dir); status != app.ExitCompleted {
 		t.Fatalf("import: exit status %d\n%s", status, report)
 	}

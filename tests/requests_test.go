@@ -96,11 +96,16 @@ func isWhole(c backendtest.Call) bool {
 	return isOpenAIs && !strings.Contains(body, `"stream":true`)
 }
 
+// newGate returns a gate that shares its limits with no other.
+func newGate(provider string, l retry.Limits) *retry.Gate {
+	return retry.NewGate(provider, l, retry.NewLimiter(l))
+}
+
 // around puts around an adapter what a program puts there, with the longest waits
 // that chance can give.
 func (f fault) around(t *testing.T, p protocol, adapter backends.Backend) backends.Backend {
 	options := retry.Options{Random: func() float64 { return 1 }}
-	gate := retry.NewGate(p.name, retry.Limits{})
+	gate := newGate(p.name, retry.Limits{})
 	if f.open {
 		openBreaker(t, p, gate)
 	}
@@ -109,7 +114,7 @@ func (f fault) around(t *testing.T, p protocol, adapter backends.Backend) backen
 		return backend
 	}
 	return fallback.New(p.name, backend, fallback.Choice{
-		Provider: "spare", Backend: retry.New(adapter, retry.NewGate("spare", retry.Limits{}), options), Model: "spare",
+		Provider: "spare", Backend: retry.New(adapter, newGate("spare", retry.Limits{}), options), Model: "spare",
 	})
 }
 
@@ -263,7 +268,7 @@ func TestResetOverTheNetwork(t *testing.T) {
 			return backendtest.Reply{Fault: backendtest.Reset}
 		})
 		options := retry.Options{Random: func() float64 { return 0 }}
-		backend := retry.New(p.connect(t, server.BaseURL, &http.Transport{}), retry.NewGate("test", retry.Limits{}), options)
+		backend := retry.New(p.connect(t, server.BaseURL, &http.Transport{}), newGate("test", retry.Limits{}), options)
 		if err := ask(t, backend); backends.KindOf(err) != backends.KindNetwork || len(server.Calls()) != retry.DefaultMaxAttempts {
 			t.Errorf("%d requests, %v", len(server.Calls()), err)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// Dialect is how a service differs from what OpenAI's
-// reference says of them. It is plain data: nobody changes one that was handed on.
+// Dialect describes how a service differs from OpenAI's reference. It is plain data: do not change one that is
+// in use.
 type Dialect struct {
 	// All is what every model takes, Models what some take instead: the first entry
 	// that fits a model counts, and what it leaves open is as in All.

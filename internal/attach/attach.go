@@ -84,11 +84,14 @@ func typeOf(data []byte) string {
 	case kind == PDF:
 		return PDF
 	}
-	if utf8.Valid(data) && !bytes.ContainsRune(data, 0) {
+	if IsText(data) {
 		return Text
 	}
 	return ""
 }
+
+// IsText reports whether data is a text in UTF-8, which has no zero bytes.
+func IsText(data []byte) bool { return utf8.Valid(data) && !bytes.ContainsRune(data, 0) }
 
 // kindOf names what cannot be attached.
 func kindOf(data []byte) string {

@@ -41,7 +41,7 @@ type Unknown struct {
 // Or returns what is unknown of the sum of two amounts.
 func (u Unknown) Or(v Unknown) Unknown { return Unknown{u.USD || v.USD, u.Tokens || v.Tokens} }
 
-// Breaks names the limit that cannot hold where so much is unknown, "" if all can.
+// Breaks names the limit that cannot be enforced where so much is unknown, "" if all can.
 func (u Unknown) Breaks(l Limits) string {
 	switch {
 	case u.USD && l.USD != nil:

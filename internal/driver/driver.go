@@ -2,7 +2,6 @@ package driver
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/massgen/massgen/internal/kernel"
@@ -190,10 +189,7 @@ func (d *Driver) journal(events []turn.Event, last bool) error {
 	if len(events) == 0 {
 		return nil
 	}
-	if err := d.runtime.Append(events, last); err != nil {
-		return fmt.Errorf("write the journal: %w", err)
-	}
-	return nil
+	return d.runtime.Append(events, last)
 }
 
 // Carry executes the commands of a durable event, except the work that they request, which Asked

@@ -141,10 +141,10 @@ func TestNothingIsDoneThatIsNotInTheJournal(t *testing.T) {
 	d, r := begun(t)
 	r.told()
 	r.full = errors.New("disk full")
-	if err := d.Handle(post{r, "first", []turn.Event{failed(0)}, nil, true}); err == nil || err.Error() != "write the journal: disk full" {
+	if err := d.Handle(post{r, "first", []turn.Event{failed(0)}, nil, true}); err == nil || err.Error() != "disk full" {
 		t.Error(err)
 	}
-	same(t, r, "append ModelDone", "reply to first: write the journal: disk full")
+	same(t, r, "append ModelDone", "reply to first: disk full")
 }
 
 // TestWhichEventsAreTheLast: after them nothing is out, nor about to be.

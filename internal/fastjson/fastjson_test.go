@@ -29,7 +29,7 @@ func FuzzUnmarshal(f *testing.F) {
 	for _, text := range []string{
 		`{"text":"a\u00e9\ud83d\ude00\n","number":-12,"cost":1.5e-3,"is":true,"bytes":"aGk=","raw":{"a":[1, 2]},"names":{"a":"b"},"parts":[{"text":""}],"Inner":{"A":1}}`,
 		`{"cost":null,"raw":null,"names":null,"parts":null,"Text":"case","more":[{}]}`,
-		`{"text":"\ud800"}`, "{\"text\":\"\xff\"}", `{"number":1.5}`, `{"number":99999999999999999999}`, `{"text":1}`, `{"parts":{}}`,
+		`{"text":"\ud800"}`, "{\"text\":\"\xff\"}", `{"number":1.5}`, `{"number":99999999999999999999}`, `{"number":21000000000000000000}`, `{"number":-21000000000000000000}`, `{"text":1}`, `{"parts":{}}`,
 		`{"text":"a","text":"b"}`, `{} {}`, `{"a":`, ``, `null`, "{\"text\":\"a\nb\"}", `{"bytes":"?"}`, `{"raw":tru}`, `{"inner":{"a":2}}`,
 	} {
 		f.Add([]byte(text))

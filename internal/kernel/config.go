@@ -29,7 +29,7 @@ const (
 	Synthesize    Strategy = "synthesize"
 )
 
-// Config is what a turn is played by. It is journaled with the accepted turn
+// Config has the rules of a turn. It is journaled with the accepted turn
 // and does not change during it.
 type Config struct {
 	// Agents are the ids of the panel in the config's order, which breaks ties.

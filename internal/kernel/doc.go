@@ -4,7 +4,7 @@
 // random, map iteration, logger or I/O. Time, order and texts reach it as
 // fields of events, texts only as references.
 //
-// Every rule is one function that carries the rule's number, and a script in
+// Each function names the rule that it belongs to, and each rule has a script in
 // testdata. The same Machine runs under goroutines, in a Temporal workflow, in
 // the simulator and in a replay; whoever runs it feeds it the same events and
 // gets the same commands.

@@ -86,6 +86,9 @@ func JSONLine(v any) (string, error) {
 	return Escape(string(line), ""), err
 }
 
+// ByteOrderMark is what some editors, and programs of Windows, put before a text.
+const ByteOrderMark = "\ufeff"
+
 // Count is a number with its noun, such as "1 agent" or "2 agents".
 func Count(n int, thing string) string {
 	if n == 1 {

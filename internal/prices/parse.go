@@ -30,7 +30,7 @@ func parse(text string) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prices: read the table: %w", err)
 	}
-	t := &Table{models: map[string]Model{}, aliases: map[string]string{}}
+	t := &Table{models: make(map[string]Model, len(lines)), aliases: map[string]string{}}
 	for _, cells := range lines {
 		l := line{cells: cells}
 		t.add(&l)

@@ -104,10 +104,10 @@ func (r *Resolver) Details(ctx context.Context, name string) (string, error) {
 		{"address", joinWords(p.baseURL, p.urlVar)},
 		{"key", strings.Join(p.keyVars, " or ")},
 		{"default model", p.usualModel()},
-		{"here", r.here(p, asked)},
+		{"available", r.here(p, asked)},
 	}
 	rows = slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })
-	head := "to know"
+	head := "notes"
 	for _, note := range p.notes() {
 		rows = append(rows, []string{head, note})
 		head = ""

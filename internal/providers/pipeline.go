@@ -43,7 +43,7 @@ func (r *Resolver) gate(c connection) *retry.Gate {
 		if r.Shared != nil && limits.Any() {
 			limiter = r.Shared(of.name(), limits)
 		}
-		r.gates[of] = retry.NewSharedGate(c.provider, limits, limiter)
+		r.gates[of] = retry.NewGate(c.provider, limits, limiter)
 	}
 	return r.gates[of]
 }

@@ -16,6 +16,9 @@ type World struct {
 	Environment, Lookup Lookup
 	// PassedOver are the addresses in the file .env, which are not taken from it.
 	PassedOver []string
+	// Unread is a warning about the lines of the file .env that could not be read, empty if there are
+	// none. A caller that may need a key shows it to the user.
+	Unread string
 	// LocalServers are the base URLs of the model servers that type auto looks for, by
 	// type. Nil means the types' default addresses.
 	LocalServers map[string]string
@@ -24,15 +27,15 @@ type World struct {
 }
 
 // NewWorld knows an environment and the keys in the file .env of the current folder.
-func NewWorld(environment Lookup) (World, error) {
-	lookup, others, err := configs.WithDotEnv(".", environment)
-	w := World{Environment: environment, Lookup: lookup}
+func NewWorld(environment Lookup) World {
+	lookup, others, unread := configs.WithDotEnv(".", environment)
+	w := World{Environment: environment, Lookup: lookup, Unread: unread}
 	for _, p := range providers {
 		if _, set := environment(p.urlVar); !set && slices.Contains(others, p.urlVar) && !slices.Contains(w.PassedOver, p.urlVar) {
 			w.PassedOver = append(w.PassedOver, p.urlVar)
 		}
 	}
-	return w, err
+	return w
 }
 
 // Notices are what a user has to know of the file .env, and of keys in variables that are too

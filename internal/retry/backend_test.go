@@ -21,7 +21,7 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	limits := retry.Limits{Concurrent: 2, RequestsPerMinute: 10_000, TokensPerMinute: 10_000_000}
 	backendtest.Run(t, backendtest.Around(backendtest.ChatCompletions(), openai.New, func(inner *openai.Backend) backends.Backend {
-		return retry.New(inner, retry.NewGate("local", limits), retry.Options{MaxAttempts: 1})
+		return retry.New(inner, newGate("local", limits), retry.Options{MaxAttempts: 1})
 	}))
 }
 
@@ -50,7 +50,7 @@ func TestWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inner := &script{outcomes: c.outcomes}
-				b := retry.New(inner, retry.NewGate("script", retry.Limits{Failures: -1}), c.options)
+				b := retry.New(inner, newGate("script", retry.Limits{Failures: -1}), c.options)
 				_, e := call(t.Context(), t, b)
 				if last := c.outcomes[min(len(inner.starts), len(c.outcomes))-1]; (e == nil) != (last.err == nil) {
 					t.Errorf("the call ended with %v, the last attempt with %v", e, last.err)
@@ -80,7 +80,7 @@ func TestNotRepeated(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			inner := &script{outcomes: []outcome{o, well()}}
-			_, e := call(t.Context(), t, retry.New(inner, retry.NewGate("script", retry.Limits{}), retry.Options{}))
+			_, e := call(t.Context(), t, retry.New(inner, newGate("script", retry.Limits{}), retry.Options{}))
 			if len(inner.starts) != 1 || e == nil {
 				t.Fatalf("%s: %d attempts, error %v", name, len(inner.starts), e)
 			}
@@ -118,7 +118,7 @@ func TestGivingUp(t *testing.T) {
 				inner := &script{outcomes: []outcome{c.outcome}}
 				c.options.Random = fixed(1)
 				start := time.Now()
-				_, e := call(ctx, t, retry.New(inner, retry.NewGate("script", c.limits), c.options))
+				_, e := call(ctx, t, retry.New(inner, newGate("script", c.limits), c.options))
 				if took := time.Since(start); len(inner.starts) != c.attempts || took != c.took {
 					t.Errorf("%d attempts in %s, want %d in %s", len(inner.starts), took, c.attempts, c.took)
 				}
@@ -140,7 +140,7 @@ func TestCancelBetweenAttempts(t *testing.T) {
 		inner := &script{outcomes: []outcome{failing(backends.KindOverloaded)}}
 		time.AfterFunc(500*time.Millisecond, cancel)
 		start := time.Now()
-		_, e := call(ctx, t, retry.New(inner, retry.NewGate("script", retry.Limits{}), retry.Options{Random: fixed(1)}))
+		_, e := call(ctx, t, retry.New(inner, newGate("script", retry.Limits{}), retry.Options{Random: fixed(1)}))
 		if e == nil || e.Kind != backends.KindCancelled || !strings.Contains(e.Message, "no luck") || time.Since(start) != 500*time.Millisecond {
 			t.Errorf("after %s: %+v", time.Since(start), e)
 		}
@@ -157,7 +157,7 @@ func TestCostOfACancelBetweenAttempts(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(500*time.Millisecond, cancel)
 			inner := &script{outcomes: []outcome{{err: last}}}
-			_, e := call(ctx, t, retry.New(inner, retry.NewGate("script", retry.Limits{}), retry.Options{Random: fixed(1)}))
+			_, e := call(ctx, t, retry.New(inner, newGate("script", retry.Limits{}), retry.Options{Random: fixed(1)}))
 			if e == nil || e.Kind != backends.KindCancelled || e.Unbilled() != (last == answered) {
 				t.Errorf("after %v: %+v", last, e)
 			}
@@ -172,7 +172,7 @@ func TestDeadlineInAnAttempt(t *testing.T) {
 		defer cancel()
 		ctx = backends.WithTrace(ctx, &backends.Trace{Retry: func(backends.RetryInfo) { t.Error("a repetition was announced") }})
 		inner := &script{outcomes: []outcome{{takes: time.Hour}}}
-		_, e := call(ctx, t, retry.New(inner, retry.NewGate("script", retry.Limits{}), retry.Options{}))
+		_, e := call(ctx, t, retry.New(inner, newGate("script", retry.Limits{}), retry.Options{}))
 		if e == nil || e.Kind != backends.KindTimeout || e.Message != context.DeadlineExceeded.Error() {
 			t.Errorf("%+v", e)
 		}
@@ -184,7 +184,7 @@ func TestTraceOfRetries(t *testing.T) {
 		var got []backends.RetryInfo
 		ctx := backends.WithTrace(t.Context(), &backends.Trace{Retry: func(r backends.RetryInfo) { got = append(got, r) }})
 		inner := &script{outcomes: []outcome{failing(backends.KindOverloaded), failing(backends.KindNetwork), well()}}
-		if _, e := call(ctx, t, retry.New(inner, retry.NewGate("script", retry.Limits{}), retry.Options{Random: fixed(.5)})); e != nil {
+		if _, e := call(ctx, t, retry.New(inner, newGate("script", retry.Limits{}), retry.Options{Random: fixed(.5)})); e != nil {
 			t.Fatal(e)
 		}
 		key := request().Key
@@ -205,7 +205,7 @@ func TestDefaultJitter(t *testing.T) {
 		seen := map[time.Duration]bool{}
 		for range 20 {
 			inner := &script{outcomes: []outcome{failing(backends.KindNetwork), well()}}
-			if _, e := call(t.Context(), t, retry.New(inner, retry.NewGate("script", retry.Limits{}), retry.Options{})); e != nil {
+			if _, e := call(t.Context(), t, retry.New(inner, newGate("script", retry.Limits{}), retry.Options{})); e != nil {
 				t.Fatal(e)
 			}
 			wait := inner.waits()[0]

@@ -48,7 +48,7 @@ func TestEachAttemptIsShortenedByTheBudget(t *testing.T) {
 		inner := &limits{script: &script{outcomes: []outcome{failing(backends.KindOverloaded), failing(backends.KindOverloaded), well()}}}
 		req := request()
 		req.Params.MaxTokens = new(2000)
-		b := retry.New(inner, retry.NewGate("script", retry.Limits{}), retry.Options{Random: fixed(0)})
+		b := retry.New(inner, newGate("script", retry.Limits{}), retry.Options{Random: fixed(0)})
 		if _, err := backends.Collect(b.Stream(backends.WithBudget(t.Context(), budget), req), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestHowFarOutputIsShortened(t *testing.T) {
 		budget := &shortening{less: []int{0}}
 		req := request()
 		req.Params = c.params
-		b := retry.New(&script{outcomes: []outcome{well()}}, retry.NewGate("script", retry.Limits{}), retry.Options{})
+		b := retry.New(&script{outcomes: []outcome{well()}}, newGate("script", retry.Limits{}), retry.Options{})
 		if _, err := backends.Collect(b.Stream(backends.WithBudget(t.Context(), budget), req), nil); err != nil {
 			t.Fatal(err)
 		}

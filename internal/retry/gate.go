@@ -43,13 +43,10 @@ type Gate struct {
 	breaker  *breaker
 }
 
-// NewGate returns a gate through which nothing has passed. provider is the name
-// that its errors carry.
-func NewGate(provider string, l Limits) *Gate { return NewSharedGate(provider, l, NewLimiter(l)) }
-
-// NewSharedGate returns a gate whose limits of use are kept by limiter, which other
-// gates may share. What l says of the breaker is for this one.
-func NewSharedGate(provider string, l Limits, limiter Limiter) *Gate {
+// NewGate returns a gate with a breaker of its own, by the Failures and Pause of l.
+// The limiter enforces the limits of use; other gates may share it. provider is the
+// name in the gate's errors.
+func NewGate(provider string, l Limits, limiter Limiter) *Gate {
 	if l.Failures == 0 {
 		l.Failures = DefaultFailures
 	}

@@ -26,6 +26,11 @@ func together(t *testing.T, b backends.Backend, n int) []*backends.Error {
 	return errs
 }
 
+// newGate returns a gate that shares its limits with no other.
+func newGate(provider string, l retry.Limits) *retry.Gate {
+	return retry.NewGate(provider, l, retry.NewLimiter(l))
+}
+
 func once(inner backends.Backend, g *retry.Gate) *retry.Backend {
 	return retry.New(inner, g, retry.Options{MaxAttempts: 1})
 }
@@ -34,7 +39,7 @@ func TestConcurrent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := &script{outcomes: []outcome{{takes: 10 * time.Second, text: "x"}}}
 		start := time.Now()
-		together(t, once(inner, retry.NewGate("script", retry.Limits{Concurrent: 3})), 7)
+		together(t, once(inner, newGate("script", retry.Limits{Concurrent: 3})), 7)
 		if took := time.Since(start); inner.most != 3 || took != 30*time.Second {
 			t.Errorf("%d at a time, in %s", inner.most, took)
 		}
@@ -45,7 +50,7 @@ func TestConcurrent(t *testing.T) {
 func TestAttemptLeavesItsPlaceWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := &script{outcomes: []outcome{failing(backends.KindOverloaded), {takes: time.Second / 2, text: "x"}}}
-		b := retry.New(inner, retry.NewGate("script", retry.Limits{Concurrent: 1}), retry.Options{Random: fixed(1)})
+		b := retry.New(inner, newGate("script", retry.Limits{Concurrent: 1}), retry.Options{Random: fixed(1)})
 		start := time.Now()
 		together(t, b, 2)
 		if took := time.Since(start); took != 1500*time.Millisecond {
@@ -58,7 +63,7 @@ func TestRequestsPerMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := &script{outcomes: []outcome{well()}}
 		start := time.Now()
-		together(t, once(inner, retry.NewGate("script", retry.Limits{RequestsPerMinute: 8})), 9)
+		together(t, once(inner, newGate("script", retry.Limits{RequestsPerMinute: 8})), 9)
 		var got []time.Duration
 		for _, at := range inner.starts {
 			got = append(got, at.Sub(start).Round(time.Millisecond))
@@ -88,7 +93,7 @@ func TestTokensAreSettled(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			inner := &script{outcomes: []outcome{{text: "x", usage: c.usage}}}
-			b := once(inner, retry.NewGate("script", retry.Limits{TokensPerMinute: 120}))
+			b := once(inner, newGate("script", retry.Limits{TokensPerMinute: 120}))
 			for _, most := range []int{c.max, 25} {
 				req := request() // of three tokens
 				req.Params.MaxTokens = &most
@@ -108,7 +113,7 @@ func TestTokensAreSettled(t *testing.T) {
 func TestFirstComeFirstServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := &script{outcomes: []outcome{well()}}
-		b := once(inner, retry.NewGate("script", retry.Limits{TokensPerMinute: 120}))
+		b := once(inner, newGate("script", retry.Limits{TokensPerMinute: 120}))
 		var order []int
 		var wg sync.WaitGroup
 		for _, most := range []int{20, 25, 1} {
@@ -137,7 +142,7 @@ func TestGateObeysContext(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			inner := &script{outcomes: []outcome{{takes: time.Hour, text: "x"}, well()}}
-			b := once(inner, retry.NewGate("gate", l))
+			b := once(inner, newGate("gate", l))
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Second, cancel)
 			errs := make([]*backends.Error, 3)
@@ -171,7 +176,7 @@ func TestBreaker(t *testing.T) {
 			outcomes = append(outcomes, failing(backends.KindOverloaded))
 		}
 		inner := &script{outcomes: append(outcomes, well())}
-		b := once(inner, retry.NewGate("gate", retry.Limits{Failures: 3, Pause: 20 * time.Second}))
+		b := once(inner, newGate("gate", retry.Limits{Failures: 3, Pause: 20 * time.Second}))
 		step := func(what string, attempts int, kind backends.Kind, message string, after time.Duration) {
 			t.Helper()
 			_, e := call(t.Context(), t, b)
@@ -204,7 +209,7 @@ func TestOutages(t *testing.T) {
 	for _, kind := range []backends.Kind{backends.KindOverloaded, backends.KindNetwork, backends.KindTimeout} {
 		synctest.Test(t, func(t *testing.T) {
 			inner := &script{outcomes: []outcome{failing(kind)}}
-			b := once(inner, retry.NewGate("gate", retry.Limits{Failures: 1}))
+			b := once(inner, newGate("gate", retry.Limits{Failures: 1}))
 			together(t, b, 1)
 			if errs := together(t, b, 1); len(inner.starts) != 1 || errs[0] == nil || !errs[0].Unbilled() {
 				t.Errorf("%s: %d attempts, %v", kind, len(inner.starts), errs)
@@ -217,7 +222,7 @@ func TestOutages(t *testing.T) {
 func TestTrial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := &script{outcomes: []outcome{failing(backends.KindNetwork), {takes: time.Second, text: "x"}}}
-		b := once(inner, retry.NewGate("gate", retry.Limits{Failures: 1}))
+		b := once(inner, newGate("gate", retry.Limits{Failures: 1}))
 		together(t, b, 1)
 		time.Sleep(retry.DefaultPause)
 		refused := 0
@@ -236,7 +241,7 @@ func TestTrial(t *testing.T) {
 func TestBreakerEndsRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := &script{outcomes: []outcome{failing(backends.KindNetwork)}}
-		gate := retry.NewGate("gate", retry.Limits{Failures: 2})
+		gate := newGate("gate", retry.Limits{Failures: 2})
 		_, e := call(t.Context(), t, retry.New(inner, gate, retry.Options{}))
 		if len(inner.starts) != 2 || e == nil || e.Kind != backends.KindOverloaded || !strings.Contains(e.Message, "script: network: no luck") {
 			t.Errorf("%d attempts, %+v", len(inner.starts), e)
@@ -251,7 +256,7 @@ func TestRefusedCallsTakeNothing(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l.Failures, l.Pause = 1, 110*time.Second
 			inner := &script{outcomes: []outcome{{takes: time.Second, err: failure(backends.KindNetwork)}, well()}}
-			b := once(inner, retry.NewGate("gate", l))
+			b := once(inner, newGate("gate", l))
 			together(t, b, 2)
 			start := time.Now()
 			time.Sleep(time.Second + l.Pause - start.Sub(inner.starts[0]))
@@ -273,7 +278,7 @@ func TestNoVerdict(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			inner := &script{outcomes: []outcome{o}}
-			b := once(inner, retry.NewGate("gate", retry.Limits{Failures: 1}))
+			b := once(inner, newGate("gate", retry.Limits{Failures: 1}))
 			for range 5 {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				for range b.Stream(ctx, request()) {
@@ -292,7 +297,7 @@ func TestNoVerdict(t *testing.T) {
 func TestPanicLeavesTheGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := &script{outcomes: []outcome{well()}}
-		b := once(inner, retry.NewGate("gate", retry.Limits{Concurrent: 1}))
+		b := once(inner, newGate("gate", retry.Limits{Concurrent: 1}))
 		func() {
 			defer func() {
 				if recover() == nil {

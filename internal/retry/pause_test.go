@@ -66,7 +66,7 @@ func pausing(t *testing.T, pauses int) (*backendtest.Server, *retry.Backend) {
 		return backendtest.Reply{Raw: resumedStream}
 	})
 	claude := backendtest.Connect(t, anthropic.New, anthropic.Config{Provider: "claude", BaseURL: server.BaseURL})
-	return server, retry.New(claude, retry.NewGate("claude", retry.Limits{}), retry.Options{})
+	return server, retry.New(claude, newGate("claude", retry.Limits{}), retry.Options{})
 }
 
 func searching() backends.Request {

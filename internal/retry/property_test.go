@@ -99,7 +99,7 @@ func TestProperties(t *testing.T) {
 		agents := rapid.IntRange(1, 6).Draw(r, "agents")
 		inner := &fickle{seed: rapid.Uint64().Draw(r, "seed")}
 		synctest.Test(t, func(t *testing.T) {
-			runAgents(t, retry.New(inner, retry.NewGate("gate", limits), options), agents, inner.seed)
+			runAgents(t, retry.New(inner, newGate("gate", limits), options), agents, inner.seed)
 		})
 		attempts += len(inner.seen)
 		if err := inner.violation(limits, options); err != nil {

@@ -41,7 +41,7 @@ func counted(t *testing.T, req backends.Request) int {
 	var wait time.Duration
 	synctest.Test(t, func(t *testing.T) {
 		inner := &script{outcomes: []outcome{well()}}
-		b := once(inner, retry.NewGate("script", retry.Limits{TokensPerMinute: 3}))
+		b := once(inner, newGate("script", retry.Limits{TokensPerMinute: 3}))
 		one := 1
 		for _, r := range []backends.Request{req, {Params: backends.Params{MaxTokens: &one}}} {
 			if _, err := backends.Collect(b.Stream(t.Context(), r), nil); err != nil {

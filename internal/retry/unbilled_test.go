@@ -32,7 +32,7 @@ func TestWhatWaitsCostsNothing(t *testing.T) {
 		"between attempts after a break": {retry.Limits{}, 0, broken, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			b := retry.New(&script{outcomes: []outcome{c.outcome}}, retry.NewGate("gate", c.limits), retry.Options{Random: fixed(1)})
+			b := retry.New(&script{outcomes: []outcome{c.outcome}}, newGate("gate", c.limits), retry.Options{Random: fixed(1)})
 			together(t, b, c.before)
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(2500*time.Millisecond, cancel)

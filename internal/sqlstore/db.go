@@ -6,7 +6,6 @@ import (
 	"errors"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/massgen/massgen/internal/sleep"
@@ -16,30 +15,31 @@ import (
 type DB struct {
 	Dialect
 	Texts Texts
-	// Write runs transactions that write, and short reads while there are none (Few). Read runs
-	// everything else. They may be the same.
+	// Write runs transactions that write. Read runs everything else. They may be the same.
 	Write, Read *sql.DB
-	// writers counts the transactions, and other statements, that write now.
-	writers atomic.Int32
+	// writer holds the one connection of Write if the dialect prepares statements, else it is nil. Nothing
+	// else can use Write from the first transaction on.
+	writer *writer
 
-	mu sync.Mutex
-	// translated are the statements in the dialect; reading and writing are the prepared ones.
-	// once has each statement that a transaction has written with.
-	translated       map[string]string
-	once             map[string]bool
-	reading, writing map[string]*sql.Stmt
+	mu         sync.Mutex
+	translated map[string]string    // statements in the dialect
+	reading    map[string]*sql.Stmt // prepared statements of Read
 }
 
-// NewDB returns a database.
+// NewDB returns a database. If the dialect prepares statements, write may have one connection only.
 func NewDB(d Dialect, texts Texts, write, read *sql.DB) *DB {
-	return &DB{
-		Dialect: d, Texts: texts, Write: write, Read: read,
-		translated: map[string]string{}, once: map[string]bool{}, reading: map[string]*sql.Stmt{}, writing: map[string]*sql.Stmt{},
+	db := &DB{Dialect: d, Texts: texts, Write: write, Read: read, translated: map[string]string{}, reading: map[string]*sql.Stmt{}}
+	if d.Prepares {
+		db.writer = newWriter(write)
 	}
+	return db
 }
 
-// Close closes the connections.
+// Close waits for the transaction that runs, and closes the connections.
 func (d *DB) Close() error {
+	if d.writer != nil {
+		return errors.Join(d.Read.Close(), d.writer.close())
+	}
 	if d.Read == d.Write {
 		return d.Write.Close()
 	}
@@ -93,80 +93,88 @@ func (d *DB) query(ctx context.Context, statement string, args ...any) (*sql.Row
 	if !d.Prepares {
 		return d.Read.QueryContext(ctx, d.translate(statement), args...)
 	}
-	return d.queryOn(ctx, d.Read, d.reading, statement, args...)
-}
-
-// queryFew is query for a statement that returns a few rows at once. While nothing writes, it uses the
-// connection that writes, which is open, and has read the schema and most pages: a connection for
-// reading would do both first.
-func (d *DB) queryFew(ctx context.Context, statement string, args ...any) (*sql.Rows, error) {
-	if !d.Prepares || d.writers.Load() > 0 {
-		return d.query(ctx, statement, args...)
-	}
-	return d.queryOn(ctx, d.Write, d.writing, statement, args...)
-}
-
-// Exec runs a statement of the dialect that writes, and that no transaction may contain.
-func (d *DB) Exec(ctx context.Context, statement string) error {
-	d.writers.Add(1)
-	defer d.writers.Add(-1)
-	_, err := d.Write.ExecContext(ctx, statement)
-	return err
-}
-
-// queryOn runs a statement on one of the connections, whose prepared statements are known.
-func (d *DB) queryOn(ctx context.Context, db *sql.DB, known map[string]*sql.Stmt, statement string, args ...any) (*sql.Rows, error) {
-	prepared, err := d.prepare(ctx, db, known, statement)
+	prepared, err := d.prepare(ctx, statement)
 	if err != nil {
 		return nil, err
 	}
 	return prepared.QueryContext(ctx, args...)
 }
 
-// prepare returns a prepared statement of one of the connections.
-func (d *DB) prepare(ctx context.Context, db *sql.DB, known map[string]*sql.Stmt, statement string) (*sql.Stmt, error) {
+// prepare returns a prepared statement for reading.
+func (d *DB) prepare(ctx context.Context, statement string) (*sql.Stmt, error) {
 	d.mu.Lock()
-	prepared := known[statement]
+	prepared := d.reading[statement]
 	d.mu.Unlock()
 	if prepared != nil {
 		return prepared, nil
 	}
-	prepared, err := db.PrepareContext(ctx, d.translate(statement))
+	prepared, err := d.Read.PrepareContext(ctx, d.translate(statement))
 	if err != nil {
 		return nil, err
 	}
-	return d.add(known, statement, prepared), nil
-}
-
-// add keeps a prepared statement, and returns the one to use: another call may have added it
-// first.
-func (d *DB) add(to map[string]*sql.Stmt, statement string, prepared *sql.Stmt) *sql.Stmt {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if to[statement] == nil {
-		to[statement] = prepared
-		return prepared
+	if known := d.reading[statement]; known != nil { // another call was first
+		_ = prepared.Close() // it was never used
+		return known, nil
 	}
-	_ = prepared.Close() // it was never used
-	return to[statement]
+	d.reading[statement] = prepared
+	return prepared, nil
+}
+
+// Exec runs a statement of the dialect that writes, and that no transaction may contain.
+func (d *DB) Exec(ctx context.Context, statement string) error {
+	if d.writer == nil {
+		_, err := d.Write.ExecContext(ctx, statement)
+		return err
+	}
+	c, err := d.writer.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.writer.release(c)
+	_, err = c.conn.ExecContext(ctx, statement)
+	return err
 }
 
 // Rows returns scan's result for each row of a query. It repeats the query while that helps.
-func Rows[T any](ctx context.Context, d *DB, what string, scan func(*sql.Rows) (T, error), statement string, args ...any) ([]T, error) {
-	return patientRows(ctx, d, what, d.query, scan, statement, args...)
-}
-
-// Few is Rows for a query that has a few rows at once.
-func Few[T any](ctx context.Context, d *DB, what string, scan func(*sql.Rows) (T, error), statement string, args ...any) ([]T, error) {
-	return patientRows(ctx, d, what, d.queryFew, scan, statement, args...)
-}
-
-func patientRows[T any](ctx context.Context, d *DB, what string, query Query, scan func(*sql.Rows) (T, error), statement string, args ...any) (list []T, err error) {
+func Rows[T any](ctx context.Context, d *DB, what string, scan func(*sql.Rows) (T, error), statement string, args ...any) (list []T, err error) {
 	err = d.Patiently(ctx, func() error {
+		list, err = Collect(ctx, d.query, scan, statement, args...)
+		return err
+	})
+	return list, d.Fault(what, err)
+}
+
+// Few is Rows for a query that has a few rows at once. While nothing writes, it uses the connection that
+// writes, which is open, and has read the schema and most pages: a connection for reading would do both
+// first.
+func Few[T any](ctx context.Context, d *DB, what string, scan func(*sql.Rows) (T, error), statement string, args ...any) (list []T, err error) {
+	err = d.Patiently(ctx, func() error {
+		query, release, err := d.fewQuery(ctx)
+		if err != nil {
+			return err
+		}
+		defer release()
 		list, err = Collect(ctx, query, scan, statement, args...)
 		return err
 	})
 	return list, d.Fault(what, err)
+}
+
+// fewQuery returns the query of Few, and what to call when its rows are closed.
+func (d *DB) fewQuery(ctx context.Context) (query Query, release func(), err error) {
+	if d.writer == nil {
+		return d.query, func() {}, nil
+	}
+	c, err := d.writer.tryAcquire(ctx)
+	if c == nil {
+		return d.query, func() {}, err
+	}
+	query = func(ctx context.Context, statement string, args ...any) (*sql.Rows, error) {
+		return c.query(ctx, d.translate(statement), args...)
+	}
+	return query, func() { d.writer.release(c) }, nil
 }
 
 // Collect returns scan's result for each row of a query, with the database's own errors.

@@ -54,7 +54,7 @@ func (d *DB) readText(ctx context.Context, ref blob.Ref, data *[]byte) error {
 	if !d.Prepares {
 		return d.Read.QueryRowContext(ctx, statement, SumOf(ref)).Scan(data)
 	}
-	prepared, err := d.prepare(ctx, d.Read, d.reading, statement)
+	prepared, err := d.prepare(ctx, statement)
 	if err != nil {
 		return err
 	}

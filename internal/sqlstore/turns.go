@@ -109,6 +109,7 @@ func (w *Tx) apply(id string, r *Running, c *sessions.Change) {
 	w.check(w.supply(names, texts...))
 	if isNew && w.err == nil {
 		w.keep(id, r)
+		w.setMetadata(r.Session, c.Metadata)
 	}
 	if c.Outcome != nil && c.Outcome.Messages != (blob.Ref{}) {
 		listed := w.inMessages(c.Outcome.Messages)

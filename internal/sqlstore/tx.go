@@ -17,11 +17,9 @@ type Tx struct {
 	ctx context.Context
 	db  *DB
 	tx  *sql.Tx
-	// prepared are the statements of this transaction. added are those to keep: this transaction
-	// is the second that uses them. Most that begin a turn are used once.
-	prepared map[string]*sql.Stmt
-	added    []string
-	err      error
+	// on is the connection of a database that prepares statements, else nil.
+	on  *connection
+	err error
 	// refused says that err is a refusal of the store, and no statement failed.
 	refused bool
 }
@@ -39,33 +37,18 @@ func (d *DB) Forget(ctx context.Context, what string, do func(*Tx)) error {
 }
 
 func (d *DB) transact(ctx context.Context, what, lock string, do func(*Tx)) error {
-	d.writers.Add(1)
-	defer d.writers.Add(-1)
 	var refusal error
 	err := d.Patiently(ctx, func() error {
-		tx, err := d.Write.BeginTx(ctx, nil)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = tx.Rollback() }() // does nothing after Commit; else the error that stopped the transaction matters more
-		w := &Tx{At: time.Now(), ctx: ctx, db: d, tx: tx, prepared: map[string]*sql.Stmt{}}
-		if d.translate(lock) != "" {
-			w.Exec(lock)
-		}
-		do(w)
-		if w.refused {
-			refusal = w.err
-			return nil
-		}
-		if w.err != nil {
-			return w.err
-		}
-		err = tx.Commit()
-		if err != nil && d.Unsure != nil {
-			return d.Unsure(err)
-		}
-		d.prepareToWrite(ctx, w.added)
-		return err
+		w := &Tx{At: time.Now(), ctx: ctx, db: d}
+		return w.run(func() {
+			if d.translate(lock) != "" {
+				w.Exec(lock)
+			}
+			do(w)
+			if w.refused {
+				refusal = w.err
+			}
+		})
 	})
 	if refusal != nil {
 		return refusal
@@ -73,38 +56,41 @@ func (d *DB) transact(ctx context.Context, what, lock string, do func(*Tx)) erro
 	return d.Fault(what, err)
 }
 
-// prepareToWrite prepares statements for later transactions: within one, its connection is in
-// use.
-func (d *DB) prepareToWrite(ctx context.Context, statements []string) {
-	for _, statement := range statements {
-		if _, err := d.prepare(ctx, d.Write, d.writing, statement); err != nil {
-			return // the next transaction tries again
-		}
+// run begins the transaction, runs do in it, and commits it unless it was refused.
+func (w *Tx) run(do func()) (err error) {
+	if w.db.writer == nil {
+		w.tx, err = w.db.Write.BeginTx(w.ctx, nil)
+	} else if w.on, err = w.db.writer.acquire(w.ctx); err == nil {
+		defer w.db.writer.release(w.on)
+		// When w.ctx ends, database/sql would roll back in another goroutine, perhaps after the next transaction
+		// has begun on this connection.
+		w.tx, err = w.on.conn.BeginTx(context.WithoutCancel(w.ctx), nil)
 	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = w.tx.Rollback() }() // does nothing after Commit; else the error that stopped the transaction matters more
+	do()
+	switch {
+	case w.refused:
+		return nil
+	case w.err != nil:
+		return w.err
+	case w.ctx.Err() != nil:
+		return w.ctx.Err()
+	}
+	err = w.tx.Commit()
+	if err != nil && w.db.Unsure != nil {
+		return w.db.Unsure(err)
+	}
+	return err
 }
 
 // statement returns a prepared statement, nil if the database needs none.
-func (w *Tx) statement(text string) *sql.Stmt {
-	if !w.db.Prepares || w.err != nil {
-		return nil
+func (w *Tx) statement(text string) (prepared *sql.Stmt) {
+	if w.on != nil && w.err == nil {
+		prepared, w.err = w.on.statement(w.ctx, w.db.translate(text))
 	}
-	if prepared := w.prepared[text]; prepared != nil {
-		return prepared
-	}
-	w.db.mu.Lock()
-	known, again := w.db.writing[text], w.db.once[text]
-	w.db.once[text] = true
-	w.db.mu.Unlock()
-	var prepared *sql.Stmt
-	if known != nil {
-		prepared = w.tx.StmtContext(w.ctx, known)
-	} else {
-		prepared, w.err = w.tx.PrepareContext(w.ctx, w.db.translate(text))
-	}
-	if known == nil && again {
-		w.added = append(w.added, text)
-	}
-	w.prepared[text] = prepared
 	return prepared
 }
 

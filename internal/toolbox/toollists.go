@@ -122,23 +122,26 @@ const refreshLimit = 10 * time.Second
 func (b *Toolbox) tools(ctx context.Context) ([][]agents.Tool, error) {
 	b.listing.Lock()
 	defer b.listing.Unlock()
-	notices := b.refresh(ctx)
+	for _, notice := range b.refresh(ctx) {
+		b.Warn(notice)
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if version := b.version(); b.listed == nil || b.listedAt != version {
-		notices = append(notices, b.list(version)...)
-	}
-	for _, notice := range notices {
-		b.Warn(notice)
+		for _, notice := range b.list(version) {
+			b.Warn(notice)
+		}
 	}
 	return b.listed, nil
 }
 
-// list lists the agents' tools, and returns new notices about names that two of them share.
+// list lists the agents' tools, and returns new notices about names that two of them share. If a tool's
+// Definition does not return, nothing changes.
 func (b *Toolbox) list(version uint64) (notices []string) {
-	b.listed, b.listedAt = make([][]agents.Tool, len(b.Config.Agents)), version
-	for i, l := range b.lists() {
+	lists := b.lists()
+	b.listed, b.listedAt = make([][]agents.Tool, len(lists)), version
+	for i, l := range lists {
 		b.listed[i] = slices.Clip(l.tools) // turns share it
 		for _, name := range l.clashes {
 			notice := fmt.Sprintf("%s has two tools named %s, of two MCP servers, and only the first is used: rename one of the servers", b.Config.Agents[i].ID, name)

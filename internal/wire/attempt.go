@@ -35,7 +35,7 @@ type Attempt[E any] struct {
 
 // Answer puts the events of one answer together.
 type Answer[E any] interface {
-	// Add takes the next event. It returns what can be told at once, and an error if the
+	// Add takes the next event. It returns the events that are complete, and an error if the
 	// answer cannot go on.
 	Add(event E) ([]backends.Event, error)
 	// Progress says how far the answer has come.

@@ -179,7 +179,7 @@ func (x *exchange) prepare(req *http.Request) {
 	x.traceBody()
 }
 
-// traceBody shows the body to who wants to see it, and puts it together for nobody else.
+// traceBody passes the body to the trace, if there is one. It joins the pieces only then.
 func (x *exchange) traceBody() {
 	if x.trace.RequestBody != nil {
 		x.trace.SentRequest(x.body.Whole())

@@ -20,7 +20,7 @@ type Shared struct {
 	tools     lastTools
 }
 
-// NewShared returns what adapters share that have these time limits, as Config has them.
+// NewShared returns a Shared for adapters with these time limits, which are as in Config.
 func NewShared(firstByte, idle time.Duration) *Shared {
 	return &Shared{transport: newHTTPTransport(HTTP2Limits(firstByte, idle))}
 }
@@ -44,7 +44,8 @@ type last struct {
 	encoded []byte
 }
 
-// encode returns what is kept if isSame says so, and else what form makes, of which keep is told.
+// encode returns the last encoding if it is of the same kind and isSame accepts it. Otherwise it encodes what
+// form makes, and calls keep.
 func (l *last) encode(kind string, isSame func() bool, form func() (any, error), keep func()) ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

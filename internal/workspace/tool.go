@@ -84,6 +84,9 @@ func (t *tool[A]) Idempotent() bool {
 	return !changes
 }
 
+// ChangesFiles says that a call may change files of the workspace (agents.Doer.OnFiles).
+func (t *tool[A]) ChangesFiles() bool { return !t.Idempotent() }
+
 // ChangesWorld says that a call with these arguments changes more than the agent's own
 // folder.
 func (t *tool[A]) ChangesWorld(arguments string) bool {

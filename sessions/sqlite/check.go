@@ -28,26 +28,26 @@ func (s backing) Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.checkTexts(ctx), s.CheckRows(ctx, s.path))
+	return errors.Join(s.checkTexts(ctx), s.CheckRows(ctx, s.file.path))
 }
 
 // checkFile has SQLite look at the file. It does so on a connection of its own: on
 // one that has searched before, an index that another connection has changed
 // since is taken for damaged.
 func (s backing) checkFile(ctx context.Context) (err error) {
-	db, err := connect(s.path, patience, url.Values{"_query_only": {"1"}})
+	db, err := connect(s.file.path, patience, url.Values{"_query_only": {"1"}})
 	if err != nil {
-		return fault(s.path, "check", err)
+		return fault(s.file.path, "check", err)
 	}
-	defer func() { err = errors.Join(err, fault(s.path, "check", db.Close())) }()
+	defer func() { err = errors.Join(err, fault(s.file.path, "check", db.Close())) }()
 	for _, pragma := range []string{"integrity_check", "foreign_key_check"} {
 		found, err := sqlstore.Collect(ctx, db.QueryContext, scanFirst, "PRAGMA "+pragma)
 		if err != nil {
-			return fault(s.path, "check", err)
+			return fault(s.file.path, "check", err)
 		}
 		if len(found) > 1 || len(found) == 1 && found[0] != "ok" {
 			first := strings.Join(strings.Fields(found[0]), " ")
-			return fmt.Errorf("check: the store %s is damaged (%s, and %d more): put a copy from before in its place", s.path, first, len(found)-1)
+			return fmt.Errorf("check: the store %s is damaged (%s, and %d more): put a copy from before in its place", s.file.path, first, len(found)-1)
 		}
 	}
 	return nil
@@ -80,7 +80,7 @@ func (s backing) checkTexts(ctx context.Context) error {
 	}, "SELECT sha256, data FROM texts")
 	for _, sum := range bad {
 		if sum != "" {
-			return fmt.Errorf("check: the store %s is damaged: the text %.12s is not what was stored", s.path, sum)
+			return fmt.Errorf("check: the store %s is damaged: the text %.12s is not what was stored", s.file.path, sum)
 		}
 	}
 	return err

@@ -22,16 +22,16 @@ func fault(path, doing string, err error) error {
 		return fmt.Errorf("the store %s %w: update massgen", path, err)
 	case code == codes.SQLITE_NOTADB:
 		return foreignError(path)
-	case isIndex(err):
+	case hasCode(err, codes.SQLITE_CORRUPT_VTAB):
 		return fmt.Errorf("%s: the search index of the store %s is damaged: compact the store to build it anew (%w)", doing, path, err)
-	case errors.Is(err, errDamaged), errors.Is(err, errChanged):
+	case errors.Is(err, errDamaged), errors.Is(err, errChanged), errors.Is(err, errRemoved), errors.Is(err, errReplaced), errors.Is(err, errLeftLog):
 		return fmt.Errorf("%s: the store %s %w", doing, path, err)
 	case code == codes.SQLITE_CORRUPT:
 		return fmt.Errorf("%s: the store %s %w (%w)", doing, path, errDamaged, err)
 	case code == codes.SQLITE_IOERR, errors.Is(err, syscall.EFBIG):
 		return ioFault(path, doing, err)
 	case code == codes.SQLITE_FULL, errors.Is(err, syscall.ENOSPC):
-		return fmt.Errorf("%s: there is no room for the store %s: make some on its disk (%w)", doing, path, err)
+		return noRoom(path, doing, err)
 	case code == codes.SQLITE_BUSY || code == codes.SQLITE_LOCKED:
 		return fmt.Errorf("%s: another process has been writing to the store %s for long: try again when it is done (%w)", doing, path, err)
 	case errors.Is(err, syscall.ENOTDIR):
@@ -66,7 +66,14 @@ func ioFault(path, doing string, err error) error {
 	if most, ok := mostBytes(path); ok {
 		return fmt.Errorf("%s: the store %s has no room below the file size limit of this process (%d bytes): raise it with ulimit -f (%w)", doing, path, most, err)
 	}
+	if hasCode(err, codes.SQLITE_IOERR_SHMSIZE) {
+		return noRoom(path, doing, err)
+	}
 	return fmt.Errorf("%s: the store %s: %w", doing, path, err)
+}
+
+func noRoom(path, doing string, err error) error {
+	return fmt.Errorf("%s: there is no room for the store %s: make some on its disk (%w)", doing, path, err)
 }
 
 // codeOf returns SQLite's code of an error, without its extension, or 0.
@@ -78,10 +85,11 @@ func codeOf(err error) int {
 	return 0
 }
 
-// isIndex says that an error is about an index of full-text search.
-func isIndex(err error) bool {
+// hasCode reports whether an error has a code of SQLite with its extension: SQLITE_CORRUPT_VTAB is about an
+// index of full-text search, and SQLite returns SQLITE_IOERR_SHMSIZE if the disk has no room for the file -shm.
+func hasCode(err error, code int) bool {
 	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code() == codes.SQLITE_CORRUPT_VTAB
+	return errors.As(err, &e) && e.Code() == code
 }
 
 var (

@@ -150,17 +150,15 @@ func prepared(t *testing.T, before func(context.Context, *Store) error) *Store {
 func writesOf(t *testing.T, before, run func(context.Context, *Store) error) (found []write) {
 	t.Helper()
 	s, ctx := prepared(t, before), t.Context()
-	_, err := s.db.Write.ExecContext(ctx, "CREATE TEMP TABLE writes (what, tabl, UNIQUE (what, tabl))")
-	must(t, err)
+	must(t, s.db.Exec(ctx, "CREATE TEMP TABLE writes (what, tabl, UNIQUE (what, tabl))"))
 	for _, table := range []string{"texts", "sessions", "metadata", "turns", "events", "refs", "facts"} {
 		for _, what := range []string{"INSERT", "UPDATE", "DELETE"} {
-			_, err := s.db.Write.ExecContext(ctx, fmt.Sprintf(
-				"CREATE TEMP TRIGGER %[1]s_%[2]s AFTER %[1]s ON main.%[2]s BEGIN INSERT OR IGNORE INTO writes VALUES ('%[1]s', '%[2]s'); END", what, table))
-			must(t, err)
+			must(t, s.db.Exec(ctx, fmt.Sprintf(
+				"CREATE TEMP TRIGGER %[1]s_%[2]s AFTER %[1]s ON main.%[2]s BEGIN INSERT OR IGNORE INTO writes VALUES ('%[1]s', '%[2]s'); END", what, table)))
 		}
 	}
 	must(t, run(ctx, s))
-	found, err = sqlstore.Collect(ctx, s.db.Write.QueryContext, func(rows *sql.Rows) (w write, err error) {
+	found, err := sqlstore.Few(ctx, s.db, "read the writes", func(rows *sql.Rows) (w write, err error) {
 		err = rows.Scan(&w.what, &w.table)
 		return w, err
 	}, "SELECT * FROM temp.writes")
@@ -182,13 +180,11 @@ func TestChangesAreWholeOrNotAtAll(t *testing.T) {
 			s, ctx := prepared(t, op.before), t.Context()
 			before := snapshot(t, s)
 			for _, w := range writes {
-				_, err := s.db.Write.ExecContext(ctx, fmt.Sprintf(
-					"CREATE TEMP TRIGGER fault AFTER %s ON main.%s BEGIN SELECT RAISE(ABORT, 'injected'); END", w.what, w.table))
-				must(t, err)
+				must(t, s.db.Exec(ctx, fmt.Sprintf(
+					"CREATE TEMP TRIGGER fault AFTER %s ON main.%s BEGIN SELECT RAISE(ABORT, 'injected'); END", w.what, w.table)))
 				failed := op.run(ctx, s)
-				_, err = s.db.Write.ExecContext(ctx, "DROP TRIGGER fault")
-				must(t, err)
-				if failed == nil || !strings.Contains(failed.Error(), "injected") || !strings.Contains(failed.Error(), s.path) {
+				must(t, s.db.Exec(ctx, "DROP TRIGGER fault"))
+				if failed == nil || !strings.Contains(failed.Error(), "injected") || !strings.Contains(failed.Error(), s.Path()) {
 					t.Errorf("%s of %s: %v", w.what, w.table, failed)
 				}
 				if diff := cmp.Diff(before, snapshot(t, s)); diff != "" {
@@ -207,12 +203,12 @@ func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	ctx := t.Context()
-	var pages int
-	must(t, s.db.Write.QueryRowContext(ctx, "PRAGMA page_count").Scan(&pages))
+	counts, err := sqlstore.Few(ctx, s.db, "count the pages", sqlstore.Scan[int], "PRAGMA page_count")
+	must(t, err)
+	pages := counts[0]
 	limit := func(pages int) {
 		t.Helper()
-		_, err := s.db.Write.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", pages))
-		must(t, err)
+		must(t, s.db.Exec(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", pages)))
 	}
 	fits, history := 0, 0
 	for fits < 3 {
@@ -230,7 +226,7 @@ func TestFullDisk(t *testing.T) {
 			history++
 			continue
 		}
-		if err := strings.Split(err.Error(), "\n")[0]; !strings.Contains(err, "there is no room for the store "+s.path+": make some on its disk") {
+		if err := strings.Split(err.Error(), "\n")[0]; !strings.Contains(err, "there is no room for the store "+s.Path()+": make some on its disk") {
 			t.Fatal(err)
 		}
 		turns, err := s.History(ctx, "s")
@@ -266,7 +262,7 @@ func TestAnotherProcessWritesForLong(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	s.db.Patience = busyPause
-	other, err := connect(s.path, patience, url.Values{"_txlock": {"immediate"}})
+	other, err := connect(s.Path(), patience, url.Values{"_txlock": {"immediate"}})
 	must(t, err)
 	defer other.Close()
 	tx, err := other.BeginTx(t.Context(), nil)
@@ -278,7 +274,7 @@ func TestAnotherProcessWritesForLong(t *testing.T) {
 		},
 		"compact": s.Compact,
 	} {
-		if err := do(t.Context()); err == nil || !strings.Contains(err.Error(), "another process has been writing to the store "+s.path+" for long") {
+		if err := do(t.Context()); err == nil || !strings.Contains(err.Error(), "another process has been writing to the store "+s.Path()+" for long") {
 			t.Errorf("%s: %v", what, err)
 		}
 		s.db.Patience = time.Hour
@@ -292,6 +288,52 @@ func TestAnotherProcessWritesForLong(t *testing.T) {
 	must(t, tx.Rollback())
 	_, err = s.AddFact(t.Context(), "u", "f")
 	must(t, err)
+}
+
+// TestACancelledWriteLeavesTheStoreFree: a write that is cancelled at any moment is undone before the next
+// one begins.
+func TestACancelledWriteLeavesTheStoreFree(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	added := 0
+	for i := range 300 {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Duration(i)*2*time.Microsecond, cancel)
+		switch _, err := s.AddFact(ctx, "u", fmt.Sprint("cancelled ", i)); {
+		case err == nil:
+			added++
+		case !errors.Is(err, context.Canceled):
+			t.Fatal(err)
+		}
+		cancel()
+		_, err := s.AddFact(t.Context(), "u", fmt.Sprint(i))
+		must(t, err)
+		added++
+	}
+	facts, err := s.Facts(t.Context(), "u")
+	must(t, err)
+	if len(facts) != added {
+		t.Errorf("%d facts are stored, not %d", len(facts), added)
+	}
+}
+
+// TestAChangeThatIsCancelledIsUndone: its context ends after its last statement.
+func TestAChangeThatIsCancelledIsUndone(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	err := s.db.Change(ctx, "add a text", func(w *sqlstore.Tx) {
+		w.Put([]byte("a text"))
+		cancel()
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	count, err := sqlstore.Few(t.Context(), s.db, "count the texts", sqlstore.Scan[int], "SELECT count(*) FROM texts")
+	must(t, err)
+	if count[0] != 0 {
+		t.Errorf("%d texts are stored", count[0])
+	}
 }
 
 func TestMigration(t *testing.T) {
@@ -346,8 +388,7 @@ func TestCheckFindsDamage(t *testing.T) {
 		must(t, event(ctx, s, "s", 1, "a text"))
 		must(t, s.End(ctx, "s", 1, done))
 		must(t, s.Check(ctx))
-		_, err = s.db.Write.ExecContext(ctx, statement)
-		must(t, err)
+		must(t, s.db.Exec(ctx, statement))
 		if err := s.Check(ctx); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("after %s: %v, want %q", statement, err, want)
 		}

@@ -16,7 +16,7 @@ import (
 // holds are the turns of this Store that hold their sessions, each by a lock of the system.
 // They implement sqlstore.Holds and sqlstore.Quiet.
 type holds struct {
-	path  string
+	file  opened
 	db    *sqlstore.DB
 	texts *texts
 
@@ -58,9 +58,12 @@ func (h *holds) Acquire(ctx context.Context, id string, next func(sqlstore.Last)
 // Write implements sqlstore.Holds.
 func (h *holds) Write(ctx context.Context, what, id string, turn int, ends bool, do func(*sqlstore.Tx, *sqlstore.Running)) error {
 	return h.during(id, turn, func(r *running) error {
+		if there := h.file.isThere(); errors.Is(there, errReplaced) {
+			return fault(h.file.path, what, there)
+		}
 		held, err := r.lock.Keep()
 		if err != nil {
-			return fault(h.path, "look after the lock of session "+id, err)
+			return fault(h.file.path, "look after the lock of session "+id, err)
 		}
 		if !held {
 			return fmt.Errorf("%s: the file of its lock was removed, and another process has taken session %s: nothing more of this turn is kept (%w)", what, id, sessions.ErrBusy)
@@ -121,7 +124,7 @@ func (h *holds) letGo(id string, r *running) error {
 		first = min(first, r.began)
 	}
 	h.texts.sweep(first)
-	return fault(h.path, "unlock session "+id, r.lock.Release())
+	return fault(h.file.path, "unlock session "+id, r.lock.Release())
 }
 
 // letGoOfAll ends what all turns hold.
@@ -157,7 +160,7 @@ func (h *holds) Unheld(ctx context.Context, id string, do func() error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(), fault(h.path, "unlock session "+id, lock.Release()))
+	return errors.Join(do(), fault(h.file.path, "unlock session "+id, lock.Release()))
 }
 
 // emptyLog moves what SQLite's log holds to the file, as far as nobody is reading it, so

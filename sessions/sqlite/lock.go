@@ -25,9 +25,9 @@ func (h *holds) hold(ctx context.Context, id string) (*filelock.Lock, error) {
 		return nil, err
 	}
 	for try := 1; ; try++ {
-		lock, err := filelock.Try(lockPath(h.path, id))
+		lock, err := filelock.Try(lockPath(h.file.path, id))
 		if err != nil {
-			return nil, fault(h.path, "lock a session", err)
+			return nil, fault(h.file.path, "lock a session", err)
 		}
 		if lock != nil {
 			return lock, nil

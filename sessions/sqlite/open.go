@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"database/sql"
@@ -211,7 +212,7 @@ func create(ctx context.Context, path string, wait time.Duration) error {
 var emptyStore []byte
 
 func createLocked(ctx context.Context, path string) error {
-	if err := removeUnfinished(path); err != nil {
+	if err := cmp.Or(checkNoLog(path), removeUnfinished(path)); err != nil {
 		return err
 	}
 	content, err := gzip.NewReader(bytes.NewReader(emptyStore))

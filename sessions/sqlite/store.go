@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"modernc.org/sqlite"
@@ -27,9 +28,10 @@ const (
 // file: by other Stores and in other processes.
 type Store struct {
 	*sessions.Store
-	path  string
-	db    *sqlstore.DB
-	holds *holds
+	file   opened
+	db     *sqlstore.DB
+	holds  *holds
+	closed sync.Once
 }
 
 // Open opens the store in a file, which is made if it is not there or empty. A file that is
@@ -69,8 +71,12 @@ func openWithin(ctx context.Context, path string, wait time.Duration) (*Store, e
 	if err := db.Patiently(ctx, func() error { return migrate(ctx, write, steps(), sqlstore.Version) }); err != nil {
 		return nil, errors.Join(fault(path, "open", err), db.Close())
 	}
-	h := &holds{path: path, db: db, texts: texts, running: map[string]*running{}}
-	return &Store{sessions.NewStore(backing{sqlstore.New(db, h, h), path, db}), path, db, h}, nil
+	file, err := whenOpened(path)
+	if err != nil {
+		return nil, errors.Join(fault(path, "open", err), db.Close())
+	}
+	h := &holds{file: file, db: db, texts: texts, running: map[string]*running{}}
+	return &Store{Store: sessions.NewStore(backing{sqlstore.New(db, h, h), file, db}), file: file, db: db, holds: h}, nil
 }
 
 // readers is how many reads run side by side.
@@ -97,19 +103,33 @@ func connect(path string, wait time.Duration, parameters url.Values) (*sql.DB, e
 	return sql.OpenDB(connector), nil
 }
 
-// Close closes the file. Turns that have not ended are let go of, and count as interrupted.
+// Close closes the file. Turns that have not ended are let go of, and count as interrupted. The first Close
+// returns an error also if the file is no longer in its place.
 func (s *Store) Close() error {
-	return fault(s.path, "close", errors.Join(s.db.Close(), s.holds.letGoOfAll()))
+	var err error
+	s.closed.Do(func() { err = s.file.isThere() })
+	return fault(s.file.path, "close", errors.Join(err, s.db.Close(), s.holds.letGoOfAll()))
 }
 
 // Path returns the file's absolute path.
-func (s *Store) Path() string { return s.path }
+func (s *Store) Path() string { return s.file.path }
 
 // backing implements sessions.Backing.
 type backing struct {
 	*sqlstore.Store
-	path string
+	file opened
 	db   *sqlstore.DB
+}
+
+// List implements sessions.Backing. A list of all sessions says if the file is gone: SQLite would go on with
+// the file that nobody can open any more.
+func (s backing) List(ctx context.Context, f sessions.Filter) ([]sessions.Session, error) {
+	if f.ID == "" {
+		if err := s.file.isThere(); err != nil {
+			return nil, fault(s.file.path, "list the sessions", err)
+		}
+	}
+	return s.Store.List(ctx, f)
 }
 
 // Forget implements sessions.Backing. The fact's bytes are overwritten.
@@ -132,7 +152,7 @@ func (s backing) Compact(ctx context.Context) error {
 		return err
 	}
 	err = s.db.Patiently(ctx, func() error { return s.db.Exec(ctx, "VACUUM") })
-	return cmp.Or(fault(s.path, "compact", err), emptyLog(ctx, s.db))
+	return cmp.Or(fault(s.file.path, "compact", err), emptyLog(ctx, s.db))
 }
 
 func searchIndexes() []string { return []string{"turn_search", "title_search", "fact_search"} }

@@ -2,12 +2,14 @@ package storetest
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/turnmeta"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -75,6 +77,35 @@ func titles(w world) {
 	w.same("the title that was set", `o'clock "x"`, w.session(id).Title)
 	w.ok(w.SetMetadata(ctx, id, map[string]string{"name": "", "app": "", "user": "", "topic": ""}))
 	w.same("no metadata", 0, len(w.session(id).Metadata))
+}
+
+// firstMetadata is set with a turn's first events, and with no others.
+func firstMetadata(w world) {
+	const id = "|ann"
+	with := func(session string, metadata map[string]string) context.Context {
+		return turnmeta.With(w.Context(), session, metadata)
+	}
+	begin := func(metadata map[string]string) (turn int) {
+		b := w.begin(id, "q")
+		w.ok(w.Append(with(id, metadata), id, b.Turn, []byte(`{}`)))
+		return b.Turn
+	}
+	turn := begin(map[string]string{"panel": "p"})
+	w.same("a new session's metadata", map[string]string{"user": "ann", "panel": "p"}, w.session(id).Metadata)
+	w.ok(w.Append(with(id, map[string]string{"panel": "later", "k\x00": "invalid"}), id, turn, []byte(`{}`)))
+	w.ok(w.End(w.Context(), id, turn, answered("a")))
+	w.same("the metadata after a later event", "p", w.session(id).Metadata["panel"])
+	turn = begin(map[string]string{"panel": "", "team": "x"})
+	w.same("the metadata of the next turn", map[string]string{"user": "ann", "team": "x"}, w.session(id).Metadata)
+	w.ok(w.Leave(w.Context(), id, turn))
+
+	b := w.begin("other", "q")
+	w.ok(w.Append(with(id, map[string]string{"team": "y"}), "other", b.Turn, []byte(`{}`)))
+	w.same("the metadata of another session", 0, len(w.session("other").Metadata))
+	b = w.begin("none", "q")
+	w.says(w.Append(with("none", map[string]string{"k\x00": "v"}), "none", b.Turn, []byte(`{}`)), "control characters")
+	_, err := w.Session(w.Context(), "none")
+	w.is(err, sessions.ErrNoSession)
 }
 
 func branch(w world) {

@@ -57,6 +57,7 @@ func suite() map[string]func(world) {
 		"invalid ends":               invalidEnds,
 		"list":                       list,
 		"titles and metadata":        titles,
+		"metadata of a first event":  firstMetadata,
 		"search":                     search,
 		"odd queries":                oddQueries,
 		"branch":                     branch,

@@ -122,11 +122,11 @@ func (e *Engine) Begin(ctx context.Context, session, question string, terms coor
 		}
 		return nil, err
 	}
-	play, err := e.begun(ctx, run)
+	remote, err := e.begun(ctx, run)
 	if ctx.Err() != nil { // nothing waits for the turn any more
 		return nil, errors.Join(ctx.Err(), e.callOff(context.WithoutCancel(ctx), in, 0))
 	}
-	return play, err
+	return remote, err
 }
 
 // start starts the workflow of a turn, once: a slow server may start it, and even finish it,

@@ -34,7 +34,7 @@ type grants struct {
 // Reserve implements backends.Budget.
 func (g grants) Reserve(ctx context.Context, most, least backends.Cost) (held backends.Reservation, less int, err error) {
 	if most.USD == nil && g.priced {
-		return nil, 0, backends.Unpaid(backends.KindBudget, "the model's price is not known, so that max_usd cannot hold", nil)
+		return nil, 0, backends.Unpaid(backends.KindBudget, "the model's price is unknown, so max_usd cannot be enforced", nil)
 	}
 	said, err := g.reserve(ctx, reservation{
 		Key: g.key, Try: g.try, Asks: true,

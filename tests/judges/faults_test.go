@@ -139,7 +139,7 @@ func repeated(t *testing.T, mock llmock, s subject, o ordeal) backends.Backend {
 	t.Helper()
 	adapter := s.dial(t, mock.baseURL(s), backendtest.Settings{FirstByteTimeout: o.silence, IdleTimeout: o.silence})
 	random := func() float64 { return max(o.jitter, 0.1) }
-	return retry.New(adapter, retry.NewGate(s.name, retry.Limits{}), retry.Options{Random: random})
+	return retry.New(adapter, retry.NewGate(s.name, retry.Limits{}, retry.NewLimiter(retry.Limits{})), retry.Options{Random: random})
 }
 
 // plain is a request to a model that the adapter knows.

@@ -170,7 +170,7 @@ func (a *streamedAnswer) print(text string, width int) {
 		text = "\n" + text
 	}
 	a.begun = true
-	_, _ = a.out.Write([]byte(text)) // as above
+	_, _ = a.out.Write([]byte(text)) // the next write to a terminal that takes nothing reports it
 }
 
 // mostPreviewed is how many bytes of Markdown are drawn again and again until they are complete.

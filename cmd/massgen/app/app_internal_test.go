@@ -33,19 +33,20 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 	cases := map[string]invocation{
 		"question":                          {words: []string{"question"}},
 		"--json question":                   {rootFlags: []string{"--json"}, words: []string{"question"}},
-		"question --model m --json":         {rootFlags: []string{"--model", "m", "--json"}, words: []string{"question"}},
-		"-model=m question":                 {rootFlags: []string{"-model=m"}, words: []string{"question"}},
+		"question --model m --json":         {rootFlags: []string{"--model=m", "--json"}, words: []string{"question"}},
+		"-model=m question":                 {rootFlags: []string{"--model=m"}, words: []string{"question"}},
 		"--json=false q":                    {rootFlags: []string{"--json=false"}, words: []string{"q"}},
-		"--model --json q":                  {rootFlags: []string{"--model", "--json"}, words: []string{"q"}},
+		"--model --json q":                  {rootFlags: []string{"--model=--json"}, words: []string{"q"}},
 		"--json -- --model m":               {rootFlags: []string{"--json"}, words: []string{"--model", "m"}},
 		"- --json":                          {rootFlags: []string{"--json"}, words: []string{"-"}},
 		"inputs dir --table":                {command: "inputs", commandFlags: []string{"--table"}, words: []string{"dir"}},
 		"--debug inputs --diff a b":         {command: "inputs", rootFlags: []string{"--debug"}, commandFlags: []string{"--diff"}, words: []string{"a", "b"}},
 		"question inputs":                   {words: []string{"question", "inputs"}},
 		"-- inputs":                         {words: []string{"inputs"}},
-		"-v":                                {rootFlags: []string{"-v"}},
+		"-m m -s=a=b q":                     {rootFlags: []string{"--model=m", "--session-id=a=b"}, words: []string{"q"}},
+		"-v":                                {rootFlags: []string{"--version"}},
 		"inputs --help":                     {command: "inputs", commandFlags: []string{"--help"}},
-		"q --orchestrator-timeout 5 --json": {rootFlags: []string{"--orchestrator-timeout", "5", "--json"}, words: []string{"q"}},
+		"q --orchestrator-timeout 5 --json": {rootFlags: []string{"--orchestrator-timeout=5", "--json"}, words: []string{"q"}},
 	}
 	for line, want := range cases {
 		got, err := splitArgs(testProgram(t).cliApp(), strings.Fields(line))
@@ -165,6 +166,48 @@ func TestDeletedSessionIsGoneWhenTheConversationEnds(t *testing.T) {
 	}
 }
 
+// TestSessionThatAnotherProcessDeletedIsAWarning: the next question begins the session anew, which is
+// said once and stores the panel again. It is not said of sessions that the person goes to or begins.
+func TestSessionThatAnotherProcessDeletedIsAWarning(t *testing.T) {
+	var shown strings.Builder
+	p := testProgram(t)
+	p.console.err = &shown
+	s := askedOnce(t, p)
+	d := &dialogue{s: s}
+	ask := func() {
+		t.Helper()
+		if _, err := s.ask(t.Context(), "question", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	id := s.id
+	ask()
+	for _, line := range []string{"/new", "/session " + id, "/branch 1", "/undo", "/delete yes"} {
+		if err := d.command(line); err != nil {
+			t.Fatal(err)
+		}
+		ask()
+	}
+	if strings.Contains(shown.String(), "by another process") {
+		t.Errorf("nothing was deleted, and shown is\n%s", shown.String())
+	}
+	if err := s.store.Delete(t.Context(), s.id); err != nil {
+		t.Fatal(err)
+	}
+	ask()
+	ask()
+	want := "warning: session " + s.id + " was deleted by another process: this question begins it anew, without its history\n"
+	if n := strings.Count(shown.String(), want); n != 1 {
+		t.Errorf("the warning is there %d times in\n%s", n, shown.String())
+	}
+	if stored, err := s.memory.recall(t.Context(), s.id); stored == nil {
+		t.Errorf("the new session stores no panel: %v", err)
+	}
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestTopicThatCannotBeReadIsAWarning has a session whose metadata somebody else wrote.
 func TestTopicThatCannotBeReadIsAWarning(t *testing.T) {
 	var shown strings.Builder
@@ -241,6 +284,29 @@ func TestPanelThatCannotBeRead(t *testing.T) {
 	s, err := p.openSession(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestARefusedQuestionLeavesThePanelToBeStored: the session's first turn stores it.
+func TestARefusedQuestionLeavesThePanelToBeStored(t *testing.T) {
+	p := testProgram(t)
+	p.options.panel.backend = providers.Demo
+	s, err := p.openSession(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.ask(t.Context(), " ", nil); err == nil {
+		t.Error("an empty question was asked")
+	}
+	if _, err := s.ask(t.Context(), "energy?", nil); err != nil {
+		t.Error(err)
+	}
+	// No folder of this test has a key that marks the panel as the user's own.
+	if panel, err := s.memory.recall(t.Context(), s.id); panel == nil || !errors.Is(err, errForeign) {
+		t.Errorf("the session stores the panel %v, %v", panel, err)
 	}
 	if err := s.close(); err != nil {
 		t.Error(err)

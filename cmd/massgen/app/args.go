@@ -15,7 +15,8 @@ import (
 type invocation struct {
 	// command is a subcommand's name, or empty.
 	command string
-	// rootFlags are the flags of the program, commandFlags those of the command.
+	// rootFlags stand for the program, and commandFlags for the command. Each has the form --name or
+	// --name=value, with the first of the flag's names.
 	rootFlags, commandFlags []string
 	// words are the rest: the question, or the command's arguments.
 	words []string
@@ -25,7 +26,7 @@ type invocation struct {
 // command's name is one only where it is the first, and not after "--".
 func splitArgs(app *cli.App, args []string) (invocation, error) {
 	var inv invocation
-	known := append(slices.Clone(app.Flags), cli.HelpFlag, cli.VersionFlag)
+	known := app.Flags
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		switch {
@@ -35,7 +36,7 @@ func splitArgs(app *cli.App, args []string) (invocation, error) {
 		case arg == "-" || !strings.HasPrefix(arg, "-"):
 			if c := app.Command(arg); c != nil && inv.command == "" && len(inv.words) == 0 {
 				inv.command = arg
-				known = append(slices.Clone(c.Flags), cli.HelpFlag)
+				known = flagsOf(c)
 				continue
 			}
 			takesWord := slices.Contains(inv.rootFlags, "--list-backends") // a type, which may be like a command
@@ -47,16 +48,16 @@ func splitArgs(app *cli.App, args []string) (invocation, error) {
 			inv.words = append(inv.words, arg)
 			continue
 		}
-		took, err := takeFlag(known, args[i:])
+		flag, words, err := takeFlag(known, args[i:])
 		if err != nil {
 			return inv, err
 		}
 		if inv.command == "" {
-			inv.rootFlags = append(inv.rootFlags, took...)
+			inv.rootFlags = append(inv.rootFlags, flag)
 		} else {
-			inv.commandFlags = append(inv.commandFlags, took...)
+			inv.commandFlags = append(inv.commandFlags, flag)
 		}
-		i += len(took) - 1
+		i += words - 1
 	}
 	return inv, nil
 }
@@ -107,34 +108,47 @@ func mistyped(app *cli.App, word string) error {
 	return nil
 }
 
-// takeFlag returns the flag at the beginning of args, with its value.
-func takeFlag(known []cli.Flag, args []string) ([]string, error) {
-	name, value, hasValue := strings.Cut(strings.TrimLeft(args[0], "-"), "=")
+// takeFlag returns the flag at the beginning of args by its first name, with its value, and how many
+// words it takes.
+func takeFlag(known []cli.Flag, args []string) (flag string, words int, err error) {
+	f, name, value, hasValue := flagNamed(known, args[0])
+	if f == nil {
+		return "", 0, unknownFlag(known, args[0], name)
+	}
+	words, flag = 1, "--"+f.Names()[0]
+	if takesValue(f) {
+		if !hasValue && len(args) > 1 {
+			words, value = 2, args[1]
+		}
+		switch {
+		case value == "":
+			return "", 0, fmt.Errorf("--%s needs a value: --help shows which", name)
+		case name == "validate" && !hasValue && isFlag(known, value): // the person forgot FILE
+			return "", 0, fmt.Errorf("--validate needs its FILE before %s: massgen --validate FILE", value)
+		}
+		hasValue = true
+	}
+	if hasValue {
+		flag += "=" + value
+	}
+	return flag, words, nil
+}
+
+// flagNamed takes a word such as -name or --name=value apart, and returns the flag of this name, nil if
+// there is none.
+func flagNamed(known []cli.Flag, word string) (f cli.Flag, name, value string, hasValue bool) {
+	name, value, hasValue = strings.Cut(strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-"), "=")
 	i := slices.IndexFunc(known, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
-	if i < 0 {
-		return nil, unknownFlag(known, args[0], name)
+	if i >= 0 {
+		f = known[i]
 	}
-	takesValue, ok := known[i].(cli.DocGenerationFlag)
-	took := args[:1]
-	if !ok || !takesValue.TakesValue() {
-		return took, nil
-	}
-	if !hasValue && len(args) > 1 {
-		took, value = args[:2], args[1]
-	}
-	switch {
-	case value == "":
-		return nil, fmt.Errorf("--%s needs a value: --help shows which", name)
-	case name == "validate" && !hasValue && isFlag(known, value): // whoever expects a flag without a value
-		return nil, fmt.Errorf("--validate needs its FILE before %s: massgen --validate FILE", value)
-	}
-	return took, nil
+	return f, name, value, hasValue
 }
 
 // isFlag reports whether a word is a flag with two dashes and without a value.
 func isFlag(known []cli.Flag, word string) bool {
-	name, isLong := strings.CutPrefix(word, "--")
-	return isLong && slices.ContainsFunc(known, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
+	f, _, _, hasValue := flagNamed(known, word)
+	return f != nil && !hasValue && strings.HasPrefix(word, "--")
 }
 
 // unknownFlag does not show what is given to the flag: it may be a key.

@@ -14,21 +14,23 @@ import (
 )
 
 // attachFlag takes the files that the first question is asked with.
-type attachFlag struct{ files []backends.File }
+type attachFlag struct {
+	paths texts
+	files []backends.File
+}
 
 func (f *attachFlag) flags() []cli.Flag {
-	return []cli.Flag{&cli.StringSliceFlag{
-		Name: "attach", Category: asking, Action: f.read,
+	return []cli.Flag{&cli.GenericFlag{
+		Name: "attach", Value: &f.paths, Category: asking, Action: f.read,
 		Usage: "ask with the picture, PDF or text `FILE` (png, jpeg, webp, gif, pdf, UTF-8); repeat it for several",
 	}}
 }
 
-func (f *attachFlag) read(_ *cli.Context, paths []string) error {
-	f.files = nil
-	for _, path := range paths {
+func (f *attachFlag) read(*cli.Context, any) error {
+	for _, path := range f.paths {
 		file, err := attach.Open(path)
 		if err != nil {
-			return fmt.Errorf("--attach: %w", err)
+			return fmt.Errorf("--%w", err) // it begins with "attach" and the file's name
 		}
 		f.files = append(f.files, file)
 	}

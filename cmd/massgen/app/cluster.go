@@ -20,7 +20,7 @@ import (
 type Cluster interface {
 	// OpenStore opens the database that keeps the sessions.
 	OpenStore(ctx context.Context, address string) (store.Shared, error)
-	// Connect reaches the engine; who closes it leaves what is played.
+	// Connect connects to the engine. Closing the connection does not end its turns.
 	Connect(ctx context.Context, at ClusterAddress) (coordinator.Remote, io.Closer, error)
 	// Work takes part in the turns of others, with a panel of the store that was opened,
 	// until ctx is done. What redact changes is not kept.
@@ -85,7 +85,7 @@ func addressFlag(name, about, value string, to *string) cli.Flag {
 	return f
 }
 
-// databaseFlag is there too for the commands that look into a store.
+// databaseFlag is also a flag of the commands that read a store.
 func (f *sessionFlags) databaseFlag(c Cluster) []cli.Flag {
 	if c == nil {
 		return nil
@@ -134,22 +134,22 @@ func (e *clusterRemote) Begin(ctx context.Context, session, question string, ter
 			interrupted <- false
 		}
 	}()
-	play, err := e.Remote.Begin(waited, session, question, terms)
+	remote, err := e.Remote.Begin(waited, session, question, terms)
 	cancel()
 	switch isInterrupted := <-interrupted; {
 	case isInterrupted && err != nil:
 		return nil, fmt.Errorf("%w before the turn had begun", errQuit)
 	case isInterrupted:
-		err = play.Interrupt(ctx)
+		err = remote.Interrupt(ctx)
 	}
-	return play, err
+	return remote, err
 }
 
 // workerCommand plays turns for those who ask.
 func (p *program) workerCommand() *cli.Command {
 	return &cli.Command{
 		Name: "worker", Usage: "play the turns that others ask for, by the flags --config, --database and --temporal-address, until it is interrupted",
-		HideHelpCommand: true, Flags: p.flags(),
+		Flags:  p.flags(),
 		Action: func(c *cli.Context) error { return p.work(c.Context, p.words) },
 	}
 }

@@ -25,10 +25,10 @@ func (c *modelsCommand) cli() *cli.Command {
 		Name: "models", Usage: "list models: sizes, prices, and what they take",
 		UsageText: "  massgen models [--json]       of all types of backends\n" +
 			"  massgen models [--json] TYPE  of one; massgen --list-backends has the types\n\n" +
-			"Beside massgen's own table these are the models that a service lists, where\nthere is a key for it. To ask for that list costs nothing.\n",
-		HideHelpCommand: true, BashComplete: func(ctx *cli.Context) { completeFirst(c.program, providers.Types()...)(ctx) },
-		Flags:  []cli.Flag{&cli.BoolFlag{Name: "json", Destination: &c.json, DisableDefaultText: true, Usage: "print one JSON object"}},
-		Action: c.run,
+			"Beside massgen's own table these are the models that a service lists, where\nthere is a key for it. Listing models is free.\n",
+		BashComplete: func(ctx *cli.Context) { completeFirst(c.program, providers.Types()...)(ctx) },
+		Flags:        []cli.Flag{&cli.BoolFlag{Name: "json", Destination: &c.json, DisableDefaultText: true, Usage: "print one JSON object"}},
+		Action:       c.run,
 	}
 }
 

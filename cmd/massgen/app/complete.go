@@ -35,24 +35,41 @@ type completer struct {
 	open    cli.Flag // the flag whose value is typed, nil for none
 }
 
-// complete prints what can follow.
+// complete prints what can follow the words of a line, whose last is behind a colon.
 func complete(p *program, app *cli.App, line []string) error {
-	c := &completer{p: p, app: app, before: line[:len(line)-1], flags: append(slices.Clone(app.Flags), cli.HelpFlag, cli.VersionFlag)}
-	if slices.Contains(c.before, "--") {
+	last := len(line) - 1
+	return p.console.putLines(candidates(p, app, line[:last], strings.TrimPrefix(line[last], ":")))
+}
+
+// completeNames is complete for the scripts that older versions printed: they want names alone, and leave
+// the last word out unless it begins a flag.
+func completeNames(p *program, app *cli.App, line []string) error {
+	typed := ""
+	if last := len(line) - 1; last >= 0 && strings.HasPrefix(line[last], "-") {
+		line, typed = line[:last], line[last]
+	}
+	var names []string
+	for _, text := range candidates(p, app, line, typed) {
+		if name, _, _ := strings.Cut(text, "\t"); name != anyFile {
+			names = append(names, name)
+		}
+	}
+	return p.console.putLines(names)
+}
+
+// candidates returns what can follow the words before, and begins with what is typed.
+func candidates(p *program, app *cli.App, before []string, typed string) (found []string) {
+	c := &completer{p: p, app: app, before: before, flags: app.Flags}
+	if slices.Contains(before, "--") {
 		return nil // a question: nobody can complete it
 	}
 	c.read()
-	var found []string
-	typed := strings.TrimPrefix(line[len(line)-1], ":")
 	for _, text := range c.candidates(typed) {
 		if strings.HasPrefix(text, typed) || text == anyFile {
 			found = append(found, strings.TrimRight(plain.Escape(text, "\t"), "\t"))
 		}
 	}
-	if len(found) == 0 {
-		return nil
-	}
-	return p.console.put(strings.Join(found, "\n") + "\n")
+	return found
 }
 
 // read takes the words before apart.
@@ -61,13 +78,13 @@ func (c *completer) read() {
 		word := c.before[i]
 		if !strings.HasPrefix(word, "-") || word == "-" {
 			if command := c.app.Command(word); command != nil && c.command == nil && len(c.words) == 0 {
-				c.command, c.flags = command, append(slices.Clone(command.Flags), cli.HelpFlag)
+				c.command, c.flags = command, flagsOf(command)
 				continue
 			}
 			c.words = append(c.words, word)
 			continue
 		}
-		flag, value, hasValue := c.flag(word)
+		flag, _, value, hasValue := flagNamed(c.flags, word)
 		if flag == nil || !takesValue(flag) {
 			continue
 		}
@@ -91,16 +108,6 @@ func (c *completer) read() {
 	}
 }
 
-// flag returns the flag of a word such as --name or --name=value, nil if there is none.
-func (c *completer) flag(word string) (flag cli.Flag, value string, hasValue bool) {
-	name, value, hasValue := strings.Cut(strings.TrimLeft(word, "-"), "=")
-	i := slices.IndexFunc(c.flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
-	if i < 0 {
-		return nil, "", false
-	}
-	return c.flags[i], value, hasValue
-}
-
 func takesValue(f cli.Flag) bool {
 	doc, ok := f.(cli.DocGenerationFlag)
 	return ok && doc.TakesValue()
@@ -112,7 +119,7 @@ func (c *completer) candidates(typed string) []string {
 		return c.values(c.open)
 	}
 	if strings.HasPrefix(typed, "-") {
-		if flag, _, hasValue := c.flag(typed); flag != nil && hasValue {
+		if flag, _, _, hasValue := flagNamed(c.flags, typed); flag != nil && hasValue {
 			name, _, _ := strings.Cut(typed, "=")
 			var list []string
 			for _, value := range c.values(flag) {
@@ -154,7 +161,7 @@ func (c *completer) flagNames() (list []string) {
 func (c *completer) values(f cli.Flag) []string {
 	switch f.Names()[0] {
 	case "session-id":
-		return append([]string{newSession + "\tbegin one"}, c.sessionIDs()...)
+		return append([]string{newSession + "\tbegin one", lastSession + "\tgo on with the last one"}, c.sessionIDs()...)
 	case "session":
 		return []string{anyFile}
 	case "model", "models":
@@ -241,11 +248,18 @@ func (c *completer) arguments() (list []string) {
 	return list
 }
 
+// offer names arguments in a BashComplete.
+func offer(ctx *cli.Context, arguments ...string) {
+	for _, name := range arguments {
+		_, _ = fmt.Fprintln(ctx.App.Writer, name) // the strings.Builder of completer.arguments takes all
+	}
+}
+
 // completeFirst is the BashComplete of a command whose first argument is one of these.
 func completeFirst(p *program, arguments ...string) cli.BashCompleteFunc {
 	return func(ctx *cli.Context) {
 		if len(p.words) == 0 {
-			_, _ = fmt.Fprintln(ctx.App.Writer, strings.Join(arguments, "\n")) // nobody waits for it
+			offer(ctx, arguments...)
 		}
 	}
 }
@@ -265,7 +279,7 @@ func completeVerbs(p *program, verbs []verb) cli.BashCompleteFunc {
 				line = fileArgument
 			}
 			if line != "" {
-				_, _ = fmt.Fprintln(ctx.App.Writer, line) // as above
+				offer(ctx, line)
 			}
 		}
 	}

@@ -2,8 +2,6 @@ package app
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -82,7 +80,7 @@ func (p *program) completionCommand() *cli.Command {
 	return &cli.Command{
 		Name: "completion", Usage: "print a completion script for bash, zsh, fish or powershell",
 		UsageText: "massgen completion bash >> ~/.bashrc\nmassgen completion zsh >> ~/.zshrc\n" +
-			"massgen completion fish > ~/.config/fish/completions/massgen.fish\nmassgen completion powershell >> $PROFILE", HideHelpCommand: true,
+			"massgen completion fish > ~/.config/fish/completions/massgen.fish\nmassgen completion powershell >> $PROFILE",
 		BashComplete: completeFirst(p, "bash", "zsh", "fish", "powershell"),
 		Action: func(*cli.Context) error {
 			scripts := map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion, "powershell": powershellCompletion}
@@ -91,20 +89,6 @@ func (p *program) completionCommand() *cli.Command {
 				return errors.New("completion: it takes bash, zsh, fish or powershell")
 			}
 			return p.console.put(script)
-		},
-	}
-}
-
-func manCommand() *cli.Command {
-	return &cli.Command{
-		Name: "man", Usage: "print the manual page", UsageText: "massgen man | man -l -", HideHelpCommand: true,
-		Action: func(c *cli.Context) error {
-			page, err := c.App.ToManWithSection(1)
-			if err != nil {
-				return fmt.Errorf("man: %w", err)
-			}
-			_, err = io.WriteString(c.App.Writer, page)
-			return err
 		},
 	}
 }

@@ -78,7 +78,7 @@ func (c console) held() (said *bytes.Buffer, show func()) {
 	undo := m.redirect(said)
 	return said, sync.OnceFunc(func() {
 		undo()
-		_, _ = io.Copy(c.err, said) // as in write
+		_, _ = io.Copy(c.err, said) // as in write, a line that cannot be shown ends no run
 	})
 }
 
@@ -117,6 +117,14 @@ func (c console) put(text string) error {
 		return fmt.Errorf("write: %w", err)
 	}
 	return nil
+}
+
+// putLines prints lines, and nothing if there are none.
+func (c console) putLines(lines []string) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	return c.put(strings.Join(lines, "\n") + "\n")
 }
 
 // putJSON prints a value as one line.

@@ -33,9 +33,9 @@ type described struct {
 func (p *program) describeCommand() *cli.Command {
 	return &cli.Command{
 		Name: "describe", Usage: "show what each agent of a session's last turn waits for",
-		UsageText:       "massgen describe [SESSION]\n\n" + twoColumns([][2]string{{"SESSION", "its last turn, or that of the session that was used last: idle, awaiting_llm, awaiting_tool, completed or error, for each agent"}}),
-		Flags:           p.keptFlags(),
-		HideHelpCommand: true, BashComplete: completeFirst(p, sessionArgument),
+		UsageText:    "massgen describe [SESSION]\n\n" + twoColumns([][2]string{{"SESSION", "show the state of each agent in its last turn: idle, awaiting_llm, awaiting_tool, completed or error; without it, the session that was used last"}}),
+		Flags:        p.keptFlags(),
+		BashComplete: completeFirst(p, sessionArgument),
 		Action: func(ctx *cli.Context) error {
 			if len(p.words) > 1 {
 				return errors.New("describe: it takes one session: massgen describe [SESSION]")

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -164,6 +165,17 @@ func switchFlag(category, name string, to *bool, usage string, aliases ...string
 	}}
 }
 
+// texts are the values of a flag that may be given several times. It is a cli.Generic: the library's own
+// slices are cut at commas, which the name of a file may have.
+type texts []string
+
+func (t *texts) Set(text string) error {
+	*t = append(*t, text)
+	return nil
+}
+
+func (t *texts) String() string { return strings.Join(*t, ", ") }
+
 // flags binds the flags to the options. Those that MassGen has keep their names
 // and their meaning.
 func (o *options) flags() []cli.Flag {
@@ -188,7 +200,7 @@ func (f *panelFlags) flags() []cli.Flag {
 func (f *sessionFlags) flags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "session-id", Aliases: []string{"session", "s"}, Destination: &f.id, Category: talking,
-			Usage:       "go on with the session `ID`, or begin it; new: a new id; a path such as ./chat.db: a file of its own",
+			Usage:       "continue the session `ID` (or last), or begin it (or new); a path such as ./chat.db keeps it there",
 			DefaultText: "new"},
 		switchFlag(talking, "continue", &f.goOn, "go on with the last session, or that of --session-id; without a question, finish the turn that was interrupted", "c"),
 		switchFlag(talking, "lines", &f.lines, "take each line of standard input for a question or a command, in one session"),
@@ -223,9 +235,12 @@ func (f *aboutFlags) flags() []cli.Flag {
 		textFlag(reference, "validate", &f.validate, "check the config `FILE` and its services' keys and addresses; call no model"),
 		switchFlag(reference, "list-examples", &f.listExamples, "list the shipped configs"),
 		textFlag(reference, "example", &f.example, "print the shipped config `NAME`"),
-		switchFlag(reference, "list-backends", &f.listBackends, "list the types of backends, and what of them is here; with a TYPE after it, all about one"),
+		switchFlag(reference, "list-backends", &f.listBackends, "list the types of backends, and which you can use; with a TYPE after it, describe that one"),
 	}
 }
+
+// about is the program in a line.
+const about = "several language models answer, read each other and vote"
 
 const usageText = `  massgen "question"             ask a panel
   massgen "question" <notes.txt  the same, with a file or a pipe beside it
@@ -237,66 +252,36 @@ const description = `Without --config and --models, massgen/config.yaml of your 
 is the panel, else the shipped three_agents: it takes the providers whose keys
 are set in turn, else a model server on this machine, else a demo with canned
 answers. The answer goes to standard output, all else to standard error. Flags
-may stand behind the question; -- ends them.
+may stand behind the question; -- ends them.`
 
-The exit status, with --lines the first that is not 0:`
+const statusIntroduction = "The exit status, with --lines the first that is not 0:"
 
-// cliApp describes the command line. Each action runs in the program p. addHelp adds what --help
-// prints.
+// The flags that the program itself answers, before any other flag is looked at.
+const (
+	helpName    = "help"
+	versionName = "version"
+)
+
+func helpFlag() cli.Flag {
+	return &cli.BoolFlag{Name: helpName, Aliases: []string{"h"}, Category: reference, Usage: "show help", DisableDefaultText: true}
+}
+
+func versionFlag() cli.Flag {
+	return &cli.BoolFlag{Name: versionName, Aliases: []string{"v"}, Category: reference, Usage: "print the version", DisableDefaultText: true}
+}
+
+// cliApp describes the command line. Each action runs in the program p.
 func (p *program) cliApp() *cli.App {
-	return &cli.App{
-		Name: "massgen", Usage: "several language models answer, read each other and vote",
-		UsageText: usageText, Description: description, Version: version(),
-		HideHelpCommand: true, EnableBashCompletion: true,
-		DisableSliceFlagSeparator: true, // a file's name may have commas
-		Writer:                    p.console.out, ErrWriter: p.console.err, Reader: p.env.Stdin,
-		Flags:          append(p.flags(), cli.HelpFlag),
-		Commands:       p.commands(),
-		Action:         func(c *cli.Context) error { return p.root(c.Context, p.words) },
-		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return err },
-		ExitErrHandler: func(*cli.Context, error) {},
-	}
+	return &cli.App{Name: "massgen", Writer: p.console.out, Flags: append(p.flags(), helpFlag(), versionFlag()), Commands: p.commands()}
 }
 
-// addHelp adds the help of the program, or of the command that is named.
-func addHelp(p *program, app *cli.App, command string) {
-	if c := app.Command(command); c != nil {
-		c.CustomHelpTemplate = commandHelp(c)
-		return
-	}
-	app.CustomAppHelpTemplate = p.helpText()
-}
+// flagsOf returns all flags that may follow a command.
+func flagsOf(c *cli.Command) []cli.Flag { return append(slices.Clone(c.Flags), helpFlag()) }
 
 // flags returns the flags that the program and its worker take.
 func (p *program) flags() []cli.Flag {
-	list := slices.Concat(p.options.flags(), p.options.clusterFlags(p.env.Cluster))
-	for i, f := range list {
-		_, isList := f.(cli.DocGenerationSliceFlag) // the library asks it for more
-		required, ok := f.(cli.RequiredFlag)
-		isRequired := ok && required.IsRequired() // the same
-		if all, ok := f.(libraryFlag); ok && !isList && !isRequired {
-			list[i] = namedFlag{all, f.Names()}
-		}
-	}
-	return list
+	return slices.Concat(p.options.flags(), p.options.clusterFlags(p.env.Cluster))
 }
-
-// libraryFlag is what the library asks of a flag.
-type libraryFlag interface {
-	cli.DocGenerationFlag
-	cli.CategorizableFlag
-	cli.ActionableFlag
-}
-
-// namedFlag keeps a flag's names. The library asks all flags for their names once for each flag that is
-// not set, and makes them with a regular expression each time: half a millisecond of each start.
-type namedFlag struct {
-	libraryFlag
-	names []string
-}
-
-// Names implements cli.Flag.
-func (f namedFlag) Names() []string { return f.names }
 
 func (p *program) commands() []*cli.Command {
 	list := []*cli.Command{
@@ -309,14 +294,14 @@ func (p *program) commands() []*cli.Command {
 	return list
 }
 
-// helpCommand is for who types it: without it, help would be a question.
+// helpCommand prints the help. Without it, the word help would be sent to a panel.
 func (p *program) helpCommand() *cli.Command {
-	return &cli.Command{Name: "help", Hidden: true, HideHelpCommand: true, Action: func(*cli.Context) error {
+	return &cli.Command{Name: "help", Hidden: true, Action: func(c *cli.Context) error {
 		switch {
 		case len(p.words) == 0:
-			return p.console.put(p.helpText())
+			return p.console.put(helpText(c.App))
 		case p.words[0] == "flags":
-			return p.console.put(p.flagsText())
+			return p.console.put(flagsText(c.App))
 		}
 		return fmt.Errorf("help: there is no page %s: massgen help flags has all flags, massgen COMMAND --help all of a command", shortened(plain.Line(p.words[0]), 40))
 	}}
@@ -324,11 +309,13 @@ func (p *program) helpCommand() *cli.Command {
 
 // versionCommand is for who types it, as helpCommand is.
 func versionCommand() *cli.Command {
-	return &cli.Command{Name: "version", Hidden: true, HideHelpCommand: true, Action: func(c *cli.Context) error {
-		cli.ShowVersion(c)
-		return nil
+	return &cli.Command{Name: "version", Hidden: true, Action: func(c *cli.Context) error {
+		_, err := io.WriteString(c.App.Writer, versionText())
+		return err
 	}}
 }
+
+func versionText() string { return "massgen version " + version() + "\n" }
 
 // version is that of the module, as the build knows it.
 func version() string {

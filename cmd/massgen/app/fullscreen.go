@@ -21,7 +21,6 @@ import (
 	"github.com/massgen/massgen/internal/filelock"
 	"github.com/massgen/massgen/internal/inspect"
 	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/schema"
 	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/internal/wholefile"
 	"github.com/massgen/massgen/sessions"
@@ -109,7 +108,7 @@ func (f *fullScreen) farewell(ctx context.Context) {
 // conversation is what the screen shows and drives.
 func (f *fullScreen) conversation() tui.Conversation {
 	c := tui.Conversation{
-		Opened: f.opened(), Session: f.session, Past: f.pastTurns, Ask: f.ask, Settle: f.settle, Command: f.command, Sessions: f.sessions, Search: f.search,
+		Opened: f.opened(), Session: f.session, Notices: f.notices, Past: f.pastTurns, Ask: f.ask, Settle: f.settle, Command: f.command, Sessions: f.sessions, Search: f.search,
 		Calls: f.calls, Input: f.input, Models: knownModels, History: readTyped(typedFile(f.d.s)), Typed: f.typed, Redact: f.d.s.console.secrets.Redact,
 	}
 	for _, command := range commands() {
@@ -133,7 +132,6 @@ func (f *fullScreen) session(ctx context.Context) tui.Session {
 	defer f.mu.Unlock()
 	s := f.d.s
 	shown := f.opened()
-	shown.Notices = f.notices()
 	kept, err := s.store.Session(ctx, s.id)
 	if err != nil { // it begins with its first turn
 		zero := 0.0
@@ -172,6 +170,8 @@ func (f *fullScreen) contextSize(ctx context.Context) (tokens, window int) {
 
 // notices takes what was written since the last time, a line each.
 func (f *fullScreen) notices() (lines []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for line := range strings.Lines(ansi.Strip(f.said.String())) {
 		if line = strings.TrimSpace(line); line != "" {
 			lines = append(lines, line)
@@ -207,11 +207,11 @@ func (f *fullScreen) ask(ctx context.Context, question string) (*massgen.Turn, e
 	if err := checkQuestion(question); err != nil {
 		return nil, err
 	}
-	t, err := s.panel.Ask(attached(schema.With(ctx, s.options.panel.schema), s), s.id, question)
+	t, err := s.begin(ctx, question)
 	if err != nil {
 		return nil, s.refused(ctx, fmt.Errorf("question: %w", err))
 	}
-	s.memory.remember(context.WithoutCancel(ctx), &s.conversation, s.known) // the turn has begun
+	s.memory.keep(context.WithoutCancel(ctx), &s.conversation, s.known) // the turn has begun
 	s.unfinished, s.busy = nil, false
 	return t, nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -362,6 +363,53 @@ func checkCalls(t *testing.T, server *backendtest.Server, want map[string]int) {
 		if got[model] != n {
 			t.Errorf("%s was called %d times, want %d", model, got[model], n)
 		}
+	}
+}
+
+// TestFullScreenEndsShellCommands: by Ctrl+C, and when the person or the system ends the program, which waits
+// for one that does not want to end.
+func TestFullScreenEndsShellCommands(t *testing.T) {
+	for name, leave := range map[string]func(x *tmux){
+		"left with 0": func(x *tmux) {
+			x.keys("-l", "/quit")
+			x.keys("Enter")
+		},
+		"left with 4": func(x *tmux) {
+			if err := syscall.Kill(x.program()[0], syscall.SIGTERM); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := openTmux(t, 80, 24, "")
+			x.until("ready")
+			own := x.program()
+			run := func(command string) (started []int) {
+				x.keys("-l", "!"+command)
+				x.keys("Enter")
+				x.until("\nit has begun\n… is running; Esc ends it")
+				for _, pid := range x.program() {
+					if !slices.Contains(own, pid) {
+						started = append(started, pid)
+					}
+				}
+				return started
+			}
+			first := run("echo it has begun; tail -f /dev/null; echo on")
+			x.keys("C-c")
+			x.until("signal: terminated")
+			awaitEnd(t, first)
+			x.keys("C-u", "C-n")
+			x.until("> Ask a question")
+			second := run("trap '' TERM; echo it has begun; while :; do sleep 0.1; done")
+			leave(x)
+			x.until(name)
+			awaitEnd(t, second)
+			if len(first) == 0 || len(second) == 0 {
+				t.Errorf("the commands have the processes %v and %v", first, second)
+			}
+		})
 	}
 }
 

@@ -14,46 +14,57 @@ import (
 const helpWidth = 80
 
 // helpText returns what --help prints. It fits one screen; "massgen help flags" prints the rest.
-func (p *program) helpText() string {
+func helpText(app *cli.App) string {
 	var b strings.Builder
-	b.WriteString("massgen - several language models answer, read each other and vote\n\n")
+	b.WriteString("massgen - " + about + "\n\n")
 	b.WriteString(usageText + "\n\nCommands, each with a --help of its own:\n")
 	var rows [][2]string
-	for _, c := range p.commands() {
+	for _, c := range app.Commands {
 		if !c.Hidden {
 			rows = append(rows, [2]string{c.Name, c.Usage})
 		}
 	}
 	b.WriteString(twoColumns(rows))
 	b.WriteString("\nThe flags that are used most; massgen help flags has all of them:\n")
-	b.WriteString(twoColumns(flagRows(p.flags(), "config", "models", "session-id", "continue", "quiet", "json", "max-usd", "validate")))
-	b.WriteString("\n" + description + "\n")
-	rows = nil
-	for status, meaning := range exitMeanings() {
-		rows = append(rows, [2]string{strconv.Itoa(status), meaning})
-	}
-	b.WriteString(twoColumns(rows))
+	b.WriteString(twoColumns(flagRows(app.Flags, "config", "models", "session-id", "continue", "quiet", "json", "max-usd", "validate")))
+	b.WriteString("\n" + description + "\n\n" + statusIntroduction + "\n" + twoColumns(exitRows()))
 	return b.String()
 }
 
+// exitRows returns a row for each exit status.
+func exitRows() (rows [][2]string) {
+	for status, meaning := range exitMeanings() {
+		rows = append(rows, [2]string{strconv.Itoa(status), meaning})
+	}
+	return rows
+}
+
 // flagsText lists all flags by category.
-func (p *program) flagsText() string {
-	var b strings.Builder
-	var categories []string
-	all := p.flags()
-	for _, f := range all {
-		if name := categoryOf(f); !slices.Contains(categories, name) {
-			categories = append(categories, name)
-		}
+func flagsText(app *cli.App) string {
+	var texts []string
+	for _, category := range categories(app.Flags) {
+		texts = append(texts, category.name+"\n"+twoColumns(flagRows(category.flags)))
 	}
-	for i, name := range categories {
-		if i > 0 {
-			b.WriteString("\n")
+	return strings.Join(texts, "\n")
+}
+
+// category is a group of flags under one heading.
+type category struct {
+	name  string
+	flags []cli.Flag
+}
+
+// categories returns the groups of the flags, in the order in which they begin.
+func categories(flags []cli.Flag) (list []category) {
+	for _, f := range flags {
+		name := categoryOf(f)
+		i := slices.IndexFunc(list, func(c category) bool { return c.name == name })
+		if i < 0 {
+			i, list = len(list), append(list, category{name: name})
 		}
-		within := slices.DeleteFunc(slices.Clone(all), func(f cli.Flag) bool { return categoryOf(f) != name })
-		b.WriteString(name + "\n" + twoColumns(flagRows(within)))
+		list[i].flags = append(list[i].flags, f)
 	}
-	return b.String()
+	return list
 }
 
 func categoryOf(f cli.Flag) string {

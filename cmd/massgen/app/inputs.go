@@ -39,7 +39,7 @@ func (c *inputsCommand) cli() *cli.Command {
 		Flags: append([]cli.Flag{
 			switchFlag("", "table", &c.table, "show sizes and sections, a row for each turn"),
 			switchFlag("", "calls", &c.calls, "with --table: a row for each call"),
-			&cli.IntFlag{Name: "round", Usage: "show the calls of round `N` alone", Action: func(_ *cli.Context, n int) error {
+			&cli.IntFlag{Name: "round", DefaultText: "all", Usage: "show the calls of round `N` alone", Action: func(_ *cli.Context, n int) error {
 				if n < 1 {
 					return fmt.Errorf("--round: there is no round %d: rounds count from 1", n)
 				}
@@ -48,7 +48,7 @@ func (c *inputsCommand) cli() *cli.Command {
 			}},
 			switchFlag("", "diff", &c.diff, "show the difference of two calls"),
 		}, c.keptFlags()...),
-		HideHelpCommand: true, BashComplete: completeFirst(c.program, sessionArgument, fileArgument),
+		BashComplete: completeFirst(c.program, sessionArgument, fileArgument),
 		Action: func(ctx *cli.Context) error {
 			if c.diff {
 				return c.showDiff(ctx.Context)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -60,6 +61,8 @@ func (d *dialogue) talk(ctx context.Context) error {
 		case errors.Is(err, errQuit):
 			space()
 			return exitError{code: ExitInterrupted}
+		case errors.Is(err, errNotText):
+			return withStatus(cmp.Or(status, ExitUsage), err)
 		case err != nil && !errors.Is(err, errTooLong):
 			return err
 		}

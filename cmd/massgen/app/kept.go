@@ -43,7 +43,7 @@ const noArguments = -1
 // cli describes the command to the command line.
 func (c keptCommand) cli(p *program) *cli.Command {
 	return &cli.Command{
-		Name: c.name, Usage: c.about, UsageText: c.usage(), HideHelpCommand: true, BashComplete: completeVerbs(p, c.verbs),
+		Name: c.name, Usage: c.about, UsageText: c.usage(), BashComplete: completeVerbs(p, c.verbs),
 		Flags: append(p.keptFlags(), c.flags...),
 		Action: func(ctx *cli.Context) error {
 			v, err := c.verb(p.words)
@@ -67,7 +67,7 @@ func (p *program) keptFlags() []cli.Flag {
 	return append([]cli.Flag{
 		textFlag("", "state-dir", &o.session.stateDir, "the sessions kept in `DIR`"), file,
 		switchFlag("", "trust", &o.session.trust, trustUsage),
-		switchFlag("", "json", &o.display.json, "print one line of JSON"),
+		switchFlag("", "json", &o.display.json, "print JSON, one value a line"),
 	}, o.session.databaseFlag(p.env.Cluster)...)
 }
 
@@ -120,9 +120,7 @@ func (p *program) withStore(ctx context.Context, command string, v verb, words [
 	} else if _, err := os.Stat(id); errors.Is(err, fs.ErrNotExist) && id != "" && !v.makes {
 		return fmt.Errorf("%s: there is no file %s: --session %s with a question makes it", where, plain.Line(id), shellWord(id))
 	}
-	if err := p.hideKeys(); err != nil {
-		return err
-	}
+	p.hideKeys()
 	storage := p.storage()
 	storage.tellsNobody = true
 	open := storage.openIfThere

@@ -11,12 +11,14 @@ import (
 	"github.com/muesli/cancelreader"
 
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/attach"
+	"github.com/massgen/massgen/internal/plain"
 )
 
 // keyboard is where lines come from: a pipe, or a person at a terminal.
 type keyboard struct {
-	// lines yields each line. After an error other than errTooLong, it yields that error
-	// again for every further line.
+	// lines yields each line, without a byte order mark. After an error other than errTooLong, such as
+	// errNotText for a line of a pipe, it yields that error again for every further line.
 	lines <-chan inputLine
 	// isTyped says that a person types the lines.
 	isTyped bool
@@ -60,9 +62,15 @@ func readLines(r io.Reader, isTyped bool) *keyboard {
 		buffered := bufio.NewReader(r)
 		var text string
 		var err error
-		for {
+		for first := true; ; first = false {
 			if err == nil || errors.Is(err, errTooLong) {
 				text, err = readLine(buffered)
+			}
+			if first {
+				text = strings.TrimPrefix(text, plain.ByteOrderMark)
+			}
+			if err == nil && !isTyped && !attach.IsText([]byte(text)) {
+				text, err = "", errNotText
 			}
 			if isTyped && len(text) >= mostInRow {
 				text, err = "", cutLine{}

@@ -1,6 +1,5 @@
-// Package app is the program massgen: it reads flags and configurations, makes
-// panels, and shows what they come to. Only this package and tests name concrete
-// backends.
+// Package app is the program massgen: it reads flags and configurations, asks panels, and shows
+// their answers.
 package app
 
 import (
@@ -9,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -81,9 +81,11 @@ func Main(args []string, env Env) int {
 		signal.Ignore(syscall.SIGPIPE)
 	}
 	p := newProgram(env)
-	if ownsProcess { // net/http logs what a service says unasked, which may be a key
-		log.SetOutput(p.console.err)
+	if ownsProcess {
+		log.SetOutput(libraryLog{p})
+		log.SetFlags(0) // the debug log has times of its own
 		defer log.SetOutput(os.Stderr)
+		defer log.SetFlags(log.LstdFlags)
 	}
 	p.watch = newWatch(env.Interrupts)
 	ended := make(chan int, 1)
@@ -92,4 +94,14 @@ func Main(args []string, env Env) int {
 		ended <- p.exitStatus(args)
 	}()
 	return p.watch.until(ended)
+}
+
+// libraryLog takes the lines of Go's standard logger. net/http logs there what a service sends unasked,
+// which tells a user nothing and may contain a key: such lines go to the debug log, which masks keys.
+type libraryLog struct{ p *program }
+
+// Write implements io.Writer.
+func (l libraryLog) Write(line []byte) (int, error) {
+	l.p.log.Debug("a library logged a line", "line", strings.TrimSpace(string(line)))
+	return len(line), nil
 }

@@ -14,7 +14,7 @@ type mcpCommand struct{ serveCommand }
 
 func (c *mcpCommand) cli() *cli.Command {
 	return &cli.Command{
-		Name: "mcp", Usage: "offer panels to coding agents as tools (MCP)", HideHelpCommand: true,
+		Name: "mcp", Usage: "offer panels to coding agents as tools (MCP)",
 		UsageText: "massgen mcp [--config FILE ...]\n\nA coding agent starts this command and speaks with it over standard input and\noutput: docs/mcp_server.md says how to add it to one. It ends with its input.",
 		Flags:     slices.Concat(c.panelFlags(), c.options.clusterFlags(c.env.Cluster)),
 		Action:    func(ctx *cli.Context) error { return c.run(ctx.Context) },

@@ -23,7 +23,7 @@ func (c *memoryCommand) cli() *cli.Command {
 	return keptCommand{
 		name: "memory", about: "list, add or forget what is remembered of a user",
 		flags: []cli.Flag{
-			textFlag("", "user", &c.user, "the `USER` of a session's id, which is u1 in Dan|app_u1; without it, whoever uses this machine"),
+			textFlag("", "user", &c.user, "facts about `USER`, which is the part u1 of the session id Dan|app_u1; by default the user of this machine"),
 		},
 		verbs: []verb{
 			{name: "list", about: "list the facts with their ids", most: noArguments, flags: []string{"user", "json"}, run: c.list},
@@ -38,7 +38,7 @@ func (c *memoryCommand) add(ctx context.Context, store *store.Store, words []str
 	if err != nil {
 		return err
 	}
-	return c.console.put(fmt.Sprintf("%d is remembered\n", fact.ID))
+	return c.console.put(fmt.Sprintf("remembered fact %d\n", fact.ID))
 }
 
 func (c *memoryCommand) list(ctx context.Context, store *store.Store, _ []string) error {
@@ -81,7 +81,7 @@ func (c *memoryCommand) forget(ctx context.Context, store *store.Store, words []
 		if err != nil {
 			return err
 		}
-		if err := c.console.put(fmt.Sprintf("%d is forgotten\n", id)); err != nil {
+		if err := c.console.put(fmt.Sprintf("forgot fact %d\n", id)); err != nil {
 			return err
 		}
 	}

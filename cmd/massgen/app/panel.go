@@ -83,10 +83,7 @@ func (p *program) ownConfig() string {
 // connectToLook connects the panel that the flags ask for, which is only looked at. warn is
 // told what the user has to know.
 func (p *program) connectToLook(ctx context.Context, store *store.Store, warn func(text string)) (*massgen.Panel, *configs.Config, error) {
-	world, err := p.world()
-	if err != nil {
-		return nil, nil, err
-	}
+	world := p.world(warn)
 	config, err := p.loadConfig(world)
 	if err != nil {
 		return nil, nil, err
@@ -100,20 +97,21 @@ func (p *program) connectToLook(ctx context.Context, store *store.Store, warn fu
 }
 
 // world is where keys and model servers are looked for: also in the file .env of the
-// current folder.
-func (p *program) world() (providers.World, error) {
-	world, err := providers.NewWorld(p.env.Lookup)
+// current folder. It passes to warn a line about what it could not read in this file, if anything.
+func (p *program) world(warn func(text string)) providers.World {
+	world := providers.NewWorld(p.env.Lookup)
 	world.LocalServers, world.Slack = p.env.LocalServers, p.env.Slack
-	return world, err
+	if world.Unread != "" {
+		warn(world.Unread)
+		world.Unread = "" // a panel would tell it again
+	}
+	return world
 }
 
-// hideKeys masks the keys of the environment in what is shown.
-func (p *program) hideKeys() error {
-	world, err := p.world()
-	if err == nil {
-		world.HideKeys(p.console.secrets)
-	}
-	return err
+// hideKeys masks the keys of the environment in what is shown. It does not warn of the file .env:
+// who only looks needs no key.
+func (p *program) hideKeys() {
+	p.world(func(string) {}).HideKeys(p.console.secrets)
 }
 
 // checkOutputFile proves, before anything is paid for, that the file can be

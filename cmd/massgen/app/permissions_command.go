@@ -23,7 +23,7 @@ func (p permissionsCommand) cli() *cli.Command {
 	}}
 	return &cli.Command{
 		Name: name, Usage: "list or remove the calls of tools that you always allow", UsageText: command.usage(),
-		HideHelpCommand: true, BashComplete: completeVerbs(p.program, command.verbs),
+		BashComplete: completeVerbs(p.program, command.verbs),
 		Action: func(ctx *cli.Context) error {
 			v, err := command.verb(p.words)
 			if err == nil {
@@ -57,7 +57,7 @@ func (p permissionsCommand) list(granted *grants.Grants) error {
 		rows = append(rows, []string{strconv.Itoa(i + 1), plain.Visible(plain.Line(rule.String()))})
 	}
 	if len(rows) == 1 {
-		return p.console.put("no call is always allowed: a question about a call offers it\n")
+		return p.console.put("there are no rules yet: type a when massgen asks about a tool call to add one\n")
 	}
 	return p.console.put(plain.Columns(rows))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/muesli/cancelreader"
 
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/attach"
 	"github.com/massgen/massgen/internal/plain"
 )
 
@@ -60,8 +61,12 @@ func (p *program) inPlace(ctx context.Context) (string, error) {
 	return question, nil
 }
 
-// readInput reads standard input to its end, without the last line's, or returns an error if it
-// has more than a question may have. For silence see piped.
+// errNotText says that piped text cannot be sent: a model would get other characters than the
+// text has.
+var errNotText = errors.New("question: standard input is no text in UTF-8: convert it, as with iconv -f UTF-16 -t UTF-8, or give a PDF or picture to --attach")
+
+// readInput reads standard input to its end, without a byte order mark and the last line's end. It
+// returns an error if the input is no text, or has more than a question may have. For silence see piped.
 func (p *program) readInput(ctx context.Context, silence string) (text string, err error) {
 	if in, isPiped := pipedInput(p.env.Stdin); isPiped {
 		text, err = p.piped(ctx, in, silence)
@@ -71,10 +76,12 @@ func (p *program) readInput(ctx context.Context, silence string) (text string, e
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("question: cannot read standard input: %w", err)
+	case !attach.IsText([]byte(plain.CutBytes(text, coordinator.MaxQuestion))):
+		return "", errNotText
 	case len(text) > coordinator.MaxQuestion:
 		return "", tooLong()
 	}
-	return strings.TrimRight(text, "\r\n"), nil
+	return strings.TrimRight(strings.TrimPrefix(text, plain.ByteOrderMark), "\r\n"), nil
 }
 
 // readAll reads to the end, or to more than a question may have.

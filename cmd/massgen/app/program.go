@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"strings"
-
-	"github.com/urfave/cli/v2"
 
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
@@ -24,7 +21,7 @@ type program struct {
 	console console
 	options options
 	// words are those of the command line that no flag takes: the question, or the arguments of
-	// a command. The library would take some of them for commands and topics of help.
+	// a command.
 	words []string
 	watch *watch
 	log   *slog.Logger
@@ -33,41 +30,6 @@ type program struct {
 func newProgram(env Env) *program {
 	return &program{env: env, console: newConsole(env), log: slog.New(slog.DiscardHandler), watch: unwatched()}
 }
-
-// completionFlag is what the completion scripts put at the end of a line.
-const completionFlag = "--generate-bash-completion"
-
-func (p *program) run(args []string) error {
-	app := p.cliApp()
-	if len(args) == 0 {
-		args = []string{app.Name}
-	}
-	if len(args) > 2 && args[1] == completeCommand {
-		return complete(p, app, args[2:])
-	}
-	if args[len(args)-1] == completionFlag {
-		if slices.Contains(args, "--") {
-			return nil // what follows is a question: nobody can complete it
-		}
-		return app.Run(args)
-	}
-	inv, err := splitArgs(app, args[1:])
-	if err != nil {
-		return err
-	}
-	p.words = inv.words
-	if inv.command != "" || slices.ContainsFunc(inv.rootFlags, asksForHelp) {
-		addHelp(p, app, inv.command)
-	}
-	line := append([]string{args[0]}, inv.rootFlags...)
-	if inv.command != "" {
-		line = append(append(line, inv.command), inv.commandFlags...)
-	}
-	return app.RunContext(context.Background(), line)
-}
-
-// asksForHelp says whether a flag is the one for help.
-func asksForHelp(flag string) bool { return slices.Contains(dashed(cli.HelpFlag), flag) }
 
 // root is what massgen does when no command is named.
 func (p *program) root(ctx context.Context, words []string) error {
@@ -228,9 +190,5 @@ func (p *program) listBackends(ctx context.Context, words []string) error {
 
 // resolverOf returns what knows the services, and which of them are here.
 func resolverOf(p *program) (*providers.Resolver, error) {
-	world, err := p.world()
-	if err != nil {
-		return nil, err
-	}
-	return providers.New(providers.Settings{World: world, Config: configs.Default(), Log: p.log, Secrets: p.console.secrets})
+	return providers.New(providers.Settings{World: p.world(p.console.warn), Config: configs.Default(), Log: p.log, Secrets: p.console.secrets})
 }

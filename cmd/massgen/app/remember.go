@@ -29,7 +29,10 @@ type remembered struct {
 	// File is the config's name as the user gave it. Relative paths start at Folder.
 	File   string `json:"file,omitempty"`
 	Folder string `json:"folder,omitempty"`
-	Config string `json:"config,omitempty"` // YAML; empty for a panel that flags describe
+	Config string `json:"config,omitempty"` // YAML; empty for a panel that flags describe, and if IsLong
+	// IsLong reports that the config is too long to be stored. The session then uses its file, as long as
+	// the file has the same Digest.
+	IsLong bool `json:"config_is_too_long,omitempty"`
 	// Digest is the SHA-256 of the config before secrets were removed, in hex.
 	Digest        string `json:"digest,omitempty"`
 	Backend       string `json:"backend,omitempty"`
@@ -47,6 +50,10 @@ type remembered struct {
 	// Mark proves that this user made the panel (store.Marker). A config may start programs.
 	Mark string `json:"mark,omitempty"`
 }
+
+// mostPanel is the most bytes of a panel that a session stores. With its mark, the panel has to fit into a
+// value of the metadata (sessions.CheckMetadata).
+const mostPanel = 60 << 10
 
 // memory stores and loads the panels of sessions.
 type memory struct {
@@ -76,6 +83,13 @@ func (m memory) describe(config *configs.Config) (remembered, error) {
 	}
 	r := remembered{File: config.File, Folder: folder, Config: m.console.secrets.Redact(config.Text), Digest: digestOf(config.Text), CWD: cwd, Budget: limits}
 	r.Lacks = r.Config != config.Text
+	text, err := r.text()
+	if err != nil {
+		return remembered{}, fmt.Errorf("encode the panel: %w", err)
+	}
+	if len(text) > mostPanel {
+		r.Config, r.IsLong = "", true
+	}
 	return r, nil
 }
 
@@ -95,7 +109,7 @@ func digestOf(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byt
 
 // name returns the panel's name for messages.
 func (r remembered) name() string {
-	if r.Config == "" {
+	if r.File == "" {
 		return cmp.Or(r.Models, r.Model, r.Backend, "one model")
 	}
 	return r.File
@@ -155,7 +169,7 @@ func (r remembered) text() (string, error) {
 // path returns the path of the config file, or "" if the config came with massgen or if there is
 // no config.
 func (r remembered) path() string {
-	if r.Config == "" || strings.HasPrefix(r.File, "@") {
+	if r.File == "" || strings.HasPrefix(r.File, "@") {
 		return ""
 	}
 	if filepath.IsAbs(r.File) {
@@ -213,35 +227,43 @@ func (m memory) recall(ctx context.Context, id string) (*remembered, error) {
 	return m.recallFrom(kept)
 }
 
-// keep stores a panel in a session.
-func (m memory) keep(ctx context.Context, id string, r remembered) error {
+// metadata returns a panel as metadata of its session, or an error if the store would refuse it: a turn
+// must not fail because of it.
+func (m memory) metadata(r remembered) (map[string]string, error) {
 	text, err := r.text()
 	if err == nil {
 		r.Mark, err = store.NewMarker(m.env.Lookup).Mark(text)
 	}
-	var data []byte
-	if err == nil {
-		data, err = json.Marshal(r)
+	data, marshalErr := json.Marshal(r)
+	metadata := map[string]string{metaPanel: string(m.store.Mask(data))}
+	return metadata, cmp.Or(err, marshalErr, sessions.CheckMetadata(metadata))
+}
+
+// remember passes set the panel that a conversation's session still has to store, if there is one. Its error
+// is a warning.
+func (m memory) remember(c *conversation, panel remembered, set func(metadata map[string]string) error) error {
+	what := "the panel of session %s is not remembered, so name it each time: %w"
+	switch {
+	case !m.store.Lasts() || c.remembers && c.rebudgeted == nil:
+		return nil
+	case c.remembers:
+		what = "the new limits of session %s are not remembered, so give them each time: %w"
+		panel = *c.rebudgeted
 	}
+	metadata, err := m.metadata(panel)
 	if err == nil {
-		err = m.store.SetMetadata(ctx, id, map[string]string{metaPanel: string(data)})
+		err = set(metadata)
 	}
+	c.remembers, c.rebudgeted = true, nil
 	if err != nil {
-		return fmt.Errorf("remember the panel of session %s: %w", plain.Line(id), err)
+		return fmt.Errorf(what, plain.Line(c.id), err)
 	}
 	return nil
 }
 
-// remember stores a panel in the session that is talked in, unless it has one, and its new limits.
-func (m memory) remember(ctx context.Context, c *conversation, panel remembered) {
-	if c.remembers && c.rebudgeted == nil || !m.store.Lasts() {
-		return
-	}
-	if c.remembers {
-		panel = *c.rebudgeted
-	}
-	c.remembers, c.rebudgeted = true, nil
-	if err := m.keep(ctx, c.id, panel); err != nil {
+// keep stores the panel with SetMetadata, after the turn has begun.
+func (m memory) keep(ctx context.Context, c *conversation, panel remembered) {
+	if err := m.remember(c, panel, func(metadata map[string]string) error { return m.store.SetMetadata(ctx, c.id, metadata) }); err != nil {
 		m.console.warn(err.Error())
 	}
 }
@@ -268,10 +290,14 @@ func disown(ctx context.Context, kept *store.Store, made sessions.Session) error
 // config parses the config of a stored panel, or makes one from its flags.
 func (m memory) config(r remembered) (*configs.Config, error) {
 	text := r.Config
-	if r.Lacks {
-		if now, isThere := r.current(); isThere && digestOf(now) == r.Digest {
+	if r.Lacks || r.IsLong {
+		now, isThere := r.current()
+		switch isSame := isThere && digestOf(now) == r.Digest; {
+		case isSame:
 			text = now
-		} else {
+		case r.IsLong:
+			return nil, fmt.Errorf("the panel it was begun with, %s, is too long to be kept, and the file has changed or is gone: name a panel, such as --config FILE", plain.Line(r.name()))
+		default:
 			return nil, fmt.Errorf("the panel it was begun with, %s, had a key in its text, and keys are not kept: name a panel, such as --config FILE", plain.Line(r.name()))
 		}
 	}
@@ -359,7 +385,11 @@ func (m memory) wantsForeign(by storage, id string, r *remembered) (bool, error)
 	if !by.canAsk() {
 		return false, nil
 	}
-	m.console.write(printable(r.Config))
+	text := r.Config
+	if r.IsLong {
+		text = "# the content of " + r.path() + ", which is too long to be kept\n"
+	}
+	m.console.write(printable(text))
 	return by.asks(fmt.Sprintf("session %s: %s: this is its config, and its paths are seen from %s.\nUse it from now on?", plain.Line(id), errForeign, plain.Line(r.Folder)))
 }
 

@@ -39,7 +39,7 @@ func (p *program) replayCommand() *cli.Command {
 			textFlag("", "as", &r.as, "--from: the `ID` of the new session"),
 			textFlag("", "config", &p.options.panel.config, "--from: the panel, in YAML: `FILE`"),
 		}, budgetFlags(&p.options.budget, "", "--from: ")),
-		HideHelpCommand: true, BashComplete: completeFirst(p, sessionArgument, fileArgument),
+		BashComplete: completeFirst(p, sessionArgument, fileArgument),
 		Action: func(c *cli.Context) error {
 			if err := r.check(c, p.words); err != nil {
 				return fmt.Errorf("replay: %w", err)
@@ -73,9 +73,7 @@ func isRecording(word string) bool { return isPath(word) || strings.HasSuffix(wo
 
 // replay replays the turns of a session, or of a recording.
 func (c *replayCommand) replay(ctx context.Context, words []string) error {
-	if err := c.hideKeys(); err != nil {
-		return fmt.Errorf("replay: %w", err)
-	}
+	c.hideKeys()
 	if len(words) > 0 && isRecording(words[0]) {
 		recording, id, err := readRecording(ctx, words[0])
 		if err != nil {

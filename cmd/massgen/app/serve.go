@@ -31,7 +31,7 @@ const defaultListen = "127.0.0.1:8484"
 // serveCommand offers panels over HTTP.
 type serveCommand struct {
 	*program
-	configs     cli.StringSlice
+	configs     texts
 	listen      string
 	noReasoning bool
 	logLevel    string
@@ -48,7 +48,7 @@ func (c *serveCommand) cli() *cli.Command {
 	listen := textFlag("", "listen", &c.listen, "the `ADDRESS` to listen on")
 	c.listen, listen.DefaultText = defaultListen, defaultListen
 	return &cli.Command{
-		Name: "serve", Usage: "offer panels over HTTP, in the form of OpenAI's API", HideHelpCommand: true,
+		Name: "serve", Usage: "offer panels over HTTP, in the form of OpenAI's API",
 		UsageText: "massgen serve [--config FILE ...] [--listen ADDRESS]\n\nEach config is a model, named like its file without the ending, and so is each\nof its agents: CONFIG/AGENT. The server runs until it is interrupted.",
 		Flags: slices.Concat([]cli.Flag{
 			listen,
@@ -62,7 +62,7 @@ func (c *serveCommand) cli() *cli.Command {
 func (c *serveCommand) panelFlags() []cli.Flag {
 	o := &c.options
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "config", Destination: &c.configs, Usage: "a panel to offer: `FILE`, or @examples/NAME; may be given several times", DefaultText: "as for a question"},
+		&cli.GenericFlag{Name: "config", Value: &c.configs, Usage: "a panel to offer: `FILE`, or @examples/NAME; may be given several times", DefaultText: "as for a question"},
 		textFlag("", "state-dir", &o.session.stateDir, "keep sessions in `DIR`"),
 		switchFlag("", "trust", &o.session.trust, trustUsage),
 		textFlag("", "log-level", &c.logLevel, "log from `LEVEL` on: debug, info, warn or error (also LOG_LEVEL); info without it"),
@@ -120,9 +120,7 @@ func (c *serveCommand) with(ctx context.Context, name string, serve func(context
 		// some hundred KiB a stream.
 		defer debug.SetGCPercent(debug.SetGCPercent(400))
 	}
-	if c.world, err = c.program.world(); err != nil {
-		return err
-	}
+	c.world = c.program.world(c.console.warn)
 	c.world.HideKeys(c.console.secrets)
 	if c.exporter = exporterOf(c.program); c.exporter != nil {
 		defer c.exporter.Close()
@@ -173,7 +171,7 @@ func (c *serveCommand) open(ctx context.Context, access server.Access) (net.List
 
 // models returns what the configs offer: each panel, and each agent of it alone unless workers play.
 func (c *serveCommand) models() (models []server.Model, err error) {
-	files := c.configs.Value()
+	files := []string(c.configs)
 	if len(files) == 0 {
 		files = []string{c.ownConfig()}
 	}

@@ -22,7 +22,7 @@ import (
 // accessFlags say who may use a server, and how much.
 type accessFlags struct {
 	tokenFile      string
-	hosts, origins cli.StringSlice
+	hosts, origins texts
 	limits         server.Limits
 }
 
@@ -32,8 +32,8 @@ const defaultRuns = 100
 func (f *accessFlags) flags() []cli.Flag {
 	return []cli.Flag{
 		textFlag("", "token-file", &f.tokenFile, "let in who sends a token of `FILE`: one a line, with a name before it if there are several (NAME:TOKEN); or set MASSGEN_TOKEN"),
-		&cli.StringSliceFlag{Name: "allow-host", Destination: &f.hosts, Usage: "answer requests for the host `NAME` too, as a proxy sends them; may be given several times"},
-		&cli.StringSliceFlag{Name: "allow-origin", Destination: &f.origins, Usage: "let pages of `ORIGIN`, such as https://chat.example, use the server; may be given several times"},
+		&cli.GenericFlag{Name: "allow-host", Value: &f.hosts, Usage: "answer requests for the host `NAME` too, as a proxy sends them; may be given several times"},
+		&cli.GenericFlag{Name: "allow-origin", Value: &f.origins, Usage: "let pages of `ORIGIN`, such as https://chat.example, use the server; may be given several times"},
 		&cli.IntFlag{Name: "max-runs", Destination: &f.limits.Runs, Value: defaultRuns, Usage: "run `N` turns at a time, and refuse others for the moment; 0: no limit"},
 		&cli.IntFlag{Name: "max-runs-each", Destination: &f.limits.RunsEach, Usage: "run `N` turns of one token at a time; 0: no limit"},
 		&cli.IntFlag{Name: "max-per-minute", Destination: &f.limits.PerMinute, Usage: "begin `N` turns of one token in a minute; 0: no limit"},
@@ -66,13 +66,13 @@ func (f *accessFlags) read(lookup func(string) (string, bool), known *configs.Se
 	for _, t := range a.Tokens {
 		known.Add(t.Secret)
 	}
-	for _, host := range f.hosts.Value() {
+	for _, host := range f.hosts {
 		if _, _, err := net.SplitHostPort(host); err == nil || strings.ContainsAny(host, "/*") || host == "" {
 			return a, fmt.Errorf("--allow-host: %q is no name of a host: write it without scheme, port and *", plain.Line(host))
 		}
 		a.Hosts = append(a.Hosts, strings.ToLower(strings.TrimSuffix(host, ".")))
 	}
-	for _, origin := range f.origins.Value() {
+	for _, origin := range f.origins {
 		at, err := url.Parse(origin)
 		if err != nil || at.Scheme == "" || at.Host == "" || at.Scheme+"://"+at.Host != origin || strings.Contains(origin, "*") {
 			return a, fmt.Errorf("--allow-origin: %q is no origin: write it as in https://chat.example, with a port if it has one, and nothing after", plain.Line(origin))

@@ -24,6 +24,7 @@ import (
 	"github.com/massgen/massgen/internal/sidecalls"
 	"github.com/massgen/massgen/internal/store"
 	"github.com/massgen/massgen/internal/telemetry"
+	"github.com/massgen/massgen/internal/turnmeta"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -49,28 +50,31 @@ type asked struct {
 	known  remembered    // what a session is to remember of it
 }
 
-// noticesAfter are what every result is to be read with.
+// noticesAfter are the warnings that are printed with every result.
 func (a asked) noticesAfter(others []string) []string {
 	return append(append([]string{}, others...), a.opened.Notices...)
 }
 
-// close ends the panel's connections, and tells if inputs could not be written.
+// close ends the panel's connections. It complains if inputs could not be written, which is no error: the
+// exit status says what came of the question.
 func (a asked) close(c console) error {
 	if a.panel == nil {
 		return nil
 	}
-	if a.opened.Record != nil {
-		if err := a.opened.Record.Err(); err != nil {
-			c.warn(err.Error())
-		}
+	record := a.opened.Record
+	a.opened.Record = nil // Close would return its error
+	err := a.panel.Close()
+	if record != nil && record.Err() != nil {
+		c.complain(fmt.Errorf("--dump-inputs: %w", record.Err()))
 	}
-	return a.panel.Close()
+	return err
 }
 
 // conversation is what is known of the session that is talked in.
 type conversation struct {
 	id    string
 	turns int // that were over when the program came to the session
+	last  int // number of the last turn that the conversation knows, 0 for none
 	// unfinished is the turn that a process left in this session, nil if there is none;
 	// busy says that one is running, in another process.
 	unfinished *sessions.Turn
@@ -94,12 +98,14 @@ func (p *program) openSession(ctx context.Context, like string) (*session, error
 	if err := p.options.display.check(); err != nil {
 		return nil, err
 	}
-	world, err := p.world()
-	if err != nil {
-		return nil, err
+	warn := func(text string) {
+		s.notices = append(s.notices, text)
+		s.console.warn(text)
 	}
+	world := p.world(warn)
 	world.HideKeys(p.console.secrets)
 	s.exporter = exporterOf(p)
+	var err error
 	if s.term.granted, err = grants.Open(store.ConfigFolder(p.env.Lookup)); err != nil {
 		p.console.warn("what you always allow is not read: " + err.Error())
 	}
@@ -115,8 +121,7 @@ func (p *program) openSession(ctx context.Context, like string) (*session, error
 		return nil, err
 	}
 	if notice != "" {
-		s.notices = append(s.notices, notice)
-		s.console.warn(notice)
+		warn(notice)
 	}
 	s.memory = memory{p, world, s.store}
 	if s.id, err = storage.sessionID(ctx, s.store); err == nil {
@@ -199,6 +204,7 @@ func (s *session) load(ctx context.Context) error {
 	}
 	s.turns = kept.Turns
 	last, left, err := lastTurn(ctx, s.store, s.id)
+	s.last = last.Number
 	switch {
 	case err != nil || last.Status != sessions.Running:
 		return err
@@ -298,7 +304,7 @@ func (s *session) ask(ctx context.Context, question string, signals <-chan os.Si
 	if s.engine != nil {
 		s.engine.interrupts = signals
 	}
-	t, err := s.panel.Ask(attached(schema.With(ctx, s.options.panel.schema), s), s.id, question)
+	t, err := s.begin(ctx, question)
 	if errors.Is(err, errQuit) {
 		return report.Result{}, err
 	}
@@ -306,6 +312,43 @@ func (s *session) ask(ctx context.Context, question string, signals <-chan os.Si
 		return report.Result{}, s.refused(ctx, fmt.Errorf("question: %w", err))
 	}
 	return s.watchTurn(ctx, t, signals)
+}
+
+// advance takes the number of the turn that has begun. It reports whether another process has deleted the
+// session: then the numbers begin anew, and the panel is no longer stored.
+func (c *conversation) advance(number int) (wasDeleted bool) {
+	wasDeleted = number <= c.last
+	c.last = number
+	if wasDeleted {
+		c.turns, c.remembers, c.rebudgeted = 0, false, nil
+	}
+	return wasDeleted
+}
+
+// begin begins a turn. The transaction of its first event also stores the panel, if the session has to
+// store one. If workers play the turn, or the session was deleted, memory.keep stores the panel after the
+// first event.
+func (s *session) begin(ctx context.Context, question string) (*coordinator.Turn, error) {
+	ctx = attached(schema.With(ctx, s.options.panel.schema), s)
+	before := s.conversation
+	var forgets error
+	if s.engine == nil {
+		forgets = s.memory.remember(&s.conversation, s.known, func(metadata map[string]string) error {
+			ctx = turnmeta.With(ctx, s.id, metadata)
+			return nil
+		})
+	}
+	t, err := s.panel.Ask(ctx, s.id, question)
+	switch {
+	case err != nil:
+		s.conversation = before
+	case forgets != nil:
+		s.console.warn(forgets.Error())
+	}
+	if err == nil && s.advance(t.Number()) {
+		s.console.warn(fmt.Sprintf("session %s was deleted by another process: this question begins it anew, without its history", s.id))
+	}
+	return t, err
 }
 
 // refused adds to why no turn began what can be done about a session that is busy.
@@ -321,7 +364,7 @@ func (s *session) refused(ctx context.Context, err error) error {
 
 // watchTurn shows a turn's progress until it is over. See ask for the interrupts.
 func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-chan os.Signal) (report.Result, error) {
-	s.memory.remember(ctx, &s.conversation, s.known)
+	s.memory.keep(ctx, &s.conversation, s.known)
 	shown, cut := make(chan struct{}), make(chan struct{}, 1)
 	s.term.live = openLive(s)
 	defer s.term.live.end()
@@ -348,7 +391,7 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 			if interrupted {
 				s.term.cut = time.Now()
 			}
-			s.hideReasons(r)
+			hideReasons(r, s.console.secrets.Redact)
 			s.turn = t
 			s.unfinished, s.busy = nil, false
 			r.Warnings = append(s.noticesAfter(s.notices), r.Warnings...)
@@ -370,10 +413,10 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 
 // hideReasons masks the secrets in the reasons of votes here: they were cut to a
 // length, where a line of JSON would hide their end.
-func (s *session) hideReasons(r report.Result) {
+func hideReasons(r report.Result, redact func(string) string) {
 	for _, votes := range [][]report.ResultVote{r.Votes, r.VoidVotes} {
 		for i := range votes {
-			votes[i].Reason = s.console.secrets.Redact(votes[i].Reason)
+			votes[i].Reason = redact(votes[i].Reason)
 		}
 	}
 }
@@ -401,7 +444,11 @@ func (s *session) finish(result report.Result, err error) error {
 	}
 	code, err := s.deliver(result)
 	s.settle(context.Background(), s.term.watch.take())
-	s.term.watch.give(time.Time{})
+	if err == nil {
+		s.term.watch.finish(code)
+	} else {
+		s.term.watch.give(time.Time{}) // the error is not told yet
+	}
 	return withStatus(code, err)
 }
 

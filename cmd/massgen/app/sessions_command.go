@@ -43,10 +43,10 @@ func (c *sessionsCommand) cli() *cli.Command {
 			{name: "search", arguments: "WORDS", about: "find words in titles, questions and winning answers", least: 1, run: c.searchSessions},
 			{name: "rename", arguments: `ID "TITLE"`, about: "give one another title", least: 1, most: 2, run: c.renameSession},
 			{name: "branch", arguments: "[ID] [TURN] [NEW_ID]", about: "copy one up to a turn, to go on from there", most: 3, run: c.branchSession},
-			{name: "export", arguments: "[ID] [FILE]", about: "write one as JSONL, or as Markdown if FILE ends in .md or with --markdown", most: 2, flags: []string{"markdown"}, run: c.exportSession},
+			{name: "export", arguments: "[ID] [FILE]", about: "write one as JSONL, or as Markdown if FILE ends in .md or with --markdown; - is standard output", most: 2, flags: []string{"markdown"}, run: c.exportSession},
 			{name: "import", arguments: "FILE", about: "take in what export wrote; - is standard input", least: 1, most: 1, flags: []string{"as"}, makes: true,
 				run: c.importSession},
-			{name: "delete", arguments: "ID...", about: "forget them; branches of them stay", least: 1, run: c.deleteSessions},
+			{name: "delete", arguments: "ID...", about: "delete sessions; their branches stay", least: 1, run: c.deleteSessions},
 			{name: "usage", arguments: "[ID]", about: "show what all of them have cost, or one", most: 1, flags: []string{"json"}, run: c.showUsage},
 			{name: "compact", about: "make the file as small as it can be", most: noArguments, run: c.compactSessions},
 		},
@@ -60,6 +60,8 @@ func (c *sessionsCommand) renameSession(ctx context.Context, store *store.Store,
 		return err
 	case len(rest) != 1:
 		return errors.New(`the title is missing: massgen sessions rename ID "TITLE"`)
+	case strings.TrimSpace(rest[0]) == "":
+		return errors.New(`the title is empty, and lists show a session by it: massgen sessions rename ID "TITLE"`)
 	}
 	title := c.console.secrets.Redact(rest[0])
 	if err := store.SetTitle(ctx, kept.ID, title); err != nil {
@@ -117,7 +119,7 @@ func checkNewID(id string) error {
 	if err := sessions.CheckID(id); err != nil {
 		return err
 	}
-	if id == newSession || isPath(id) {
+	if id == newSession || id == lastSession || isPath(id) {
 		return fmt.Errorf("the id %q would mean something else to --session-id: name another, without slashes and without .json, .jsonl or .db at its end", plain.Line(id))
 	}
 	return nil
@@ -164,12 +166,9 @@ func (c *sessionsCommand) exportSession(ctx context.Context, store *store.Store,
 		c.console.warn("sessions export: the session has a text that is a secret now; it is masked, and so the file cannot be imported")
 	}
 	if len(rest) == 0 {
-		if isTerminal(c.env.Stdout) { // JSON and Markdown read the same with escapes for what would move the cursor
-			text = plain.Escape(text, "\n")
-		}
-		return c.console.put(text)
+		rest = []string{standardStream}
 	}
-	return writeNew(rest[0], text)
+	return c.putFile(rest[0], text)
 }
 
 // isMarkdown reports whether the name of a file has an ending of Markdown.
@@ -192,6 +191,20 @@ func openFile(path string) (*os.File, error) {
 		return nil, fmt.Errorf("%s has %d bytes, and a session has at most %d", path, info.Size(), mostImported)
 	}
 	return os.Open(path)
+}
+
+// standardStream in place of a file is standard input or output.
+const standardStream = "-"
+
+// putFile writes a text to a file that is not there yet, or to standard output.
+func (p *program) putFile(file, text string) error {
+	if file != standardStream {
+		return writeNew(file, text)
+	}
+	if isTerminal(p.env.Stdout) { // JSON and Markdown read the same with escapes for what would move the cursor; pages have none
+		text = plain.Escape(text, "\n\t")
+	}
+	return p.console.put(text)
 }
 
 // writeNew writes a file that is not there yet, for nobody else to read.
@@ -221,7 +234,7 @@ func (c *sessionsCommand) importSession(ctx context.Context, store *store.Store,
 		return err
 	}
 	source := c.env.Stdin
-	if file != "-" {
+	if file != standardStream {
 		f, openErr := openFile(file)
 		if openErr != nil {
 			return openErr
@@ -234,22 +247,22 @@ func (c *sessionsCommand) importSession(ctx context.Context, store *store.Store,
 		return fmt.Errorf("read %s: %w", file, err)
 	}
 	if err := store.CheckSecrets(string(data)); err != nil {
-		return fmt.Errorf("%s: %w; nothing was taken in", file, err)
+		return fmt.Errorf("%s: %w; nothing was imported", file, err)
 	}
 	made, err := store.Import(ctx, bytes.NewReader(data), c.as)
 	switch {
 	case errors.Is(err, sessions.ErrExists):
-		return fmt.Errorf("%w: --as ID takes it in under another", err)
+		return fmt.Errorf("%w: --as ID imports it under another", err)
 	case err != nil:
-		return fmt.Errorf("%s: %w; nothing was taken in", file, err)
+		return fmt.Errorf("%s: %w; nothing was imported", file, err)
 	}
 	if err := disown(ctx, store, made); err != nil {
 		return err
 	}
-	return c.console.put(fmt.Sprintf("%s is taken in, with %s\n", plain.Line(made.ID), plain.Count(made.Turns, "turn")))
+	return c.console.put(fmt.Sprintf("imported session %s, with %s\n", plain.Line(made.ID), plain.Count(made.Turns, "turn")))
 }
 
-// deleteSessions forgets nothing if one of the ids is wrong.
+// deleteSessions deletes nothing if one of the ids is wrong.
 func (c *sessionsCommand) deleteSessions(ctx context.Context, store *store.Store, ids []string) error {
 	for _, id := range ids {
 		if err := c.storage().checkSession(ctx, store, id); err != nil {
@@ -257,7 +270,7 @@ func (c *sessionsCommand) deleteSessions(ctx context.Context, store *store.Store
 		}
 	}
 	if s := c.storage(); s.canAsk() {
-		yes, err := s.asks(fmt.Sprintf("%s will be forgotten for good: %s.\nGo on?", plain.Count(len(ids), "session"), plain.Line(plain.List(ids))))
+		yes, err := s.asks(fmt.Sprintf("%s will be deleted for good: %s.\nGo on?", plain.Count(len(ids), "session"), plain.Line(plain.List(ids))))
 		if err != nil || !yes {
 			return errors.Join(err, errors.New("nothing was deleted"))
 		}
@@ -266,7 +279,7 @@ func (c *sessionsCommand) deleteSessions(ctx context.Context, store *store.Store
 		if err := deleteSession(ctx, store, id); err != nil {
 			return err
 		}
-		if err := c.console.put(plain.Line(id) + " is forgotten\n"); err != nil {
+		if err := c.console.put("deleted session " + plain.Line(id) + "\n"); err != nil {
 			return err
 		}
 	}

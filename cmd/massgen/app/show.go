@@ -36,10 +36,10 @@ func (c *showCommand) cli() *cli.Command {
 			{"... --html FILE", "a page with all texts, votes and inputs, instead of the timeline on the screen"},
 		}),
 		Flags: append([]cli.Flag{
-			textFlag("", "html", &c.html, "write one page, with the timeline and all texts to unfold: `FILE`"),
-			textFlag("", "svg", &c.svg, "write the timeline as a picture: `FILE`"),
+			textFlag("", "html", &c.html, "write one page, with the timeline and all texts to unfold: `FILE`; - is standard output"),
+			textFlag("", "svg", &c.svg, "write the timeline as a picture: `FILE`; - is standard output"),
 		}, kept...),
-		HideHelpCommand: true, BashComplete: completeFirst(c.program, sessionArgument, fileArgument),
+		BashComplete: completeFirst(c.program, sessionArgument, fileArgument),
 		Action: func(ctx *cli.Context) error {
 			if c.options.display.json {
 				return fmt.Errorf("show: --json means nothing here: %s has the turns as JSON", c.storage().command("sessions", "show", "--json"))
@@ -50,14 +50,15 @@ func (c *showCommand) cli() *cli.Command {
 }
 
 func (c *showCommand) run(ctx context.Context) error {
+	if c.html == standardStream && c.svg == standardStream {
+		return errors.New("show: --html - and --svg - would write into each other: name a file for one of them")
+	}
 	from, others := "", c.words
 	if len(c.words) > 0 {
 		from, others = c.words[0], c.words[1:]
 	}
 	if isRecording(from) {
-		if err := c.hideKeys(); err != nil {
-			return fmt.Errorf("show: %w", err)
-		}
+		c.hideKeys()
 		r, id, err := readRecording(ctx, from)
 		if err == nil {
 			err = c.show(ctx, r, id, others)
@@ -160,10 +161,10 @@ func turnOf(words []string, turns int) (int, error) {
 	return n, nil
 }
 
-// writeFile writes a file that is not there yet. It masks what has become a secret since the
+// writeFile writes a file that is not there yet, or standard output. It masks what has become a secret since the
 // session was kept.
 func (c *showCommand) writeFile(file, text string) error {
-	return writeNew(file, c.console.secrets.Redact(text))
+	return c.putFile(file, c.console.secrets.Redact(text))
 }
 
 // screen describes standard output: 80 columns if it is no terminal and COLUMNS does not say

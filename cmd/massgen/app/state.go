@@ -85,14 +85,13 @@ func isPath(session string) bool {
 func (s storage) sessionID(ctx context.Context, store *store.Store) (string, error) {
 	switch id := s.flags.id; {
 	case s.flags.goOn && (id == "" || isPath(id)):
-		last, err := store.List(ctx, sessions.Filter{Limit: 1})
-		if err == nil && len(last) == 0 {
-			err = fmt.Errorf("--continue: there is no session yet in %s: ask a question first", store.Path())
+		return lastUsed(ctx, store, "--continue")
+	case id == lastSession:
+		_, err := store.Session(ctx, id)
+		if errors.Is(err, sessions.ErrNoSession) {
+			return lastUsed(ctx, store, "--session-id "+lastSession)
 		}
-		if err != nil {
-			return "", err
-		}
-		return last[0].ID, nil
+		return id, err
 	case id == newSession:
 		return sessions.NewID(), nil
 	case isPath(id):
@@ -104,4 +103,16 @@ func (s storage) sessionID(ctx context.Context, store *store.Store) (string, err
 		return id, nil
 	}
 	return sessions.NewID(), nil
+}
+
+// lastUsed returns the id of the session that was used last. Its error names the flag that means it.
+func lastUsed(ctx context.Context, store *store.Store, flag string) (string, error) {
+	last, err := store.List(ctx, sessions.Filter{Limit: 1})
+	if err == nil && len(last) == 0 {
+		err = fmt.Errorf("%s: there is no session yet in %s: ask a question first", flag, store.Path())
+	}
+	if err != nil {
+		return "", err
+	}
+	return last[0].ID, nil
 }

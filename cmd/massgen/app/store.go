@@ -62,7 +62,7 @@ func (s storage) openIfThere(ctx context.Context) (*store.Store, error) {
 // A store that is there and cannot be used is an error, unless it can only be read, and so is
 // one that may not be used.
 func (s storage) openToAsk(ctx context.Context) (opened *store.Store, notice string, err error) {
-	if s.flags.goOn {
+	if s.flags.goOn || s.flags.id == lastSession {
 		opened, err = s.openIfThere(ctx)
 		return opened, "", err
 	}

@@ -12,8 +12,14 @@ import (
 type watch struct {
 	interrupts <-chan os.Signal
 	taken      chan struct{}
-	given      chan time.Time // until when interrupts are still meant for what has ended
-	left       chan struct{}  // closed when nobody watches any more
+	given      chan untaken
+	left       chan struct{} // closed when nobody watches any more
+}
+
+// untaken says what becomes of an interrupt that nobody has taken.
+type untaken struct {
+	deaf   time.Time // until then interrupts are still meant for what has ended, and are dropped
+	status int       // later ones end the program with it
 }
 
 // endsProgram says that a signal is the system's, or comes since the terminal is gone: nobody is
@@ -21,21 +27,21 @@ type watch struct {
 func endsProgram(s os.Signal) bool { return s == syscall.SIGTERM || s == syscall.SIGHUP }
 
 func newWatch(interrupts <-chan os.Signal) *watch {
-	return &watch{interrupts: interrupts, taken: make(chan struct{}), given: make(chan time.Time), left: make(chan struct{})}
+	return &watch{interrupts: interrupts, taken: make(chan struct{}), given: make(chan untaken), left: make(chan struct{})}
 }
 
-// until returns the status of a program that ends, or ExitInterrupted as soon as
-// an interrupt comes that nobody has taken.
+// until returns the status of a program that ends, or of an interrupt that nobody has taken, as soon
+// as one comes.
 func (w *watch) until(ended <-chan int) int {
 	defer close(w.left)
-	var deaf time.Time
+	now := untaken{status: ExitInterrupted}
 	for {
 		select {
 		case status := <-ended:
 			return status
 		case signal := <-w.interrupts:
-			if endsProgram(signal) || time.Now().After(deaf) {
-				return ExitInterrupted
+			if endsProgram(signal) || time.Now().After(now.deaf) {
+				return now.status
 			}
 			continue
 		case <-w.taken:
@@ -43,7 +49,7 @@ func (w *watch) until(ended <-chan int) int {
 		select {
 		case status := <-ended:
 			return status
-		case deaf = <-w.given:
+		case now = <-w.given:
 		}
 	}
 }
@@ -59,9 +65,15 @@ func (w *watch) take() (interrupts <-chan os.Signal) {
 
 // give gives the interrupts back. Those that come before the time deaf are
 // dropped, except for the system's.
-func (w *watch) give(deaf time.Time) {
+func (w *watch) give(deaf time.Time) { w.pass(untaken{deaf, ExitInterrupted}) }
+
+// finish gives the interrupts back after a result was delivered. A later interrupt ends the program with
+// the status of the result.
+func (w *watch) finish(status int) { w.pass(untaken{status: status}) }
+
+func (w *watch) pass(to untaken) {
 	select {
-	case w.given <- deaf:
+	case w.given <- to:
 	case <-w.left:
 	}
 }

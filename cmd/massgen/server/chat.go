@@ -20,7 +20,7 @@ type chatRequest struct {
 	StreamOptions *struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
-	N            *int                       `json:"n"`
+	N            *float64                   `json:"n"` // as 1 or 1.0
 	Metadata     map[string]json.RawMessage `json:"metadata"`
 	Conversation json.RawMessage            `json:"conversation"`
 	Background   bool                       `json:"background"`

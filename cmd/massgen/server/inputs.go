@@ -47,22 +47,27 @@ func (t turnRoutes) inputs(w http.ResponseWriter, r *http.Request, at place) err
 	return nil
 }
 
-// call returns the call with a number in a request.
-func (t turnRoutes) call(calls []debugbackend.Call, named string) (int, error) {
-	n, err := strconv.Atoi(named)
+// requested returns the model calls of a turn, and the index of the one whose number the path has.
+func (t turnRoutes) requested(r *http.Request, at place) (calls []debugbackend.Call, i int, err error) {
+	if calls, err = t.calls(r, at); err != nil {
+		return nil, 0, err
+	}
+	i, err = indexOf(calls, r.PathValue("k"))
+	return calls, i, err
+}
+
+// indexOf returns the index of the call with a number in a request.
+func indexOf(calls []debugbackend.Call, number string) (int, error) {
+	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > len(calls) {
-		return 0, refusal{status: http.StatusNotFound, code: "call_not_found", message: "the turn has no model call " + shortened(named)}
+		return 0, refusal{status: http.StatusNotFound, code: "call_not_found", message: "the turn has no model call " + shortened(number)}
 	}
 	return n - 1, nil
 }
 
 // input answers with the exact input of a call: as JSON, or with ?as=text in words.
 func (t turnRoutes) input(w http.ResponseWriter, r *http.Request, at place) error {
-	calls, err := t.calls(r, at)
-	if err != nil {
-		return err
-	}
-	i, err := t.call(calls, r.PathValue("k"))
+	calls, i, err := t.requested(r, at)
 	if err != nil {
 		return err
 	}
@@ -81,17 +86,13 @@ func (t turnRoutes) input(w http.ResponseWriter, r *http.Request, at place) erro
 // inputDiff answers with how the input of a call differs from that of its agent's call before it,
 // or from that of the call that ?from names.
 func (t turnRoutes) inputDiff(w http.ResponseWriter, r *http.Request, at place) error {
-	calls, err := t.calls(r, at)
-	if err != nil {
-		return err
-	}
-	i, err := t.call(calls, r.PathValue("k"))
+	calls, i, err := t.requested(r, at)
 	if err != nil {
 		return err
 	}
 	from := before(calls, i)
 	if named := r.URL.Query().Get("from"); named != "" {
-		if from, err = t.call(calls, named); err != nil {
+		if from, err = indexOf(calls, named); err != nil {
 			return err
 		}
 	}

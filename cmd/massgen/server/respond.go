@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -140,13 +141,44 @@ func (s *Server) read(r *http.Request, into any) error {
 	switch {
 	case errors.As(err, &mistyped):
 		field := shortened(mistyped.Field)
-		return badRequest(field, cmp.Or(field, "the request")+" is a "+shortened(mistyped.Value)+", which it must not be")
+		return badRequest(field, cmp.Or(field, "the request")+" must be "+wantedJSON(mistyped.Type)+": it is "+foundJSON(mistyped.Value))
 	case err != nil:
 		return badRequest("", "the request is not JSON: "+shortened(strings.TrimPrefix(err.Error(), "json: ")))
 	case d.More():
 		return badRequest("", "something follows the request's JSON object")
 	}
 	return nil
+}
+
+// wantedJSON names the JSON value that a type is read from.
+func wantedJSON(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	}
+	return "a whole number"
+}
+
+// foundJSON describes a value by the words of json.UnmarshalTypeError, such as "array" and "number 1.5".
+func foundJSON(value string) string {
+	switch value {
+	case "bool":
+		return "true or false"
+	case "array", "object":
+		return "an " + value
+	}
+	if number, isNumber := strings.CutPrefix(value, "number "); isNumber {
+		return shortened(number)
+	}
+	return "a " + shortened(value)
 }
 
 // shortened is the beginning of a text, on one line.

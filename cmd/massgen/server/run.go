@@ -231,6 +231,16 @@ func refusalOfTurn(r massgen.Result) refusal {
 	return refusal{status: http.StatusBadGateway, code: "no_answer", message: fmt.Sprintf("no agent has answered (%s)%s", r.Status, why)}
 }
 
+// isSettled says that the client may have the result. Calls may still follow it.
+func (r *run) isSettled() bool {
+	select {
+	case <-r.settled:
+		return true
+	default:
+		return false
+	}
+}
+
 // runs are those that go on.
 type runs struct {
 	mu    sync.Mutex

@@ -237,7 +237,7 @@ func TestRefusals(t *testing.T) {
 	s := serve(t, nil)
 	for body, want := range map[string]string{
 		``:   "the request is not JSON",
-		`[]`: "the request is a array",
+		`[]`: "the request must be an object: it is an array",
 		`{}`: "model is missing",
 		`{"model":"pare","messages":[{"role":"user","content":"?"}]}`:                                    "did you mean pair?",
 		`{"model":"pair","messages":[]}`:                                                                 "messages is empty",
@@ -248,6 +248,10 @@ func TestRefusals(t *testing.T) {
 		`{"model":"pair","messages":[{"role":"user","content":" "}]}`:                                    "messages: the question is empty",
 		`{"model":"pair","messages":[{"role":"user","content":"?"},{"role":"assistant","content":"!"}]}`: "the last one must be a question",
 		`{"model":"pair","n":2,"messages":[{"role":"user","content":"?"}]}`:                              "n must be 1",
+		`{"model":"pair","n":"1"}`:                                                                       "n must be a number: it is a string",
+		`{"model":7}`:                                                                                    "model must be a string: it is a number",
+		`{"model":"pair","stream":"yes"}`:                                                                "stream must be true or false: it is a string",
+		`{"model":"pair","tools":true}`:                                                                  "tools must be an array: it is true or false",
 		`{"model":"pair","metadata":{"session_id":".."},"messages":[{"role":"user","content":"?"}]}`:     "metadata.session_id",
 		`{"model":"pair","conversation":7,"messages":[{"role":"user","content":"?"}]}`:                   "conversation is neither",
 		`{"model":"pair","messages":[{"role":"user","content":"?"}]} {}`:                                 "something follows",
@@ -260,8 +264,11 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: status %d, %+v, without %q", body, r.status, got, want)
 		}
 	}
-	if r := s.send(t, http.MethodPost, "/sessions", `{"question":"?","files":"a.png"}`); !strings.Contains(r.body, `"files is a string, which it must not be"`) {
+	if r := s.send(t, http.MethodPost, "/sessions", `{"question":"?","files":"a.png"}`); !strings.Contains(r.body, `"files must be an array: it is a string"`) {
 		t.Errorf("files that are no list: %s", r.body)
+	}
+	if r := s.chat(t, `{"model":"pair","n":1.0,"messages":[{"role":"user","content":"?"}]}`); r.status != http.StatusOK {
+		t.Errorf("n of 1.0: status %d, %s", r.status, r.body)
 	}
 }
 

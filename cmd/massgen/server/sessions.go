@@ -152,7 +152,7 @@ func (s sessionRoutes) listed(ctx context.Context, kept sessions.Session) (liste
 	if kept.Turns == 0 {
 		return shown, nil
 	}
-	if s.runs.find(kept.ID, kept.Turns) != nil {
+	if r := s.runs.find(kept.ID, kept.Turns); r != nil && !r.isSettled() {
 		shown.State = stateRunning
 		return shown, nil
 	}
@@ -275,6 +275,9 @@ func (s sessionRoutes) rename(w http.ResponseWriter, r *http.Request) error {
 	}
 	if said.Title == nil {
 		return badRequest("title", "title is missing: nothing else can be changed")
+	}
+	if strings.TrimSpace(*said.Title) == "" {
+		return badRequest("title", "title is empty, and lists show a session by it")
 	}
 	if err := sessions.CheckTitle(*said.Title); err != nil {
 		return badRequest("title", err.Error())

@@ -552,6 +552,7 @@ func TestWrongRequestsAboutSessions(t *testing.T) {
 		"GET /debug/session/s?model=none":                http.StatusNotFound,
 		"PATCH /sessions/s {}":                           http.StatusBadRequest,
 		`PATCH /sessions/s {"title":"two\nlines"}`:       http.StatusBadRequest,
+		`PATCH /sessions/s {"title":" "}`:                http.StatusBadRequest,
 		`PATCH /sessions/none {"title":"one"}`:           http.StatusNotFound,
 		"DELETE /sessions/none":                          http.StatusNotFound,
 		`POST /sessions {"model":"none","question":"?"}`: http.StatusNotFound,

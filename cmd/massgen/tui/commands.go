@@ -128,11 +128,11 @@ func (s commander) copyAnswer() tea.Cmd {
 		return nil
 	}
 	copied := func() tea.Cmd {
-		s.mayCopy = true
+		s.mood.mayCopy = true
 		s.transcript.add(told, "", "the answer was sent to this terminal's clipboard, which some terminals, and tmux, have to allow")
 		return tea.SetClipboard(s.last.answer)
 	}
-	if s.mayCopy {
+	if s.mood.mayCopy {
 		return copied()
 	}
 	s.overlay = &question{"Let massgen write to this terminal's clipboard, now and until it ends?", copied}
@@ -249,27 +249,3 @@ func (s commander) retry() tea.Cmd {
 		return movedMsg{outcome}
 	})
 }
-
-// mostOutput is how many bytes of a command's output go with a question.
-const mostOutput = 16 << 10
-
-// shell runs a command, whose output goes with the next question.
-func (s commander) shell(command string) tea.Cmd {
-	if command == "" {
-		return nil
-	}
-	return s.do(func(ctx context.Context) tea.Msg {
-		output, err := exec.CommandContext(ctx, "sh", "-c", command).CombinedOutput()
-		text := printable(string(output[:min(len(output), mostOutput)]))
-		if len(output) > mostOutput {
-			text += fmt.Sprintf("\n… and %d bytes more", len(output)-mostOutput)
-		}
-		if err != nil {
-			text += "\n" + err.Error()
-		}
-		return shellMsg{command, text}
-	})
-}
-
-// shellMsg is what a command of the person's printed.
-type shellMsg struct{ command, output string }

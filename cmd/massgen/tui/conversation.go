@@ -13,6 +13,8 @@ type Conversation struct {
 	Opened Session
 	// Session returns what the header shows of the session.
 	Session func(ctx context.Context) Session
+	// Notices returns the remarks and warnings that the screen has not shown yet, a line each.
+	Notices func() []string
 	// Past returns the turns of the session that are over, oldest first.
 	Past func(ctx context.Context) ([]Exchange, error)
 	// Ask begins a turn, and Settle waits for what follows its answer, such as facts about the
@@ -60,9 +62,7 @@ type Session struct {
 	// Context is the context of the agent that has the fullest one, in tokens, and Window how many its
 	// model takes; 0 where that is not known.
 	Context, Window int
-	// Notices are told once, at the top of the conversation.
-	Notices []string
-	isRead  bool
+	isRead          bool
 }
 
 // Agent is a member of the panel.

@@ -117,8 +117,9 @@ func checkFrame(t *rapid.T, s *screen) {
 func hostileConversation(text func(string) string) Conversation {
 	return Conversation{
 		Session: func(context.Context) Session {
-			return Session{ID: "s1", Agents: []Agent{{text("id"), "m"}, {"bob", "m"}}, Context: 7, Notices: []string{text("notice")}}
+			return Session{ID: "s1", Agents: []Agent{{text("id"), "m"}, {"bob", "m"}}, Context: 7}
 		},
+		Notices: func() []string { return []string{text("notice")} },
 		Past: func(context.Context) ([]Exchange, error) {
 			return []Exchange{{text("question"), text("answer"), text("winner"), text("status")}, {text("question"), "", "", text("status")}}, nil
 		},

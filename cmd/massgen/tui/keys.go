@@ -18,7 +18,7 @@ const keysText = `Enter         send the question; while a turn runs, add a note
 Ctrl+J        begin another line (also Alt+Enter)
 Up, Down      what was typed before; Ctrl+F searches it
 Tab           complete a command, a session or a @file, which is attached; without a text: go to the agents
-Esc           end the turn with the best answer so far; without a turn, leave
+Esc           end !COMMAND, or the turn with the best answer so far; else leave
 Ctrl+C        the same; to leave, press it twice
 Ctrl+N        begin a new session
 Ctrl+R        begin anew; it asks
@@ -158,10 +158,13 @@ func newestFirst(lines []string) []Choice {
 	return list
 }
 
-// stop ends the turn, or the program: Esc at once, unless what was typed would be lost or it may have been
-// meant for a turn that has just ended; Ctrl+C is pressed twice.
+// stop ends the command of the shell, the turn, or the program: Esc at once, unless what was typed would be
+// lost or it may have been meant for a command or a turn that has just ended; Ctrl+C is pressed twice.
 func (s *screen) stop(name string) tea.Cmd {
 	switch {
+	case s.shell.isRunning() && (!s.shell.ending || s.running != nil): // keys that come too late must not end the turn
+		commander{s}.endShell()
+		return nil
 	case s.running != nil && !s.running.ending:
 		s.running.ending = true
 		s.transcript.add(told, "", "ending the turn with the best answer so far; once more leaves at once")
@@ -172,7 +175,7 @@ func (s *screen) stop(name string) tea.Cmd {
 	case s.running == nil && !s.leaving:
 		s.leaving = true
 		const justEnded = time.Second
-		isMeant := s.shown == nil || time.Since(s.shown.ended) > justEnded
+		isMeant := (s.shown == nil || time.Since(s.shown.ended) > justEnded) && !s.shell.endedWithin(justEnded)
 		if name == "esc" && isMeant && s.entry.isEmpty() {
 			return tea.Tick(lostKey, func(time.Time) tea.Msg { return leaveMsg{} })
 		}
@@ -252,7 +255,7 @@ func (s *screen) submit() tea.Cmd {
 	name, rest, _ := strings.Cut(trimmed, " ")
 	switch {
 	case isShell && strings.HasPrefix(trimmed, "!"):
-		return commander{s}.shell(strings.TrimSpace(trimmed[1:]))
+		return commander{s}.runShell(strings.TrimSpace(trimmed[1:]))
 	case s.isCommand(name):
 		return commander{s}.ownCommand(name, strings.TrimSpace(rest), trimmed)
 	}

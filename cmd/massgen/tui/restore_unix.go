@@ -53,6 +53,6 @@ func (r *restorer) end() {
 		return
 	}
 	_, _ = io.WriteString(r.word, "over\n") // a shell that is gone needs no word
-	_ = r.word.Close()                      // the same
-	_ = r.cmd.Wait()                        // its status says nothing
+	_ = r.word.Close()                      // a shell that is gone has closed the other end
+	_ = r.cmd.Wait()                        // with this word it ends and restores nothing, so no status matters
 }

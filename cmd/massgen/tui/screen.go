@@ -34,9 +34,9 @@ type screen struct {
 	overlay    overlay // what stands before the rest, nil for nothing
 	focus      int     // the agent that keys go to, -1 for the entry
 	mood       mood
-	first      string // asked as soon as the session is known
-	leaving    bool   // the key that leaves was pressed once
-	mayCopy    bool   // the person has let the program write to the clipboard
+	first      string        // asked as soon as the session is known
+	leaving    bool          // the key that leaves was pressed once
+	shell      *shellCommand // the last one, nil without one
 }
 
 // lastTurn is what is kept of the turn that was over last.
@@ -51,6 +51,7 @@ type mood struct {
 	// isDark says whether the background is, once the terminal has said so.
 	isDark, isKnown bool
 	plain           bool // no colour
+	mayCopy         bool // the person has let the program write to its clipboard
 	editor          string
 	keyboard        io.Reader // what an editor reads
 }
@@ -64,12 +65,18 @@ type running struct {
 }
 
 type (
-	sessionMsg Session
-	pastMsg    struct {
+	sessionMsg struct {
+		session Session
+		notices []string
+	}
+	pastMsg struct {
 		page  int
 		turns []Exchange
 	}
-	begunMsg   struct{ turn *massgen.Turn }
+	begunMsg struct {
+		turn    *massgen.Turn
+		notices []string
+	}
 	eventsMsg  struct{ batch []massgen.Event }
 	resultMsg  struct{ result massgen.Result }
 	outcomeMsg struct {
@@ -101,7 +108,7 @@ func (s *screen) Init() tea.Cmd {
 }
 
 func (s *screen) readSession() tea.Msg {
-	return s.do(func(ctx context.Context) tea.Msg { return sessionMsg(s.conv.Session(ctx)) })()
+	return s.do(func(ctx context.Context) tea.Msg { return sessionMsg{s.conv.Session(ctx), s.conv.Notices()} })()
 }
 
 func (s *screen) readPast() tea.Cmd {
@@ -174,14 +181,16 @@ func (s *screen) open(o overlay) {
 func (s *screen) hear(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case sessionMsg:
-		return s.takeSession(Session(msg))
+		s.showNotices(msg.notices)
+		return s.takeSession(msg.session)
 	case pastMsg:
 		if msg.page == s.transcript.page {
 			return s.showPast(msg.turns)
 		}
-	case shellMsg:
-		s.transcript.add(printed, "$ "+s.conv.Redact(printable(msg.command)), s.conv.Redact(msg.output))
-		s.entry.context += "\n\n$ " + msg.command + "\n" + msg.output
+	case shellOutputMsg:
+		return commander{s}.takeOutput(msg.c)
+	case shellOverMsg:
+		commander{s}.takeShell(msg)
 	case editedMsg:
 		s.entry.set(string(msg))
 	case movedMsg:
@@ -192,6 +201,7 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 	case errorNote:
 		s.transcript.add(wrong, "", s.conv.Redact(msg.err.Error()))
 	case begunMsg:
+		s.showNotices(msg.notices)
 		return s.begin(msg.turn)
 	case eventsMsg:
 		return s.follow(msg.batch)
@@ -229,13 +239,17 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 func (s *screen) takeSession(session Session) tea.Cmd {
 	isFirst := !s.session.isRead
 	s.session, s.session.isRead = session, true
-	for _, notice := range session.Notices {
-		s.transcript.add(told, "", notice)
-	}
 	if isFirst {
 		return s.readPast()
 	}
 	return nil
+}
+
+// showNotices shows what the conversation has to say beside its turns, a line each.
+func (s *screen) showNotices(notices []string) {
+	for _, notice := range notices {
+		s.transcript.add(told, "", notice)
+	}
 }
 
 func (s *screen) showPast(turns []Exchange) tea.Cmd {
@@ -318,7 +332,7 @@ func (s *screen) askWith(text string, read func() (string, []backends.File, erro
 		if err != nil {
 			return errorMsg{err}
 		}
-		return begunMsg{turn}
+		return begunMsg{turn, s.conv.Notices()}
 	})
 }
 

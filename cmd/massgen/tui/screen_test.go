@@ -25,6 +25,7 @@ type panel struct {
 	session  string
 	past     []Exchange
 	commands []string
+	notices  []string
 	typed    []string
 	searched []string
 	model    string  // of ada, "" for that of all
@@ -62,6 +63,13 @@ func (p *panel) conversation() Conversation {
 				agents = []Agent{{"ada", cmp.Or(p.model, "m")}, {"bob", "m"}}
 			}
 			return Session{ID: p.session, Agents: agents, Messages: 2 * len(p.past), USD: &zero, Context: 700, Window: 10000}
+		},
+		Notices: func() []string {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			notices := p.notices
+			p.notices = nil
+			return notices
 		},
 		Past: func(context.Context) ([]Exchange, error) {
 			p.mu.Lock()
@@ -369,6 +377,20 @@ func TestNoteIsTold(t *testing.T) {
 	}
 }
 
+// TestNoticeOfBeginIsShown while the turn runs that it is about.
+func TestNoticeOfBeginIsShown(t *testing.T) {
+	r := start(t, hangs, "")
+	r.p.mu.Lock()
+	r.p.notices = []string{"the session was deleted"}
+	r.p.mu.Unlock()
+	r.write("What is cheap?")
+	r.press("enter")
+	r.until("the turn has begun", func() bool { return r.s.running != nil && r.s.running.turn != nil })
+	if !r.shows("the session was deleted") {
+		t.Errorf("the notice is not shown:\n%s", r.screen())
+	}
+}
+
 // TestTurnIsPaused by p on an agent.
 func TestTurnIsPaused(t *testing.T) {
 	r := start(t, hangs, "What is cheap?")
@@ -512,7 +534,7 @@ func TestAnswerIsCopied(t *testing.T) {
 		t.Errorf("it does not ask:\n%s", r.screen())
 	}
 	r.press("y")
-	if !r.s.mayCopy || r.s.overlay != nil {
+	if !r.s.mood.mayCopy || r.s.overlay != nil {
 		t.Error("the yes is not remembered")
 	}
 }

@@ -241,6 +241,8 @@ func (s drawing) hint() []string {
 		return append(agent, "p pause", "x go on without it")
 	case s.focus >= 0:
 		return agent
+	case s.shell.isRunning():
+		return []string{"a command is running: Esc ends it", "? keys"}
 	case s.running != nil:
 		return s.turnHint()
 	case s.entry.context != "":

@@ -188,11 +188,11 @@ func TestManyTurnsAtOnce(t *testing.T) {
 	var group errgroup.Group
 	for i := range turns {
 		group.Go(func() error {
-			play, err := e.Begin(context.WithoutCancel(t.Context()), fmt.Sprint("s", i), fmt.Sprint("question ", i), terms)
+			remote, err := e.Begin(context.WithoutCancel(t.Context()), fmt.Sprint("s", i), fmt.Sprint("question ", i), terms)
 			if err != nil {
 				return err
 			}
-			return play.Wait(t.Context())
+			return remote.Wait(t.Context())
 		})
 	}
 	ok(t, group.Wait())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"log/slog"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	enums "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/temporalproto"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
@@ -25,8 +27,11 @@ const mostPayload = 256 << 10
 // dial connects to the server without the engine.
 func (w *world) dial() client.Client {
 	w.t.Helper()
-	c, err := client.Dial(client.Options{HostPort: w.address, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))})
-	ok(w.t, err)
+	var c client.Client
+	w.answered("the server", func() (err error) {
+		c, err = client.Dial(client.Options{HostPort: w.address, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))})
+		return err
+	})
 	w.t.Cleanup(c.Close)
 	return c
 }
@@ -39,18 +44,43 @@ func (w *world) histories() (list []*historypb.History) {
 	w.t.Helper()
 	c := w.dial()
 	for run := ""; ; {
-		h := &historypb.History{}
-		events := c.GetWorkflowHistory(w.t.Context(), w.workflow(), run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-		for events.HasNext() {
-			ev, err := events.Next()
-			ok(w.t, err)
-			h.Events = append(h.Events, ev)
-		}
+		var h *historypb.History
+		w.answered("the history of run "+run, func() (err error) {
+			h, err = readHistory(c.GetWorkflowHistory(w.t.Context(), w.workflow(), run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT))
+			return err
+		})
 		list = append(list, h)
 		if run = h.Events[0].GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId(); run == "" {
 			return list
 		}
 	}
+}
+
+func readHistory(events client.HistoryEventIterator) (*historypb.History, error) {
+	h := &historypb.History{}
+	for events.HasNext() {
+		ev, err := events.Next()
+		if err != nil {
+			return nil, err
+		}
+		h.Events = append(h.Events, ev)
+	}
+	return h, nil
+}
+
+// answered repeats a call while the server exceeds the call's deadline. The SDK gives a call 10 seconds,
+// and a busy machine may need longer.
+func (w *world) answered(what string, ask func() error) {
+	w.t.Helper()
+	w.until(what, func() bool {
+		err := ask()
+		var late *serviceerror.DeadlineExceeded
+		if errors.As(err, &late) {
+			return false
+		}
+		ok(w.t, err)
+		return true
+	})
 }
 
 // checkHistories holds the last turn's histories against what Temporal takes, and records

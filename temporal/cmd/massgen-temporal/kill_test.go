@@ -11,6 +11,7 @@ import (
 
 	enums "go.temporal.io/api/enums/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/coordinator/report"
@@ -23,7 +24,7 @@ func (w *world) inMidTurn(workers ...string) (s *service, client *process, worki
 	w.t.Helper()
 	s = newService(w.t, agreeable)
 	s.held = func(c backendtest.Call) bool { return c.Model() == "agent3" && isBlind(c) }
-	config = w.config(s.agents(3, "orchestrator: {straggler_grace: 0}")...)
+	config = w.config(s.agents(3)...)
 	for _, folder := range workers {
 		working = append(working, w.worker(folder, config))
 	}
@@ -106,8 +107,11 @@ func TestAWorkerThatIsToldToEnd(t *testing.T) {
 func (w *world) caller() (pid int) {
 	w.t.Helper()
 	c := w.dial()
-	found, err := c.DescribeWorkflowExecution(w.t.Context(), w.workflow(), "")
-	ok(w.t, err)
+	var found *workflowservice.DescribeWorkflowExecutionResponse
+	w.answered("who has the call", func() (err error) {
+		found, err = c.DescribeWorkflowExecution(w.t.Context(), w.workflow(), "")
+		return err
+	})
 	calls := slices.DeleteFunc(found.PendingActivities, func(a *workflowpb.PendingActivityInfo) bool {
 		return a.ActivityType.Name != "massgen.perform" // what came before it may still be written
 	})
@@ -115,7 +119,7 @@ func (w *world) caller() (pid int) {
 		w.t.Fatalf("under way are %v", found.PendingActivities)
 	}
 	identity, _, _ := strings.Cut(calls[0].LastWorkerIdentity, "@")
-	pid, err = strconv.Atoi(identity)
+	pid, err := strconv.Atoi(identity)
 	ok(w.t, err)
 	return pid
 }
@@ -188,7 +192,7 @@ func TestASecondTurnIsRefused(t *testing.T) {
 func TestBudgetHoldsOverWorkers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	s := newService(t, agreeable)
+	s := newService(t, restless())
 	config := w.config(s.agents(6, "budget: {max_calls: 8}")...)
 	w.worker("worker1", config)
 	w.worker("worker2", config)
@@ -214,7 +218,7 @@ func TestNoWorker(t *testing.T) {
 func TestTermsAreThoseOfWhoAsks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	s := newService(t, agreeable)
+	s := newService(t, restless())
 	config := w.config(s.agents(3)...)
 	worker := w.worker("worker", config)
 	r := w.result(w.ask(config, "energy?", "--max-calls", "4"))

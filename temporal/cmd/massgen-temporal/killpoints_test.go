@@ -74,7 +74,7 @@ func killedPanels() []killed {
 		}},
 		{"tools", writing, func(events int) int { return events / 2 }, func(w *world, s *service) []string {
 			lines := s.agents(2, "orchestrator: {snapshot_storage: "+filepath.Join(w.dir, "snapshots")+"}")
-			lines[2] = strings.Replace(lines[2], "model: agent1", "model: agent1, cwd: "+w.shared("work"), 1)
+			lines[1] = strings.Replace(lines[1], "model: agent1", "model: agent1, cwd: "+w.shared("work"), 1)
 			return lines
 		}},
 	}

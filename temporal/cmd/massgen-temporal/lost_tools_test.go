@@ -34,7 +34,7 @@ func newTooled(t *testing.T, w *world, held func(backendtest.Call) bool) *tooled
 	lines := m.service.agents(2, "orchestrator: {snapshot_storage: SHARED/snapshots}")
 	for i, more := range []string{"cwd: SHARED/agent1, " + m.desk.server(), m.desk.server()} {
 		model := fmt.Sprintf("model: agent%d", i+1)
-		lines[2+i] = strings.Replace(lines[2+i], model, model+", "+more, 1)
+		lines[1+i] = strings.Replace(lines[1+i], model, model+", "+more, 1)
 	}
 	for i, line := range lines {
 		lines[i] = strings.ReplaceAll(line, "SHARED", m.shared)

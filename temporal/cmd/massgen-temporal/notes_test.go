@@ -23,9 +23,9 @@ func (w *world) signalNothing() {
 	w.t.Helper()
 	e, err := engine.Dial(w.t.Context(), engine.Options{Address: w.address, Queue: w.queue()})
 	ok(w.t, err)
-	play, err := e.Attach(w.t.Context(), "s")
+	remote, err := e.Attach(w.t.Context(), "s")
 	ok(w.t, err)
-	ok(w.t, play.Note(w.t.Context(), "nothing", " "))
+	ok(w.t, remote.Note(w.t.Context(), "nothing", " "))
 	ok(w.t, e.Close())
 }
 

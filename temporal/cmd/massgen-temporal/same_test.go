@@ -160,9 +160,10 @@ func (w *world) playTurns(s scenario, store journals, work func(config string), 
 	shared := w.share()
 	places := strings.NewReplacer("SHARED", shared, "DESK", d.server())
 	var lines []string
-	for i, line := range server.agents(s.agents, s.config...) {
-		if id := fmt.Sprintf("agent%d", i-len(s.config)); s.backend != "" {
-			line = strings.Replace(line, "model: "+id, "model: "+id+", "+strings.ReplaceAll(s.backend, "AGENT", id), 1)
+	for _, line := range server.agents(s.agents, s.config...) {
+		if before, model, found := strings.Cut(line, "model: "); found && s.backend != "" {
+			id, after, _ := strings.Cut(model, "}")
+			line = before + "model: " + id + ", " + strings.ReplaceAll(s.backend, "AGENT", id) + "}" + after
 		}
 		lines = append(lines, places.Replace(line))
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,15 +54,23 @@ func (s *service) holds() int {
 }
 
 // agents are the lines of a config with n agents, and more, in which $URL is the service's.
+// Its turns wait for all agents: on a busy machine some can be a minute behind the others.
 func (s *service) agents(n int, more ...string) (lines []string) {
+	const patient = "orchestrator: {straggler_grace: 0"
+	end := "}"
 	for _, line := range more {
-		lines = append(lines, strings.ReplaceAll(line, "$URL", s.BaseURL))
+		line = strings.ReplaceAll(line, "$URL", s.BaseURL)
+		if settings, is := strings.CutPrefix(line, "orchestrator: {"); is {
+			end = ", " + settings
+			continue
+		}
+		lines = append(lines, line)
 	}
 	lines = append(lines, "agents:")
 	for i := range n {
 		lines = append(lines, fmt.Sprintf("  - {id: agent%d, backend: {base_url: %q, model: agent%[1]d}}", i+1, s.BaseURL))
 	}
-	return lines
+	return append(lines, patient+end)
 }
 
 // asked counts the requests of each body.
@@ -90,6 +99,16 @@ func agreeable(c backendtest.Call) backendtest.Reply {
 		return act("new_answer", `{"content":"the answer of %s"}`, c.Model())
 	}
 	return act("vote", `{"agent_id":"agent2","reason":"it is the clearest"}`)
+}
+
+// restless answers anew each time, so that only a limit ends the turn. The agents of a turn on
+// a busy machine can agree in fewer calls than two rounds of all: who is asked late sees the
+// answers of the others, and votes at once.
+func restless() func(backendtest.Call) backendtest.Reply {
+	var answers atomic.Int64
+	return func(c backendtest.Call) backendtest.Reply {
+		return act("new_answer", `{"content":"answer %d, of %s"}`, answers.Add(1), c.Model())
+	}
 }
 
 // journals has the events of turns.

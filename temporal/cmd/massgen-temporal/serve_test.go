@@ -106,7 +106,7 @@ func (w *world) servedInMidTurn(ctx context.Context, workers ...string) (s *serv
 	s.held = func(c backendtest.Call) bool {
 		return c.Model() == "agent3" && isBlind(c) && !strings.Contains(c.User(), "and then?")
 	}
-	config := w.config(s.agents(3, "orchestrator: {straggler_grace: 0}")...)
+	config := w.config(s.agents(3)...)
 	for _, folder := range workers {
 		working = append(working, w.worker(folder, config))
 	}
