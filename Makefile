@@ -23,7 +23,7 @@ fuzz: ## every fuzz test for a minute each; FUZZ_SECONDS=n for another time
 	FUZZ_SECONDS=$${FUZZ_SECONDS:-60} bash .ci/run fuzz
 
 walk: ## every interleaving of the kernel, far more of them than in make test
-	MASSGEN_WALK=full go test -v -timeout 120m -run Walk ./internal/kernel
+	MASSGEN_WALK=full go test -v -timeout 120m -run Walk ./internal/coordination/kernel
 
 simulation: ## turns under all that can happen to one, from 10,000 seeds; SEEDS=n FIRST_SEED=n for others
 	SEEDS=$${SEEDS:-10000} go test -count=1 -v -timeout 10m -run '^TestSimulation$$' ./coordinator

@@ -101,4 +101,4 @@ require (
 )
 
 // Google's library for Gemini links an agent of Google's cloud, and with it gRPC, which massgen does not use.
-replace github.com/google/s2a-go => ./internal/nos2a
+replace github.com/google/s2a-go => ./internal/system/nos2a

@@ -3,8 +3,8 @@ package massgen
 import (
 	"os"
 
-	"github.com/massgen/massgen/internal/mcp"
-	"github.com/massgen/massgen/internal/workspace/confine"
+	"github.com/massgen/massgen/internal/tools/mcp"
+	"github.com/massgen/massgen/internal/tools/workspace/confine"
 )
 
 // Launcher must be the first call in main, and in TestMain, if agents have commands or MCP

@@ -26,12 +26,12 @@ import (
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/attach"
-	"github.com/massgen/massgen/internal/panels"
-	"github.com/massgen/massgen/internal/providers"
-	"github.com/massgen/massgen/internal/schema"
-	"github.com/massgen/massgen/internal/secrets"
-	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/models/providers"
+	"github.com/massgen/massgen/internal/setup/panels"
+	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/secrets"
+	"github.com/massgen/massgen/internal/tools/schema"
 )
 
 // The types of a panel's turns.

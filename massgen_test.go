@@ -16,9 +16,9 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
-	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // caller is a model that calls a tool once, with arguments, and then answers with the result.

@@ -7,9 +7,9 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/debugbackend"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/panels"
-	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/setup/panels"
+	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/sessions"
 )
 

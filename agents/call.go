@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
 // CallInfo tells a tool which call it runs for.

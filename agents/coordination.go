@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/schema"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/tools/schema"
 )
 
 // coordinationTools returns new_answer and vote, in this order and with the same

@@ -10,8 +10,8 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/attach"
-	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // asParts returns files as parts of a message, without what they hold.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
 // Idempotent is a Tool that can report that calling it twice has the same effect as calling it

@@ -7,9 +7,9 @@ import (
 	"unicode"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/schema"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/tools/schema"
 )
 
 // actionSchema returns the JSON Schema of the one object by which a model without tools acts:

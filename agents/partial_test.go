@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
 // breaking says some events and then fails.

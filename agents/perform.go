@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/stack"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/system/stack"
 )
 
 // AbandonAfter is how long an effect may ignore its cancellation, and a tool the end of its limit.

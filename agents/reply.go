@@ -13,10 +13,10 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/blob"
-	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/schema"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/system/blob"
+	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/internal/tools/schema"
 )
 
 // maxReason is the most characters of a vote's reason that are kept.

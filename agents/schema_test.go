@@ -9,8 +9,8 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/schema"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/tools/schema"
 )
 
 // verdict is a schema with a definition and a limit.

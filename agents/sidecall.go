@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
 // Sidecall makes the calls of a purpose that belong to no agent (DESIGN §1).

@@ -7,8 +7,8 @@ import (
 	"fmt"
 
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/blob"
-	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/blob"
-	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // snapshotOf runs the snapshot of the analyst, who keeps it in its own way.

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/massgen/massgen/internal/fastjson"
+	"github.com/massgen/massgen/internal/system/fastjson"
 )
 
 // Digest returns a hash of all that a model is sent with the request: equal digests mean

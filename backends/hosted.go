@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/massgen/massgen/internal/hosted"
+	"github.com/massgen/massgen/internal/models/hosted"
 )
 
 // defaultMaxUses is how often a call may use each hosted tool when the configuration does not say.
@@ -79,7 +79,7 @@ func (h HostedTools) Check(model string, has []string, cure string) error {
 // set, and when its result is there. As a part of a message it has the result. It is for people, and
 // is never sent back: the provider gets the Opaque parts beside it.
 type HostedCall struct {
-	// ID is unique within the message. Name is one of package internal/hosted.
+	// ID is unique within the message. Name is one of package internal/models/hosted.
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments,omitempty"`

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/massgen/massgen/internal/blob"
-	"github.com/massgen/massgen/internal/fastjson"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/blob"
+	"github.com/massgen/massgen/internal/system/fastjson"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // Role says who speaks in a message.

@@ -3,7 +3,7 @@ package backends
 import (
 	"testing"
 
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // FuzzAppendPart: the parts that are encoded by hand have the bytes that encoding/json gives them,

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // NoResult is the content of the result that Repair gives to a call that never got

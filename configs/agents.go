@@ -14,7 +14,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/massgen/massgen/internal/secrets"
+	"github.com/massgen/massgen/internal/system/secrets"
 )
 
 func (r *reader) agents(at string, n *yaml.Node, c *Config) {

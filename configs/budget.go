@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/massgen/massgen/internal/budget"
+	"github.com/massgen/massgen/internal/coordination/budget"
 )
 
 func budgetSection() section[budget.Budget] {

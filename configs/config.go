@@ -4,10 +4,10 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/policy"
-	"github.com/massgen/massgen/internal/prices"
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/policy"
+	"github.com/massgen/massgen/internal/models/prices"
 )
 
 // Config is a whole configuration with every default filled in. It is a plain

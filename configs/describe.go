@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/massgen/massgen/internal/policy"
-	"github.com/massgen/massgen/internal/secrets"
+	"github.com/massgen/massgen/internal/coordination/policy"
+	"github.com/massgen/massgen/internal/system/secrets"
 )
 
 // Describe writes the settings that hold, the defaults among them, for people.

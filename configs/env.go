@@ -13,8 +13,8 @@ import (
 
 	"github.com/joho/godotenv"
 
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/secrets"
+	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/internal/system/secrets"
 )
 
 // WithDotEnv returns a lookup of variables that asks process first and then the keys in the

@@ -5,8 +5,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/secrets"
+	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/internal/system/secrets"
 )
 
 // expand replaces ${NAME} and ${NAME:-default} in a scalar that stands at n, and

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // Issue is one thing wrong with a configuration, or worth a warning, on one

@@ -11,10 +11,10 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/policy"
-	"github.com/massgen/massgen/internal/prices"
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/policy"
+	"github.com/massgen/massgen/internal/models/prices"
 )
 
 // section is what one mapping of the file may hold. This file is the one place

@@ -6,7 +6,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/massgen/massgen/internal/permission"
+	"github.com/massgen/massgen/internal/tools/permission"
 )
 
 // Permissions say which calls of the agents' tools may run. Unattended takes the place

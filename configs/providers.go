@@ -7,7 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/massgen/massgen/internal/prices"
+	"github.com/massgen/massgen/internal/models/prices"
 )
 
 // providers reads the settings of each provider that is named.

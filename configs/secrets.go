@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/massgen/massgen/internal/secrets"
+	"github.com/massgen/massgen/internal/system/secrets"
 )
 
 // Secrets are texts that must be neither shown nor written. The zero value has

@@ -8,8 +8,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/secrets"
+	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/internal/system/secrets"
 )
 
 // Tools are what an agent may do beside answering and voting.

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // Anonymous returns the name under which models see each participant: the

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/policy"
+	"github.com/massgen/massgen/internal/coordination/policy"
 )
 
 // Counter counts the tokens of a message with the marks around it, as package

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/policy"
+	"github.com/massgen/massgen/internal/coordination/policy"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // StepLeftOut returns the line that replaces the omitted messages and tool results of a step,

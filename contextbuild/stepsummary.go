@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // StepPart is the oldest part of an agent's step: the question, the summary of the part before

@@ -3,7 +3,7 @@ package coordinator
 import (
 	"context"
 
-	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
 // Decider is a RemoteTurn that leaves the questions about tool calls to the processes that

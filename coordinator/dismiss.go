@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/massgen/massgen/internal/driver"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/turn"
+	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
 // dismissal is a person's request to go on without an agent.

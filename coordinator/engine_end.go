@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -13,9 +13,9 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
-	"github.com/massgen/massgen/internal/fallback"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/retry"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/models/fallback"
+	"github.com/massgen/massgen/internal/models/retry"
 )
 
 // TestFallbackAndRetriesAreTold: an agent whose model is overloaded answers and

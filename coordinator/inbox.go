@@ -3,7 +3,7 @@ package coordinator
 import (
 	"sync"
 
-	"github.com/massgen/massgen/internal/driver"
+	"github.com/massgen/massgen/internal/coordination/driver"
 )
 
 // inbox holds posts until the turn's player or watcher takes them. Neither needs a goroutine that waits:

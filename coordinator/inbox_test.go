@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/massgen/massgen/internal/driver"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/turn"
+	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
 // numbered is a post with its sender and its place among the sender's posts.

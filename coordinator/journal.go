@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/massgen/massgen/internal/turn"
+	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
 // journalReader reads the journals of turns.

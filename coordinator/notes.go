@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/driver"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/turn"
+	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
 // maxNote is the most bytes of a note: every agent gets it in each of its calls.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/budget"
+	"github.com/massgen/massgen/internal/coordination/budget"
 )
 
 // TestEventsOfAStep has what seed 000 asks to be told of while a turn runs.

@@ -9,10 +9,10 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/blob"
-	"github.com/massgen/massgen/internal/driver"
-	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/turn"
+	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/turn"
+	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // PastCall is a model call as recorded in the journal of its turn.

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
 // describe plans every call.

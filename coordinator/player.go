@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/massgen/massgen/internal/driver"
-	"github.com/massgen/massgen/internal/stack"
+	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/system/stack"
 )
 
 // player plays a turn with its driver. It has no goroutine of its own. First it runs in the goroutine that

@@ -7,8 +7,8 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/blob"
-	"github.com/massgen/massgen/internal/policy"
+	"github.com/massgen/massgen/internal/coordination/policy"
+	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // Preview is the history that an agent would get in a session's next turn.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/topic"
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/topic"
 )
 
 // Remote plays turns in other processes. These share the panel's store and have panels of the

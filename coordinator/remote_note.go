@@ -10,8 +10,8 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/driver"
-	"github.com/massgen/massgen/internal/turn"
+	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
 // NotedStore is the part of the store that NoteRemote needs.

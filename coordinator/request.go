@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/massgen/massgen/internal/driver"
+	"github.com/massgen/massgen/internal/coordination/driver"
 )
 
 // request is embedded in posts whose senders wait for a reply: a person's note, pause or dismissal.

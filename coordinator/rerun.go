@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/massgen/massgen/internal/turn"
+	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -10,11 +10,11 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/attach"
-	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/driver"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/turn"
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/turn"
+	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/sessions"
 )
 

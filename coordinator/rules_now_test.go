@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
 // TestRulesOfNow: a call that was under way when its process ended is made again only if the

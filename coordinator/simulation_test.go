@@ -14,11 +14,11 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/driver"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/retry"
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/models/retry"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -3,8 +3,8 @@ package coordinator
 import (
 	"context"
 
-	"github.com/massgen/massgen/internal/driver"
-	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
 // newSteps returns the contexts of a turn's work. Sidecalls delay the turn for sidecallLimit at

@@ -10,7 +10,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
-	"github.com/massgen/massgen/internal/policy"
+	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
 // checkTools returns an error that names an invalid tool of an agent, or two tools of the same

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // callFormat marks a file as a call and tells the version of its form.

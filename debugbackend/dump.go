@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/wholefile"
+	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/internal/system/wholefile"
 )
 
 // CheckDir makes the folder if it is not there and proves that files can be

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 	"pgregory.net/rapid"
 )
 

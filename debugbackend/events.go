@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // eventJSON gives an event a form in JSON: its fields and its type.

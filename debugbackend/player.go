@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // split cuts text into n pieces of about the same length, fewer if it has not so

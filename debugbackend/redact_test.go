@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/secrets"
+	"github.com/massgen/massgen/internal/system/secrets"
 )
 
 // TestDumpHoldsNoKeyInPieces: neither the events nor the raw response have the parts

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // Table writes, for each agent, the two tables of seed 003 over the first call of

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // kind is the type of a value in a template, in the words of an error.

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Compares the table of models (internal/prices, internal/providers) with the lists of models in the
+# Compares the table of models (internal/models/prices, internal/models/providers) with the lists of models in the
 # libraries that are linked, OpenAI's, Anthropic's and Google's: which models the table does not
 # know, which are deprecated, and which only the table knows. With keys, it asks the services too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 status=0
-go test -count=1 -v -run TestTableKnowsTheSDKsModels ./internal/providers | sed 's/^ *[a-z_]*\.go:[0-9]*: //' || status=$?
+go test -count=1 -v -run TestTableKnowsTheSDKsModels ./internal/models/providers | sed 's/^ *[a-z_]*\.go:[0-9]*: //' || status=$?
 go run ./cmd/massgen models --json | python3 -c '
 import json, sys
 table = json.load(sys.stdin)

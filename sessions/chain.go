@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/massgen/massgen/internal/blob"
-	"github.com/massgen/massgen/internal/fastjson"
+	"github.com/massgen/massgen/internal/system/blob"
+	"github.com/massgen/massgen/internal/system/fastjson"
 )
 
 // Link is one turn of a history, by reference. As a text of the store it names

@@ -1,7 +1,7 @@
 // Package sessions keeps conversations: their turns, the journal of each turn, and the texts
 // that both refer to. It has the types that all stores share, and Memory, the store that lives
-// as long as the process. internal/sqlstore keeps them in SQL databases, for sessions/sqlite
-// and temporal/postgres. All stores pass the suite sessions/storetest.
+// as long as the process. internal/storage/sqlstore keeps them in SQL databases, for sessions/sqlite
+// and temporal/postgres. All stores pass the suite tests/storetest.
 //
 // A session's history is a chain. Each turn with an answer adds a Link, a text of fixed size
 // that names the link before it, the question and the answer. So a turn's storage does not grow

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/massgen/massgen/internal/blob"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // Memory is a store that lives as long as the process. It is safe for concurrent use.

@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/massgen/massgen/internal/blob"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // List implements Backing.

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"slices"
 
-	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // memoryTexts are the texts of a store in memory, under their contents' hashes. Its lock is

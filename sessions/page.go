@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // A page is a text that repeats the turns before a link, so that a long history is read in

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/massgen/massgen/internal/blob"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // Backing keeps the data of a Store. It is safe for concurrent use. Store checks everything

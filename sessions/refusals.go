@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // The errors of stores, with the same text in all of them.

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/massgen/massgen/internal/blob"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/turnmeta"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/system/blob"
+	"github.com/massgen/massgen/internal/system/turnmeta"
 )
 
 // Store is a store of sessions: the rules of all stores, over a Backing. It is safe for

@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/retry"
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/models/retry"
 	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // TestBudgetLowersTheLimitThatIsSent: in each protocol the body has what the budget leaves room

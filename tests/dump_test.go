@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/debugbackend"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // awkward is a question with what encoders like to change.

@@ -6,9 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // turn runs a panel of an agent for each protocol, of which the one of p meets the

@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/massgen/massgen/backends/backendtest"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // A hanging server is named in failed however the turn goes on without it.

@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // hostedPanel is a panel whose providers search the web and run code: each agent does both in round

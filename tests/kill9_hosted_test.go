@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // withHosted is a model of a panel of three providers, a, b and c, that searches the web and runs

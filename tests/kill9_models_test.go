@@ -13,7 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // The models below reply by what they are sent and by nothing else: to the same body with

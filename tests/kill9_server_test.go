@@ -16,7 +16,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // halfway are the models of a panel of two, a and b. The first call of b never comes back.

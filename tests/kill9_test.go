@@ -15,10 +15,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 var killEverywhere = flag.Bool("kill-everywhere", false, "end the program at each write of the store, and not only at some")

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/backends/openai"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // latency is what the server takes for each answer.

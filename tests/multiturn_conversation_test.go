@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // A conversation of three turns, end to end: the winning answers of the turns

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // threeTurns runs three turns of three agents with two rounds each, over HTTP,

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/cmd/massgen/app"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // newest is a service that behaves as OpenAI does for its newest models: over chat completions

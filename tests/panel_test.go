@@ -9,13 +9,13 @@ import (
 
 	library "github.com/massgen/massgen"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/retry"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/models/retry"
 	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/tests/backendtest"
 	"github.com/massgen/massgen/tests/leaks"
 )
 

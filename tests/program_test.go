@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // TestProgramGoesOnWithoutAWrongKey runs the program on a config with a Claude, a

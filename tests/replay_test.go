@@ -17,10 +17,10 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/debugbackend"
-	"github.com/massgen/massgen/internal/blob"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/turn"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/turn"
+	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 )
 

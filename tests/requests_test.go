@@ -15,11 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
-	"github.com/massgen/massgen/internal/fallback"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/retry"
-	"github.com/massgen/massgen/internal/wire"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/models/fallback"
+	"github.com/massgen/massgen/internal/models/retry"
+	"github.com/massgen/massgen/internal/models/wire"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 var update = flag.Bool("update", false, "write the tables of the documents anew")

@@ -13,9 +13,9 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // lookup is a tool that finds something to say of everything.

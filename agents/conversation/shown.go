@@ -7,8 +7,8 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/policy"
-	"github.com/massgen/massgen/internal/tokens"
+	"github.com/massgen/massgen/internal/coordination/policy"
+	"github.com/massgen/massgen/internal/models/tokens"
 )
 
 // shown is what is sent of a conversation.

@@ -11,7 +11,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/agents/conversation"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/policy"
+	"github.com/massgen/massgen/internal/coordination/policy"
 )
 
 // TestShownConversation has a conversation of 7 messages before the question, of which

@@ -9,7 +9,7 @@ import (
 	"github.com/massgen/massgen/agents/conversation"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/policy"
+	"github.com/massgen/massgen/internal/coordination/policy"
 )
 
 // TestLongLoopIsHeldToThePolicy ends with max_turns after twenty messages, and is gone on

@@ -13,9 +13,9 @@ import (
 	"github.com/massgen/massgen/agents/conversation"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/anthropic"
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/backends/gemini"
 	"github.com/massgen/massgen/backends/openai"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // service is a provider on the wire: a model that asks for main.py, and then for

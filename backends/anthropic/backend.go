@@ -12,7 +12,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/wire"
+	"github.com/massgen/massgen/internal/models/wire"
 )
 
 // DefaultBaseURL is where Anthropic itself is.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/backends/anthropic"
-	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/tests/backendtest"
 	"github.com/massgen/massgen/tests/leaks"
 )
 

@@ -9,7 +9,7 @@ import (
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/hosted"
+	"github.com/massgen/massgen/internal/models/hosted"
 )
 
 // Claude calls the tools that it runs itself server tools ("Web search tool", "Web fetch tool" and

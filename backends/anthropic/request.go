@@ -8,8 +8,8 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/wire"
+	"github.com/massgen/massgen/internal/models/wire"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // encode turns a request, which names its model, into the library's. Its errors

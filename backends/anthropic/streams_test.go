@@ -6,7 +6,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/anthropic"
-	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 func overTransport(t testing.TB, transport http.RoundTripper) backends.Backend {

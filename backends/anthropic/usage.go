@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/wire"
+	"github.com/massgen/massgen/internal/models/wire"
 )
 
 // counts are those of a usage object of the API.

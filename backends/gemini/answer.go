@@ -9,8 +9,8 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/wire"
+	"github.com/massgen/massgen/internal/models/wire"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // answer puts the chunks of one stream together.

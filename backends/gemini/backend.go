@@ -9,7 +9,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/wire"
+	"github.com/massgen/massgen/internal/models/wire"
 )
 
 // DefaultBaseURL is where Google's own service is.

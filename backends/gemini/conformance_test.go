@@ -3,8 +3,8 @@ package gemini_test
 import (
 	"testing"
 
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/backends/gemini"
+	"github.com/massgen/massgen/tests/backendtest"
 	"github.com/massgen/massgen/tests/leaks"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // filePart is the part of a picture or a PDF.

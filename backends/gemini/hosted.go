@@ -9,8 +9,8 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/hosted"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/models/hosted"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // The tools that Gemini runs itself are google_search, url_context and code_execution ("Grounding

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/wire"
+	"github.com/massgen/massgen/internal/models/wire"
 )
 
 // The wire format is that of the Gemini API's reference, "Generating content":

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/wire"
+	"github.com/massgen/massgen/internal/models/wire"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // encode turns a request into the body of streamGenerateContent. The same request

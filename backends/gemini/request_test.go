@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/backends/gemini"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // sent calls a model with req and returns the body, as the server and as the trace

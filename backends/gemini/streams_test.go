@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/backends/gemini"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 func overTransport(t testing.TB, transport http.RoundTripper) backends.Backend {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/wire"
+	"github.com/massgen/massgen/internal/models/wire"
 )
 
 // chunk is one piece of a streamed answer (OpenAI's "chat completion chunk

@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/backends/openai"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 func simple() backends.Request {

@@ -8,7 +8,7 @@ import (
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/hosted"
+	"github.com/massgen/massgen/internal/models/hosted"
 )
 
 // OpenAI calls the tools that it runs itself built-in tools ("Web search" and "Code interpreter" in

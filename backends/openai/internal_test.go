@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/wire"
+	"github.com/massgen/massgen/internal/models/wire"
 	"github.com/massgen/massgen/tests/linear"
 )
 

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/massgen/massgen/internal/wire"
+	"github.com/massgen/massgen/internal/models/wire"
 )
 
 // openItem is an output item, of which more may come until it is done.

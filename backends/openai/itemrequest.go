@@ -9,7 +9,7 @@ import (
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/wire"
+	"github.com/massgen/massgen/internal/models/wire"
 )
 
 // encodeResponses turns a request into the fields of a body for the Responses API. Nil fields

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // origin is who an answer is from: its opaque parts go back to nobody else.

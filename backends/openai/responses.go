@@ -11,8 +11,8 @@ import (
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/wire"
+	"github.com/massgen/massgen/internal/models/wire"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // This package uses the Responses API ("Create a response" in OpenAI's reference) without a
@@ -22,7 +22,7 @@ import (
 // Its structs drop the encrypted content and the texts of reasoning, the phase of a message
 // and each item that they do not know; they round numbers to 32 bits, leave out a
 // max_output_tokens of 0 and "strict": false, and lose a whole event if one of its fields has
-// another form. Its stream ends as described at internal/wire.
+// another form. Its stream ends as described at internal/models/wire.
 
 // runResponses makes the call over the Responses API. If the service refuses to stream, or
 // refuses a part of the request on which the answer does not depend, runResponses leaves that

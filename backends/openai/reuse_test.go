@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/backends/openai"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // impatientServer answers the first request of each connection, and closes the

@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/massgen/massgen/internal/fastjson"
+	"github.com/massgen/massgen/internal/system/fastjson"
 )
 
 // Some services cut a character in two: one event ends with its first bytes and

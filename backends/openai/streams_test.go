@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/backends/openai"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // overTransport speaks the dialect that reads the most out of a stream.

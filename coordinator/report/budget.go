@@ -3,7 +3,7 @@ package report
 import (
 	"fmt"
 
-	"github.com/massgen/massgen/internal/budget"
+	"github.com/massgen/massgen/internal/coordination/budget"
 )
 
 // BudgetReport is the spending of a turn's budget, for people.

@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/policy"
-	"github.com/massgen/massgen/internal/tokens"
-	"github.com/massgen/massgen/internal/turn"
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/policy"
+	"github.com/massgen/massgen/internal/coordination/turn"
+	"github.com/massgen/massgen/internal/models/tokens"
 )
 
 // SessionUpdate has the sums of a session after a turn (seed 000).

@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
 // Event is an event of a turn, for screens and logs. The set is closed. A Report returns the

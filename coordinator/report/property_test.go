@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/policy"
-	"github.com/massgen/massgen/internal/turn"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/policy"
+	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
 // TestOneProjectionHoweverAJournalIsRead plays random turns. What people see of one is the

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/internal/blob"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/policy"
-	"github.com/massgen/massgen/internal/turn"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/policy"
+	"github.com/massgen/massgen/internal/coordination/turn"
+	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // Source is the input of a report beside the events of its turn.

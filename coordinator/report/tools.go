@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/blob"
-	"github.com/massgen/massgen/internal/fastjson"
-	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/system/blob"
+	"github.com/massgen/massgen/internal/system/fastjson"
 )
 
 // ToolsChange names the tools in which an agent's list differs from the one before it, each

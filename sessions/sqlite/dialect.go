@@ -7,7 +7,7 @@ import (
 
 	codes "modernc.org/sqlite/lib"
 
-	"github.com/massgen/massgen/internal/sqlstore"
+	"github.com/massgen/massgen/internal/storage/sqlstore"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/massgen/massgen/internal/sqlstore"
+	"github.com/massgen/massgen/internal/storage/sqlstore"
 )
 
 // makeStore makes a store from the schema.

@@ -16,9 +16,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/sqlstore"
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/storage/sqlstore"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"sync"
 
-	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -8,8 +8,8 @@ import (
 	"math"
 	"sync"
 
-	"github.com/massgen/massgen/internal/filelock"
-	"github.com/massgen/massgen/internal/sqlstore"
+	"github.com/massgen/massgen/internal/storage/sqlstore"
+	"github.com/massgen/massgen/internal/system/filelock"
 	"github.com/massgen/massgen/sessions"
 )
 

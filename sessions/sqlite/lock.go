@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/massgen/massgen/internal/filelock"
-	"github.com/massgen/massgen/internal/sleep"
+	"github.com/massgen/massgen/internal/system/filelock"
+	"github.com/massgen/massgen/internal/system/sleep"
 	"github.com/massgen/massgen/sessions"
 )
 

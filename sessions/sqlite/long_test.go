@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
-	"github.com/massgen/massgen/sessions/storetest"
+	"github.com/massgen/massgen/tests/storetest"
 )
 
 // longSession fills a session with turns: by an import, which is one transaction.

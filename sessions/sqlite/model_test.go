@@ -9,7 +9,7 @@ import (
 
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
-	"github.com/massgen/massgen/sessions/storetest"
+	"github.com/massgen/massgen/tests/storetest"
 )
 
 func TestDiskDoesAsMemoryDoes(t *testing.T) {

@@ -19,9 +19,9 @@ import (
 
 	codes "modernc.org/sqlite/lib"
 
-	"github.com/massgen/massgen/internal/filelock"
-	"github.com/massgen/massgen/internal/sleep"
-	"github.com/massgen/massgen/internal/sqlstore"
+	"github.com/massgen/massgen/internal/storage/sqlstore"
+	"github.com/massgen/massgen/internal/system/filelock"
+	"github.com/massgen/massgen/internal/system/sleep"
 )
 
 // applicationID marks a file as a store: "mass" as a big-endian number.

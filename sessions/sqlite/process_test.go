@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
 	"github.com/massgen/massgen/tests/leaks"

@@ -6,7 +6,7 @@ import (
 
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
-	"github.com/massgen/massgen/sessions/storetest"
+	"github.com/massgen/massgen/tests/storetest"
 )
 
 // open opens the store in dir and closes it after the test.

@@ -17,6 +17,6 @@
 // to a worker that never hears of it, and then nothing was begun. A silent worker is asked for
 // the result before it counts as lost. Then the workflow repeats the effect on any worker: a
 // model call that was under way counts as one that may be paid for twice, and a tool is not
-// called again. Retries within a call are those of package internal/retry, and each attempt
+// called again. Retries within a call are those of package internal/models/retry, and each attempt
 // asks the workflow for its share of the budget, by an update.
 package engine

@@ -10,9 +10,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/turn"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
 // home is the worker that has the tools and the files of a turn's agents.

@@ -19,8 +19,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/driver"
-	"github.com/massgen/massgen/internal/sleep"
+	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/system/sleep"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -11,9 +11,9 @@ import (
 	"go.temporal.io/sdk/log"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/sleep"
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/system/sleep"
 )
 
 // grants is the budget of one call. Before each attempt it asks the call's workflow, which has

@@ -15,8 +15,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
 // answering is a workflow that has an attempt wait until it has asked so many times again, and

@@ -3,7 +3,7 @@ package engine
 import (
 	"context"
 
-	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -9,7 +9,7 @@ import (
 	taskqueue "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
-	"github.com/massgen/massgen/internal/sleep"
+	"github.com/massgen/massgen/internal/system/sleep"
 )
 
 // workerPatience is how long a turn waits for a first worker before it is refused.

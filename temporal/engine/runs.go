@@ -5,7 +5,7 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/massgen/massgen/internal/driver"
+	"github.com/massgen/massgen/internal/coordination/driver"
 )
 
 // mostState is the most bytes of a turn that goes on in a new run: the server accepts at most 2

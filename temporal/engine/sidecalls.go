@@ -3,9 +3,9 @@ package engine
 import (
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/turn"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
 // follow makes the calls that follow the answer, if there are any, as effects of the turn, and

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
 // The names under which workers and clients know the parts of a turn. Another version's workers

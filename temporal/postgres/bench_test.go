@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/massgen/massgen/sessions/storetest"
+	"github.com/massgen/massgen/tests/storetest"
 )
 
 // BenchmarkTurn adds turns to a session of 100 turns: six events that name two texts each.

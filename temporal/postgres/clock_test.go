@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/massgen/massgen/internal/retry"
+	"github.com/massgen/massgen/internal/models/retry"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/temporal/postgres"
 )

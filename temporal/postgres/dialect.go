@@ -4,7 +4,7 @@ import (
 	_ "embed" // for the schema
 	"time"
 
-	"github.com/massgen/massgen/internal/sqlstore"
+	"github.com/massgen/massgen/internal/storage/sqlstore"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/retry"
+	"github.com/massgen/massgen/internal/models/retry"
 )
 
 // OpenFor opens a store whose leases last for so long.

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/massgen/massgen/internal/sleep"
-	"github.com/massgen/massgen/internal/sqlstore"
+	"github.com/massgen/massgen/internal/storage/sqlstore"
+	"github.com/massgen/massgen/internal/system/sleep"
 	"github.com/massgen/massgen/sessions"
 )
 

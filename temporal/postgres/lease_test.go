@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/temporal/postgres"
 )

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/retry"
-	"github.com/massgen/massgen/internal/sleep"
+	"github.com/massgen/massgen/internal/models/retry"
+	"github.com/massgen/massgen/internal/system/sleep"
 )
 
 // Limiter returns what keeps the limits of an account, for all together that ask for the

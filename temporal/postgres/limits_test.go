@@ -19,9 +19,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/retry"
-	"github.com/massgen/massgen/internal/retry/limitertest"
+	"github.com/massgen/massgen/internal/models/retry"
 	"github.com/massgen/massgen/temporal/postgres"
+	"github.com/massgen/massgen/tests/limitertest"
 )
 
 // longMinute is a minute of limits in which nothing flows in that a test would see.

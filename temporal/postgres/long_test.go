@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/massgen/massgen/sessions/storetest"
+	"github.com/massgen/massgen/tests/storetest"
 )
 
 // TestLongSessionsTakeNoMoreSpace adds turns to a session of 1,000 turns and to one of

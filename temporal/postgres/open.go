@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/massgen/massgen/internal/sqlstore"
+	"github.com/massgen/massgen/internal/storage/sqlstore"
 )
 
 // oldestServer is the oldest version of PostgreSQL that the statements are for.

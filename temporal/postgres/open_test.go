@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/retry"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/models/retry"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/temporal/postgres"
 )

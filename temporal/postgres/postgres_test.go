@@ -16,9 +16,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/massgen/massgen/sessions"
-	"github.com/massgen/massgen/sessions/storetest"
 	"github.com/massgen/massgen/temporal/postgres"
 	"github.com/massgen/massgen/tests/leaks"
+	"github.com/massgen/massgen/tests/storetest"
 )
 
 // databaseVariable names a database in which the tests may make schemas.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/temporal/postgres"
 )

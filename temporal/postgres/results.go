@@ -3,7 +3,7 @@ package postgres
 import (
 	"context"
 
-	"github.com/massgen/massgen/internal/sqlstore"
+	"github.com/massgen/massgen/internal/storage/sqlstore"
 )
 
 // KeepResult keeps what an effect of a running turn came to, until the session is let go of,

@@ -3,8 +3,8 @@ package postgres
 import (
 	"context"
 
-	"github.com/massgen/massgen/internal/blob"
-	"github.com/massgen/massgen/internal/sqlstore"
+	"github.com/massgen/massgen/internal/storage/sqlstore"
+	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // texts are in the database from the moment they are put, for all workers.

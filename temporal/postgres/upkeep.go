@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/massgen/massgen/internal/sqlstore"
+	"github.com/massgen/massgen/internal/storage/sqlstore"
 )
 
 // Check implements sessions.Backing. It looks for damage in texts that are not what their hashes say, in turns whose texts

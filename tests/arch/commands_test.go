@@ -7,9 +7,9 @@ import (
 )
 
 // The machine of a turn, whose commands are carried out in one place and told of in another.
-const turnDir = "internal/turn"
+const turnDir = "internal/coordination/turn"
 
-var commandSwitches = []string{"internal/driver", "coordinator/report"}
+var commandSwitches = []string{"internal/coordination/driver", "coordinator/report"}
 
 // checkCommands finds type switches over turn.Command beside the driver's and the projection's
 // one each: what a turn commands is known to both, and to nobody else.

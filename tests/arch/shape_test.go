@@ -58,7 +58,7 @@ var tables = []string{
 	"contextbuild.delimiterNames",
 	"contextbuild.agentTagNames",
 	"contextbuild.noteNames",
-	"internal/providers.providers", // a thousand agents look for their own in it
+	"internal/models/providers.providers", // a thousand agents look for their own in it
 }
 
 // checkState finds init functions and package-level variables. Errors, regular
@@ -169,7 +169,7 @@ func discards(a *ast.AssignStmt) bool {
 
 // ports are the interfaces that may have more methods than mostMethods, with how many. A
 // driver has one runtime, which it needs whole (DESIGN §1).
-var ports = map[string]int{"internal/driver.Runtime": 9}
+var ports = map[string]int{"internal/coordination/driver.Runtime": 9}
 
 // mostMethods is how many methods an interface may have (DESIGN §3).
 const mostMethods = 3

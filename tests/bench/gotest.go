@@ -25,7 +25,7 @@ func benchmarkPatterns(quick bool) [][2]string {
 		mocked += "/^(memory|sqlite)$/^(turn|tool|session|panel=3|panel=100)$"
 	}
 	return [][2]string{
-		{"internal/kernel", "."},
+		{"internal/coordination/kernel", "."},
 		{"contextbuild", "."},
 		{"coordinator", "^BenchmarkReplay$"},
 		{"sessions/sqlite", "^BenchmarkTurn$"},

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/massgen/massgen/internal/child"
+	"github.com/massgen/massgen/internal/system/child"
 )
 
 // grace is how long a process has to end after it was asked to.

@@ -97,7 +97,7 @@ These are benchmarks of go test.
 - sessions/sqlite Turn/after=N: one more turn of six messages, in a session of N turns. file-bytes/op is how much the
   compacted file grows.
 - coordinator Replay: the journal of a turn of 16 agents that call tools.
-- internal/kernel Agreement: the rules alone, for 100 agents that answer and agree.
+- internal/coordination/kernel Agreement: the rules alone, for 100 agents that answer and agree.
 - contextbuild Build: the messages of an agent that sees 100 answers.
 
 `

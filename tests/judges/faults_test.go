@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
-	"github.com/massgen/massgen/internal/retry"
+	"github.com/massgen/massgen/internal/models/retry"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // ordeal is what llmock does to a call, and what has to come of it.

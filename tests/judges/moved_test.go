@@ -10,8 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
-	"github.com/massgen/massgen/internal/blob"
+	"github.com/massgen/massgen/internal/system/blob"
+	"github.com/massgen/massgen/tests/backendtest"
 	"github.com/massgen/massgen/tests/described"
 )
 

@@ -20,12 +20,12 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/sessions"
+	"github.com/massgen/massgen/tests/backendtest"
 	"github.com/massgen/massgen/tests/described"
 )
 

@@ -3,7 +3,7 @@
 // against servers of its own, so that it is known to work.
 package live
 
-import "github.com/massgen/massgen/backends/backendtest"
+import "github.com/massgen/massgen/tests/backendtest"
 
 // dialect is how a protocol says that a tool has to be called, and whether its
 // models sign what they think.

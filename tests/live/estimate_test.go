@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/hosted"
-	"github.com/massgen/massgen/internal/prices"
+	"github.com/massgen/massgen/internal/models/hosted"
+	"github.com/massgen/massgen/internal/models/prices"
 )
 
 // agreed is the variable whose value "yes" agrees to the estimated cost.

@@ -16,7 +16,7 @@ import (
 	"github.com/massgen/massgen/backends/anthropic"
 	"github.com/massgen/massgen/backends/gemini"
 	"github.com/massgen/massgen/backends/openai"
-	"github.com/massgen/massgen/internal/prices"
+	"github.com/massgen/massgen/internal/models/prices"
 )
 
 const howTo = "no service can be called: set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or OPENAI_BASE_URL for a server that needs no key" +

@@ -10,9 +10,9 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/anthropic"
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/backends/gemini"
 	"github.com/massgen/massgen/backends/openai"
+	"github.com/massgen/massgen/tests/backendtest"
 	"github.com/massgen/massgen/tests/leaks"
 )
 

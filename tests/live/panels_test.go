@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/hosted"
+	"github.com/massgen/massgen/internal/models/hosted"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // The turns below have at most these calls of models: a budget ends the turn before more.

@@ -21,8 +21,8 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/mcp"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/tools/mcp"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/tests/leaks"
 )

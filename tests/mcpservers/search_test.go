@@ -8,7 +8,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/massgen/massgen/internal/mcp"
+	"github.com/massgen/massgen/internal/tools/mcp"
 )
 
 // TestSearXNG has an agent search with the server that docs/web_search.md names, at a SearXNG of the

@@ -11,9 +11,9 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/massgen/massgen/cmd/massgen/internal/markdown"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/markdown"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // answers are how answers are printed: on a terminal as rendered Markdown, elsewhere as they are.

@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/providers"
-	"github.com/massgen/massgen/internal/sidecalls"
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/models/providers"
+	"github.com/massgen/massgen/internal/setup/sidecalls"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/attach"
+	"github.com/massgen/massgen/internal/models/attach"
 )
 
 // attachFlag takes the files that the first question is asked with.

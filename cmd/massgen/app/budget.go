@@ -7,7 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/internal/budget"
+	"github.com/massgen/massgen/internal/coordination/budget"
 )
 
 // budgetFlags are the limits of a turn and those of a session, which take the place of

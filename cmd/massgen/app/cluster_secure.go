@@ -10,7 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // secureOptions say how the connection to the engine is secured, by files of PEM, and

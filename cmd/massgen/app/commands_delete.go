@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/massgen/massgen/internal/attach"
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
 )
 

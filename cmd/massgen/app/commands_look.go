@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/inspect"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/cmd/massgen/internal/inspect"
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
 )
 

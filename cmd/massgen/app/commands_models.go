@@ -9,9 +9,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/prices"
-	"github.com/massgen/massgen/internal/providers"
+	"github.com/massgen/massgen/internal/models/prices"
+	"github.com/massgen/massgen/internal/models/providers"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // modelsCommand shows what is known of models.

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/prices"
-	"github.com/massgen/massgen/internal/providers"
+	"github.com/massgen/massgen/internal/models/prices"
+	"github.com/massgen/massgen/internal/models/providers"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // setModel shows the agents' models, or has an agent ask another one from the next question on.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
 )
 

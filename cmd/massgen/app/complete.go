@@ -9,8 +9,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/prices"
+	"github.com/massgen/massgen/internal/models/prices"
+	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
 )
 

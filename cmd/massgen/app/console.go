@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // console is where the program writes: answers to out, everything else to err.

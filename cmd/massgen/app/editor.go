@@ -14,7 +14,7 @@ import (
 	"github.com/muesli/cancelreader"
 	"golang.org/x/term"
 
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // prompt stands where a line is typed, and spokenPrompt where a screen reader speaks it.

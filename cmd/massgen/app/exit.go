@@ -7,7 +7,7 @@ import (
 	"syscall"
 
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/coordination/kernel"
 )
 
 // The exit statuses (DESIGN §8), as exitMeanings describes them.

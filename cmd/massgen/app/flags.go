@@ -14,9 +14,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/massgen/massgen/debugbackend"
-	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/schema"
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/internal/tools/schema"
 )
 
 // options are the flags of the program, by what they are about. Each group has the method

@@ -17,12 +17,12 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/cmd/massgen/internal/inspect"
 	"github.com/massgen/massgen/cmd/massgen/tui"
-	"github.com/massgen/massgen/internal/filelock"
-	"github.com/massgen/massgen/internal/inspect"
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/store"
-	"github.com/massgen/massgen/internal/wholefile"
+	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/filelock"
+	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/internal/system/wholefile"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/storage/store"
 )
 
 // TestTypedLinesAreKept for the next run, for the user alone, and not without an end.

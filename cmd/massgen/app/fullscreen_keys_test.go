@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // keyStep presses keys, or types a line that begins with "> ", and waits for a text. A title has the screen

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // openHalf opens a terminal with a panel of two, on a server of its own: bob answers at once, and the

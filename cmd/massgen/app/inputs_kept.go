@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/massgen/massgen/cmd/massgen/internal/inspect"
 	"github.com/massgen/massgen/debugbackend"
-	"github.com/massgen/massgen/internal/inspect"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/massgen/massgen/internal/attach"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // dialogue is a conversation at a prompt: each line is a question or a command.

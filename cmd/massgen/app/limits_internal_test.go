@@ -9,9 +9,9 @@ import (
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/debugbackend"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/providers"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/models/providers"
 )
 
 // TestOutOfTime has turns in which one agent answers in time, too late, or not at all, and

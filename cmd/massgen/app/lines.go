@@ -11,8 +11,8 @@ import (
 	"github.com/muesli/cancelreader"
 
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/attach"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // keyboard is where lines come from: a pipe, or a person at a terminal.

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/massgen/massgen/internal/stack"
+	"github.com/massgen/massgen/internal/system/stack"
 )
 
 // Env is what the program meets of the world.

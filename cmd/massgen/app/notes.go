@@ -7,7 +7,7 @@ import (
 	"unicode"
 
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // noteCommand is what a line begins with that adds to the question while a turn runs.

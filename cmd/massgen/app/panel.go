@@ -13,9 +13,9 @@ import (
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/internal/panels"
-	"github.com/massgen/massgen/internal/providers"
-	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/models/providers"
+	"github.com/massgen/massgen/internal/setup/panels"
+	"github.com/massgen/massgen/internal/storage/store"
 )
 
 // defaultConfig is the panel of a run that names none.

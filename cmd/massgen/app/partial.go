@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // partialKept says, behind what a step came to, that a part of its last message is kept.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/massgen/massgen/cmd/massgen/tui"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // prompter asks a person about tool calls while a turn runs, and takes what they type. Only

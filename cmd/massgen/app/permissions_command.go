@@ -7,9 +7,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/massgen/massgen/internal/grants"
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/internal/tools/grants"
 )
 
 // permissionsCommand lists the calls of tools that the person always allows, and takes them back.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
 )
 

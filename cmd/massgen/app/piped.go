@@ -13,8 +13,8 @@ import (
 	"github.com/muesli/cancelreader"
 
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/attach"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // pipePatience is how long a question waits for the first byte of what is piped beside it. A

@@ -11,8 +11,8 @@ import (
 
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/providers"
+	"github.com/massgen/massgen/internal/models/providers"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // program is one run of massgen.

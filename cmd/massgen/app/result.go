@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/panels"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/setup/panels"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // deliver prints a result, writes the file, and returns the exit status that the

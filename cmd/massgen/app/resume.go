@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/attach"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
 )
 

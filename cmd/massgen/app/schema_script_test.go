@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // schemaBehaviours are of models whose answers have to fit a schema of a city.

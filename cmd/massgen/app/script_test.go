@@ -18,10 +18,10 @@ import (
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/debugbackend"
-	"github.com/massgen/massgen/internal/workspace/confine"
+	"github.com/massgen/massgen/internal/tools/workspace/confine"
+	"github.com/massgen/massgen/tests/backendtest"
 	"github.com/massgen/massgen/tests/leaks"
 )
 

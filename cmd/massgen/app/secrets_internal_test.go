@@ -19,8 +19,8 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/blob"
-	"github.com/massgen/massgen/internal/providers"
+	"github.com/massgen/massgen/internal/models/providers"
+	"github.com/massgen/massgen/internal/system/blob"
 )
 
 const panicKey = "sk-of-a-panic-0123456789"

@@ -18,11 +18,11 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/cmd/massgen/server"
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/internal/panels"
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/providers"
-	"github.com/massgen/massgen/internal/store"
-	"github.com/massgen/massgen/internal/telemetry"
+	"github.com/massgen/massgen/internal/models/providers"
+	"github.com/massgen/massgen/internal/setup/panels"
+	"github.com/massgen/massgen/internal/setup/telemetry"
+	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // defaultListen is where a server listens: 8000 would be vLLM's.

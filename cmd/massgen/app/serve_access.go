@@ -16,7 +16,7 @@ import (
 
 	"github.com/massgen/massgen/cmd/massgen/server"
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // accessFlags say who may use a server, and how much.

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/internal/workspace/rootfs"
-	"github.com/massgen/massgen/internal/workspace/snapshot"
+	"github.com/massgen/massgen/internal/tools/workspace/rootfs"
+	"github.com/massgen/massgen/internal/tools/workspace/snapshot"
 )
 
 // hasFolders says whether an agent of a config works in a folder.

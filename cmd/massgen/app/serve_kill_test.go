@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // TestKilledServerLosesNoFinishedCall: killed in the middle of a turn and started again, a server

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/massgen/massgen/internal/inspect"
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/cmd/massgen/internal/inspect"
+	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // contextTable has a row for each agent.

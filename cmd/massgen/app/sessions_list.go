@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/cmd/massgen/server"
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
 )
 

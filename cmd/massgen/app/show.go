@@ -14,10 +14,10 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/cmd/massgen/internal/picture"
 	"github.com/massgen/massgen/debugbackend"
-	"github.com/massgen/massgen/internal/picture"
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // showCommand draws a turn as a timeline: on the screen, or into files.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/sessions/sqlite"
 )
 

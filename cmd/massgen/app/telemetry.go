@@ -1,8 +1,8 @@
 package app
 
 import (
-	"github.com/massgen/massgen/internal/secrets"
-	"github.com/massgen/massgen/internal/telemetry"
+	"github.com/massgen/massgen/internal/setup/telemetry"
+	"github.com/massgen/massgen/internal/system/secrets"
 )
 
 // exporterOf returns what sends traces and metrics, nil if the environment asks for none.

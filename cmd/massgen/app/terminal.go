@@ -10,8 +10,8 @@ import (
 
 	"github.com/massgen/massgen/cmd/massgen/tui"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/grants"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/internal/tools/grants"
 )
 
 // terminal is where a person sits: what they type, what they are asked, and how they

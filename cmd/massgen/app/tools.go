@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/toolbox"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/setup/toolbox"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // toolLine tells of a tool call: with what, what became of it, and what went wrong, if

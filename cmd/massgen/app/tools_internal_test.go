@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
 func TestToolLines(t *testing.T) {

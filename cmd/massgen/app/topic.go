@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/topic"
+	"github.com/massgen/massgen/internal/coordination/topic"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // topicUsage is what /topic takes: a name, then details behind semicolons.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/massgen/massgen/internal/providers"
-	"github.com/massgen/massgen/internal/topic"
+	"github.com/massgen/massgen/internal/coordination/topic"
+	"github.com/massgen/massgen/internal/models/providers"
 )
 
 // TestTopicThatIsTooLongChangesNothing, and no turn after it fails.

@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/internal/plain"
-	"github.com/massgen/massgen/internal/providers"
-	"github.com/massgen/massgen/internal/store"
-	"github.com/massgen/massgen/internal/toolbox"
+	"github.com/massgen/massgen/internal/models/providers"
+	"github.com/massgen/massgen/internal/setup/toolbox"
+	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // validated is the JSON object that massgen --validate FILE --json prints.

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // verdict names the answer of a result that has one, "winner: a.1" or, where the

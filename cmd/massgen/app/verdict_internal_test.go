@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/coordination/kernel"
 )
 
 func TestVerdict(t *testing.T) {

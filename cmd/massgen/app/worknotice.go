@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // How long no line may come before one tells who is at work, and how often that

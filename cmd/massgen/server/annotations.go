@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // annotation is a link of a text to a source that a model has named, as OpenAI's API describes it.

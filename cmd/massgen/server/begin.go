@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/cmd/massgen/internal/inspect"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/attach"
-	"github.com/massgen/massgen/internal/blob"
-	"github.com/massgen/massgen/internal/inspect"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/panels"
-	"github.com/massgen/massgen/internal/schema"
-	"github.com/massgen/massgen/internal/topic"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/topic"
+	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/setup/panels"
+	"github.com/massgen/massgen/internal/system/blob"
+	"github.com/massgen/massgen/internal/tools/schema"
 	"github.com/massgen/massgen/sessions"
 )
 

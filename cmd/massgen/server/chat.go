@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/budget"
+	"github.com/massgen/massgen/internal/coordination/budget"
 )
 
 // chatRequest is a request for a chat completion. Parameters of models, such as the temperature,

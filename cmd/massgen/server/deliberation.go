@@ -7,9 +7,9 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/hosted"
-	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/models/hosted"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // piece is what a client is shown next. Each of its fields may be empty.

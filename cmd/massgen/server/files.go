@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/attach"
+	"github.com/massgen/massgen/internal/models/attach"
 )
 
 // contentPart is a part of a message's content, in the form of chat completions or of responses.

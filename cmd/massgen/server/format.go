@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/massgen/massgen/internal/schema"
+	"github.com/massgen/massgen/internal/tools/schema"
 )
 
 // answerFormat is how a request wants the answer: response_format of chat completions, whose schema

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/cmd/massgen/internal/inspect"
+	"github.com/massgen/massgen/cmd/massgen/internal/picture"
 	"github.com/massgen/massgen/debugbackend"
-	"github.com/massgen/massgen/internal/inspect"
-	"github.com/massgen/massgen/internal/picture"
 )
 
 // listedCall is a model call as a list shows it.

@@ -18,8 +18,8 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/cmd/massgen/server"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/driver"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
 )
 

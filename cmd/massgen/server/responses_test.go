@@ -14,7 +14,7 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/cmd/massgen/server"
-	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/storage/store"
 )
 
 // halved is a model that says the beginning of its answer, and the rest once open is closed.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/budget"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/panels"
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/setup/panels"
 )
 
 // run is a turn that a request has begun, or asks for again. While its client runs tools, no request

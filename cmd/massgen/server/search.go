@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen"
-	"github.com/massgen/massgen/internal/panels"
+	"github.com/massgen/massgen/internal/setup/panels"
 )
 
 // isWebSearch reports whether a tool of a response is OpenAI's search, in any of its versions.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/cmd/massgen/server"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // TestWebSearchIsForwarded: a request that asks for a search has the models search that can, in that

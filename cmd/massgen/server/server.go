@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen"
-	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/storage/store"
 )
 
 // Settings say what a server offers.

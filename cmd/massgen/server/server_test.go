@@ -14,7 +14,7 @@ import (
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/cmd/massgen/server"
-	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/storage/store"
 )
 
 // served is a server of a panel of two with canned answers, "pair", and of one of its agents.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/massgen/massgen/internal/inspect"
+	"github.com/massgen/massgen/cmd/massgen/internal/inspect"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/cmd/massgen/server"
-	"github.com/massgen/massgen/internal/panels"
+	"github.com/massgen/massgen/internal/setup/panels"
 )
 
 // gated is a model whose replies end when the gate is open. It asks for a tool first, if it has one.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // refusedCalls is how long calls of a message are waited for that may never come, because a rule

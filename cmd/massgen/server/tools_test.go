@@ -16,8 +16,8 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/cmd/massgen/server"
-	"github.com/massgen/massgen/internal/machine"
-	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/storage/store"
 )
 
 // forecaster is a model that asks for the weather of two towns at once, if it may, and then says

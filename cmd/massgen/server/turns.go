@@ -7,9 +7,9 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/massgen/massgen/cmd/massgen/internal/inspect"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/driver"
-	"github.com/massgen/massgen/internal/inspect"
+	"github.com/massgen/massgen/internal/coordination/driver"
 	"github.com/massgen/massgen/sessions"
 )
 

@@ -3,7 +3,7 @@ package tui
 import (
 	"charm.land/lipgloss/v2"
 
-	"github.com/massgen/massgen/internal/colour"
+	"github.com/massgen/massgen/cmd/massgen/internal/colour"
 )
 
 // The functions here say how the parts of the screen look. Their colours are readable on a light

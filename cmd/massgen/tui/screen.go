@@ -13,10 +13,10 @@ import (
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/cmd/massgen/internal/markdown"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/attach"
-	"github.com/massgen/massgen/internal/markdown"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // screen is the model of the whole terminal.

@@ -12,7 +12,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/massgen/massgen/internal/child"
+	"github.com/massgen/massgen/internal/system/child"
 )
 
 // shellCommand is a command of the shell that a person runs. Its process group ends with it.

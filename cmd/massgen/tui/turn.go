@@ -8,7 +8,7 @@ import (
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // phase is what an agent is doing, as its column says it.

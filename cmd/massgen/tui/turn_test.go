@@ -8,7 +8,7 @@ import (
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/budget"
+	"github.com/massgen/massgen/internal/coordination/budget"
 )
 
 // events are those of a turn of two agents, each a second after the one before.

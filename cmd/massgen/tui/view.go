@@ -9,8 +9,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/massgen/massgen/internal/colour"
-	"github.com/massgen/massgen/internal/plain"
+	"github.com/massgen/massgen/cmd/massgen/internal/colour"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // Rows of the screen beside the conversation, the agents and the entry.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/temporal/engine"
 )
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // reservations counts the attempts in the journal of a turn that have asked for budget.

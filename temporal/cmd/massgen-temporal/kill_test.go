@@ -13,8 +13,8 @@ import (
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // inMidTurn begins a turn of three agents, who wait for each other however long that takes. It

@@ -12,14 +12,14 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/kernel"
-	"github.com/massgen/massgen/internal/turn"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/temporal/engine"
 	"github.com/massgen/massgen/temporal/postgres"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // mortal is a cluster whose worker kills itself right after it has written an event of a

@@ -11,8 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/massgen/massgen/backends/backendtest"
-	"github.com/massgen/massgen/internal/retry"
+	"github.com/massgen/massgen/internal/models/retry"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // value is what a query finds in the database.

@@ -9,9 +9,9 @@ import (
 
 	enums "go.temporal.io/api/enums/v1"
 
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/machine"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // tooled are three workers, each in a folder of its own, and two agents. The first one's cwd

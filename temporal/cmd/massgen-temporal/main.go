@@ -14,7 +14,7 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/store"
+	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/temporal/engine"
 	"github.com/massgen/massgen/temporal/postgres"
 )

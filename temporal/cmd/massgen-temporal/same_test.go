@@ -14,10 +14,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // scenario is a session that every engine and store must come to in the same way.

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/backends/backendtest"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // toolScenarios are those of agents that have tools. AGENT, SHARED and DESK in what is added

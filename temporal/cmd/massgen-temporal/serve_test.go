@@ -11,9 +11,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/massgen/massgen/backends/backendtest"
-	"github.com/massgen/massgen/internal/kernel"
+	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/temporal/postgres"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // served is massgen-temporal serve as it runs.

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
-	"github.com/massgen/massgen/backends/backendtest"
+	"github.com/massgen/massgen/tests/backendtest"
 )
 
 // through returns the address of a way to the server, on which all requests go by way of

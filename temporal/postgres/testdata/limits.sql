@@ -6,7 +6,7 @@
 -- network parts a worker from the server, and all workers go by one clock.
 
 -- An account is a provider and a key with certain limits. Each of its two limits per
--- minute is a bucket (internal/retry, Bucket). One that holds 0 is no limit.
+-- minute is a bucket (internal/models/retry, Bucket). One that holds 0 is no limit.
 CREATE TABLE accounts (
     name           text COLLATE "C" PRIMARY KEY, -- a hash
     places         integer NOT NULL,             -- for attempts at a time; 0 for any number

@@ -1,0 +1,57 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/coordination/policy"
+	"github.com/massgen/massgen/internal/system/plain"
+)
+
+// Agent is what an agent of a panel would be shown in a session's next turn.
+type Agent struct {
+	ID     string      `json:"id"`
+	Policy policy.Kind `json:"policy"`
+	// Shown says in words what of the history is shown.
+	Shown   string `json:"shown"`
+	History string `json:"history"`
+	// Tokens counts the first input, the history and all that goes with it but the
+	// question; Estimated as in ContextWarning. Window is 0 if it is not known.
+	Tokens    int    `json:"estimated_tokens"`
+	Estimated bool   `json:"estimated"`
+	Window    int    `json:"context_window"`
+	Warning   string `json:"context_warning"`
+}
+
+// NoWarning is what stands where a warning could.
+const NoWarning = "none"
+
+// Agents returns what previews show.
+func Agents(previews []coordinator.Preview) []Agent {
+	list := make([]Agent, len(previews))
+	for i, v := range previews {
+		list[i] = Agent{
+			ID: v.Agent, Policy: v.Policy, Shown: shownOf(v), History: contextbuild.HistorySection(v.History),
+			Tokens: v.Context.EstimatedTokens, Estimated: v.Context.Estimated, Window: v.Context.Window,
+			Warning: cmp.Or(string(v.Context.Warning), NoWarning),
+		}
+	}
+	return list
+}
+
+// shownOf says what of the history an agent is shown.
+func shownOf(v coordinator.Preview) string {
+	shown := strings.TrimPrefix(v.Shown.String(), string(v.Policy)+": shown ")
+	switch {
+	case v.NewSummary.Last > 0:
+		return fmt.Sprintf("first a summary is asked for, of turns %d to %d; without it %s", v.NewSummary.First, v.NewSummary.Last, shown)
+	case !v.Shown.Everything():
+		return shown
+	case len(v.History) == 0:
+		return "there is none yet"
+	}
+	return "all of it, " + plain.Count(v.Shown.Messages, "message")
+}

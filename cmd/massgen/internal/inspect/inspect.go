@@ -1,0 +1,191 @@
+// Package inspect reads what people are shown of sessions that are kept: their turns and what
+// they are about, the events of a turn, and the inputs of its calls. It calls no model.
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/policy"
+	"github.com/massgen/massgen/internal/coordination/topic"
+	"github.com/massgen/massgen/internal/models/tokens"
+	"github.com/massgen/massgen/internal/setup/sidecalls"
+	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/blob"
+	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/sessions"
+)
+
+// Session is a session as sessions show --json prints it.
+type Session struct {
+	sessions.Session
+	TurnCount int    `json:"turn_count"`
+	Turns     []Turn `json:"turns"` // in place of the session's number of turns
+	// Interrupted is the turn that a process left, absent if there is none.
+	Interrupted *Turn `json:"interrupted,omitempty"`
+	// Unfinished are the calls of that turn that have no result. Read leaves them out.
+	Unfinished []coordinator.UnfinishedCall `json:"unfinished,omitempty"`
+	// State is the session's topics, greeting and page (seed 002), which are not among
+	// its metadata here. ShouldGreet says whether a greeting would be in place now.
+	topic.State
+	ShouldGreet bool `json:"should_greet"`
+	// History is the section that the next turn's inputs have of all turns before it, as
+	// the policy full puts it; empty without any. Agents with another policy, or whose
+	// context is full, are shown less, as Agents says; an agent alone is shown the same
+	// as messages.
+	History string `json:"history"`
+	Size
+	// ContextWarning is the worst of the agents' warnings. Without a config no agent is
+	// known, and it is none.
+	ContextWarning string `json:"context_warning"`
+	// Agents are those of a panel, absent without one.
+	Agents []Agent `json:"agents,omitempty"`
+
+	// Left is the interrupted turn as the store has it. Link is the newest of the history, Summary the kept summary in words, empty without one
+	// of this history.
+	Left    sessions.Turn `json:"-"`
+	Link    blob.Ref      `json:"-"`
+	Summary string        `json:"-"`
+}
+
+// Size is how long a history is.
+type Size struct {
+	// CharCount counts the characters of the history: the questions that have an
+	// answer, and the answers.
+	CharCount int `json:"char_count"`
+	// ContextSize estimates the tokens of the history, at three bytes each: what a
+	// model counts is another figure.
+	ContextSize          int  `json:"context_size_estimate"`
+	ContextSizeEstimated bool `json:"context_size_is_estimate"`
+}
+
+// Turn is a turn with what happened in it.
+type Turn struct {
+	Number   int           `json:"number"`
+	Question string        `json:"question"`
+	Answer   string        `json:"answer"`
+	Winner   string        `json:"winner"`
+	Status   kernel.Status `json:"status"`
+	// Snapshot is the folder in which the winner's workspace is kept as it was when the
+	// answer was given, "" if there is none, or if the turn was taken in the session of
+	// which this one is a branch.
+	Snapshot string `json:"snapshot"`
+	// Record is as in the result of --json; a turn of a branch has none.
+	report.Record
+}
+
+// ReadTurn returns a turn with its activity and its work. If these cannot be read it returns the
+// rest, and passes the reason to warn.
+func ReadTurn(ctx context.Context, s *store.Store, session string, t sessions.Turn, warn func(string)) Turn {
+	kept, err := coordinator.ReadRecord(ctx, s, session, t.Number)
+	if err != nil {
+		warn(err.Error())
+	}
+	return Turn{t.Number, t.Question, t.Answer, t.Winner, t.Status, kept.Final.Dir, kept}
+}
+
+// Read reads all that is shown of a session but its Unfinished calls and its Agents. What cannot
+// be read of a turn or of the metadata is passed to warn; the error is of the store.
+func Read(ctx context.Context, s *store.Store, kept sessions.Session, warn func(string)) (Session, error) {
+	turns, err := s.Turns(ctx, kept.ID, 0)
+	if err != nil {
+		return Session{}, err
+	}
+	left, err := s.Interrupted(ctx, kept.ID)
+	if err != nil {
+		return Session{}, err
+	}
+	shown := Session{
+		Session: kept, TurnCount: kept.Turns, Turns: []Turn{}, Size: Size{ContextSizeEstimated: true},
+		ContextWarning: NoWarning, Link: NewestLink(turns),
+	}
+	for _, t := range turns {
+		shown.Turns = append(shown.Turns, ReadTurn(ctx, s, kept.ID, t, warn))
+	}
+	shown.measure(turns)
+	if len(left) > 0 {
+		shown.Left = left[0]
+		shown.Interrupted = new(ReadTurn(ctx, s, kept.ID, left[0], warn))
+	}
+	if shown.State, err = sidecalls.ReadTopic(kept); err != nil {
+		warn(err.Error())
+	} else {
+		delete(shown.Metadata, sidecalls.MetaTopic)
+	}
+	if shown.Summary, err = summaryOf(kept, turns); err != nil {
+		warn(err.Error())
+	}
+	shown.ShouldGreet = shown.State.ShouldGreet(time.Now())
+	return shown, nil
+}
+
+// summaryOf returns the summary that is kept with a session, in words; none of turns that
+// it has not, as a branch may have one.
+func summaryOf(kept sessions.Session, turns []sessions.Turn) (string, error) {
+	data := kept.Metadata[coordinator.MetaSummary]
+	if data == "" {
+		return "", nil
+	}
+	var s coordinator.KeptSummary
+	if err := json.Unmarshal([]byte(data), &s); err != nil {
+		return "", fmt.Errorf("the summary of session %s cannot be read: %w", kept.ID, err)
+	}
+	if !slices.ContainsFunc(turns, func(t sessions.Turn) bool { return t.Winner != "" && t.Link == s.Link }) {
+		return "", nil
+	}
+	return fmt.Sprintf("of turns %d to %d: %s", s.First, s.Last, plain.Line(s.Text)), nil
+}
+
+// measure builds the history of the turns that have an answer, and measures it.
+func (s *Session) measure(turns []sessions.Turn) {
+	var history []contextbuild.Exchange
+	size := 0
+	for _, t := range turns {
+		if t.Winner != "" {
+			history = append(history, contextbuild.Exchange{Turn: t.Number, Question: t.Question, Answer: t.Answer})
+			s.CharCount += utf8.RuneCountInString(t.Question) + utf8.RuneCountInString(t.Answer)
+			size += len(t.Question) + len(t.Answer)
+		}
+	}
+	s.History = contextbuild.HistorySection(history)
+	s.ContextSize = (size + tokens.BytesPerToken - 1) / tokens.BytesPerToken
+}
+
+// SetAgents sets what the agents of a panel would be shown in the next turn.
+func (s *Session) SetAgents(previews []coordinator.Preview) {
+	s.Agents = Agents(previews)
+	for _, a := range s.Agents {
+		if s.ContextWarning != string(policy.AtLimit) && a.Warning != NoWarning {
+			s.ContextWarning = a.Warning
+		}
+	}
+}
+
+// NewestLink returns the newest link of the history that turns have come to, zero if
+// none of them has an answer.
+func NewestLink(turns []sessions.Turn) blob.Ref {
+	for _, t := range slices.Backward(turns) {
+		if t.Link != (blob.Ref{}) {
+			return t.Link
+		}
+	}
+	return blob.Ref{}
+}
+
+// Unfinished returns the calls of an interrupted turn that have no result. The error says why the
+// turn cannot be gone on with.
+func Unfinished(ctx context.Context, r coordinator.Recording, session string, left sessions.Turn) ([]coordinator.UnfinishedCall, error) {
+	replayed, err := coordinator.Replay(ctx, r, session, left)
+	if err != nil {
+		return nil, fmt.Errorf("turn %d cannot be gone on with: %w", left.Number, err)
+	}
+	return replayed.Unfinished, nil
+}

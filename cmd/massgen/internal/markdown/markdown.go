@@ -1,0 +1,258 @@
+// Package markdown draws Markdown for a terminal.
+//
+// The parser is the one that the program is linked with anyway. Libraries that draw Markdown
+// colour code by Chroma, whose tables cost each start of the program ten milliseconds.
+package markdown
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/russross/blackfriday/v2"
+
+	"github.com/massgen/massgen/internal/system/plain"
+)
+
+// mostText is how many bytes are parsed. A longer text is shown as it was written: the parser takes
+// time by the square of some texts, such as one of brackets alone.
+const mostText = 64 << 10
+
+// Render draws a text in lines of at most width columns, in colours that are readable on light and
+// dark, or without any: then marks such as # and ` stay. Nothing in the text reaches the terminal as a
+// control sequence. It may be called concurrently.
+func Render(text string, width int, isColoured bool) (lines []string) {
+	width = max(width, 8)
+	text = harmless(text)
+	asWritten := func() []string { return layOut([]span{{text: text}}, width, isColoured) }
+	if len(text) > mostText {
+		return asWritten()
+	}
+	defer func() {
+		if recover() != nil { // a fault of the parser costs nobody the answer
+			lines = asWritten()
+		}
+	}()
+	p := newParter()
+	return trimmed(joined(drawer{isColoured, p, p.referenced(text)}.groups(text, width, 0), beforeAll))
+}
+
+// harmless is a text without anything that a terminal obeys.
+func harmless(text string) string {
+	lines := strings.Split(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\t", "    "), "\n")
+	for i, line := range lines {
+		lines[i] = plain.Line(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// trimmed leaves out blank lines at both ends.
+func trimmed(lines []string) []string {
+	for len(lines) > 0 && lines[0] == "" {
+		lines = lines[1:]
+	}
+	for len(lines) > 0 && lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
+// drawer draws the parts and nodes of a text. References are its lines that say where links lead.
+type drawer struct {
+	isColoured bool
+	parter     parter
+	references string
+}
+
+// group are the lines of one block.
+type group struct {
+	lines  []string
+	isList bool
+}
+
+// mostDepth is how deep lists and quotes may be in each other, and leastWidth how narrow they may
+// get; what is beyond that is shown as it was written.
+const (
+	mostDepth  = 16
+	leastWidth = 4
+)
+
+// groups draws the blocks of a text.
+func (d drawer) groups(text string, width, depth int) (groups []group) {
+	if depth > mostDepth {
+		return []group{{lines: layOut([]span{{text: text}}, width, d.isColoured)}}
+	}
+	for _, p := range d.parter.parts(text) {
+		switch p.kind {
+		case list:
+			groups = append(groups, group{d.list(p, width, depth), true})
+		case quote:
+			groups = append(groups, group{d.framed("│ ", "│ ", p.text, width, depth, beforeAll), false})
+		default:
+			groups = append(groups, d.parse(p.text, width)...)
+		}
+	}
+	return groups
+}
+
+// parse draws blocks without lists and quotes.
+func (d drawer) parse(text string, width int) (groups []group) {
+	if d.references != "" {
+		text = strings.TrimRight(text, "\n") + "\n\n" + d.references
+	}
+	const extensions = blackfriday.CommonExtensions&^(blackfriday.HeadingIDs|blackfriday.DefinitionLists) | blackfriday.NoEmptyLineBeforeBlock
+	root := blackfriday.New(blackfriday.WithExtensions(extensions)).Parse([]byte(text))
+	for n := root.FirstChild; n != nil; n = n.Next {
+		if lines := d.block(n, width); len(lines) > 0 {
+			groups = append(groups, group{lines: lines})
+		}
+	}
+	return groups
+}
+
+// framed draws a text with a mark before its first line and another one before the others.
+func (d drawer) framed(first, others, text string, width, depth int, blank blanks) []string {
+	room := width - ansi.StringWidth(first)
+	if room < leastWidth {
+		return layOut([]span{{text: first + strings.TrimRight(text, "\n")}}, width, d.isColoured)
+	}
+	return prefixed(first, others, trimmed(joined(d.groups(text, room, depth+1), blank)))
+}
+
+// blanks says before which blocks but the first a blank line stands.
+type blanks int
+
+const (
+	beforeNone  blanks = iota // in an item
+	beforeTexts               // in an item with paragraphs: all but lists
+	beforeAll
+)
+
+// joined are the lines of several blocks.
+func joined(groups []group, blank blanks) (lines []string) {
+	for i, g := range groups {
+		if i > 0 && (blank == beforeAll || blank == beforeTexts && !g.isList) {
+			lines = append(lines, "")
+		}
+		lines = append(lines, g.lines...)
+	}
+	return lines
+}
+
+func (d drawer) block(n *blackfriday.Node, width int) (lines []string) {
+	switch n.Type {
+	case blackfriday.Heading:
+		return d.heading(n, width)
+	case blackfriday.CodeBlock:
+		return d.code(n, width)
+	case blackfriday.List, blackfriday.Item, blackfriday.BlockQuote: // not where parts finds none
+		for child := n.FirstChild; child != nil; child = child.Next {
+			lines = append(lines, d.block(child, width)...)
+		}
+		return lines
+	case blackfriday.HorizontalRule:
+		return []string{strings.Repeat("─", width)}
+	case blackfriday.Table:
+		return d.table(n, width)
+	case blackfriday.HTMLBlock:
+		return layOut([]span{{text: strings.TrimRight(string(n.Literal), "\n")}}, width, d.isColoured)
+	}
+	return layOut(d.inline(n, 0), width, d.isColoured)
+}
+
+func (d drawer) heading(n *blackfriday.Node, width int) []string {
+	spans := d.inline(n, bold)
+	if !d.isColoured || n.Level > 2 {
+		spans = append([]span{{text: strings.Repeat("#", n.Level) + " ", style: bold}}, spans...)
+	}
+	return layOut(spans, width, d.isColoured)
+}
+
+func (d drawer) code(n *blackfriday.Node, width int) (lines []string) {
+	language, _, _ := strings.Cut(string(n.Info), " ")
+	h := newHighlighter(language)
+	for line := range strings.SplitSeq(strings.TrimRight(string(n.Literal), "\n"), "\n") {
+		spans := []span{{text: line, style: code}}
+		if d.isColoured {
+			spans = h.parted(line)
+		}
+		lines = append(lines, hardWrapped(spans, width-2, d.isColoured)...)
+	}
+	return prefixed("  ", "  ", lines)
+}
+
+func (d drawer) list(of part, width, depth int) (lines []string) {
+	for _, it := range of.items {
+		text := strings.TrimRight(it.text, "\n")
+		hasBlank, blank := d.parter.hasBlank(text), beforeNone
+		if of.isLoose || hasBlank {
+			blank = beforeTexts
+		}
+		part := d.framed(it.mark, strings.Repeat(" ", len([]rune(it.mark))), text, width, depth, blank)
+		if len(lines) > 0 && (of.isLoose && len(part) > 1 || hasBlank) {
+			lines = append(lines, "")
+		}
+		lines = append(lines, part...)
+	}
+	return lines
+}
+
+// inline are the spans of a node's text.
+func (d drawer) inline(parent *blackfriday.Node, s style) (spans []span) {
+	for n := parent.FirstChild; n != nil; n = n.Next {
+		switch n.Type {
+		case blackfriday.Strong:
+			spans = append(spans, d.inline(n, s|bold)...)
+		case blackfriday.Emph:
+			spans = append(spans, d.inline(n, s|italic)...)
+		case blackfriday.Del:
+			spans = append(spans, d.inline(n, s|struck)...)
+		case blackfriday.Code:
+			text := string(n.Literal)
+			if !d.isColoured {
+				text = "`" + text + "`"
+			}
+			spans = append(spans, span{text, s | code})
+		case blackfriday.Link, blackfriday.Image:
+			spans = append(spans, d.link(n, s)...)
+		case blackfriday.Hardbreak:
+			spans = append(spans, span{"\n", s})
+		case blackfriday.Softbreak:
+			spans = append(spans, span{" ", s})
+		case blackfriday.Paragraph:
+			spans = append(spans, d.inline(n, s)...)
+		default:
+			spans = append(spans, span{strings.ReplaceAll(string(n.Literal), "\n", " "), s})
+		}
+	}
+	return spans
+}
+
+// link shows a link's words, and behind them its address, if that is not the same.
+func (d drawer) link(n *blackfriday.Node, s style) []span {
+	spans := d.inline(n, s|link)
+	address := harmless(string(n.Destination))
+	var words strings.Builder
+	for _, w := range spans {
+		words.WriteString(w.text)
+	}
+	if words.String() == address || "mailto:"+words.String() == address {
+		return spans
+	}
+	return append(spans, span{" (" + address + ")", s})
+}
+
+// prefixed puts a mark before the first line, and another one before the others.
+func prefixed(first, others string, lines []string) []string {
+	list := make([]string, len(lines))
+	for i, line := range lines {
+		mark := others
+		if i == 0 {
+			mark = first
+		}
+		list[i] = strings.TrimRight(mark+line, " ")
+	}
+	if len(list) == 0 {
+		return []string{strings.TrimRight(first, " ")}
+	}
+	return list
+}

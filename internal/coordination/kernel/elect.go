@@ -1,0 +1,268 @@
+package kernel
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/massgen/massgen/internal/system/blob"
+)
+
+// Status is how a turn ended, in the word that results have for it.
+type Status = string
+
+// The statuses of a result (DESIGN §8).
+const (
+	Completed   Status = "completed"
+	NoConsensus Status = "no_consensus"
+	Timeout     Status = "timeout"
+	Budget      Status = "budget"
+	MaxTurns    Status = "max_turns"
+	Cut         Status = "interrupted"
+	AllFailed   Status = "failed"
+)
+
+// tally is the count of the valid votes: per candidate, which is the first agent
+// in the config's order among those whose standing answers are the same text.
+func (m *Machine) tally() []int {
+	ix := m.ix()
+	if ix.tally == nil {
+		ix.tally = make([]int, len(m.s.Members))
+		for _, v := range m.s.Votes[ix.voided:] {
+			if v.Void == "" {
+				ix.tally[m.candidates()[v.For]]++
+			}
+		}
+	}
+	return ix.tally
+}
+
+// candidates is rule 4: equal texts are one candidate, and the first in the
+// config's order stands for it. It says who stands for each agent's answer, -1
+// where there is none.
+func (m *Machine) candidates() []int {
+	ix := m.ix()
+	if ix.candidates != nil {
+		return ix.candidates
+	}
+	ix.candidates = slices.Repeat([]int{-1}, len(m.s.Members))
+	first := map[string]int{}
+	for _, a := range m.current() {
+		if _, ok := first[a.Hash]; !ok {
+			first[a.Hash] = a.Agent
+		}
+		ix.candidates[a.Agent] = first[a.Hash]
+	}
+	return ix.candidates
+}
+
+// leader is rule 4: the candidate with the most votes; a tie goes to the order of
+// the config. -1 if there is no valid vote.
+func leader(counts []int) int {
+	if best := slices.Max(counts); best > 0 {
+		return slices.Index(counts, best)
+	}
+	return -1
+}
+
+// votesCouldChangeWinner is rule 2's question about the votes that are still
+// out. While no vote has been cast there is no winner yet.
+func (m *Machine) votesCouldChangeWinner(out []int) bool {
+	counts := m.tally()
+	first := leader(counts)
+	if first < 0 {
+		return true
+	}
+	most := slices.Clone(counts)
+	candidates := m.candidates()
+	for _, voter := range out {
+		for c, may := range m.mayVoteFor(voter, candidates) {
+			if may {
+				most[c]++
+			}
+		}
+	}
+	for c, n := range most {
+		if c != first && (n > counts[first] || n == counts[first] && c < first) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayVoteFor says for each candidate whether an agent's vote could go to it
+// (rule 5).
+func (m *Machine) mayVoteFor(voter int, candidates []int) []bool {
+	may := make([]bool, len(candidates))
+	for agent, c := range candidates {
+		if c >= 0 && (agent != voter || m.cfg.SelfVote) {
+			may[c] = true
+		}
+	}
+	return may
+}
+
+// earlyMajority is rule 4, `decision: majority`: as soon as one answer has the
+// votes of more than half of the members, it has won.
+func (m *Machine) earlyMajority() bool {
+	if m.cfg.Decision != Majority {
+		return false
+	}
+	members := m.ix().members
+	if m.cfg.Pace == PaceEager {
+		members = m.voters()
+	}
+	counts := m.tally()
+	first := leader(counts)
+	if first < 0 || 2*counts[first] <= members {
+		return false
+	}
+	m.elect(Completed, m.standing(first))
+	return true
+}
+
+// electByVotes is rule 4: most votes; unanimous also asks that there be no
+// other candidate with a vote; with no valid vote at all the newest answer.
+func (m *Machine) electByVotes() {
+	counts := m.tally()
+	first := leader(counts)
+	if first < 0 {
+		m.elect(NoConsensus, m.set()-1)
+		return
+	}
+	status := Completed
+	voted := slices.DeleteFunc(slices.Clone(counts), func(n int) bool { return n == 0 })
+	if m.cfg.Decision == Unanimous && len(voted) > 1 {
+		status = NoConsensus
+	}
+	m.elect(status, m.standing(first))
+}
+
+// loneSurvivor is rule 5: one live agent is left and only its own answer stands.
+func (m *Machine) loneSurvivor() bool {
+	if m.ix().live != 1 {
+		return false
+	}
+	live, shown := slices.IndexFunc(m.s.Members, func(x member) bool { return !x.Failed }), m.current()
+	if len(shown) != 1 || shown[0].Agent != live {
+		return false
+	}
+	m.elect(Completed, m.standing(live))
+	return true
+}
+
+// nobodyLeft is rule 5: with no agent left, what stands is decided upon.
+func (m *Machine) nobodyLeft() bool {
+	if m.ix().live > 0 {
+		return false
+	}
+	m.electByVotes()
+	return true
+}
+
+// endEarly is rule 6: at the turn's time limit, its budget's end or a person's
+// word the best so far is the result: most valid votes, else the newest answer.
+// During a presentation the winner is known already (rule 9).
+func (m *Machine) endEarly(status Status) {
+	if m.s.Stage == stagePresenting {
+		m.warn("the presentation was ended (%s): the winning answer stands as it was", status)
+		m.finish()
+		return
+	}
+	best := m.set() - 1
+	if first := leader(m.tally()); first >= 0 {
+		best = m.standing(first)
+	}
+	m.elect(status, best)
+}
+
+// elect ends the coordination with answers[winner], or with none (-1). Late
+// calls, and those that can no longer matter, are cancelled. A panel of one has
+// nothing to present: its text is the answer (rule 1).
+func (m *Machine) elect(status Status, winner int) {
+	voted := status == Completed || status == NoConsensus
+	if voted && winner < 0 {
+		status = AllFailed
+	}
+	m.s.Status, m.s.Winner = status, winner
+	m.s.RoundOpen, m.s.GraceAt = false, 0
+	for agent := range m.s.Members {
+		m.cutOff(agent, status)
+	}
+	m.s.Stage = stagePresenting
+	if winner < 0 || !voted || m.cfg.Final == WinnerReuse || len(m.cfg.Agents) == 1 {
+		m.finish()
+	}
+}
+
+// cutOff says what an agent whose call is still out came to: late or cancelled.
+// A reason is for those that others had to do without; a call that could no
+// longer matter, or that a person ended, needs none.
+func (m *Machine) cutOff(agent int, status Status) {
+	act, reason := ActCancelled, ""
+	phase := m.s.Members[agent].Phase
+	switch {
+	case phase == Idle || m.s.Members[agent].Act == ActDismissed: // its call was cancelled then
+		return
+	case phase == Late:
+		act, reason = ActLate, "its call had not come back when the turn was decided"
+	case phase == Stopping:
+		reason = "it did not act within the round's time limit"
+	case status == Timeout:
+		reason = "its call had not come back when the turn was ended"
+	case status == Budget:
+		reason = "the budget left too little for its next call"
+	}
+	m.change(agent, func(x *member) { x.Act, x.Reason = act, cmp.Or(reason, x.Reason) })
+	if phase != Stopping {
+		m.cancel(agent)
+	}
+}
+
+// present is rule 9: the winner is called once more, when its own call, if it
+// was cancelled, has come back. A winner that is out cannot present.
+func (m *Machine) present() {
+	agent := m.s.Answers[m.s.Winner].Agent
+	x := m.s.Members[agent]
+	switch {
+	case m.s.Presenting:
+	case x.Failed:
+		m.warn("%s won and is out: its answer stands as it was", m.cfg.Agents[agent])
+		m.finish()
+	case x.Phase == Stopping:
+	default:
+		m.s.Presenting = true
+		m.emit(Present{
+			Agent: agent, Round: m.s.Round, Votes: m.valid(), Synthesize: m.cfg.Final == Synthesize,
+			Offer: Offer{Set: m.set(), Shown: m.current(), MayVote: []int{}},
+		})
+	}
+}
+
+func (m *Machine) valid() []Vote {
+	return slices.DeleteFunc(slices.Clone(m.s.Votes), func(v Vote) bool { return v.Void != "" })
+}
+
+// applyPresented is rule 9: a presentation that came to nothing leaves the
+// winning answer as it is, with a warning.
+func (m *Machine) applyPresented(ev Presented) {
+	if ev.Answer == (blob.Ref{}) {
+		m.warn("the presentation came to nothing (%s): the winning answer stands as it was", ev.Reason)
+	}
+	m.s.Presenting = false
+	m.s.Presented, m.s.PresentedWork = ev.Answer, ev.Work
+	m.finish()
+}
+
+// finish ends the turn.
+func (m *Machine) finish() {
+	if m.s.Presenting {
+		m.emit(Cancel{Agent: m.s.Answers[m.s.Winner].Agent})
+	}
+	m.s.Stage = stageOver
+	m.emit(Finish{})
+}
+
+func (m *Machine) warn(format string, args ...any) {
+	m.s.Warnings = append(m.s.Warnings, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,162 @@
+package kernel
+
+import "github.com/massgen/massgen/internal/system/blob"
+
+// Time is a moment in milliseconds since the Unix epoch, as the journal has it.
+type Time int64
+
+// Event is something that happened. The set is closed. Every event says when;
+// time never goes back.
+type Event interface{ at() Time }
+
+// Accepted opens the turn: it comes first, and once.
+type Accepted struct{ At Time }
+
+// Answered ends a step with a new answer. Hash is the hash of the normalised
+// text: two answers with one hash are the same text. Seen is the set of answers
+// that was in the agent's input.
+type Answered struct {
+	At     Time
+	Agent  int
+	Seen   int
+	Answer blob.Ref
+	Hash   string
+	// Work is as in Answer.
+	Work blob.Ref
+}
+
+// Voted ends a step with a vote for the answer of agent For in the set Seen.
+type Voted struct {
+	At     Time
+	Agent  int
+	Seen   int
+	For    int
+	Reason string
+}
+
+// Abstained ends a step in which the agent neither answered nor voted.
+type Abstained struct {
+	At     Time
+	Agent  int
+	Seen   int
+	Reason string
+}
+
+// OutOfTurns ends a step that asked for tools to the last of its calls: the agent of a
+// panel abstains. One that is alone ends the turn with Answer, which may be zero; Hash and
+// Work are as in Answered.
+type OutOfTurns struct {
+	At     Time
+	Agent  int
+	Seen   int
+	Answer blob.Ref
+	Hash   string
+	Work   blob.Ref
+	Reason string
+}
+
+// Failed ends a step with an error: the agent is out for the turn.
+type Failed struct {
+	At     Time
+	Agent  int
+	Reason string
+}
+
+// Stopped ends a step that a Cancel command asked to end. Whatever a cancelled
+// call still yielded is dropped before it gets here.
+type Stopped struct {
+	At    Time
+	Agent int
+}
+
+// Presented ends the winner's presentation. A zero Answer means that there is
+// none, for Reason. Work is as in Answer.
+type Presented struct {
+	At     Time
+	Answer blob.Ref
+	Work   blob.Ref
+	Reason string
+}
+
+// Woke is the clock's event, asked for with a Wake command.
+type Woke struct{ At Time }
+
+// Interrupted is a person ending the turn.
+type Interrupted struct{ At Time }
+
+// BudgetSpent says that the next call does not fit into the budget.
+type BudgetSpent struct{ At Time }
+
+func (e Accepted) at() Time    { return e.At }
+func (e Answered) at() Time    { return e.At }
+func (e Voted) at() Time       { return e.At }
+func (e Abstained) at() Time   { return e.At }
+func (e OutOfTurns) at() Time  { return e.At }
+func (e Failed) at() Time      { return e.At }
+func (e Stopped) at() Time     { return e.At }
+func (e Presented) at() Time   { return e.At }
+func (e Woke) at() Time        { return e.At }
+func (e Interrupted) at() Time { return e.At }
+func (e BudgetSpent) at() Time { return e.At }
+
+// Command is what the machine wants done. The set is closed.
+type Command interface{ command() }
+
+// Offer is what a step may end with.
+type Offer struct {
+	// Set identifies the set of answers: how many had been accepted in the turn.
+	Set int `json:"set"`
+	// Shown are the current answers in the config's order.
+	Shown []Answer `json:"shown"`
+	// MayAnswer is false only where a limit takes the tool away.
+	MayAnswer bool `json:"may_answer"`
+	// MayVote are the agents that a vote may name; none in a blind first round.
+	MayVote []int `json:"may_vote"`
+}
+
+// Start begins a step of an idle agent.
+type Start struct {
+	Agent int
+	Round int
+	Offer Offer
+}
+
+// Update tells a busy agent of a new set (rule 8).
+type Update struct {
+	Agent int
+	Offer Offer
+}
+
+// Restrict leaves a busy agent only the coordination tools (rule 6).
+type Restrict struct{ Agent int }
+
+// Cancel ends an agent's call: its next event is Stopped (or Presented),
+// whatever the call came to.
+type Cancel struct{ Agent int }
+
+// Wake asks for a Woke event at a moment. It replaces the Wake before it.
+type Wake struct{ At Time }
+
+// Present asks the winner to present (rule 9): one step without coordination
+// tools, ended by Presented.
+type Present struct {
+	Agent      int
+	Round      int
+	Offer      Offer
+	Votes      []Vote
+	Synthesize bool
+}
+
+// Finish ends the turn. It comes last, and once; Result says with what.
+type Finish struct{}
+
+func (Start) command()    {}
+func (Update) command()   {}
+func (Restrict) command() {}
+func (Cancel) command()   {}
+func (Wake) command()     {}
+func (Present) command()  {}
+func (Finish) command()   {}
+
+// When returns the moment of an event.
+func When(ev Event) Time { return ev.at() }

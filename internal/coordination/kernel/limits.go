@@ -1,0 +1,143 @@
+package kernel
+
+import (
+	"time"
+
+	"github.com/massgen/massgen/internal/system/blob"
+)
+
+func (m *Machine) after(d time.Duration) Time { return m.s.Now + Time(d.Milliseconds()) }
+
+// start is rules 1 and 6: the limits are applied when a step starts. An agent
+// that may not answer and has nothing it may vote for is not started and
+// abstains.
+func (m *Machine) start(agent, round int) {
+	offer := m.offer(agent, round)
+	isStarted := offer.MayAnswer || len(offer.MayVote) > 0
+	m.change(agent, func(x *member) {
+		x.Round, x.Seen, x.MayAnswer = round, offer.Set, offer.MayAnswer
+		if !isStarted {
+			x.Act, x.Reason = ActAbstained, "it may not answer any more, and there is no answer that it may vote for"
+			return
+		}
+		x.Act, x.Reason = ActNone, ""
+		x.Phase = Busy
+		x.Starts++
+		if limit := m.stepLimit(round); limit > 0 {
+			x.RestrictAt = m.after(limit)
+			x.CancelAt = m.after(limit + m.cfg.RoundGrace)
+		}
+	})
+	if !isStarted {
+		return
+	}
+	m.emit(Start{Agent: agent, Round: round, Offer: offer})
+}
+
+// offer is rules 4, 5 and 6: in round max_rounds only a vote is offered; the
+// limits of new answers take new_answer away; self_vote: false takes the agent's
+// own answer off the list.
+func (m *Machine) offer(agent, round int) Offer {
+	may := round < m.cfg.MaxRounds &&
+		(m.cfg.MaxNewAnswersPerAgent == 0 || m.s.Members[agent].Answers < m.cfg.MaxNewAnswersPerAgent) &&
+		(m.cfg.MaxNewAnswersGlobal == 0 || m.set() < m.cfg.MaxNewAnswersGlobal)
+	offer := Offer{Set: m.set(), Shown: m.current(), MayAnswer: may, MayVote: m.ix().votable}
+	if !m.cfg.SelfVote {
+		others := make([]int, 0, len(offer.MayVote))
+		for _, a := range offer.MayVote {
+			if a != agent {
+				others = append(others, a)
+			}
+		}
+		offer.MayVote = others
+	}
+	return offer
+}
+
+func (m *Machine) stepLimit(round int) time.Duration {
+	if round == 1 {
+		return m.cfg.FirstRoundLimit
+	}
+	return m.cfg.RoundLimit
+}
+
+// applyTimeLimits is rule 6: at a round's limit only the coordination tools are
+// offered, after its grace the call is cancelled; at the turn's limit the best so
+// far is the result. Every event says how late it is, so that a limit holds even
+// where another event overtakes the clock's.
+func (m *Machine) applyTimeLimits() {
+	if m.Over() {
+		return
+	}
+	if m.s.TurnAt != 0 && m.s.Now >= m.s.TurnAt {
+		m.endEarly(Timeout)
+		return
+	}
+	if due := m.ix().limits; len(due) == 0 || due[0].at > m.s.Now {
+		return
+	}
+	for agent, x := range m.s.Members {
+		if x.Phase != Busy && x.Phase != Late {
+			continue
+		}
+		if x.CancelAt != 0 && m.s.Now >= x.CancelAt {
+			m.cancel(agent)
+		} else if x.RestrictAt != 0 && m.s.Now >= x.RestrictAt {
+			m.change(agent, func(x *member) { x.RestrictAt = 0 })
+			m.emit(Restrict{Agent: agent})
+		}
+	}
+}
+
+// cancel asks an agent's call to end. Its step ends when the call has.
+func (m *Machine) cancel(agent int) {
+	m.change(agent, func(x *member) { x.Phase, x.RestrictAt, x.CancelAt = Stopping, 0, 0 })
+	m.emit(Cancel{Agent: agent})
+}
+
+// applyStopped is rule 6: an agent that was cut off abstains, in round 1 it fails.
+func (m *Machine) applyStopped(agent int) {
+	switch {
+	case m.s.Stage == stagePresenting || m.s.Members[agent].Failed: // cancelled by the decision, or dismissed, which has said so already
+		m.change(agent, func(x *member) { x.Phase = Idle })
+	case m.s.Members[agent].Round == 1:
+		m.endStep(agent, ActFailed, "it did not answer within the first round's time limit")
+	default:
+		m.endStep(agent, ActAbstained, "it did not act within the round's time limit")
+	}
+}
+
+// applyOutOfTurns is rule 7: an agent that asked for tools to the last abstains, and its
+// earlier answer stands. One that is alone has no peers to go on: its text, if it has one,
+// is the best so far.
+func (m *Machine) applyOutOfTurns(ev OutOfTurns) {
+	isAlone := len(m.cfg.Agents) == 1
+	if isAlone && ev.Answer != (blob.Ref{}) {
+		m.applyAnswer(Answered{At: ev.At, Agent: ev.Agent, Seen: ev.Seen, Answer: ev.Answer, Hash: ev.Hash, Work: ev.Work})
+	}
+	m.change(ev.Agent, func(x *member) { x.Seen = ev.Seen })
+	m.endStep(ev.Agent, ActMaxTurns, ev.Reason)
+	if isAlone {
+		m.elect(MaxTurns, m.set()-1)
+	}
+}
+
+// wake asks for the clock's next event, when that has changed.
+func (m *Machine) wake() {
+	if m.Over() {
+		return
+	}
+	var next Time
+	consider := func(t Time) {
+		if t > m.s.Now && (next == 0 || t < next) {
+			next = t
+		}
+	}
+	consider(m.s.TurnAt)
+	consider(m.s.GraceAt)
+	consider(m.ix().nextLimit(m.s.Now))
+	if next != 0 && next != m.s.WakeAt {
+		m.emit(Wake{At: next})
+	}
+	m.s.WakeAt = next
+}

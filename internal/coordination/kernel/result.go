@@ -1,0 +1,81 @@
+package kernel
+
+import (
+	"slices"
+
+	"github.com/massgen/massgen/internal/system/blob"
+)
+
+// AgentState is what an agent came to in the turn.
+type AgentState struct {
+	State  Act    `json:"state"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Result is how a turn ended. It refers to texts as the journal does. It shares its answers with the
+// machine, which changes none that it has accepted: nobody may change them.
+type Result struct {
+	Status Status
+	// Winner is the winning answer; nil when there is none.
+	Winner *Answer
+	// Text is the answer to show: the presentation if there was one, else the
+	// winning answer's own. Work is what the winner had made beside that text.
+	Text blob.Ref
+	Work blob.Ref
+	// Answers are the standing answers in the config's order, All every one that
+	// was accepted, in the order of arrival.
+	Answers []Answer
+	All     []Answer
+	Votes   []Vote
+	Void    []Vote
+	Agents  []AgentState
+	Rounds  int
+	// Warnings are sentences for people.
+	Warnings []string
+}
+
+// Result returns the result so far; it is final once Over.
+func (m *Machine) Result() Result {
+	r := Result{
+		Status: m.s.Status, Answers: slices.Clip(m.current()), All: slices.Clip(m.s.Answers), Agents: make([]AgentState, 0, len(m.s.Members)),
+		Rounds: m.s.Round, Warnings: append([]string(nil), m.s.Warnings...),
+	}
+	for _, v := range m.s.Votes {
+		if v.Void == "" {
+			r.Votes = append(r.Votes, v)
+		} else {
+			r.Void = append(r.Void, v)
+		}
+	}
+	for _, x := range m.s.Members {
+		r.Agents = append(r.Agents, AgentState{State: x.Act, Reason: x.Reason})
+	}
+	if m.s.Winner >= 0 {
+		r.Winner = &m.s.Answers[m.s.Winner]
+		r.Text, r.Work = r.Winner.Text, r.Winner.Work
+		if m.s.Presented != (blob.Ref{}) {
+			r.Text, r.Work = m.s.Presented, m.s.PresentedWork
+		}
+	}
+	return r
+}
+
+// LastAnswer returns the label under which an agent's text was accepted, or why
+// it was not.
+func (m *Machine) LastAnswer(agent int, text blob.Ref) (label, void string) {
+	if i := m.standing(agent); i >= 0 && m.s.Answers[i].Text == text {
+		return m.Label(m.s.Answers[i]), ""
+	}
+	return "", "it came after the last round had begun"
+}
+
+// LastVote returns the label of the answer that an agent's last vote was for,
+// and why the vote is void, if it is.
+func (m *Machine) LastVote(agent int) (label, void string) {
+	for i := len(m.s.Votes) - 1; i >= 0; i-- {
+		if v := m.s.Votes[i]; v.Voter == agent {
+			return v.Label, v.Void
+		}
+	}
+	return "", ""
+}

@@ -1,0 +1,176 @@
+package machine
+
+import (
+	"github.com/massgen/massgen/internal/coordination/kernel"
+
+	"github.com/massgen/massgen/internal/system/blob"
+)
+
+// Event is an event for a step. The set is closed: ModelReply, ToolReply, Approval, Restrict,
+// Update, Note, Cancel.
+type Event interface{ event() }
+
+// ModelReply is the result of a ModelCall.
+type ModelReply struct {
+	// Message is the assistant's message as it arrived.
+	Message blob.Ref `json:"message"`
+	// Text is the message's text, Hash its normalised hash; zero if it is blank.
+	Text blob.Ref `json:"text"`
+	Hash string   `json:"hash,omitempty"`
+	// Problem says why the text is no answer, where the turn has a schema; Text is zero then.
+	Problem string `json:"problem,omitempty"`
+	// Calls are the message's tool calls in order, their arguments decoded.
+	Calls []Call `json:"calls,omitempty"`
+	// Hosted are the calls of hosted tools in the message, in order: the provider has run them.
+	Hosted []Hosted `json:"hosted,omitempty"`
+	// Citations is the JSON of a list of backends.Citation: the sources of the answer that the
+	// message has, zero for none.
+	Citations blob.Ref `json:"citations,omitzero"`
+	Usage     *Usage   `json:"usage,omitempty"`
+	// Fallback is set if another model than the agent's own replied.
+	Fallback *Fallback `json:"fallback,omitempty"`
+	// Truncated says that the message ended at its output limit.
+	Truncated bool `json:"truncated,omitempty"`
+	// Change is the change that the reply to a sidecall makes.
+	Change Change `json:"change,omitzero"`
+	// Failure is the reason why there is no message.
+	Failure *Failure `json:"failure,omitempty"`
+	// Partial is the received text of a message that failed, zero if none had arrived. It is
+	// for people: no rule reads it, and it is never an answer.
+	Partial blob.Ref `json:"partial,omitzero"`
+	// Sent is the record of the call's input, nil if there is none.
+	Sent *Sent `json:"sent,omitempty"`
+}
+
+// Hosted is a call that the provider has run. Its arguments and its result stand in the message.
+type Hosted struct {
+	Name  string `json:"name"`
+	Error bool   `json:"error,omitempty"`
+}
+
+// Usage is the cost of a call; a nil Usage is unknown.
+type Usage struct {
+	InputTokens       int `json:"input_tokens"`
+	OutputTokens      int `json:"output_tokens"`
+	CachedInputTokens int `json:"cached_input_tokens"`
+	ReasoningTokens   int `json:"reasoning_tokens,omitempty"` // part of OutputTokens
+	// CostUSD is nil if the price is unknown.
+	CostUSD *float64 `json:"cost_usd,omitempty"`
+}
+
+// Fallback names the models that failed before the call went to To, each with its provider, and
+// says why the last of them failed.
+type Fallback struct {
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Reason string `json:"reason"`
+}
+
+// Failure is an error of an effect, for people.
+type Failure struct {
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+	// NoTools says that the service accepts no tools for this model.
+	NoTools bool `json:"no_tools,omitempty"`
+	// Unsent says that no request was sent.
+	Unsent bool `json:"unsent,omitempty"`
+	// Abandoned says that the effect ignored its cancellation.
+	Abandoned bool `json:"abandoned,omitempty"`
+}
+
+// Call is one tool call of a message, decoded as far as the rules need.
+type Call struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Own says that the name is one of the agent's own tools, Permission whether the call may
+	// run, and Why by which rule.
+	Own        bool       `json:"own,omitempty"`
+	Permission Permission `json:"permission,omitempty"`
+	Why        string     `json:"why,omitempty"`
+	// Problem is the fault of a coordination tool's arguments.
+	Problem string `json:"problem,omitempty"`
+	// Answer, Hash and Overlaps belong to new_answer: the text, its normalised hash, and how
+	// many thousandths of its words each shown answer has.
+	Answer   blob.Ref `json:"answer,omitzero"`
+	Hash     string   `json:"hash,omitempty"`
+	Overlaps []int    `json:"overlaps,omitempty"`
+	// Target and Reason belong to vote. Target is -1 for an agent outside of the panel.
+	Target int    `json:"target,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// The names of the coordination tools (seed 003).
+const (
+	NewAnswer = "new_answer"
+	Vote      = "vote"
+)
+
+func (c Call) isAct() bool { return c.Name == NewAnswer || c.Name == Vote }
+
+// ToolReply is the result of a ToolCall.
+type ToolReply struct {
+	Index int `json:"index"`
+	// Result is the text that the model gets, and Whole the whole result if that was cut. The
+	// result of a snapshot names its place, for no model; with Error, the reason why there is
+	// none.
+	Result blob.Ref `json:"result"`
+	Whole  blob.Ref `json:"whole,omitzero"`
+	Error  bool     `json:"error,omitempty"`
+	// Files are the pictures that the tool returned beside the text.
+	Files []blob.File `json:"files,omitempty"`
+	// ElapsedMS is how many milliseconds the tool ran.
+	ElapsedMS int64 `json:"took,omitempty"`
+	// State is the outcome of the call; empty means ToolRan.
+	State ToolState `json:"state,omitempty"`
+	// Abandoned says that the tool ignored its cancellation, or the end of its time.
+	Abandoned bool `json:"abandoned,omitempty"`
+}
+
+// Restrict leaves the step only the coordination tools.
+type Restrict struct{}
+
+// Update gives the step a newer set of answers.
+type Update struct{ Offer kernel.Offer }
+
+// Note gives the step a person's addition to the question.
+type Note struct{ Text blob.Ref }
+
+// Cancel ends the step once its effects have returned.
+type Cancel struct{}
+
+func (ModelReply) event() {}
+func (ToolReply) event()  {}
+func (Restrict) event()   {}
+func (Update) event()     {}
+func (Note) event()       {}
+func (Cancel) event()     {}
+
+// Outcome is how a step ended. It is zero while the step goes on.
+type Outcome struct {
+	Kind OutcomeKind `json:"kind,omitempty"`
+	// Seen identifies the set of answers in the input of the last call.
+	Seen   int      `json:"seen,omitempty"`
+	Answer blob.Ref `json:"answer,omitzero"`
+	Hash   string   `json:"hash,omitempty"`
+	// Work is the result of the answer's snapshot, Unkept the reason why there is none; both
+	// are zero for an agent without a workspace.
+	Work   blob.Ref `json:"work,omitzero"`
+	Unkept blob.Ref `json:"unkept,omitzero"`
+	For    int      `json:"for,omitempty"`
+	Reason string   `json:"reason,omitempty"`
+}
+
+// OutcomeKind is the kind of an Outcome.
+type OutcomeKind string
+
+// The outcomes of a step.
+const (
+	Answered  OutcomeKind = "answered"
+	Voted     OutcomeKind = "voted"
+	Abstained OutcomeKind = "abstained"
+	Failed    OutcomeKind = "failed"
+	Stopped   OutcomeKind = "stopped"
+	// OutOfTurns is a step that requested tools to its last call. Only a panel of one has an
+	// answer with it, if there was any text.
+	OutOfTurns OutcomeKind = "max_turns"
+)

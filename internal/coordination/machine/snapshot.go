@@ -1,0 +1,41 @@
+package machine
+
+import (
+	"fmt"
+
+	"github.com/massgen/massgen/internal/system/blob"
+)
+
+// act ends the step. An answer first gets a snapshot of its author's workspace: peers must
+// judge the files as they were at the answer.
+func (s *Step) act(o Outcome) []Effect {
+	if o.Answer == (blob.Ref{}) || !s.s.Task.Snapshot {
+		return s.end(o)
+	}
+	answer := o // o itself would be allocated for every answer
+	s.s.Answer = &answer
+	return []Effect{ToolCall{Key: s.snapshotKey()}}
+}
+
+func (s *Step) snapshotKey() Key {
+	key := s.modelKey(0)
+	key.Purpose = key.Purpose.snapshotPurpose()
+	return key
+}
+
+// applySnapshot ends the step. An answer counts even if its snapshot failed.
+func (s *Step) applySnapshot(r ToolReply) ([]Effect, error) {
+	o := *s.s.Answer
+	switch {
+	case r.Index != s.snapshotKey().Index:
+		return nil, fmt.Errorf("step: no tool call %d is out", r.Index)
+	case s.s.Cancelled:
+		o = Outcome{Kind: Stopped, Reason: "cancelled"}
+	case r.Error:
+		o.Unkept = r.Result
+	default:
+		o.Work = r.Result
+	}
+	s.s.Answer = nil
+	return s.end(o), nil
+}

@@ -1,0 +1,438 @@
+package machine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/policy"
+	"github.com/massgen/massgen/internal/system/blob"
+)
+
+// Task is the task of a step.
+type Task struct {
+	Agent   int           `json:"agent"`
+	Round   int           `json:"round"`
+	Purpose Purpose       `json:"purpose"`
+	Offer   kernel.Offer  `json:"offer"`
+	Votes   []kernel.Vote `json:"votes,omitempty"`
+	// Notes are a person's notes from before the step began.
+	Notes  []blob.Ref `json:"notes,omitempty"`
+	Limits Limits     `json:"limits"`
+	// JSON begins the step in JSON mode. MayUseJSON lets the step change to JSON mode later
+	// (ToolsAuto).
+	JSON       bool `json:"json,omitempty"`
+	MayUseJSON bool `json:"may_use_json,omitempty"`
+	// Snapshot says that the agent's answer is kept with a snapshot of the agent's workspace.
+	Snapshot bool `json:"snapshot,omitempty"`
+	// Context is the part of the step that inputs have, if summaries cover the rest; nil if
+	// there are none.
+	Context *policy.StepLimits `json:"context,omitempty"`
+}
+
+// Step is one agent's step under way.
+type Step struct{ s state }
+
+type state struct {
+	Task Task `json:"task"`
+	// Offer is the offer in the input of the last call. Next is a newer offer that the model
+	// has not seen yet.
+	Offer kernel.Offer  `json:"offer"`
+	Next  *kernel.Offer `json:"next,omitempty"`
+	// Notes are the notes that the model has not seen yet.
+	Notes      []blob.Ref `json:"notes,omitempty"`
+	Transcript []Entry    `json:"transcript,omitempty"`
+	// Calls counts the model calls so far. Tools counts the calls of the agent's own tools,
+	// including denied calls. Attempts counts the messages that came to nothing (rule 7).
+	Calls    int `json:"calls"`
+	Tools    int `json:"tools"`
+	Attempts int `json:"attempts"`
+	// FirstText is the first non-empty text of an attempt (rule 7). If no attempt had a text,
+	// it is the first non-empty text of the step. FirstIsAttempt tells these two cases apart.
+	FirstText      blob.Ref `json:"first_text,omitzero"`
+	FirstHash      string   `json:"first_hash,omitempty"`
+	FirstIsAttempt bool     `json:"first_is_attempt,omitempty"`
+	Restricted     bool     `json:"restricted,omitempty"`
+	// Repaired says that the model was asked once more for an answer that fits the schema.
+	Repaired bool `json:"repaired,omitempty"`
+	// JSON says that the model has to act by JSON objects. Ignored counts the messages that
+	// called no tool.
+	JSON    bool `json:"json,omitempty"`
+	Ignored int  `json:"ignored,omitempty"`
+	// OwnTools says that the last call offered the agent's own tools. Exceeded says that the
+	// model called its own tools more often than MaxToolCalls allows.
+	OwnTools  bool `json:"own_tools,omitempty"`
+	Exceeded  bool `json:"exceeded,omitempty"`
+	Cancelled bool `json:"cancelled,omitempty"`
+	// LeftOut is the number of the oldest entries for which a summary was requested, and
+	// Summary is the newest one. Summaries counts the calls for summaries so far.
+	LeftOut   int          `json:"left_out,omitempty"`
+	Summary   *StepSummary `json:"summary,omitempty"`
+	Summaries int          `json:"summaries,omitempty"`
+	// Waiting says that a model call is out, and Summarizing that it is one for a summary. Pending are the tool calls that are out. When they
+	// are back, the step ends with Act, if Act is not nil. Answer is not nil while a snapshot
+	// is out. When the snapshot is back, the step ends with Answer.
+	Waiting               bool                `json:"waiting,omitempty"`
+	Summarizing           bool                `json:"summarizing,omitempty"`
+	Pending               []pending           `json:"pending,omitempty"`
+	NewPermissionRequests []PermissionRequest `json:"new_asks,omitempty"`
+	NewRefusals           []Refusal           `json:"new_refusals,omitempty"`
+	Act                   *Outcome            `json:"act,omitempty"`
+	Answer                *Outcome            `json:"answer,omitempty"`
+	Outcome               Outcome             `json:"outcome"`
+}
+
+// pending is a tool call that is out, and the index of the transcript entry for its result. If Permission
+// is not nil, the call is not out yet, because a person has to permit the call first.
+type pending struct {
+	Index      int                `json:"index"`
+	Entry      int                `json:"entry"`
+	Permission *PermissionRequest `json:"ask,omitempty"`
+}
+
+const stateVersion = 1
+
+type stepJSON struct {
+	Version int   `json:"version"`
+	State   state `json:"state"`
+}
+
+// MarshalJSON encodes the whole step, with a version.
+func (s *Step) MarshalJSON() ([]byte, error) { return json.Marshal(stepJSON{stateVersion, s.s}) }
+
+// UnmarshalJSON decodes a step that MarshalJSON encoded. It refuses other versions.
+func (s *Step) UnmarshalJSON(data []byte) error {
+	var in stepJSON
+	if err := json.Unmarshal(data, &in); err != nil {
+		return fmt.Errorf("read step state: %w", err)
+	}
+	if in.Version != stateVersion {
+		return fmt.Errorf("read step state: it has version %d, this program reads version %d", in.Version, stateVersion)
+	}
+	s.s = in.State
+	return nil
+}
+
+// Begin starts a step and returns it with its first effect.
+func Begin(task Task) (*Step, []Effect) {
+	s := &Step{state{Task: task, Offer: task.Offer, JSON: task.JSON && task.Purpose == Coordination}}
+	return s, []Effect{s.callModel()}
+}
+
+// Outcome returns the outcome of the step. The outcome's Kind is empty while the step goes on.
+func (s *Step) Outcome() Outcome { return s.s.Outcome }
+
+// Transcript returns the entries that the step has added to its first input, including the last
+// message. The caller must not change them.
+func (s *Step) Transcript() []Entry { return slices.Clip(s.s.Transcript) }
+
+// JSON reports whether the step asks the model to act by JSON objects now.
+func (s *Step) JSON() bool { return s.s.JSON }
+
+// Waits reports whether the effect with key k is out.
+func (s *Step) Waits(k Key) bool {
+	isModel := s.s.Waiting && k == s.callingKey()
+	isSnapshot := s.s.Answer != nil && k == s.snapshotKey()
+	return isModel || isSnapshot || slices.ContainsFunc(s.s.Pending, func(p pending) bool { return p.Permission == nil && k == s.toolKey(p.Index) })
+}
+
+// Calling returns the key of the model call that is out. ok is false if no model call is out.
+func (s *Step) Calling() (key Key, ok bool) { return s.callingKey(), s.s.Waiting }
+
+func (s *Step) callingKey() Key {
+	if !s.s.Summarizing {
+		return s.modelKey(s.s.Calls - 1)
+	}
+	key := s.modelKey(s.s.Summaries - 1)
+	key.Purpose = key.Purpose.summaryPurpose()
+	return key
+}
+
+// NotesTold returns the number of notes in the input of the model call that is out.
+func (s *Step) NotesTold() int { return len(s.s.Task.Notes) + notesIn(s.s.Transcript) }
+
+// Cancelled reports whether the step was cancelled. A cancelled step ends when its effects are
+// back.
+func (s *Step) Cancelled() bool { return s.s.Cancelled }
+
+// Out returns the number of effects that are out and of tool calls that wait for a person.
+func (s *Step) Out() int {
+	if s.s.Waiting || s.s.Answer != nil {
+		return 1
+	}
+	return len(s.s.Pending)
+}
+
+// Apply applies one event to the step and returns the effects to run now. If the step does not wait
+// for a result, Apply returns an error for this result and changes nothing.
+func (s *Step) Apply(ev Event) ([]Effect, error) {
+	if s.s.Outcome.Kind != "" {
+		return nil, errors.New("step: it has ended")
+	}
+	switch ev := ev.(type) {
+	case ModelReply:
+		if !s.s.Waiting {
+			return nil, errors.New("step: no model call is out")
+		}
+		s.s.Waiting = false
+		if s.s.Summarizing {
+			return s.applySummary(ev), nil
+		}
+		return s.applyReply(ev), nil
+	case ToolReply:
+		if s.s.Answer != nil {
+			return s.applySnapshot(ev)
+		}
+		return s.applyResult(ev)
+	case Approval:
+		return s.applyApproval(ev), nil
+	case Restrict:
+		s.s.Restricted = true
+	case Update:
+		s.s.Next = &ev.Offer
+	case Note:
+		s.s.Notes = append(s.s.Notes, ev.Text)
+	case Cancel:
+		s.s.Cancelled = true
+	}
+	return nil, nil
+}
+
+// isConversation reports whether the step ends with a text and offers no coordination tools (rules
+// 1 and 9).
+func (s *Step) isConversation() bool { return s.s.Task.Purpose != Coordination }
+
+func (s *Step) callModel() Effect {
+	s.s.OwnTools = !s.s.JSON && !s.s.Restricted && s.mayUseTools()
+	call := s.input()
+	s.s.Calls++
+	s.s.Waiting = true
+	return call
+}
+
+// input returns the model call that would be made now. It shares the step's entries: once a call is sent, the
+// step adds others and changes none of these.
+func (s *Step) input() ModelCall {
+	return ModelCall{
+		Key:        s.modelKey(s.s.Calls),
+		Offer:      s.s.Task.Offer,
+		Votes:      s.s.Task.Votes,
+		Notes:      s.s.Task.Notes,
+		Transcript: slices.Clip(s.s.Transcript),
+		Summary:    s.s.Summary,
+		OwnTools:   s.s.OwnTools,
+		JSON:       s.s.JSON,
+	}
+}
+
+// Recall returns the model call that is out, with the notes and the newer answers that came after
+// the call was made. The caller must not have sent the call yet. ok is false if no model call is
+// out.
+func (s *Step) Recall() (call Effect, ok bool) {
+	switch {
+	case !s.s.Waiting:
+		return nil, false
+	case s.s.Summarizing: // the news is for the call after it
+		s.s.Summaries--
+		return s.callSummary(), true
+	}
+	s.applyNews()
+	s.s.Calls--
+	return s.callModel(), true
+}
+
+// applyNews adds what has come since the last result to the input of the next call.
+func (s *Step) applyNews() {
+	if len(s.s.Transcript) == 0 {
+		s.s.Task.Notes = slices.Concat(s.s.Task.Notes, s.s.Notes)
+	} else {
+		last := &s.s.Transcript[len(s.s.Transcript)-1]
+		last.Notes = slices.Concat(last.Notes, s.s.Notes)
+		s.update(last)
+	}
+	s.s.Notes = nil
+}
+
+func (s *Step) modelKey(index int) Key {
+	return Key{Agent: s.s.Task.Agent, Round: s.s.Task.Round, Purpose: s.s.Task.Purpose, Index: index}
+}
+
+func (s *Step) toolKey(index int) Key {
+	key := s.modelKey(index)
+	key.Purpose = key.Purpose.toolPurpose()
+	return key
+}
+
+// applyReply applies the reply to a model call. The message ends the step, calls tools, or comes to
+// nothing.
+func (s *Step) applyReply(r ModelReply) []Effect {
+	switch {
+	case s.s.Cancelled:
+		return s.end(Outcome{Kind: Stopped, Reason: "cancelled"})
+	case r.Failure != nil && r.Failure.NoTools && s.mayUseJSON():
+		s.s.JSON = true
+		return []Effect{s.callModel()}
+	case r.Failure != nil:
+		return s.end(Outcome{Kind: Failed, Reason: r.Failure.Message})
+	}
+	if s.s.FirstText == (blob.Ref{}) && !s.s.JSON { // no JSON object becomes FirstText
+		s.s.FirstText, s.s.FirstHash = r.Text, r.Hash
+	}
+	if s.isConversation() && len(r.Calls) == 0 {
+		return s.endConversation(r)
+	}
+	return s.applyCalls(r)
+}
+
+// endConversation ends the step with the text as the answer (rule 1).
+func (s *Step) endConversation(r ModelReply) []Effect {
+	if r.Problem != "" {
+		return s.repairAnswer(r)
+	}
+	if r.Text == (blob.Ref{}) {
+		return s.end(Outcome{Kind: Failed, Reason: "the model's reply was empty"})
+	}
+	s.s.Transcript = append(s.s.Transcript, Entry{Kind: Assistant, Text: r.Message})
+	return s.act(Outcome{Kind: Answered, Answer: r.Text, Hash: r.Hash})
+}
+
+// applyCalls handles the tool calls of a message. It first starts the calls of the agent's own
+// tools, which run concurrently. When they are back, the message's act ends the step. A message has
+// an act only if it calls exactly one coordination tool and the call is valid. applyCalls enters the
+// error of a refused call into the transcript.
+func (s *Step) applyCalls(r ModelReply) []Effect {
+	act, refused := s.judgeActs(r.Calls)
+	s.s.Act = act
+	s.s.Transcript = slices.Grow(s.s.Transcript, len(r.Calls)+2) // this message, its results, and the next message
+	s.s.Transcript = append(s.s.Transcript, Entry{Kind: Assistant, Text: r.Message})
+	var effects []Effect
+	asked, called := len(s.s.NewPermissionRequests), s.s.Tools
+	for i, c := range r.Calls {
+		entry := Entry{Kind: Result, CallID: c.ID, Name: c.Name, JSON: s.s.JSON}
+		switch {
+		case c.isAct() && !s.isConversation():
+			entry.Notice = refused[i]
+		case c.Own && s.s.OwnTools && s.exceeds():
+			s.s.Exceeded = true
+			s.turnDown(c, r.Message, i, fmt.Sprintf("the limit of tool calls is %d", s.s.Task.Limits.MaxToolCalls))
+			entry.Notice = &Notice{Code: TooManyCalls, Detail: strconv.Itoa(s.s.Task.Limits.MaxToolCalls)}
+		case c.Own && s.s.OwnTools && c.Permission == Denied:
+			entry.Notice = s.refuse(s.newCall(c, r.Message, i), c.Why)
+		case c.Own && s.s.OwnTools && c.Permission == Asked:
+			s.requestPermission(s.newCall(c, r.Message, i), c.Why, len(s.s.Transcript))
+		case c.Own && s.s.OwnTools:
+			call := s.newCall(c, r.Message, i)
+			s.s.Pending = append(s.s.Pending, pending{Index: call.Key.Index, Entry: len(s.s.Transcript)})
+			effects = append(effects, call)
+		default:
+			s.turnDown(c, r.Message, i, "there is no such tool on offer")
+			entry.Notice = &Notice{Code: ToolsWithdrawn, Detail: c.Name}
+		}
+		s.s.Transcript = append(s.s.Transcript, entry)
+	}
+	isAsking := len(s.s.NewPermissionRequests) > asked
+	if act == nil && (len(refused) > 0 || s.s.Tools == called) {
+		s.attempted(r)
+	}
+	if len(r.Calls) == 0 {
+		s.s.Ignored++
+	}
+	switch {
+	case len(effects) > 0 || isAsking:
+		return effects
+	case act == nil && s.isOutOfTurns(r.Calls):
+		return s.endOutOfTurns()
+	}
+	return s.goOn()
+}
+
+// ToolCalls returns the number of calls of the agent's own tools so far, including denied calls.
+func (s *Step) ToolCalls() int { return s.s.Tools }
+
+// attempted counts a message that came to nothing. The first text of such a message replaces an
+// earlier text from beside a tool call, because the earlier text was about the tool.
+func (s *Step) attempted(r ModelReply) {
+	s.s.Attempts++
+	if !s.s.JSON && !s.s.FirstIsAttempt && r.Text != (blob.Ref{}) {
+		s.s.FirstText, s.s.FirstHash, s.s.FirstIsAttempt = r.Text, r.Hash, true
+	}
+}
+
+func (s *Step) applyResult(r ToolReply) ([]Effect, error) {
+	i := slices.IndexFunc(s.s.Pending, func(p pending) bool { return p.Index == r.Index && p.Permission == nil })
+	if i < 0 {
+		return nil, fmt.Errorf("step: no tool call %d is out", r.Index)
+	}
+	entry := &s.s.Transcript[s.s.Pending[i].Entry]
+	entry.Text, entry.Error, entry.ElapsedMS, entry.Files = r.Result, r.Error, r.ElapsedMS, r.Files
+	return s.settle(i), nil
+}
+
+// settle removes a pending call that has its result. After the last pending call the step goes on.
+func (s *Step) settle(i int) []Effect {
+	s.s.Pending = slices.Delete(s.s.Pending, i, i+1)
+	if len(s.s.Pending) > 0 {
+		return nil
+	}
+	return s.goOn()
+}
+
+// goOn continues the step when every call of the last message has its result.
+func (s *Step) goOn() []Effect {
+	switch {
+	case s.s.Cancelled:
+		return s.end(Outcome{Kind: Stopped, Reason: "cancelled"})
+	case s.s.Act != nil:
+		return s.act(*s.s.Act)
+	case s.s.Attempts >= s.s.Task.Limits.MaxAttempts, s.isLastCall():
+		return s.giveUp()
+	}
+	if s.s.Ignored >= maxIgnored && s.mayUseJSON() {
+		s.s.JSON = true
+	}
+	s.tell()
+	return []Effect{s.next()}
+}
+
+// maxIgnored is the number of messages without a tool call after which ToolsAuto changes to JSON
+// mode.
+const maxIgnored = 2
+
+func (s *Step) mayUseJSON() bool { return s.s.Task.MayUseJSON && !s.s.JSON && !s.isConversation() }
+
+// tell adds to the transcript the news for the model's next call. After a message without any call
+// it adds a reminder (rule 7). Otherwise it adds a newer set of answers to the last result (rule
+// 8). To the reminder or the result it also adds the notes of a person (rule 11), and the sentence
+// that this is the last turn.
+func (s *Step) tell() {
+	if s.s.Transcript[len(s.s.Transcript)-1].Kind == Assistant {
+		s.s.Transcript = append(s.s.Transcript, Entry{
+			Kind: Reminder, JSON: s.s.JSON, MayAnswer: s.s.Offer.MayAnswer, MayVote: len(s.s.Offer.MayVote) > 0,
+		})
+	}
+	last := &s.s.Transcript[len(s.s.Transcript)-1]
+	last.Notes, s.s.Notes = s.s.Notes, nil
+	last.Final = !s.s.JSON && s.isFinalTurn()
+	s.update(last)
+}
+
+// update adds the newer set of answers, if there is one, to the last entry if that is a result.
+func (s *Step) update(last *Entry) {
+	if last.Kind == Result && s.s.Next != nil {
+		last.Update, s.s.Offer, s.s.Next = s.s.Next, *s.s.Next, nil
+	}
+}
+
+// hasAnswer reports whether the agent's own answer is among the answers that it was shown.
+func (s *Step) hasAnswer() bool {
+	return slices.ContainsFunc(s.s.Offer.Shown, func(a kernel.Answer) bool { return a.Agent == s.s.Task.Agent })
+}
+
+func (s *Step) end(o Outcome) []Effect {
+	o.Seen = s.s.Offer.Set
+	s.s.Outcome = o
+	return nil
+}

@@ -1,0 +1,314 @@
+package turn
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/system/blob"
+)
+
+// Machine is the state of one turn. The zero value waits for an Accepted event.
+// It is not safe for concurrent use: one goroutine owns it.
+type Machine struct {
+	s   state
+	out []Command
+	// withdrawn are questions that must still be answered within one Apply.
+	withdrawn []machine.PermissionRequest
+}
+
+type state struct {
+	Kernel *kernel.Machine `json:"kernel"`
+	Turn   machine.Turn    `json:"turn"`
+	// Steps has the step under way of each agent, or nil.
+	Steps []*step `json:"steps"`
+	// Usage is the usage of each agent, and Abandoned the agents whose calls ignored their
+	// cancellation.
+	Usage     []budget.Usage `json:"usage"`
+	Abandoned []int          `json:"abandoned,omitempty"`
+	// JSON has the agents whose models turned out to use no tools (ToolsAuto).
+	JSON []int `json:"json,omitempty"`
+	// Tools has the changed list of own tools of each agent, nil for agents without a change.
+	Tools []*blob.Ref `json:"tools,omitempty"`
+	// Truncated has the agents with a message that was cut at its output limit.
+	Truncated []int      `json:"truncated,omitempty"`
+	Fallbacks []Fallback `json:"fallbacks,omitempty"`
+	Sidecalls sidecalls  `json:"asides,omitzero"`
+	Account   account    `json:"account,omitzero"`
+	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
+	Unkept    []Unkept   `json:"unkept,omitempty"`
+	Partials  []Partial  `json:"partials,omitempty"`
+	Notes     notes      `json:"notes,omitzero"`
+	Pause     pause      `json:"pause,omitzero"`
+	// Permissions are the questions that wait for a person; IsPermissionOpen says that the
+	// first of them was put.
+	Permissions      []machine.PermissionRequest `json:"asks,omitempty"`
+	IsPermissionOpen bool                        `json:"is_asking,omitempty"`
+	// Withdrawn are the questions that were put and withdrawn. Their answers may still come.
+	Withdrawn []machine.Key `json:"taken_back,omitempty"`
+}
+
+// Fallback describes an agent's calls that went to another model than its own.
+type Fallback struct {
+	Agent int `json:"agent"`
+	// Fallback is the one of the first such call.
+	machine.Fallback
+	Calls int `json:"calls"`
+}
+
+// step is a step under way, with the data for its end.
+type step struct {
+	Step    *machine.Step   `json:"step"`
+	Round   int             `json:"round"`
+	Purpose machine.Purpose `json:"purpose"`
+	Started kernel.Time     `json:"started"`
+	Usage   budget.Usage    `json:"usage"`
+	// Partial is the received part of the last message, if its call failed.
+	Partial blob.Ref `json:"partial,omitzero"`
+}
+
+const stateVersion = 1
+
+type machineJSON struct {
+	Version int   `json:"version"`
+	State   state `json:"state"`
+}
+
+// MarshalJSON writes the whole machine, with a version.
+func (m *Machine) MarshalJSON() ([]byte, error) { return json.Marshal(machineJSON{stateVersion, m.s}) }
+
+// UnmarshalJSON reads what MarshalJSON wrote, and refuses another version.
+func (m *Machine) UnmarshalJSON(data []byte) error {
+	var in machineJSON
+	if err := json.Unmarshal(data, &in); err != nil {
+		return fmt.Errorf("read turn state: %w", err)
+	}
+	if in.Version != stateVersion {
+		return fmt.Errorf("read turn state: it has version %d, this program reads version %d", in.Version, stateVersion)
+	}
+	m.s = in.State
+	return nil
+}
+
+// Begun reports whether a turn was accepted.
+func (m *Machine) Begun() bool { return m.s.Kernel != nil }
+
+// Over reports whether the turn has its result. Results of cancelled effects may still come;
+// they change only the usage.
+func (m *Machine) Over() bool { return m.s.Kernel != nil && m.s.Kernel.Over() }
+
+// Turn returns the description that the turn's inputs are built from. It holds until the next event: the
+// caller must not change it, and copies what it keeps.
+func (m *Machine) Turn() *machine.Turn { return &m.s.Turn }
+
+// Usage returns each agent's cost so far, in the config's order.
+func (m *Machine) Usage() []budget.Usage { return append([]budget.Usage(nil), m.s.Usage...) }
+
+// Abandoned returns the agents whose calls ignored their cancellation.
+func (m *Machine) Abandoned() []int { return append([]int(nil), m.s.Abandoned...) }
+
+// WithoutTools returns the agents whose models turned out to use no tools and write JSON
+// objects since.
+func (m *Machine) WithoutTools() []int { return append([]int(nil), m.s.JSON...) }
+
+// Truncated returns the agents with a message that was cut at its output limit.
+func (m *Machine) Truncated() []int { return append([]int(nil), m.s.Truncated...) }
+
+// Fallbacks returns the calls that went to other models, in the order of the first of each.
+func (m *Machine) Fallbacks() []Fallback { return slices.Clone(m.s.Fallbacks) }
+
+// Result returns the kernel's result; it is final once Over.
+func (m *Machine) Result() kernel.Result { return m.s.Kernel.Result() }
+
+// Label names an answer: the agent's id and the count of its answers.
+func (m *Machine) Label(a kernel.Answer) string { return m.s.Kernel.Label(a) }
+
+// TurnAt returns the end of the turn's time, 0 for never.
+func (m *Machine) TurnAt() kernel.Time { return m.s.Kernel.TurnAt() }
+
+// StepState returns the state in which an agent's step waits, or its last one ended.
+func (m *Machine) StepState(agent int) machine.StepState {
+	if s := m.s.Steps[agent]; s != nil {
+		return s.Step.State()
+	}
+	switch m.s.Kernel.Act(agent) {
+	case kernel.ActNone:
+		return machine.StepIdle
+	case kernel.ActFailed:
+		return machine.StepError
+	}
+	return machine.StepCompleted
+}
+
+// Describe returns the coordination's state as text.
+func (m *Machine) Describe() string { return m.s.Kernel.Describe() }
+
+// usualCommands is how many commands follow from an event at most, usually.
+const usualCommands = 4
+
+// Apply applies one event and returns the commands that follow. An event that is impossible in
+// this state is an error: the journal, or the engine, is damaged, and the machine must not be
+// used any more.
+func (m *Machine) Apply(ev Event) ([]Command, error) {
+	m.out = make([]Command, 0, usualCommands)
+	if err := m.apply(ev); err != nil {
+		return nil, fmt.Errorf("turn: %s: %w", ev.kind(), err)
+	}
+	m.hold()
+	return m.out, nil
+}
+
+func (m *Machine) apply(ev Event) error {
+	if accepted, ok := ev.(Accepted); ok {
+		return m.accept(accepted)
+	}
+	if m.s.Kernel == nil {
+		return errors.New("no turn was accepted")
+	}
+	if err := m.take(ev); err != nil {
+		return err
+	}
+	return m.checkBudget(ev.at())
+}
+
+func (m *Machine) take(ev Event) error {
+	switch ev := ev.(type) {
+	case ModelDone:
+		return m.modelDone(ev)
+	case ToolDone:
+		return m.toolDone(ev)
+	case ToolsChanged:
+		return m.toolsChanged(ev)
+	case Woke:
+		return m.decide(kernel.Woke{At: ev.At})
+	case Interrupted:
+		return m.interrupted(ev)
+	case Decided:
+		return m.decided(ev)
+	case Committed:
+		return m.committed(ev)
+	case Reserving:
+		return m.reserving(ev)
+	case Settled:
+		return m.settled(ev)
+	case Resumed:
+		return m.resumed(ev)
+	case Lost:
+		return m.lost(ev)
+	case Noted:
+		return m.noted(ev)
+	case Paused:
+		return m.paused()
+	case Unpaused:
+		return m.unpaused()
+	case Dismissed:
+		return m.dismissed(ev)
+	}
+	return fmt.Errorf("unknown event %T", ev)
+}
+
+func (m *Machine) accept(ev Accepted) error {
+	if m.s.Kernel != nil {
+		return errors.New("a turn was accepted already")
+	}
+	k, err := kernel.New(ev.Rules)
+	if err != nil {
+		return err
+	}
+	n := len(ev.Rules.Agents)
+	if len(ev.Turn.Agents) != n {
+		return fmt.Errorf("%d agents have rules and %d have calls", n, len(ev.Turn.Agents))
+	}
+	m.s = state{Kernel: k, Turn: ev.Turn, Steps: make([]*step, n), Usage: make([]budget.Usage, n)}
+	m.s.Account.Ledger.Limits = ev.Budget
+	if len(ev.Turn.Sidecalls) > 0 {
+		m.ask(ev.Turn.Sidecalls)
+		return nil
+	}
+	return m.beginRounds(ev.At)
+}
+
+func (m *Machine) modelDone(ev ModelDone) error {
+	if ev.Key.Agent == machine.NoAgent {
+		return m.sidecallDone(ev)
+	}
+	if err := m.checkOut(ev.Key); err != nil {
+		return err
+	}
+	agent := ev.Key.Agent
+	m.book(agent, UsageOf(ev.Reply))
+	if f := ev.Reply.Failure; f != nil && f.Abandoned {
+		once(&m.s.Abandoned, agent)
+	}
+	if !ev.Key.Purpose.IsStepSummary() { // that is none of the agent's messages
+		m.recordPartial(ev)
+		m.noteSeen(ev)
+		m.noteHosted(ev)
+		if ev.Reply.Truncated {
+			once(&m.s.Truncated, agent)
+		}
+	}
+	if f := ev.Reply.Fallback; f != nil {
+		m.recordFallback(agent, *f)
+	}
+	return m.stepEvent(ev.At, agent, ev.Reply)
+}
+
+// book adds the cost of a call by a working agent, or by machine.NoAgent.
+func (m *Machine) book(agent int, u budget.Usage) {
+	switch {
+	case agent != machine.NoAgent:
+		m.s.Usage[agent] = m.s.Usage[agent].Plus(u)
+		m.s.Steps[agent].Usage = m.s.Steps[agent].Usage.Plus(u)
+	case m.Over():
+		m.s.Sidecalls.Following = m.s.Sidecalls.Following.Plus(u)
+	default:
+		m.s.Sidecalls.Usage = m.s.Sidecalls.Usage.Plus(u)
+	}
+}
+
+func (m *Machine) recordFallback(agent int, f machine.Fallback) {
+	same := func(g Fallback) bool { return g.Agent == agent && g.From == f.From && g.To == f.To }
+	i := slices.IndexFunc(m.s.Fallbacks, same)
+	if i < 0 {
+		i = len(m.s.Fallbacks)
+		m.s.Fallbacks = append(m.s.Fallbacks, Fallback{Agent: agent, Fallback: f})
+	}
+	m.s.Fallbacks[i].Calls++
+}
+
+func (m *Machine) toolDone(ev ToolDone) error {
+	if err := m.checkOut(ev.Key); err != nil {
+		return err
+	}
+	if ev.Reply.Index != ev.Key.Index {
+		return fmt.Errorf("the result of %s says that it is that of %d", ev.Key, ev.Reply.Index)
+	}
+	if ev.Reply.Abandoned {
+		once(&m.s.Abandoned, ev.Key.Agent)
+	}
+	m.recordTool(ev)
+	return m.stepEvent(ev.At, ev.Key.Agent, ev.Reply)
+}
+
+// once adds an agent to a list, unless the list has it.
+func once(list *[]int, agent int) {
+	if !slices.Contains(*list, agent) {
+		*list = append(*list, agent)
+	}
+}
+
+// checkOut refuses a result that nothing waits for, such as one that the journal has twice.
+func (m *Machine) checkOut(key machine.Key) error {
+	if key.Agent < 0 || key.Agent >= len(m.s.Steps) {
+		return fmt.Errorf("there is no agent %d", key.Agent)
+	}
+	if s := m.s.Steps[key.Agent]; s == nil || !s.Step.Waits(key) || m.isHeld(key) {
+		return fmt.Errorf("no effect %s is out", key)
+	}
+	return nil
+}

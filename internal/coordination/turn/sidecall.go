@@ -1,0 +1,153 @@
+package turn
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/machine"
+)
+
+// sidecalls are the calls that belong to no agent (DESIGN §1): some before round 1, some after
+// the winner is committed. The kernel does not know of them.
+type sidecalls struct {
+	// Waiting are the sidecalls under way.
+	Waiting []machine.Sidecall `json:"waiting,omitempty"`
+	// Interrupted says that the turn ends as soon as the sidecalls before round 1 have
+	// returned, Committed that those after its end were requested.
+	Interrupted bool `json:"interrupted,omitempty"`
+	Committed   bool `json:"committed,omitempty"`
+	// Usage is the usage of the calls before round 1, Following that of those after the end.
+	Usage     budget.Usage      `json:"usage,omitzero"`
+	Following budget.Usage      `json:"following,omitzero"`
+	Ended     []SidecallOutcome `json:"ended,omitempty"`
+}
+
+// SidecallOutcome is the outcome of a sidecall.
+type SidecallOutcome struct {
+	Purpose machine.Purpose `json:"purpose"`
+	// Failure is the reason why it failed, empty if it did not.
+	Failure string `json:"failure,omitempty"`
+	// Fallback is set if another model than that of the sidecall was called.
+	Fallback *machine.Fallback `json:"fallback,omitempty"`
+	// Truncated says that the reply was cut at its output limit.
+	Truncated bool `json:"truncated,omitempty"`
+}
+
+// Committed says that the winner is in the history. Calls may follow that no answer depends on.
+type Committed struct {
+	At        kernel.Time        `json:"at"`
+	Sidecalls []machine.Sidecall `json:"asides"`
+}
+
+func (e Committed) at() kernel.Time { return e.At }
+
+func (Committed) kind() string { return "committed" }
+
+// SidecallStarted says that a sidecall begins.
+type SidecallStarted struct{ Sidecall machine.Sidecall }
+
+// SidecallEnded has its outcome.
+type SidecallEnded struct {
+	Outcome SidecallOutcome
+	Usage   budget.Usage
+}
+
+func (SidecallStarted) command() {}
+func (SidecallEnded) command()   {}
+
+// SidecallOutcomes returns the outcomes of the sidecalls, in the order of their ends.
+func (m *Machine) SidecallOutcomes() []SidecallOutcome { return slices.Clone(m.s.Sidecalls.Ended) }
+
+// SidecallsUsage returns the cost of the sidecalls before round 1, UsageAfter that of those
+// after the winner was committed.
+func (m *Machine) SidecallsUsage() budget.Usage { return m.s.Sidecalls.Usage }
+
+// UsageAfter is described at SidecallsUsage.
+func (m *Machine) UsageAfter() budget.Usage { return m.s.Sidecalls.Following }
+
+// ask commands sidecalls.
+func (m *Machine) ask(list []machine.Sidecall) {
+	m.s.Sidecalls.Waiting = slices.Clone(list)
+	for _, a := range list {
+		m.out = append(m.out, SidecallStarted{a}, Run{machine.ModelCall{Key: a.Key(), Sidecall: &a}})
+	}
+}
+
+func (m *Machine) committed(ev Committed) error {
+	switch {
+	case !m.Over() || m.s.Kernel.Result().Winner == nil:
+		return errors.New("the turn has no winner")
+	case m.s.Sidecalls.Committed:
+		return errors.New("the turn was committed already")
+	}
+	m.s.Sidecalls.Committed = true
+	m.ask(ev.Sidecalls)
+	return nil
+}
+
+// sidecallDone books the reply to a sidecall, and begins round 1 after the last one before it.
+func (m *Machine) sidecallDone(ev ModelDone) error {
+	i := slices.IndexFunc(m.s.Sidecalls.Waiting, func(a machine.Sidecall) bool { return a.Key() == ev.Key })
+	if i < 0 || m.isHeld(ev.Key) {
+		return fmt.Errorf("no effect %s is out", ev.Key)
+	}
+	m.s.Sidecalls.Waiting = slices.Delete(m.s.Sidecalls.Waiting, i, i+1)
+	told := SidecallEnded{Outcome: SidecallOutcome{Purpose: ev.Key.Purpose, Fallback: ev.Reply.Fallback, Truncated: ev.Reply.Truncated}, Usage: UsageOf(ev.Reply)}
+	if f := ev.Reply.Failure; f != nil {
+		told.Outcome.Failure = f.Message
+	}
+	m.s.Sidecalls.Ended = append(m.s.Sidecalls.Ended, told.Outcome)
+	m.book(machine.NoAgent, told.Usage)
+	m.out = append(m.out, told)
+	m.s.Turn = m.s.Turn.Changed(ev.Reply.Change)
+	if len(m.s.Sidecalls.Waiting) > 0 || m.Over() {
+		return nil
+	}
+	return m.beginRounds(ev.At)
+}
+
+// beginRounds gives the kernel the start of the turn and, if one came meanwhile, the interrupt.
+func (m *Machine) beginRounds(at kernel.Time) error {
+	if err := m.decide(kernel.Accepted{At: at}); err != nil || !m.s.Sidecalls.Interrupted {
+		return err
+	}
+	if err := m.decide(kernel.Interrupted{At: at}); err != nil {
+		return err
+	}
+	return m.callOff(at)
+}
+
+// callOff withdraws the calls that were commanded and not made yet.
+func (m *Machine) callOff(at kernel.Time) error {
+	var calledOff []int
+	m.out = slices.DeleteFunc(m.out, func(c Command) bool {
+		run, ok := c.(Run)
+		if ok {
+			calledOff = append(calledOff, run.Effect.EffectKey().Agent)
+		}
+		return ok
+	})
+	for _, agent := range calledOff {
+		reply := machine.ModelReply{Failure: &machine.Failure{Kind: "cancelled", Message: "it was not begun"}}
+		if err := m.stepEvent(at, agent, reply); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// interrupted passes an interrupt on to the kernel. While sidecalls are out, it cancels them
+// instead: before round 1 the kernel gets the interrupt when they have returned, and after the
+// end there is nothing else to cut.
+func (m *Machine) interrupted(ev Interrupted) error {
+	m.goOn()
+	if len(m.s.Sidecalls.Waiting) == 0 {
+		return m.decide(kernel.Interrupted{At: ev.At})
+	}
+	m.s.Sidecalls.Interrupted = true
+	m.out = append(m.out, Cancel{machine.NoAgent})
+	return nil
+}

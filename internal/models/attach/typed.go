@@ -1,0 +1,83 @@
+package attach
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/system/plain"
+)
+
+// typedPath is a word that begins with @: a path, or one in quotes that may have spaces.
+var typedPath = plain.Pattern(`(^|[\s(])@(?:"([^"\n]+)"|([^\s"]+))`)
+
+// Typed reads the files that a person names in a question as @path or @"a path", and returns the
+// question with their names in place of the paths. A word that is no path of a file stays as it is,
+// unless it ends like a picture or a PDF: then its error says what is wrong. Only what a person
+// types at a terminal may pass through it; whoever can put a line into a script's question would
+// have any file sent to a model.
+func Typed(question string) (string, []backends.File, error) {
+	var files []backends.File
+	var paths []string
+	var failed error
+	named := typedPath().ReplaceAllStringFunc(question, func(word string) string {
+		parts := typedPath().FindStringSubmatch(word)
+		path, after := parts[2], ""
+		if path == "" {
+			path, after = cutPunctuation(parts[3])
+		}
+		if !isFile(path) && !looksLikeFile(path) || failed != nil {
+			return word
+		}
+		if at := slices.Index(paths, path); at >= 0 {
+			return parts[1] + files[at].Name + after
+		}
+		f, err := Open(atHome(path))
+		if err != nil {
+			failed = err
+			return word
+		}
+		paths, files = append(paths, path), append(files, f)
+		return parts[1] + f.Name + after
+	})
+	files = Once(files) // two paths may lead to one file
+	if failed == nil {
+		failed = Check(files)
+	}
+	return named, files, failed
+}
+
+// cutPunctuation parts a path from what ends the sentence after it.
+func cutPunctuation(word string) (path, after string) {
+	path = word
+	for path != "" && !isFile(path) && strings.ContainsAny(path[len(path)-1:], ".,;:!?)'") {
+		path = path[:len(path)-1]
+	}
+	return path, word[len(path):]
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(atHome(path))
+	return err == nil && info.Mode().IsRegular()
+}
+
+func looksLikeFile(path string) bool {
+	return slices.Contains([]string{".png", ".jpg", ".jpeg", ".webp", ".gif", ".pdf"}, strings.ToLower(filepath.Ext(path)))
+}
+
+// atHome is a path whose ~/ is the person's folder.
+func atHome(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, rest)
+		}
+	}
+	return path
+}
+
+var attachedLine = plain.Pattern(`\n\n\[Attached: [^\n]*\]$`)
+
+// Cut returns a question without the line of Line, for whoever asks it again.
+func Cut(question string) string { return attachedLine().ReplaceAllString(question, "") }

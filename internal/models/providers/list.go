@@ -1,0 +1,129 @@
+package providers
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/system/plain"
+)
+
+// Table lists the providers, and says what of it can be used here. No key is shown.
+func (r *Resolver) Table(ctx context.Context) string {
+	asked := r.askLocal(ctx)
+	chosen := r.chooseKeyed()
+	if len(chosen) == 0 {
+		chosen = []choice{chooseServer(asked)}
+	}
+	rows := [][]string{
+		{"TYPE", "SERVICE", "DEFAULT MODEL", "HERE"},
+		{Auto, "those that are here", "", "takes " + taken(chosen)},
+	}
+	for _, p := range providers {
+		rows = append(rows, []string{p.name, p.title, p.usualModel(), r.here(p, asked)})
+	}
+	return plain.Columns(rows) + "\nmassgen --list-backends TYPE shows the address, the variables and what is odd about one.\n"
+}
+
+// taken says what type auto came to.
+func taken(chosen []choice) string {
+	if len(chosen) == 1 {
+		return Model{Provider: chosen[0].provider.name, Name: chosen[0].model}.String()
+	}
+	const most = 3
+	var names []string
+	for _, c := range chosen[:min(len(chosen), most)] {
+		names = append(names, c.provider.name)
+	}
+	if more := len(chosen) - most; more > 0 {
+		names = append(names[:most-1], plain.Count(more+1, "other"))
+	}
+	return plain.List(names) + " in turn"
+}
+
+// here says whether a provider can be used from here.
+func (r *Resolver) here(p provider, asked []server) string {
+	switch {
+	case p.local:
+		for _, s := range asked {
+			if s.provider.name == p.name {
+				return s.state()
+			}
+		}
+		return "is not looked for"
+	case len(p.keyVars) > 0:
+		_, variable := r.keyOf(p)
+		switch {
+		case variable == "":
+			return "no key: set " + p.keyVars[0]
+		case r.address(p) == "":
+			return "no address: set " + p.urlVar
+		}
+		return "key in " + variable
+	case p.baseURL == "":
+		return "needs base_url"
+	}
+	return "always"
+}
+
+// state says whether the server answers.
+func (s server) state() string {
+	if s.err == nil {
+		return "answers, " + plain.Count(len(s.models), "model")
+	}
+	switch backends.KindOf(s.err) {
+	case backends.KindNetwork, backends.KindTimeout, backends.KindCancelled:
+		return "does not answer at " + hostOf(s.baseURL)
+	}
+	return "something else is at " + hostOf(s.baseURL)
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "its address"
+	}
+	return plain.Line(u.Host)
+}
+
+// Details is all that is known of a type.
+func (r *Resolver) Details(ctx context.Context, name string) (string, error) {
+	p, ok := findProvider(name)
+	if !ok {
+		return "", unknownType(name)
+	}
+	var asked []server
+	if p.local {
+		asked = r.askLocal(ctx)
+	}
+	rows := [][]string{
+		{"type", p.name},
+		{"service", p.title},
+		{"address", joinWords(p.baseURL, p.urlVar)},
+		{"key", strings.Join(p.keyVars, " or ")},
+		{"default model", p.usualModel()},
+		{"available", r.here(p, asked)},
+	}
+	rows = slices.DeleteFunc(rows, func(row []string) bool { return row[1] == "" })
+	head := "notes"
+	for _, note := range p.notes() {
+		rows = append(rows, []string{head, note})
+		head = ""
+	}
+	return plain.Columns(rows), nil
+}
+
+// joinWords is "address, or VARIABLE" of what is there.
+func joinWords(address, variable string) string {
+	switch {
+	case address == "none":
+		return ""
+	case address == "":
+		return variable
+	case variable == "":
+		return address
+	}
+	return address + ", or " + variable
+}

@@ -1,0 +1,49 @@
+package providers
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/models/retry"
+)
+
+// LimiterOf returns what keeps the limits of an account.
+type LimiterOf func(account string, l retry.Limits) retry.Limiter
+
+// account is what a provider's limits hold for.
+type account struct{ provider, baseURL, key string }
+
+// name tells accounts apart without telling what is secret of them.
+func (a account) name() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", a.provider, a.baseURL, a.key))
+	return hex.EncodeToString(sum[:])
+}
+
+// wrap puts around an adapter what a call passes on its way to it, whoever makes it: the
+// limits of the provider, with repetitions of what failed, then for each attempt the
+// recorder and the price.
+func (r *Resolver) wrap(c connection, b backends.Backend) backends.Backend {
+	b = r.prices.Wrap(c.provider, b)
+	if r.Record != nil {
+		b = r.Record.Wrap(b)
+	}
+	return retry.New(b, r.gate(c), retry.Options{MaxAttempts: r.Config.Providers[c.provider].MaxCallAttempts, Most: r.most(c.provider)})
+}
+
+func (r *Resolver) gate(c connection) *retry.Gate {
+	of := account{c.provider, c.baseURL, c.key}
+	if r.gates[of] == nil {
+		own := r.Config.Providers[c.provider]
+		limits := retry.Limits{
+			Concurrent: own.MaxConcurrentCalls, RequestsPerMinute: own.RequestsPerMinute, TokensPerMinute: own.TokensPerMinute,
+		}
+		limiter := retry.NewLimiter(limits)
+		if r.Shared != nil && limits.Any() {
+			limiter = r.Shared(of.name(), limits)
+		}
+		r.gates[of] = retry.NewGate(c.provider, limits, limiter)
+	}
+	return r.gates[of]
+}

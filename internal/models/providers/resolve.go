@@ -1,0 +1,376 @@
+package providers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/models/fallback"
+	"github.com/massgen/massgen/internal/models/prices"
+	"github.com/massgen/massgen/internal/models/retry"
+	"github.com/massgen/massgen/internal/models/tokens"
+	"github.com/massgen/massgen/internal/models/wire"
+	"github.com/massgen/massgen/internal/system/plain"
+)
+
+// Settings say for what a Resolver connects models.
+type Settings struct {
+	World  World
+	Config *configs.Config
+	// Record keeps every attempt; it is nil when nobody wants to see inputs.
+	Record *debugbackend.Recorder
+	Log    *slog.Logger
+	// Secrets are given all keys that are found.
+	Secrets *configs.Secrets
+	// Shared keeps the limits of an account for other processes too; nil when they hold for
+	// this one alone.
+	Shared LimiterOf
+}
+
+// Resolver turns what a configuration says of a model into a backend that calls
+// it. Agents with the same service, key and model share one. One goroutine uses
+// it.
+type Resolver struct {
+	Settings
+
+	prices       *prices.Table
+	vocabularies *tokens.Vocabularies
+	gates        map[account]*retry.Gate
+	shared       map[account]*wire.Shared
+	open         map[connection]backends.Backend
+	adapters     []backends.Backend
+	// meant are the providers that were found, which agents often have in common.
+	meant map[meant]provider
+	owned int            // models that a program brought along
+	auto  []choice       // see choices
+	seats map[string]int // how many agents of type auto each provider has
+}
+
+// New returns a Resolver for the agents of a config. The error is for prices that are
+// wrong.
+func New(s Settings) (*Resolver, error) {
+	table, err := prices.New(s.Config.Prices)
+	return &Resolver{
+		Settings: s, prices: table, vocabularies: tokens.New(),
+		gates: map[account]*retry.Gate{}, shared: map[account]*wire.Shared{}, open: map[connection]backends.Backend{}, meant: map[meant]provider{}, seats: map[string]int{},
+	}, err
+}
+
+// choice is what type auto came to.
+type choice struct {
+	provider provider
+	model    string
+	baseURL  string
+	// why is for people.
+	why string
+}
+
+// Model is a backend, with its provider's type and what the provider calls the model.
+type Model struct {
+	Backend        backends.Backend
+	Provider, Name string
+	// BaseURL is the service's address, which may hold a password.
+	BaseURL string
+	// Window is the smallest context window, in tokens, of the model and of those that
+	// stand in for it, MaxOutput the smallest most of what they write; 0 if none is known.
+	Window, MaxOutput int
+	// Local says that the model, and all that stand in for it, run on servers that the table
+	// knows as such.
+	Local bool
+	// Takes is what all of them take beside text.
+	Takes attach.Takes
+	// CanSearch says that the model, and those that stand in for it, can search the web.
+	CanSearch bool
+
+	splits bool // see SplitsTools
+}
+
+// String is what people see; the model's part of it may come from a server.
+func (m Model) String() string {
+	name := plain.Line(m.Name)
+	if name == m.Provider {
+		return name
+	}
+	return m.Provider + " " + name
+}
+
+// model finds the provider, the address, the key and the model of a backend.
+func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) {
+	p, err := r.provider(ctx, &b)
+	if err != nil {
+		return Model{}, err
+	}
+	own := r.Config.Providers[p.name]
+	c := connection{
+		provider: p.name, baseURL: b.BaseURL, apiVersion: b.APIVersion, model: b.Model,
+		firstByteTimeout: own.FirstByteTimeout, idleTimeout: own.IdleTimeout,
+	}
+	if c.baseURL == "" {
+		c.baseURL = r.address(p)
+	}
+	if c.baseURL == "" {
+		return Model{}, fmt.Errorf("type %s has no address: set base_url%s", p.name, orVariable(p.urlVar))
+	}
+	r.Secrets.AddURL(c.baseURL)
+	var keyVar string
+	if c.key, keyVar, err = r.key(p, b); err != nil {
+		return Model{}, err
+	}
+	if c.model == "" {
+		if c.model, err = r.defaultModel(ctx, p, c); err != nil {
+			return Model{}, err
+		}
+	}
+	c.api = p.api(c, b)
+	if err := checkParams(p, c, b); err != nil {
+		return Model{}, err
+	}
+	if err := cmp.Or(r.checkPrice(p.name, c.model), checkHostedPrice(r, p.name, c.model, b.Params.Hosted), r.checkExtra(b.Params.ExtraBody)); err != nil {
+		return Model{}, err
+	}
+	backend, err := r.connect(p, c, keyVar)
+	known, _ := r.prices.Lookup(p.name, c.model) // of others the sizes are 0
+	return Model{
+		Backend: backend, Provider: p.name, Name: c.model, BaseURL: c.baseURL, Window: known.ContextWindow, MaxOutput: known.MaxOutput,
+		Local: p.local, CanSearch: canSearch(r, p, c, b), splits: splitsTools(p, c.model), Takes: takesOf(p.protocol, c),
+	}, err
+}
+
+// Resolve makes an agent's backend: its model, with those that stand in for it. Agents of
+// type auto take different models, in turn, where there are keys of several providers. Its
+// errors are one for each model at fault.
+func (r *Resolver) Resolve(ctx context.Context, b configs.Backend) (Model, []error) {
+	return r.resolve(ctx, b, true)
+}
+
+// resolve is Resolve, also for calls of no agent: these take type auto's first choice.
+func (r *Resolver) resolve(ctx context.Context, b configs.Backend, isAgent bool) (Model, []error) {
+	if isOpen(b) {
+		b = r.decided(ctx, b, isAgent)
+	}
+	var faults []error
+	m, err := r.model(ctx, b)
+	if err != nil {
+		faults = append(faults, err)
+	}
+	var others []fallback.Choice
+	for i, f := range b.Fallback {
+		other, err := r.model(ctx, standIn(b, f))
+		if err != nil {
+			faults = append(faults, fmt.Errorf("fallback %d: %w", i+1, err))
+			continue
+		}
+		others = append(others, fallback.Choice{
+			Provider: other.Provider, Backend: other.Backend, Model: other.Name,
+			Headers: f.Params.Headers, ExtraBody: f.Params.ExtraBody,
+		})
+		m.Takes = m.Takes.And(other.Takes)
+		m.CanSearch, m.splits = m.CanSearch && other.CanSearch, m.splits || other.splits
+		m.Window, m.MaxOutput = smaller(m.Window, other.Window), smaller(m.MaxOutput, other.MaxOutput)
+		m.Local = m.Local && other.Local
+	}
+	switch {
+	case len(faults) > 0:
+		return Model{}, faults
+	case len(others) > 0:
+		m.Backend = fallback.New(m.Provider, m.Backend, others...)
+	}
+	return m, nil
+}
+
+// ownType stands for the type of a model that a program brings along.
+const ownType = "own"
+
+// Own makes the backend of an agent whose model a program brings along. It has an account of
+// its own: what is wrong with one such model says nothing of another.
+func (r *Resolver) Own(model string, b backends.Backend) Model {
+	r.owned++
+	return Model{Backend: r.wrap(connection{provider: ownType, baseURL: fmt.Sprint(r.owned), model: model}, b), Provider: ownType, Name: cmp.Or(model, ownType), Takes: allFiles()}
+}
+
+// smaller is the smaller of two sizes, of which 0 is not known.
+func smaller(a, b int) int {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+func orVariable(name string) string {
+	if name == "" {
+		return ""
+	}
+	return ", or " + name + " in the environment"
+}
+
+// provider says whose backend is meant, and fills in what auto found.
+func (r *Resolver) provider(ctx context.Context, b *configs.Backend) (provider, error) {
+	said := meant{b.Type, b.BaseURL, b.Model}
+	if p, ok := r.meant[said]; ok {
+		return p, nil
+	}
+	p, ok, err := said.provider()
+	if err != nil {
+		return p, err
+	}
+	if ok {
+		r.meant[said] = p
+		return p, nil
+	}
+	if b.Type == "" && b.Model != "" {
+		return r.localWith(ctx, b)
+	}
+	return r.chosen(ctx, b), nil
+}
+
+// meant is what a config says of whose backend is meant.
+type meant struct{ kind, baseURL, model string }
+
+// provider is the one that the type, the address or the model names; ok is false if none does.
+func (m meant) provider() (p provider, ok bool, err error) {
+	switch {
+	case m.kind != "" && m.kind != Auto:
+		if p, ok = findProvider(m.kind); !ok {
+			err = unknownType(m.kind)
+		}
+	case m.baseURL != "":
+		// A port of this machine may be anybody's. Only a service that has to be asked
+		// for its models is taken for the one whose port it is.
+		if p, ok = providerOfURL(m.baseURL); !ok || p.local && m.model != "" {
+			p, ok = findProvider(anyType)
+		}
+	default:
+		p, ok = providerOfModel(m.model)
+	}
+	return p, ok, err
+}
+
+// chosen is type auto's first choice, with the model that b names, if it names one.
+func (r *Resolver) chosen(ctx context.Context, b *configs.Backend) provider {
+	first := r.choices(ctx)[0]
+	b.BaseURL, b.Model = first.baseURL, cmp.Or(b.Model, first.model)
+	return first.provider
+}
+
+// localWith finds the model server of this machine that lists a model whose name
+// is not any provider's.
+func (r *Resolver) localWith(ctx context.Context, b *configs.Backend) (provider, error) {
+	for _, s := range r.askLocal(ctx) {
+		if slices.Contains(s.models, b.Model) {
+			b.BaseURL = s.baseURL
+			return s.provider, nil
+		}
+	}
+	return provider{}, fmt.Errorf("whose model is %s? its name does not say, and no model server on this machine lists it: name the type (--backend, type: in a config, Provider in Go; --list-backends shows them) or the address (--base-url)",
+		b.Model)
+}
+
+// address is where the provider is when the configuration does not say.
+func (r *Resolver) address(p provider) string {
+	if p.urlVar != "" {
+		if url, _ := r.World.Environment(p.urlVar); url != "" {
+			return url
+		}
+	}
+	if url := r.World.LocalServers[p.name]; url != "" {
+		return url
+	}
+	return p.baseURL
+}
+
+// key finds the key, and the variable that it came from, if it came from one. A
+// service that needs a key is refused without, unless it is reached at another
+// address than its own: there, no key may be right.
+func (r *Resolver) key(p provider, b configs.Backend) (key, variable string, err error) {
+	if b.APIKey != "" {
+		return b.APIKey, "", nil
+	}
+	if key, variable = r.keyOf(p); key != "" {
+		if strings.ContainsFunc(key, unicode.IsControl) {
+			return "", "", fmt.Errorf("type %s: the key in %s has a control character, such as the end of a line: set it without", p.name, variable)
+		}
+		return key, variable, nil
+	}
+	if len(p.keyVars) == 0 || b.BaseURL != "" || r.address(p) != p.baseURL {
+		return "", "", nil
+	}
+	return "", "", fmt.Errorf("type %s has no key: set %s in the environment or in .env", p.name, strings.Join(p.keyVars, " or "))
+}
+
+// keyOf returns the key in the provider's variables, and the variable's name.
+func (r *Resolver) keyOf(p provider) (key, variable string) {
+	for _, name := range p.keyVars {
+		if key, _ := r.World.Lookup(name); key != "" {
+			r.Secrets.Add(key)
+			return key, name
+		}
+	}
+	return "", ""
+}
+
+func (r *Resolver) defaultModel(ctx context.Context, p provider, c connection) (string, error) {
+	if p.model != "" {
+		return p.model, nil
+	}
+	if !p.local {
+		return "", fmt.Errorf("type %s needs a model: set model, or --model", p.name)
+	}
+	models, err := r.listModels(ctx, c)
+	switch {
+	case err != nil:
+		return "", withHint(p, c, "", err)
+	case len(models) == 0:
+		return "", fmt.Errorf("%s at %s lists no model: load one, or name it with model", p.title, shownURL(c.baseURL))
+	}
+	return models[0], nil
+}
+
+func (r *Resolver) connect(p provider, c connection, keyVar string) (backends.Backend, error) {
+	if b, ok := r.open[c]; ok {
+		return b, nil
+	}
+	shared := c
+	shared.shared = r.sharedBy(c)
+	b, err := p.connect(shared)
+	if err != nil {
+		return nil, err
+	}
+	r.Log.Debug("a backend is ready", "type", p.name, "base_url", shownURL(c.baseURL), "key", c.key != "")
+	r.adapters = append(r.adapters, b)
+	r.open[c] = r.wrap(c, hintingBackend{Backend: b, provider: p, connection: c, keyVar: keyVar})
+	return r.open[c], nil
+}
+
+// sharedBy returns what the connections of an account have in common. A provider's limits of
+// time are the same for all of them.
+func (r *Resolver) sharedBy(c connection) *wire.Shared {
+	of := account{c.provider, c.baseURL, c.key}
+	if r.shared[of] == nil {
+		r.shared[of] = wire.NewShared(c.firstByteTimeout, c.idleTimeout)
+	}
+	return r.shared[of]
+}
+
+// IsDemo says whether type auto was asked for and came to canned answers.
+func (r *Resolver) IsDemo() bool { return len(r.auto) > 0 && r.auto[0].provider.name == Demo }
+
+// Close ends the connections of all backends.
+func (r *Resolver) Close() error {
+	var err error
+	for _, b := range r.adapters {
+		if c, ok := b.(io.Closer); ok {
+			err = errors.Join(err, c.Close())
+		}
+	}
+	return err
+}

@@ -1,0 +1,293 @@
+package retry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/system/sleep"
+)
+
+// call is one call and its attempts. One goroutine uses it.
+type call struct {
+	*Backend
+	ctx      context.Context
+	req      backends.Request
+	ceilings *backoff.ExponentialBackOff // of the waits, nil before the first
+	yield    func(backends.Event, error) bool
+	// begun says that an event was yielded.
+	begun bool
+	// usage and ended are the last usage of the latest attempt, and its error.
+	usage *backends.Usage
+	ended error
+	// until is when the last attempt may be sent: zero before the first.
+	until time.Time
+}
+
+// newCeilings returns the ceilings of the waits. They have no jitter of their own:
+// that of package backoff comes from a source that no test can replace.
+func newCeilings() *backoff.ExponentialBackOff {
+	return &backoff.ExponentialBackOff{
+		InitialInterval: firstCeiling, RandomizationFactor: 0, Multiplier: 2, MaxInterval: longestCeiling,
+	}
+}
+
+func (c *call) run() error {
+	var last *backends.Error
+	for number := 1; ; number++ {
+		sent, err := c.once(last)
+		failure, failed := errors.AsType[*backends.Error](err)
+		if !sent || !failed || !c.repeatable(failure) {
+			return err
+		}
+		last = failure
+		wait, err := c.plan(number, failure)
+		if err != nil {
+			return err
+		}
+		backends.TraceFrom(c.ctx).WillRetry(backends.RetryInfo{
+			Key: c.req.Key, Attempt: number, MaxAttempts: c.options.MaxAttempts, Err: failure, Wait: wait,
+		})
+		if err := sleep.For(c.ctx, wait); err != nil {
+			return c.interrupted(failure, err)
+		}
+	}
+}
+
+// once makes one attempt, as soon as it can be paid for and the gate lets it through.
+// last is the failure of the attempt before, or nil.
+func (c *call) once(last *backends.Error) (sent bool, err error) {
+	req, held, err := c.reserve()
+	if err != nil {
+		return false, c.unpaid(last, err)
+	}
+	p, err := c.enter(req, last)
+	if err != nil {
+		held.Release()
+		return false, err
+	}
+	return true, c.attempt(req, p, held)
+}
+
+// unpaid returns the error of a call whose next attempt the budget refused.
+func (c *call) unpaid(last *backends.Error, err error) error {
+	switch {
+	case last == nil:
+		return err
+	case c.ctx.Err() != nil:
+		return c.interrupted(last, c.ctx.Err())
+	}
+	return afterwards(last, err)
+}
+
+// reserve reserves another attempt with the call's budget. It returns the request to send. Its
+// output limit is lower than the call's if the budget has no room for more.
+func (c *call) reserve() (req *backends.Request, held backends.Reservation, err error) {
+	budget := backends.BudgetFrom(c.ctx)
+	if budget == nil {
+		return &c.req, unlimited{}, nil
+	}
+	most := c.options.Most(c.req)
+	least := most
+	if output := leastOutput(c.req.Params); output > 0 {
+		least = c.options.Most(limited(c.req, output))
+	}
+	held, less, err := budget.Reserve(c.ctx, most, least)
+	if err != nil || less == 0 {
+		return &c.req, held, err
+	}
+	shorter := limited(c.req, *c.req.Params.MaxTokens-less)
+	return &shorter, held, nil
+}
+
+// The fewest output tokens to which a budget shortens a call. A model that reasons needs some
+// before it says anything.
+const (
+	leastTokens          = 256
+	leastReasoningTokens = 4096
+)
+
+// leastOutput is the lowest limit of a call's output, 0 where its own is none or no higher.
+func leastOutput(p backends.Params) int {
+	least := leastTokens
+	if p.Reasons() {
+		least = leastReasoningTokens
+	}
+	if p.MaxTokens == nil || *p.MaxTokens <= least {
+		return 0
+	}
+	return least
+}
+
+// limited is a request with so many tokens of output at most.
+func limited(req backends.Request, output int) backends.Request {
+	req.Params.MaxTokens = &output
+	return req
+}
+
+// unlimited is what a call without a budget reserves.
+type unlimited struct{}
+
+func (unlimited) Release()               {}
+func (unlimited) Settle(*backends.Usage) {}
+
+// enter waits at the gate. A repetition waits no longer than until its deadline. last
+// is the failure of the attempt before, or nil.
+func (c *call) enter(req *backends.Request, last *backends.Error) (pass, error) {
+	tokens := estimate(*req)
+	if last == nil {
+		p, err := c.gate.enter(c.ctx, tokens)
+		c.until = time.Now().Add(c.options.MaxTime)
+		return p, err
+	}
+	ctx, cancel := context.WithDeadline(c.ctx, c.until)
+	defer cancel()
+	p, err := c.gate.enter(ctx, tokens)
+	switch {
+	case err == nil:
+		return p, nil
+	case c.ctx.Err() != nil:
+		return pass{}, c.interrupted(last, c.ctx.Err())
+	case ctx.Err() != nil:
+		return pass{}, givenUp(last, "the limits of its use left no time for another attempt")
+	}
+	return pass{}, afterwards(last, err)
+}
+
+// afterwards returns the error that refused another attempt, marked as billed if the last
+// attempt may have been.
+func afterwards(last *backends.Error, err error) error {
+	var refusal *backends.Error
+	if errors.As(err, &refusal) {
+		refusal.Free, refusal.Unsent = last.Unbilled(), false
+	}
+	return err
+}
+
+// attempt sends the request once.
+func (c *call) attempt(req *backends.Request, p pass, held backends.Reservation) error {
+	c.usage, c.ended = nil, nil
+	returned := false
+	defer func() {
+		if !returned { // something panicked
+			c.ended = errStopped
+		}
+		p.leave(c.ctx, c.ended, c.usage)
+		settle(held, c.usage, c.ended)
+	}()
+	for ev, failure := range c.stream(req) {
+		if c.ended = failure; failure == nil {
+			c.ended = c.pass(ev)
+		}
+		if c.ended != nil {
+			break
+		}
+	}
+	returned = true
+	return c.ended
+}
+
+// stream begins an attempt. It is not inlined, so that the copy of the request leaves the stack before the
+// attempt is under way.
+//
+//go:noinline
+func (c *call) stream(req *backends.Request) iter.Seq2[backends.Event, error] {
+	return c.inner.Stream(c.ctx, *req)
+}
+
+// pass passes an event on. The error says that nobody reads on.
+func (c *call) pass(ev backends.Event) error {
+	c.begun = true
+	if u, ok := ev.(backends.Usage); ok {
+		last := u // with the address of u, each event would take memory
+		c.usage = &last
+	}
+	if !c.yield(ev, nil) {
+		return errStopped
+	}
+	return nil
+}
+
+// settle ends a reservation. An attempt that failed after it reported a usage may cost more than
+// that.
+func settle(held backends.Reservation, usage *backends.Usage, err error) {
+	failure, failed := errors.AsType[*backends.Error](err)
+	switch {
+	case err == nil:
+		held.Settle(usage)
+	case failed && failure.Unbilled():
+		held.Release()
+	default:
+		held.Settle(nil)
+	}
+}
+
+// repeatable says whether the same request may succeed later and was not paid for.
+func (c *call) repeatable(failure *backends.Error) bool {
+	return failure.Retryable() && !failure.Begun && !c.begun && c.ctx.Err() == nil
+}
+
+// plan returns how long to wait after a failed attempt, or the failure and why
+// there is no other.
+func (c *call) plan(number int, failure *backends.Error) (time.Duration, error) {
+	if c.options.MaxAttempts == 1 {
+		return 0, failure
+	}
+	if number >= c.options.MaxAttempts {
+		return 0, givenUp(failure, fmt.Sprintf("%d attempts were made", number))
+	}
+	if c.ceilings == nil {
+		c.ceilings = newCeilings()
+	}
+	jitter := time.Duration(c.options.Random() * float64(c.ceilings.NextBackOff()))
+	wait := failure.RetryAfter + jitter
+	if left := c.timeLeft(); wait >= left {
+		return 0, givenUp(failure, fmt.Sprintf("the next attempt could be made in %s, and only %s are left", rounded(wait), rounded(left)))
+	}
+	return wait, nil
+}
+
+type timeLeftKey struct{}
+
+// WithTimeLeft returns a context for a call that is ended after some time which is not known
+// beforehand: left says what is left of it by now, if it is limited. No wait that is longer is
+// begun. Left may be called concurrently.
+func WithTimeLeft(ctx context.Context, left func() (left time.Duration, limited bool)) context.Context {
+	return context.WithValue(ctx, timeLeftKey{}, left)
+}
+
+func (c *call) timeLeft() time.Duration {
+	left := time.Until(c.until)
+	if deadline, ok := c.ctx.Deadline(); ok {
+		left = min(left, time.Until(deadline))
+	}
+	if outside, ok := c.ctx.Value(timeLeftKey{}).(func() (time.Duration, bool)); ok {
+		if all, limited := outside(); limited {
+			left = min(left, all)
+		}
+	}
+	return max(left, 0)
+}
+
+func rounded(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }
+
+// givenUp is the failure with the reason why it is the last one.
+func givenUp(failure *backends.Error, why string) error {
+	out := *failure
+	out.Message = strings.TrimSpace(out.Message + " (gave up: " + why + ")")
+	return &out
+}
+
+// interrupted is the end of a call whose context ended between two attempts.
+func (c *call) interrupted(last *backends.Error, err error) error {
+	return &backends.Error{
+		Kind: backends.KindOf(err), Provider: last.Provider, Err: err, Free: last.Unbilled(),
+		Message: fmt.Sprintf("%v before the call was repeated, which had failed: %v", err, last),
+	}
+}

@@ -1,0 +1,289 @@
+package sidecalls
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/topic"
+	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/sessions"
+)
+
+// MetaTopic is the key of a session's metadata that has its topic.State. No id can name
+// it (sessions.ParseID): it has a colon.
+const MetaTopic = "massgen:topic"
+
+// ReadTopic reads the topic in a session's metadata, empty without one. The session itself tells
+// whether it has had its greeting, which its first answer is taken for, and when it was used last.
+func ReadTopic(s sessions.Session) (state topic.State, err error) {
+	if data := s.Metadata[MetaTopic]; data != "" {
+		if err = json.Unmarshal([]byte(data), &state); err != nil {
+			state, err = topic.State{}, fmt.Errorf("read the topic of session %s: %w; /topic sets another", plain.Line(s.ID), err)
+		}
+	}
+	state.Greeted, state.LastMessage = s.Messages > 0, time.Time{}
+	if state.Greeted {
+		state.LastMessage = s.Updated
+	}
+	return state, err
+}
+
+// Topic is what a session is about now, also by what another process has made of it.
+func (k *Keeper) Topic(ctx context.Context, id string) (topic.State, error) {
+	k.mu.Lock()
+	state := k.unkept[id]
+	k.mu.Unlock()
+	kept, err := k.Store.Session(ctx, id)
+	if errors.Is(err, sessions.ErrNoSession) {
+		return state, nil
+	}
+	if err != nil {
+		return state, err
+	}
+	stored, err := ReadTopic(kept)
+	if err != nil {
+		k.Log.Debug("the topic stays as it is", "error", err)
+	}
+	if err != nil || kept.Metadata[MetaTopic] == "" {
+		stored.Current, stored.Pending, stored.Page = state.Current, state.Pending, state.Page
+	}
+	return stored, nil
+}
+
+// SetTopic makes a state the session's, and stores it. A session that has had no turn is
+// not there yet: its first turn stores it. What cannot be stored changes nothing.
+func (k *Keeper) SetTopic(ctx context.Context, id string, state topic.State) error {
+	data, err := encodeTopic(state)
+	if err != nil {
+		return err
+	}
+	err = k.Store.SetMetadata(ctx, id, map[string]string{MetaTopic: string(data)})
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case errors.Is(err, sessions.ErrNoSession):
+		k.unkept[id] = state
+	case err != nil:
+		return fmt.Errorf("keep the topic: %w", err)
+	default:
+		delete(k.unkept, id)
+	}
+	return nil
+}
+
+// isUnkept says whether the store lacks the topic of a session.
+func (k *Keeper) isUnkept(id string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, ok := k.unkept[id]
+	return ok
+}
+
+// forget forgets what the store does not have of a session.
+func (k *Keeper) forget(id string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.unkept, id)
+	delete(k.confirmed, id)
+}
+
+// Confirm says that a session's next question needs no call for its topic: by it the user
+// has agreed to one.
+func (k *Keeper) Confirm(id, question string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.confirmed[id] = question
+}
+
+// takeConfirmed says whether a session's question is one that Confirm was told, once.
+func (k *Keeper) takeConfirmed(id, question string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	known := k.confirmed[id] == question
+	delete(k.confirmed, id)
+	return known
+}
+
+// encodeTopic writes a state as a session keeps it, or says why it cannot.
+func encodeTopic(state topic.State) ([]byte, error) {
+	data, err := json.Marshal(state)
+	if err == nil {
+		err = sessions.CheckMetadata(map[string]string{MetaTopic: string(data)})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("keep the topic: %w", err)
+	}
+	return data, nil
+}
+
+// current is a session's topic, with page context from the agents' system messages, which
+// stand for a client's.
+func (k *Keeper) current(ctx context.Context, id string) (topic.State, error) {
+	state, err := k.Topic(ctx, id)
+	for _, message := range k.SystemMessages {
+		if err == nil && state.AcceptSystem(k.Redact(message)) {
+			break
+		}
+	}
+	return state, err
+}
+
+// askTopic asks what a question does to the topic, unless the user has just said that.
+func (k *Keeper) askTopic(ctx context.Context, t coordinator.SidecallTurn) ([]backends.Message, []backends.Tool, error) {
+	if k.takeConfirmed(t.Session, t.Question) {
+		return nil, nil, nil
+	}
+	_, in, err := k.topicQuestion(ctx, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	messages, tools := contextbuild.TopicCall(in)
+	return messages, tools, nil
+}
+
+func (k *Keeper) topicQuestion(ctx context.Context, t coordinator.SidecallTurn) (topic.State, contextbuild.TopicQuestion, error) {
+	in := contextbuild.TopicQuestion{Question: t.Question}
+	state, err := k.current(ctx, t.Session)
+	if err != nil {
+		return state, in, err
+	}
+	if current := state.Current; current != nil {
+		in.Current = current.String()
+	}
+	if p := state.Pending; p != nil {
+		in.Pending, in.PendingQuestion = p.Topic.String(), p.Question
+	}
+	in.History, err = k.lastExchanges(ctx, t.Session)
+	return state, in, err
+}
+
+// readTopic returns what the agents are asked and told after a change of the topic. The
+// state that goes with it is kept by storeTopic.
+func (k *Keeper) readTopic(ctx context.Context, t coordinator.SidecallTurn, reply backends.Message) (coordinator.SidecallReply, error) {
+	state, in, err := k.topicQuestion(ctx, t)
+	if err != nil {
+		return coordinator.SidecallReply{}, err
+	}
+	change, err := contextbuild.ReadTopicCall(in, reply)
+	if err != nil || change.Act == contextbuild.TopicKept {
+		return coordinator.SidecallReply{}, err
+	}
+	state, question := changedTopic(state, change, t.Question)
+	kept, err := encodeTopic(state)
+	if err != nil {
+		return coordinator.SidecallReply{}, err
+	}
+	sections, err := k.sectionsFor(ctx, state, t.Session)
+	if sections == nil {
+		sections = []string{}
+	}
+	return coordinator.SidecallReply{Question: question, Sections: sections, Kept: kept}, err
+}
+
+// changedTopic is the state after a change, and the question that is asked in place of
+// the one that brought it about, if it is another (seed 002, pending topic).
+func changedTopic(state topic.State, change contextbuild.TopicChange, asked string) (topic.State, string) {
+	question := ""
+	to := topic.Topic{Name: change.Name, Details: change.Details}
+	switch change.Act {
+	case contextbuild.TopicSet:
+		state.Set(to)
+		state.Pending = nil
+	case contextbuild.TopicProposed:
+		state.Propose(to, asked)
+	case contextbuild.TopicConfirmed:
+		question, _ = state.Confirm()
+	case contextbuild.TopicDeclined:
+		state.Decline()
+	}
+	return state, question
+}
+
+// storeTopic makes the state that readTopic came to the session's. For others, whoever
+// watches keeps it until the session is in the store.
+func (k *Keeper) storeTopic(ctx context.Context, id string, state topic.State) error {
+	err := k.SetTopic(ctx, id, state)
+	if k.ForOthers {
+		k.forget(id)
+	}
+	return err
+}
+
+// showTopic tells of a state that was stored, here or by the process that plays the turn.
+func (k *Keeper) showTopic(id string, state topic.State) {
+	if k.Elsewhere {
+		k.mu.Lock()
+		k.unkept[id] = state
+		k.mu.Unlock()
+	}
+	if k.TopicChanged != nil {
+		k.TopicChanged(state)
+	}
+}
+
+func (k *Keeper) topicSections(ctx context.Context, state topic.State, id string) ([]string, error) {
+	if state.Current == nil && !k.Log.Enabled(ctx, slog.LevelDebug) {
+		return nil, nil
+	}
+	last, err := k.lastExchanges(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	k.logContext(state, last)
+	if state.Current == nil {
+		return nil, nil
+	}
+	return contextbuild.TopicSections(contextbuild.Topic{Text: state.Current.String(), History: last, Greeted: !state.ShouldGreet(time.Now())}), nil
+}
+
+// logContext logs what the next turn goes by (seed 002, log context in prompts).
+func (k *Keeper) logContext(state topic.State, last []contextbuild.Exchange) {
+	var current, pending string
+	if t := state.Current; t != nil {
+		current = t.String()
+	}
+	if p := state.Pending; p != nil {
+		pending = p.Topic.String()
+	}
+	k.Log.Debug("context", "topic", current, "history", contextbuild.RecentConversation(last), "pending", pending)
+}
+
+// recentTurns are more than TopicSections shows, since a turn may have no answer.
+const recentTurns = 6
+
+func (k *Keeper) lastExchanges(ctx context.Context, id string) ([]contextbuild.Exchange, error) {
+	turns, err := k.Store.Turns(ctx, id, recentTurns)
+	if errors.Is(err, sessions.ErrNoSession) {
+		return nil, nil
+	}
+	var last []contextbuild.Exchange
+	for _, t := range turns {
+		if t.Winner != "" {
+			last = append(last, contextbuild.Exchange{Question: t.Question, Answer: t.Answer})
+		}
+	}
+	return last, err
+}
+
+// afterTurn keeps the page that the turn was asked on, and the topic that a new session was given.
+func (k *Keeper) afterTurn(ctx context.Context, t *coordinator.Turn, r report.Result) error {
+	if r.Winner == "" || len(k.SystemMessages) == 0 && !k.isUnkept(t.Session()) {
+		return nil
+	}
+	state, err := k.current(ctx, t.Session())
+	if err == nil && (state.Current != nil || state.Page != topic.Page{}) {
+		err = k.SetTopic(ctx, t.Session(), state)
+	}
+	if err != nil {
+		k.Warn(err.Error()) // a page is not worth the answer
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+package telemetry
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/system/plain"
+)
+
+// Exporter follows turns and sends what they come to. It is safe for concurrent use.
+type Exporter struct {
+	settings
+	client http.Client
+	warn   func(string)
+	lost   sync.Once
+	redact func(string) string
+
+	mu      sync.Mutex // guards metrics
+	metrics *metrics
+	work    sync.WaitGroup
+}
+
+// settings are what the environment says.
+type settings struct {
+	traces, metricsTo string // URLs, "" to send none
+	headers           http.Header
+	timeout           time.Duration
+	resource          []attribute
+	hasContent        bool
+}
+
+// How often a turn's spans are sent while it runs.
+const delay = 5 * time.Second
+
+// New returns an exporter by the standard variables of OpenTelemetry, nil if they ask for none.
+// Redact masks secrets in what is sent, secret is told the headers, and warn that telemetry is lost.
+// An error names the variable that is wrong.
+func New(lookup func(string) (string, bool), version string, redact func(string) string, secret func(name, value string), warn func(string)) (*Exporter, error) {
+	s, err := read(func(name string) string {
+		value, _ := lookup(name)
+		return strings.TrimSpace(value)
+	}, version)
+	if err != nil || s.traces == "" && s.metricsTo == "" {
+		return nil, err
+	}
+	for name, values := range s.headers {
+		secret(name, values[0])
+	}
+	return &Exporter{settings: s, client: http.Client{Timeout: s.timeout, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}, warn: warn, redact: redact, metrics: newMetrics(time.Now())}, nil
+}
+
+func read(get func(string) string, version string) (s settings, err error) {
+	if strings.EqualFold(get("OTEL_SDK_DISABLED"), "true") {
+		return s, nil
+	}
+	if s.traces, err = address(get, "TRACES"); err != nil {
+		return s, err
+	}
+	if s.metricsTo, err = address(get, "METRICS"); err != nil {
+		return s, err
+	}
+	if s.traces == "" && s.metricsTo == "" {
+		return s, nil
+	}
+	s.headers = http.Header{}
+	pairs, err := list(get, "OTEL_EXPORTER_OTLP_HEADERS")
+	if err != nil {
+		return s, err
+	}
+	for _, p := range pairs {
+		s.headers.Set(p.key, p.value.(string))
+	}
+	s.timeout = 10 * time.Second
+	if text := get("OTEL_EXPORTER_OTLP_TIMEOUT"); text != "" {
+		ms, err := strconv.Atoi(text)
+		if err != nil || ms <= 0 {
+			return s, fmt.Errorf("OTEL_EXPORTER_OTLP_TIMEOUT: %q is no number of milliseconds", plain.Cut(plain.Line(text), 40))
+		}
+		s.timeout = time.Duration(ms) * time.Millisecond
+	}
+	if s.resource, err = list(get, "OTEL_RESOURCE_ATTRIBUTES"); err != nil {
+		return s, err
+	}
+	name := get("OTEL_SERVICE_NAME")
+	kept := s.resource[:0]
+	for _, a := range s.resource {
+		if a.key == "service.name" {
+			name = cmp.Or(name, a.value.(string))
+			continue
+		}
+		kept = append(kept, a)
+	}
+	s.resource = append(kept, attribute{"service.name", cmp.Or(name, "massgen")}, attribute{"service.version", version})
+	switch strings.ToLower(get("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT")) {
+	case "true", "1", "span_only", "span_and_event":
+		s.hasContent = true
+	}
+	return s, nil
+}
+
+// address returns where a signal is sent, "" for nowhere. An address, or an exporter that is asked
+// for, turns it on.
+func address(get func(string) string, signal string) (string, error) {
+	exporter := get("OTEL_" + signal + "_EXPORTER")
+	own, all := "OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
+	switch {
+	case exporter == "none", exporter == "" && get(own) == "" && get(all) == "":
+		return "", nil
+	case exporter != "" && exporter != "otlp":
+		return "", fmt.Errorf("OTEL_%s_EXPORTER: %q is neither otlp nor none", signal, plain.Cut(plain.Line(exporter), 40))
+	}
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_" + signal + "_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
+		switch protocol := get(name); protocol {
+		case "", "http/json":
+		case "http/protobuf": // collectors take both at the same address
+		default:
+			return "", fmt.Errorf("%s: %q is not supported: massgen sends http/json", name, plain.Cut(plain.Line(protocol), 40))
+		}
+	}
+	text, name := get(own), own
+	if text == "" {
+		text, name = strings.TrimSuffix(cmp.Or(get(all), "http://localhost:4318"), "/")+"/v1/"+strings.ToLower(signal), all
+	}
+	at, err := url.Parse(text)
+	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
+		return "", fmt.Errorf("%s is no address such as http://localhost:4318", name)
+	}
+	return text, nil
+}
+
+// list reads a variable of the form key=value,key=value, whose values may be percent-encoded.
+func list(get func(string) string, name string) (pairs []attribute, err error) {
+	for pair := range strings.SplitSeq(get(name), ",") {
+		if strings.TrimSpace(pair) == "" {
+			continue
+		}
+		key, value, found := strings.Cut(pair, "=")
+		value, err := url.PathUnescape(strings.TrimSpace(value))
+		if key = strings.TrimSpace(key); !found || key == "" || err != nil || strings.ContainsAny(value, "\r\n") {
+			return nil, fmt.Errorf("%s is no list of the form key=value,key=value", name)
+		}
+		pairs = append(pairs, attribute{key, value})
+	}
+	return pairs, nil
+}
+
+// Follow sends what the events of a turn come to, until they end. It returns at once.
+func (e *Exporter) Follow(of Of, events iter.Seq[report.Event]) {
+	e.work.Go(func() {
+		p := newProjection(of, e.hasContent)
+		var waiting []*span
+		last := time.Now()
+		for ev := range events {
+			ended := p.apply(ev)
+			e.record(ended)
+			waiting = append(waiting, ended...)
+			if len(waiting) > 0 && time.Since(last) > delay {
+				e.sendSpans(waiting)
+				waiting, last = nil, time.Now()
+			}
+		}
+		e.sendSpans(waiting)
+		e.sendMetrics()
+	})
+}
+
+// Close waits until all is sent of the turns that were followed, which must have ended.
+func (e *Exporter) Close() {
+	e.work.Wait()
+	e.client.CloseIdleConnections()
+}
+
+func (e *Exporter) record(spans []*span) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, s := range spans {
+		e.metrics.record(s)
+	}
+}
+
+func (e *Exporter) sendSpans(spans []*span) {
+	if e.traces != "" && len(spans) > 0 {
+		e.send(e.traces, tracesJSON(e.resource, spans))
+	}
+}
+
+func (e *Exporter) sendMetrics() {
+	if e.metricsTo == "" {
+		return
+	}
+	e.mu.Lock()
+	request := e.metrics.json(e.resource, time.Now())
+	e.mu.Unlock()
+	e.send(e.metricsTo, request)
+}
+
+// send posts a request. What cannot be sent is lost, of which a person is told once.
+func (e *Exporter) send(to string, request object) {
+	if err := e.post(to, request); err != nil {
+		e.lost.Do(func() { e.warn(e.redact(err.Error()) + ": telemetry is lost") })
+	}
+}
+
+func (e *Exporter) post(to string, request object) (err error) {
+	line, err := plain.JSONLine(request)
+	if err != nil {
+		return fmt.Errorf("write telemetry: %w", err)
+	}
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, to, bytes.NewReader([]byte(e.redact(line))))
+	if err != nil {
+		return fmt.Errorf("send telemetry: %w", err)
+	}
+	r.Header = e.headers.Clone()
+	r.Header.Set("Content-Type", "application/json")
+	response, err := e.client.Do(r)
+	if err != nil {
+		return fmt.Errorf("send telemetry: %w", err)
+	}
+	defer func() { err = errors.Join(err, response.Body.Close()) }()
+	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, 1<<20)); err != nil {
+		return fmt.Errorf("send telemetry: %w", err)
+	}
+	if response.StatusCode/100 != 2 {
+		return fmt.Errorf("send telemetry: the collector answers %s", response.Status)
+	}
+	return nil
+}

@@ -1,0 +1,335 @@
+package telemetry
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/system/plain"
+)
+
+// The operations of the conventions.
+const (
+	workflow    = "invoke_workflow"
+	invokeAgent = "invoke_agent"
+	chat        = "chat"
+	executeTool = "execute_tool"
+)
+
+// The keys of the conventions that are used more than once.
+const (
+	operationKey = "gen_ai.operation.name"
+	providerKey  = "gen_ai.provider.name"
+	modelKey     = "gen_ai.request.model"
+	agentKey     = "gen_ai.agent.name"
+	toolKey      = "gen_ai.tool.name"
+	errorKey     = "error.type"
+	tokenTypeKey = "gen_ai.token.type"
+)
+
+// attribute is a string or an int under a key.
+type attribute struct {
+	key   string
+	value any
+}
+
+// span is one operation. Failure says with what it failed, "" if it did not.
+type span struct {
+	trace      [16]byte
+	id, parent [8]byte // no parent is zero
+	operation  string
+	name       string
+	isClient   bool
+	start, end time.Time
+	attributes []attribute
+	failure    string
+}
+
+func (s *span) add(key string, value any) { s.attributes = append(s.attributes, attribute{key, value}) }
+
+// fail says with what an operation failed.
+func (s *span) fail(why string) {
+	if why != "" {
+		s.failure = why
+		s.add(errorKey, why)
+	}
+}
+
+// Of names the turn that events are of.
+type Of struct {
+	// Session and Turn are its id and its place there.
+	Session  string
+	Turn     int
+	Question string
+}
+
+// projection turns the events of one turn into spans. It has no clock: times are the events'.
+type projection struct {
+	of          Of
+	hasContent  bool // what people and models wrote is sent too
+	trace       [16]byte
+	count       int
+	root        *span
+	steps       map[string]*span   // by agent
+	calls       map[string]*span   // by agent
+	texts       map[string]string  // of the calls under way
+	sidecalls   map[string]*span   // by agent and purpose
+	tools       map[string][]*span // by agent, name and arguments
+	hasReplayed bool
+}
+
+func newProjection(of Of, hasContent bool) *projection {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %q", of.Session, of.Turn, of.Question))
+	p := &projection{
+		of: of, hasContent: hasContent, trace: [16]byte(sum[:16]),
+		steps: map[string]*span{}, calls: map[string]*span{}, texts: map[string]string{}, sidecalls: map[string]*span{}, tools: map[string][]*span{},
+	}
+	return p
+}
+
+// begin begins a span below another. Ids follow from the turn and the order of its events, so a
+// process that resumes a turn goes on in the same trace.
+func (p *projection) begin(at time.Time, parent *span, operation, of string) *span {
+	p.count++
+	sum := sha256.Sum256(fmt.Appendf(p.trace[:], " %d", p.count))
+	s := &span{trace: p.trace, id: [8]byte(sum[:8]), operation: operation, name: operation, start: at}
+	if of != "" {
+		s.name += " " + of
+	}
+	if parent != nil {
+		s.parent = parent.id
+	}
+	s.add(operationKey, operation)
+	s.add("gen_ai.conversation.id", p.of.Session)
+	return s
+}
+
+// apply returns the spans that end with an event, none for one that was replayed.
+func (p *projection) apply(ev report.Event) []*span {
+	head := ev.Head()
+	if p.root == nil {
+		p.root = p.begin(head.At, nil, workflow, "massgen")
+		p.root.add("gen_ai.workflow.name", "massgen")
+		p.root.add("massgen.turn", p.of.Turn)
+		p.content(p.root, "gen_ai.input.messages", "user", p.of.Question)
+	}
+	p.hasReplayed = p.hasReplayed || head.Replayed
+	ended := p.take(ev, head.At)
+	if head.Replayed || ended == nil {
+		return nil
+	}
+	ended.end = head.At
+	return []*span{ended}
+}
+
+// take returns the span that ends with an event, nil if none does.
+func (p *projection) take(ev report.Event, at time.Time) *span {
+	switch ev := ev.(type) {
+	case report.StepStarted:
+		s := p.begin(at, p.root, invokeAgent, ev.Agent)
+		s.add(agentKey, ev.Agent)
+		s.add("massgen.round", ev.Round)
+		s.add("massgen.purpose", string(ev.Purpose))
+		p.steps[ev.Agent] = s
+	case report.CallStarted:
+		p.calls[ev.Agent] = p.begin(at, p.over(ev.Agent), chat, "")
+		delete(p.texts, ev.Agent)
+	case report.TextDelta:
+		if p.hasContent {
+			p.texts[ev.Agent] += ev.Text
+		}
+	case report.CallEnded:
+		return p.endCall(ev)
+	case report.SidecallStarted:
+		s := p.begin(at, p.over(ev.Agent), chat, "")
+		s.add("massgen.purpose", string(ev.Purpose))
+		p.sidecalls[ev.Agent+" "+string(ev.Purpose)] = s
+	case report.SidecallEnded:
+		return p.endSidecall(ev.Agent+" "+string(ev.Purpose), ev.Usage, "")
+	case report.SidecallFailed:
+		return p.endSidecall(ev.Agent+" "+string(ev.Purpose), ev.Usage, "failed")
+	case report.ToolStarted:
+		s := p.begin(at, p.over(ev.Agent), executeTool, ev.Tool.Name)
+		s.add(toolKey, ev.Tool.Name)
+		s.add("gen_ai.tool.type", "function")
+		s.add(agentKey, ev.Agent)
+		key := toolKeyOf(ev.Agent, ev.Tool)
+		p.tools[key] = append(p.tools[key], s)
+	case report.ToolEnded:
+		return p.endTool(ev)
+	case report.Ended:
+		return p.endTurn(ev)
+	case report.Answered, report.Voted, report.Abstained, report.Failed, report.Cancelled, report.Presented:
+		return p.endStep(ev)
+	}
+	return nil
+}
+
+// over is the span that an agent's calls stand below.
+func (p *projection) over(agent string) *span {
+	if s := p.steps[agent]; s != nil {
+		return s
+	}
+	return p.root
+}
+
+// content adds a message, if content is wanted.
+func (p *projection) content(s *span, key, role, text string) {
+	if !p.hasContent || text == "" {
+		return
+	}
+	type part struct {
+		Type    string `json:"type"`
+		Content string `json:"content"`
+	}
+	message := map[string]any{"role": role, "parts": []part{{"text", text}}}
+	if role == "assistant" {
+		message["finish_reason"] = "stop"
+	}
+	line, err := plain.JSONLine([]any{message})
+	if err == nil { // texts can be written
+		s.add(key, line)
+	}
+}
+
+func (p *projection) endCall(ev report.CallEnded) *span {
+	s := p.calls[ev.Agent]
+	if s == nil {
+		return nil
+	}
+	delete(p.calls, ev.Agent)
+	provider, model := split(ev.Model)
+	s.isClient = true
+	s.name = strings.TrimSpace(chat + " " + model)
+	s.add(providerKey, provider)
+	if model != "" {
+		s.add(modelKey, model)
+	}
+	s.add(agentKey, ev.Agent)
+	used(s, ev.Usage)
+	p.content(s, "gen_ai.output.messages", "assistant", p.texts[ev.Agent])
+	delete(p.texts, ev.Agent)
+	s.fail(ev.Why)
+	return s
+}
+
+func (p *projection) endSidecall(key string, u budget.Usage, why string) *span {
+	s := p.sidecalls[key]
+	if s == nil {
+		return nil
+	}
+	delete(p.sidecalls, key)
+	s.isClient = true
+	s.add(providerKey, "_OTHER") // the events do not name it
+	used(s, u)
+	s.fail(why)
+	return s
+}
+
+// used adds the tokens of a call that is known to have used some.
+func used(s *span, u budget.Usage) {
+	if u.Calls == 0 || u.UnknownCalls > 0 {
+		return
+	}
+	s.add("gen_ai.usage.input_tokens", u.InputTokens)
+	s.add("gen_ai.usage.output_tokens", u.OutputTokens)
+	if u.CachedInputTokens > 0 {
+		s.add("gen_ai.usage.cache_read.input_tokens", u.CachedInputTokens)
+	}
+	if u.ReasoningTokens > 0 {
+		s.add("gen_ai.usage.reasoning.output_tokens", u.ReasoningTokens)
+	}
+}
+
+func toolKeyOf(agent string, t report.ToolCall) string {
+	return fmt.Sprintf("%q %q %q", agent, t.Name, t.Arguments)
+}
+
+// endTool ends the call of a tool. One that was refused did not begin.
+func (p *projection) endTool(ev report.ToolEnded) *span {
+	key := toolKeyOf(ev.Agent, ev.Tool)
+	if len(p.tools[key]) == 0 {
+		return nil
+	}
+	s := p.tools[key][0]
+	p.tools[key] = p.tools[key][1:]
+	if p.hasContent {
+		s.add("gen_ai.tool.call.arguments", ev.Tool.Arguments)
+		s.add("gen_ai.tool.call.result", ev.Tool.Result)
+	}
+	if ev.Tool.Error {
+		s.fail("tool_error")
+	}
+	return s
+}
+
+func (p *projection) endStep(ev report.Event) *span {
+	end, ok := ev.(interface{ End() report.StepEnd })
+	if !ok {
+		return nil
+	}
+	e := end.End()
+	s := p.steps[e.Agent]
+	if s == nil {
+		return nil
+	}
+	delete(p.steps, e.Agent)
+	used(s, e.Usage)
+	switch ev := ev.(type) {
+	case report.Answered:
+		s.add("massgen.outcome", "answered")
+		s.add("massgen.answer", ev.Label)
+		p.content(s, "gen_ai.output.messages", "assistant", ev.Content)
+	case report.Voted:
+		s.add("massgen.outcome", "voted")
+		s.add("massgen.vote", ev.Label)
+		p.content(s, "gen_ai.output.messages", "assistant", ev.Reason)
+	case report.Abstained:
+		s.add("massgen.outcome", "abstained")
+	case report.Failed:
+		s.add("massgen.outcome", "failed")
+		s.fail("failed")
+	case report.Cancelled:
+		s.add("massgen.outcome", "cancelled")
+	case report.Presented:
+		s.add("massgen.outcome", "presented")
+	}
+	return s
+}
+
+func (p *projection) endTurn(ev report.Ended) *span {
+	s := p.root
+	s.add("massgen.status", ev.Status)
+	s.add("massgen.resumed", p.hasReplayed)
+	if !p.hasReplayed { // else it has what the lost process used
+		used(s, ev.Usage)
+	}
+	if ev.Status == kernel.AllFailed {
+		s.fail(ev.Status)
+	}
+	return s
+}
+
+// split takes the name of a model apart, which has the provider's type before it.
+func split(named string) (provider, model string) {
+	provider, model, _ = strings.Cut(named, " ")
+	switch provider {
+	case "":
+		return "_OTHER", model
+	case "claude":
+		return "anthropic", model
+	case "gemini":
+		return "gcp.gemini", model
+	case "azure_openai":
+		return "azure.ai.openai", model
+	case "grok":
+		return "x_ai", model
+	case "mistral":
+		return "mistral_ai", model
+	}
+	return provider, model
+}

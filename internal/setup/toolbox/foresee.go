@@ -1,0 +1,40 @@
+package toolbox
+
+import (
+	"strings"
+
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/internal/tools/mcp"
+	"github.com/massgen/massgen/internal/tools/workspace"
+)
+
+// Foresee returns the warnings of a run about a config's tools, without opening anything. It
+// does not know the tools of MCP servers: a last notice names the rules and lists that may mean
+// one of them.
+func Foresee(config *configs.Config) (notices []string) {
+	if notice := Unfenced(config); notice != "" {
+		notices = append(notices, notice)
+	}
+	lists := make([]toolList, len(config.Agents))
+	for i, a := range config.Agents {
+		l := toolList{settings: a.Tools, known: map[string]bool{}}
+		if a.Tools.CWD != "" {
+			l.all = workspace.Definitions(a.Tools.RunCommands)
+		}
+		for _, tool := range l.all {
+			l.known[tool.Name] = true
+		}
+		for _, w := range wantedServers(config) {
+			if w.agent == ofAll || w.agent == i {
+				l.unlisted = append(l.unlisted, mcp.Prefix(w.server.Name))
+			}
+		}
+		lists[i] = l
+	}
+	found, unchecked := findings(config, lists)
+	notices = append(notices, found...)
+	if len(unchecked) > 0 {
+		notices = append(notices, "not checked, since only a run lists the tools of MCP servers: "+strings.Join(unchecked, ", "))
+	}
+	return notices
+}

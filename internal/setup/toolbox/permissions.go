@@ -1,0 +1,101 @@
+package toolbox
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/tools/grants"
+	"github.com/massgen/massgen/internal/tools/permission"
+	"github.com/massgen/massgen/internal/tools/workspace/confine"
+)
+
+// Permit gives the agents of a panel the rules of a config about their tools. If asks is true,
+// a person may be asked about a call, here or in a process that watches the turn. A question
+// that was put before a kill may return in a process that can ask nobody. Calls that the person
+// has granted need no question.
+func Permit(opts *coordinator.Options, config *configs.Config, granted *grants.Grants, asks bool) error {
+	p := config.Permissions
+	opts.Unattended = p.Unattended == permission.Allow
+	rules := rulesOf(config)
+	if err := rules.Check(); err != nil {
+		return fmt.Errorf("permissions: %w", err)
+	}
+	for i := range opts.Agents {
+		of := rules
+		of.Look = lookFor(config, i)
+		opts.Agents[i].Permit = permit(of, p.Unattended, granted, asks)
+		if config.Orchestrator.PlanningMode {
+			opts.Agents[i].Plan = func(tool agents.Tool, arguments string) (string, bool) { return permission.Planning(tool, arguments) }
+		}
+	}
+	return nil
+}
+
+// rulesOf returns the rules of a config, with one for commands if no fence confines them.
+func rulesOf(config *configs.Config) permission.Rules {
+	rules := config.Permissions.Rules
+	if fenced, _ := confine.Available(); !fenced {
+		rules.Rules = append(slices.Clip(rules.Rules), commandsNeedPermission())
+	}
+	return rules
+}
+
+// commandsNeedPermission returns the rule for commands without a fence. The strictest rule that
+// fits holds, so no other rule lets them run silently.
+func commandsNeedPermission() permission.Rule {
+	return permission.Rule{Action: permission.Ask, Tool: "run_command"}
+}
+
+// permit decides about a call by rules. Unless asks is true, unattended replaces asking; empty
+// means no.
+func permit(rules permission.Rules, unattended permission.Action, granted *grants.Grants, asks bool) func(tool, arguments string) (machine.Permission, string) {
+	unattended = cmp.Or(unattended, permission.Deny)
+	decide := decider(rules)
+	return func(tool, arguments string) (machine.Permission, string) {
+		d := decide(tool, arguments)
+		if d.Action == permission.Ask {
+			if why, ok := granted.Allow(tool, arguments); ok {
+				return machine.Allowed, d.Reason + "; " + why
+			}
+		}
+		if !asks {
+			d = d.Unattended(unattended)
+		}
+		switch d.Action {
+		case permission.Ask:
+			return machine.Asked, d.Reason
+		case permission.Deny:
+			return machine.Denied, d.Reason
+		}
+		return machine.Allowed, d.Reason
+	}
+}
+
+// decider returns a function that decides by rules. A call is decided twice, when the model makes
+// it and before it runs. Without files only the call and the rules count, so the function keeps its
+// last decision until the call is decided again.
+func decider(rules permission.Rules) func(tool, arguments string) permission.Decision {
+	decide := func(tool, arguments string) permission.Decision { return permission.Decide(rules, tool, arguments) }
+	if rules.Look != nil {
+		return decide
+	}
+	type decided struct {
+		tool, arguments string
+		permission.Decision
+	}
+	var last atomic.Pointer[decided]
+	return func(tool, arguments string) permission.Decision {
+		if d := last.Swap(nil); d != nil && d.tool == tool && d.arguments == arguments {
+			return d.Decision
+		}
+		d := &decided{tool, arguments, decide(tool, arguments)}
+		last.Store(d)
+		return d.Decision
+	}
+}

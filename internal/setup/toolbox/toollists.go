@@ -1,0 +1,216 @@
+package toolbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/internal/tools/mcp"
+)
+
+// toolServer is a started MCP server, with those of its tools that the user knows.
+type toolServer struct {
+	wanted
+	client *mcp.Client
+	told   map[string]backends.Tool
+}
+
+// definitions returns the definitions of a server's tools for models, by name.
+func definitions(c *mcp.Client) map[string]backends.Tool {
+	all := map[string]backends.Tool{}
+	for _, tool := range c.Tools() {
+		d := tool.Definition()
+		all[d.Name] = d
+	}
+	return all
+}
+
+// toolList is the list of an agent's tools.
+type toolList struct {
+	settings configs.Tools
+	tools    []agents.Tool
+	names    map[string]bool // of the tools
+	sources  []string        // of the tools: the name of an MCP server, "" for the agent's own
+	known    map[string]bool // the tools' names, before any is excluded
+	clashes  []string        // names that another tool had already
+	all      []backends.Tool // before any is excluded
+	unlisted []string        // prefixes of the tools of MCP servers that are not running
+}
+
+// add adds tools, except those that the agent's settings exclude. Models know them by their
+// names, with the prefix of their server, if they have one ("" for none); settings may omit the
+// prefix. If allowed is true, the settings' own list of allowed tools holds.
+func (l *toolList) add(tools []agents.Tool, server string, allowed bool) {
+	prefix := ""
+	if server != "" {
+		prefix = mcp.Prefix(server)
+	}
+	for _, tool := range tools {
+		definition := tool.Definition()
+		l.all = append(l.all, definition)
+		name := definition.Name
+		short := strings.TrimPrefix(name, prefix)
+		l.known[name], l.known[short] = true, true
+		named := func(list []string) bool { return slices.Contains(list, name) || slices.Contains(list, short) }
+		if named(l.settings.ExcludeTools) || allowed && l.settings.AllowedTools != nil && !named(l.settings.AllowedTools) {
+			continue
+		}
+		if l.names[name] {
+			l.clashes = append(l.clashes, name)
+			continue
+		}
+		l.names[name] = true
+		l.tools, l.sources = append(l.tools, tool), append(l.sources, server)
+	}
+}
+
+// lists returns the agents' present tools.
+func (b *Toolbox) lists() []toolList {
+	lists := make([]toolList, len(b.Config.Agents))
+	for i, a := range b.Config.Agents {
+		l := toolList{settings: a.Tools, names: map[string]bool{}, known: map[string]bool{}}
+		l.add(b.own[i], "", true)
+		for _, s := range b.servers {
+			if s.agent == ofAll || s.agent == i {
+				l.add(s.client.Tools(), s.server.Name, s.server.AllowedTools == nil)
+			}
+		}
+		lists[i] = l
+	}
+	return lists
+}
+
+// Listed is a tool in the form for people.
+type Listed struct {
+	Name string
+	From string // "workspace", or the MCP server
+	Rule string // whether its calls may run, in words
+}
+
+// Listed returns the tools of each agent, in the config's order. It may be called concurrently.
+func (b *Toolbox) Listed() [][]Listed {
+	b.listing.Lock()
+	defer b.listing.Unlock()
+	rules := rulesOf(b.Config)
+	all := make([][]Listed, len(b.Config.Agents))
+	for i, l := range b.lists() {
+		for j, tool := range l.tools {
+			from := "workspace"
+			if l.sources[j] != "" {
+				from = "MCP server " + l.sources[j]
+			}
+			name := tool.Definition().Name
+			all[i] = append(all[i], Listed{name, from, rules.About(name)})
+		}
+	}
+	return all
+}
+
+// refreshLimit is the longest time that a turn waits for servers whose tools have changed.
+const refreshLimit = 10 * time.Second
+
+// tools is coordinator.Options.Tools. It warns the user about tools that a server has changed:
+// they may no longer be what was reviewed when the server was configured.
+func (b *Toolbox) tools(ctx context.Context) ([][]agents.Tool, error) {
+	b.listing.Lock()
+	defer b.listing.Unlock()
+	for _, notice := range b.refresh(ctx) {
+		b.Warn(notice)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if version := b.version(); b.listed == nil || b.listedAt != version {
+		for _, notice := range b.list(version) {
+			b.Warn(notice)
+		}
+	}
+	return b.listed, nil
+}
+
+// list lists the agents' tools, and returns new notices about names that two of them share. If a tool's
+// Definition does not return, nothing changes.
+func (b *Toolbox) list(version uint64) (notices []string) {
+	lists := b.lists()
+	b.listed, b.listedAt = make([][]agents.Tool, len(lists)), version
+	for i, l := range lists {
+		b.listed[i] = slices.Clip(l.tools) // turns share it
+		for _, name := range l.clashes {
+			notice := fmt.Sprintf("%s has two tools named %s, of two MCP servers, and only the first is used: rename one of the servers", b.Config.Agents[i].ID, name)
+			if !b.clashes[notice] {
+				b.clashes[notice] = true
+				notices = append(notices, notice)
+			}
+		}
+	}
+	return notices
+}
+
+// version is coordinator.Options.ToolsVersion.
+func (b *Toolbox) version() (sum uint64) {
+	for _, s := range b.servers {
+		sum += s.client.Version()
+	}
+	return sum
+}
+
+// refresh lists the tools of servers that changed, in parallel, and returns the changes. A
+// server that does not answer keeps its old tools. If ctx has ended, refresh returns nothing,
+// and the next call returns the changes.
+func (b *Toolbox) refresh(ctx context.Context) (notices []string) {
+	if len(b.servers) == 0 {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, refreshLimit)
+	defer cancel()
+	errs := atOnce(b.servers, func(s *toolServer) error { return s.client.Refresh(limited) })
+	if ctx.Err() != nil {
+		return nil
+	}
+	for i, s := range b.servers {
+		switch err := errs[i]; {
+		case errors.Is(err, context.DeadlineExceeded):
+			notices = append(notices, fmt.Sprintf("MCP server %q: its new list of tools did not come within %s; those that it had are used", s.client.Name(), refreshLimit))
+		case err != nil:
+			notices = append(notices, fmt.Sprintf("%v; the tools that it had are used", err))
+		}
+		if notice := s.changes(); notice != "" {
+			notices = append(notices, notice)
+		}
+	}
+	return notices
+}
+
+// changes returns the difference between a server's tools and those that the user knows, and
+// marks them as known.
+func (s *toolServer) changes() string {
+	now := definitions(s.client)
+	changed := ChangeText(report.CompareTools(s.told, now))
+	s.told = now
+	if changed == "" {
+		return ""
+	}
+	return fmt.Sprintf("MCP server %q has changed its tools; %s", s.client.Name(), changed)
+}
+
+// ChangeText names the changes, "" for none.
+func ChangeText(c report.ToolsChange) string {
+	var parts []string
+	for _, p := range []struct {
+		what  string
+		names []string
+	}{{"added", c.Added}, {"removed", c.Removed}, {"described anew", c.Described}} {
+		if len(p.names) > 0 {
+			parts = append(parts, p.what+": "+plain.List(p.names))
+		}
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,106 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/massgen/massgen/internal/system/blob"
+	"github.com/massgen/massgen/sessions"
+)
+
+// Dialect has the peculiarities of one kind of database.
+type Dialect struct {
+	// Words are the texts that replace {word} in statements and in the schema.
+	Words map[string]string
+	// Search finds turns and titles with the words of the query $1. Its
+	// columns are a session's name and title, a turn, and two texts for Snippet.
+	Search string
+	// SearchFacts is the condition of a fact that has the words of the query $2.
+	SearchFacts string
+	// Match returns a query in the database's own language, "" if it can find nothing.
+	Match func(sessions.Query) string
+	// Snippet returns the text that a hit shows.
+	Snippet func(q sessions.Query, first, second []byte) string
+	// Index stores the words of texts for Search. Nil: triggers do.
+	Index func(w *Tx, table string, rows []Indexed)
+	// Orphan is called before a session's rows in refs are deleted. The returned function is
+	// called after that, and deletes the texts that no turn names any more.
+	Orphan func(w *Tx, session int64) (drop func())
+	// Time returns a time in the form of columns.
+	Time func(time.Time) any
+	// MostRows is the most rows that one INSERT may add.
+	MostRows int
+	// Prepares says that preparing a statement once pays off, because connections stay open.
+	Prepares bool
+	Faults
+}
+
+// Indexed is a row with the texts that Search looks through.
+type Indexed struct {
+	ID    int64
+	Texts []string
+}
+
+// Faults classifies the errors of a database.
+type Faults struct {
+	// Fault returns an error as one line that names the store, the operation and, if there is
+	// one, the cure. It returns nil and errors of contexts unchanged.
+	Fault func(doing string, err error) error
+	// Passes reports whether nothing was done yet and the same operation may succeed later.
+	Passes func(error) bool
+	// Unsure changes the error of a commit that may have succeeded. Nil means that no commit is
+	// like that.
+	Unsure func(error) error
+	// Patience is how long an operation with a temporary error is repeated, and Pause the time
+	// between two tries.
+	Patience, Pause time.Duration
+}
+
+// Holds hold sessions for turns. They are safe for concurrent use.
+type Holds interface {
+	// Acquire calls next with the session's last turn, and holds the session for the turn that
+	// next returns. If any process holds the session, Acquire returns ErrBusy.
+	Acquire(ctx context.Context, id string, next func(Last) (Running, error)) error
+	// Write runs a transaction for a turn that holds its session, or returns ErrNotRunning. It
+	// keeps do's changes to the turn if the transaction commits. If ends is true, the hold ends
+	// with it.
+	Write(ctx context.Context, what, id string, turn int, ends bool, do func(*Tx, *Running)) error
+	// LetGo ends the hold of a turn, even if ctx is over. It returns false if there was none.
+	LetGo(ctx context.Context, id string, turn int) (held bool, err error)
+}
+
+// Quiet runs operations that no running turn may disturb. Both methods return ErrBusy if one
+// runs.
+type Quiet interface {
+	// Alone runs a transaction while no turn holds a session. If erases is true, it deletes
+	// texts.
+	Alone(ctx context.Context, what, id string, erases bool, do func(*Tx)) error
+	// Unheld runs do while no turn holds a session.
+	Unheld(ctx context.Context, id string, do func() error) error
+}
+
+// Texts are the texts that were put and that no event names yet.
+type Texts interface {
+	Put(ctx context.Context, data []byte) (blob.Ref, error)
+	// AtHand returns a text that takes no query, or nil. isFresh says that the text may not be in
+	// the database yet.
+	AtHand(ref blob.Ref) (data []byte, isFresh bool)
+	// Named is called when an event that names texts is stored. refs has each text as often as
+	// the event names it. ends says that their turn does not hold its session any more.
+	Named(refs []blob.Ref, ends bool)
+}
+
+// Running is a turn that holds its session, with the ids of its rows, which are 0 before the
+// turn is stored.
+type Running struct {
+	sessions.Held
+	Session, Turn int64
+	// Events is how many events its journal has, 0 if this is not known.
+	Events int
+}
+
+// Last is a session's last turn, with the ids of its rows.
+type Last struct {
+	sessions.Last
+	Session, Turn int64
+}

@@ -1,0 +1,182 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/system/plain"
+)
+
+// What is taken of a server's list. Every definition is paid for with every model
+// call, so these are far above what is sensible.
+const (
+	mostTools       = 256
+	mostPages       = 32
+	mostDescription = 16 << 10
+	mostSchema      = 64 << 10
+	mostDefinitions = 256 << 10 // all tools' together
+)
+
+// listing is a server's tools as it lists them, checked one by one.
+type listing struct {
+	server Server
+	note   func(line string)
+	tools  []listed
+	seen   map[string]bool
+	size   int // of the definitions, in bytes
+}
+
+// listed is a tool under its server's name for it.
+type listed struct {
+	name       string
+	definition backends.Tool // as yet without a name
+	// idempotent says that the server calls the tool so, or one that only reads.
+	idempotent bool
+	// readsOnly says that the server calls the tool so.
+	readsOnly bool
+}
+
+// readTools asks a server for its tools and returns those that are to be had. What is
+// wrong with one costs that one, and a note.
+func readTools(ctx context.Context, session *sdk.ClientSession, server Server, note func(line string)) ([]listed, error) {
+	l := listing{server: server, note: note, seen: map[string]bool{}}
+	params := &sdk.ListToolsParams{}
+	for pages, count := 1, 0; ; pages++ {
+		page, err := session.ListTools(ctx, params)
+		if err != nil {
+			return nil, err
+		}
+		kept := page.Tools[:min(len(page.Tools), mostTools-count)]
+		for _, tool := range kept {
+			l.add(tool)
+		}
+		count += len(kept)
+		isLast := page.NextCursor == ""
+		if len(kept) < len(page.Tools) || !isLast && (count == mostTools || pages == mostPages) {
+			note(fmt.Sprintf("it lists more than %d tools, or %d pages of them; the rest is left out", mostTools, mostPages))
+			isLast = true
+		}
+		if isLast {
+			break
+		}
+		params.Cursor = page.NextCursor
+	}
+	l.recordUnknown()
+	return l.tools, nil
+}
+
+// uncached is a middleware that has the SDK keep no list of tools: one is asked for when
+// it has changed, however long the server said that it would hold.
+func uncached(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		result, err := next(ctx, method, req)
+		if list, ok := result.(*sdk.ListToolsResult); ok && list != nil {
+			list.TTLMs = 0
+		}
+		return result, err
+	}
+}
+
+func (l *listing) add(tool *sdk.Tool) {
+	if l.seen[tool.Name] {
+		l.note(fmt.Sprintf("it lists the tool %q twice; the first counts", oneLine(tool.Name, mostLogged)))
+		return
+	}
+	l.seen[tool.Name] = true
+	if !l.wanted(tool.Name) {
+		return
+	}
+	schema, err := objectSchema(tool.InputSchema)
+	if err == nil && tool.Name == "" {
+		err = errors.New("it has no name")
+	}
+	if err == nil && len(tool.Description) > mostDescription {
+		err = fmt.Errorf("its description has %d bytes, more than %d", len(tool.Description), mostDescription)
+	}
+	size := len(tool.Name) + len(tool.Description) + len(schema)
+	if err == nil && l.size+size > mostDefinitions {
+		err = fmt.Errorf("with it the server's definitions have more than %d bytes; allowed_tools can choose among them", mostDefinitions)
+	}
+	if err != nil {
+		l.note(fmt.Sprintf("its tool %q is left out: %v", oneLine(tool.Name, mostLogged), err))
+		return
+	}
+	l.size += size
+	hints := tool.Annotations
+	l.tools = append(l.tools, listed{
+		name: tool.Name, definition: backends.Tool{Description: contextbuild.Clean(tool.Description), Schema: schema},
+		idempotent: hints != nil && (hints.ReadOnlyHint || hints.IdempotentHint),
+		readsOnly:  hints != nil && hints.ReadOnlyHint,
+	})
+}
+
+func (l *listing) wanted(tool string) bool {
+	s := l.server
+	return (s.AllowedTools == nil || named(s, s.AllowedTools, tool)) && !named(s, s.ExcludeTools, tool)
+}
+
+// named says whether a tool is in a list of a config.
+func named(server Server, list []string, tool string) bool {
+	return slices.Contains(list, tool) || slices.Contains(list, plainName(Prefix(server.Name), tool))
+}
+
+// recordUnknown tells of names in the config that mean no tool.
+func (l *listing) recordUnknown() {
+	for _, name := range slices.Concat(l.server.AllowedTools, l.server.ExcludeTools) {
+		known := false
+		for tool := range l.seen {
+			known = known || named(l.server, []string{name}, tool)
+		}
+		if !known {
+			l.note(fmt.Sprintf("it has no tool %q, which its allowed_tools or exclude_tools name", name))
+		}
+	}
+}
+
+// objectSchema returns a tool's schema if it can be sent to a provider: one bad
+// schema has the whole request refused.
+func objectSchema(schema any) (json.RawMessage, error) {
+	object, ok := schema.(map[string]any)
+	if !ok {
+		return nil, errors.New("its schema is no JSON object")
+	}
+	if _, ok := object["type"]; !ok {
+		object["type"] = "object"
+	}
+	if object["type"] != "object" {
+		return nil, errors.New(`its schema is not of type "object"`)
+	}
+	data, err := plain.JSON(object)
+	if err != nil {
+		return nil, fmt.Errorf("encode its schema: %w", err)
+	}
+	if len(data) > mostSchema {
+		return nil, fmt.Errorf("its schema has %d bytes, more than %d", len(data), mostSchema)
+	}
+	if err := json.Unmarshal(data, new(jsonschema.Schema)); err != nil {
+		return nil, fmt.Errorf("its schema is no JSON Schema: %w", err)
+	}
+	return data, nil
+}
+
+// mostLogged is how much of a server's text is logged or shown as progress, in bytes.
+const mostLogged = 200
+
+// oneLine makes a text of a server into one line, of most bytes if it is longer.
+func oneLine(text string, most int) string {
+	cut := text[:min(len(text), most)]
+	line := strings.Join(strings.Fields(strings.ToValidUTF8(cut, "")), " ")
+	if len(cut) < len(text) {
+		line += "…"
+	}
+	return line
+}

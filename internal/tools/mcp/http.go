@@ -1,0 +1,194 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/massgen/massgen/internal/models/wire"
+	"github.com/massgen/massgen/internal/system/sleep"
+)
+
+// httpTransport returns the SDK's transport to the server's URL, and what closes its
+// connections, and with them ends its requests.
+func httpTransport(server Server) (transport sdk.Transport, sever func()) {
+	life, end := context.WithCancel(context.Background())
+	base := newBase(func(_ context.Context, network, address string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(life, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return severable{conn, context.AfterFunc(life, func() { _ = conn.Close() })}, nil // it may have been closed before
+	}, server.CallTimeout)
+	client := &http.Client{Transport: carefulTripper{base: base, headers: server.Headers, listening: &listening{}}, CheckRedirect: stayThere}
+	return &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: client, MaxEventSize: mostMessage}, end
+}
+
+// newBase returns the transport of a server whose calls have a limit. A connection that dies in a
+// call is closed before that limit.
+func newBase(dial func(ctx context.Context, network, address string) (net.Conn, error), limit time.Duration) *http.Transport {
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DialContext: dial,
+		IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second,
+		HTTP2: wire.HTTP2Limits(limit),
+	}
+}
+
+// severable is a connection that a function closes, unless it is closed before.
+type severable struct {
+	net.Conn
+	forget func() bool // the function
+}
+
+// Close implements net.Conn.
+func (c severable) Close() error {
+	c.forget()
+	return c.Conn.Close()
+}
+
+// stayThere refuses redirects to another host, which would be sent the headers.
+func stayThere(req *http.Request, via []*http.Request) error {
+	from := via[0].URL
+	if req.URL.Host != from.Host || req.URL.Scheme != from.Scheme {
+		return fmt.Errorf("it redirects to %s://%s: give that address as its url, if it is right", req.URL.Scheme, req.URL.Host)
+	}
+	if len(via) >= 10 {
+		return errors.New("it redirects without end")
+	}
+	return nil
+}
+
+// carefulTripper adds the server's headers, and takes from a server only what has an
+// end: it bounds what the SDK reads whole or waits for.
+type carefulTripper struct {
+	base      http.RoundTripper
+	headers   map[string]string
+	listening *listening
+}
+
+// RoundTrip is safe for concurrent use.
+func (t carefulTripper) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	req.GetBody = nil // over HTTP/2 net/http would send a call again as often as a server resets it
+	for name, value := range t.headers {
+		req.Header.Set(name, value)
+	}
+	resp, err := t.answer(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusSwitchingProtocols { // what follows is no HTTP, and no context would end it
+		return nil, errors.Join(fmt.Errorf("it answers %s, which nobody asked for", resp.Status), resp.Body.Close())
+	}
+	if resp.StatusCode == http.StatusNotFound {
+		recordRefusal(req.Context())
+	}
+	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
+		resp.Body.Close()
+		return nil, fmt.Errorf("it answers %s: give it its key under headers", resp.Status)
+	}
+	// Of an error the SDK reads all, whatever it calls itself.
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err != nil || kind != "text/event-stream" || resp.StatusCode < 200 || resp.StatusCode > 299 {
+		resp.Body = http.MaxBytesReader(nil, resp.Body, mostMessage)
+	}
+	return resp, nil
+}
+
+type refusalKey struct{}
+
+// withRefusal returns a context in which a request that the server does not take, since
+// it does not know the session, is noted.
+func withRefusal(ctx context.Context, refused *atomic.Bool) context.Context {
+	return context.WithValue(ctx, refusalKey{}, refused)
+}
+
+func recordRefusal(ctx context.Context) {
+	if refused, ok := ctx.Value(refusalKey{}).(*atomic.Bool); ok {
+		refused.Store(true)
+	}
+}
+
+// answer sends a request, and answers for the server if it lets a GET wait, for a connection
+// too: the SDK would wait for that without end.
+func (t carefulTripper) answer(req *http.Request) (*http.Response, error) {
+	if req.Method != http.MethodGet {
+		return t.base.RoundTrip(req)
+	}
+	if err := t.listening.pause(req.Context()); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(req.Context())
+	timer := time.AfterFunc(listenLimit, cancel)
+	resp, err := t.base.RoundTrip(req.WithContext(ctx))
+	isSilent := !timer.Stop() && req.Context().Err() == nil
+	if err != nil || isSilent {
+		cancel()
+	}
+	switch {
+	case isSilent && err == nil:
+		resp.Body.Close()
+		return noStream(req), nil
+	case isSilent:
+		return noStream(req), nil
+	case err != nil:
+		return nil, err
+	}
+	resp.Body = endingBody{resp.Body, cancel}
+	return resp, nil
+}
+
+// listening paces the requests for a server's stream. The SDK asks for it again at once when it
+// ends, however soon a server ends it. It is safe for concurrent use.
+type listening struct {
+	mu    sync.Mutex
+	last  time.Time // when the stream was last asked for
+	again int       // how often, each time within mostListenPause of the time before
+}
+
+// pause waits until the stream may be asked for.
+func (l *listening) pause(ctx context.Context) error {
+	l.mu.Lock()
+	if time.Since(l.last) > mostListenPause {
+		l.again = 0
+	}
+	var pause time.Duration
+	if more := l.again - freeListens; more >= 0 {
+		pause = min(time.Second<<min(more, 10), mostListenPause)
+	}
+	l.again++
+	l.last = time.Now().Add(pause)
+	l.mu.Unlock()
+	return sleep.For(ctx, pause)
+}
+
+// endingBody ends the context of its request when it is closed.
+type endingBody struct {
+	io.ReadCloser
+	end func()
+}
+
+// Close implements io.Closer.
+func (b endingBody) Close() error {
+	defer b.end()
+	return b.ReadCloser.Close()
+}
+
+// noStream is what a server answers that has nothing to say unasked (MCP, transports,
+// streamable HTTP).
+func noStream(req *http.Request) *http.Response {
+	return &http.Response{
+		Status: "405 Method Not Allowed", StatusCode: http.StatusMethodNotAllowed,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{}, Body: http.NoBody, Request: req,
+	}
+}

@@ -1,0 +1,375 @@
+package permission
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/massgen/massgen/internal/system/plain"
+)
+
+// argument is one argument of a call as patterns see it.
+type argument struct {
+	// ways are those in which it can be written.
+	ways []string
+	// texts are those within it, if it is a list or an object. list says that it is a list
+	// of nothing else.
+	texts []string
+	list  bool
+}
+
+// allowed says that an argument fits a pattern in every way that it can be written.
+func (a argument) allowed(pattern string) bool {
+	asWritten, clean := compile(pattern, true), compile(path.Clean(pattern), true)
+	ways := spellings(a.ways)
+	if a.list {
+		clean, ways = asWritten, a.ways // a clean ./sort would be the sort of PATH
+	}
+	if strings.Contains(pattern, "..") || strings.Contains(pattern, " ") {
+		clean = asWritten // x/../* is not *
+	}
+	if a.list && len(a.texts) > 0 {
+		ways = append(slices.Clip(ways), joined(blanksHidden(a.texts[0]), a.texts[1:]))
+	}
+	if a.list && !strings.Contains(pattern, " ") {
+		ways = slices.Concat(ways, a.texts, cleanTexts(a.texts), cleanTexts(withSlashes(a.texts...)))
+	}
+	return !slices.ContainsFunc(ways, func(text string) bool { return !asWritten.MatchString(text) && !clean.MatchString(text) })
+}
+
+// cleanTexts are the texts of a list, of which the first may be a program, as clean paths.
+func cleanTexts(texts []string) (clean []string) {
+	for _, text := range texts {
+		clean = append(clean, path.Clean(text))
+	}
+	if len(texts) > 0 && strings.Contains(texts[0], "/") && !strings.Contains(clean[0], "/") {
+		clean[0] = "./" + clean[0] // without it the program would be one of PATH
+	}
+	return clean
+}
+
+// blanksHidden has other characters in place of a text's blanks, which no blank of a pattern
+// fits: the path of a program may have any in it, and a pattern's first one ends that path.
+func blanksHidden(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return '\x00'
+		}
+		return r
+	}, text)
+}
+
+// refused reports whether the argument of a call fits a pattern in one way, or is a folder in which
+// something may be that does. A program and " *" also mean the program without arguments.
+func (a argument) refused(pattern, name string, c call) bool {
+	if program, ok := strings.CutSuffix(pattern, " *"); ok && a.list && a.refused(program, name, c) {
+		return true
+	}
+	ways, texts := slices.Clone(a.ways), slices.Clone(a.texts)
+	if len(texts) == 0 {
+		texts = ways
+	}
+	var folders []string
+	for _, text := range texts {
+		names, isFolder := c.path(name, text)
+		ways = append(ways, names...)
+		if isFolder {
+			folders = append(append(folders, path.Clean(withSlashes(text)[0])), names...)
+		}
+	}
+	if a.list && len(a.texts) > 0 {
+		for _, program := range programs(c.look.Program(a.texts[0], c.text("dir"))) {
+			ways = append(ways, program, joined(program, a.texts[1:]))
+		}
+	}
+	asWritten, clean := compile(pattern, false), compile(path.Clean(pattern), false)
+	fits := func(text string) bool { return asWritten.MatchString(text) || clean.MatchString(text) }
+	return slices.ContainsFunc(spellings(ways, a.texts), fits) ||
+		slices.ContainsFunc(folders, func(folder string) bool { return mayHave(folder, pattern) })
+}
+
+// programs are names of programs, with those that they have without a path or .exe.
+func programs(names []string) (all []string) {
+	for _, name := range names {
+		base := path.Base(withSlashes(name)[0])
+		all = append(all, name, base, strings.TrimSuffix(strings.ToLower(base), ".exe"))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func joined(first string, rest []string) string {
+	return strings.Join(append([]string{first}, rest...), " ")
+}
+
+// mayHave says whether a path below a folder can fit a pattern: whether the pattern fits the
+// folder's path and a slash as far as they go.
+func mayHave(folder, pattern string) bool {
+	begin := strings.ToLower(folder) + "/"
+	if folder == "." {
+		begin = ""
+	}
+	at := map[int]bool{0: true} // places in the pattern that can be reached
+	runes := []rune(strings.ToLower(path.Clean(pattern)))
+	for _, r := range begin {
+		next := map[int]bool{}
+		for i := range at {
+			for ; i < len(runes) && runes[i] == '*'; i++ {
+				next[i] = true
+			}
+			if i < len(runes) && (runes[i] == '?' || runes[i] == r) {
+				next[i+1] = true
+			}
+		}
+		at = next
+	}
+	return len(at) > 0
+}
+
+// spellings are texts as they stand and as paths made clean: some systems part folders
+// with backslashes.
+func spellings(texts ...[]string) []string {
+	var all []string
+	for _, text := range slices.Concat(texts...) {
+		all = append(all, text, path.Clean(text), path.Clean(withSlashes(text)[0]))
+	}
+	return slices.Compact(all)
+}
+
+// withSlashes parts folders as other systems do.
+func withSlashes(texts ...string) []string {
+	slashed := make([]string, len(texts))
+	for i, text := range texts {
+		slashed[i] = strings.ReplaceAll(text, `\`, "/")
+	}
+	return slashed
+}
+
+// compile makes a regular expression of a pattern.
+func compile(pattern string, strict bool) *regexp.Regexp {
+	expr := regexp.QuoteMeta(pattern)
+	expr = strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(expr)
+	flags := "(?s)"
+	if !strict {
+		flags = "(?si)"
+	}
+	return regexp.MustCompile(flags + "^" + expr + "$")
+}
+
+// read returns the arguments under their folded names: readers of JSON differ in which
+// of two arguments with one name they take, and some, Go's among them, do not tell the
+// case of its letters.
+func read(arguments string) (map[string]argument, error) {
+	args := map[string]argument{}
+	if strings.TrimSpace(arguments) == "" {
+		return args, nil
+	}
+	d := json.NewDecoder(strings.NewReader(arguments))
+	if first, err := d.Token(); err != nil || first != json.Delim('{') {
+		return nil, errors.New("are no JSON object")
+	}
+	err := eachMember(d, func(name string) (err error) {
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return noObject(err)
+		}
+		if _, twice := args[fold(name)]; twice {
+			return fmt.Errorf("have %q twice", name)
+		}
+		args[fold(name)], err = newArgument(raw)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("have more after them")
+	}
+	return args, nil
+}
+
+// isUnambiguous reports whether read certainly accepts arguments: they are a JSON object, and all names
+// in it differ, at any depth. It also returns false for some that read accepts, such as those with
+// an escape in a name, with many names, or with blanks before the object.
+func isUnambiguous(arguments string) bool {
+	if !strings.HasPrefix(arguments, "{") || !json.Valid([]byte(arguments)) {
+		return false
+	}
+	const mostNames = 16
+	names := make([]string, 0, mostNames)
+	_, rest, found := strings.Cut(arguments, `"`)
+	for found {
+		end := 0 // of the string that rest begins with
+		for ; rest[end] != '"'; end++ {
+			if rest[end] == '\\' {
+				end++
+			}
+		}
+		name := rest[:end]
+		rest = strings.TrimLeft(rest[end+1:], " \t\r\n")
+		if rest[0] == ':' {
+			isAlike := func(other string) bool { return strings.EqualFold(name, other) }
+			if len(names) == mostNames || strings.Contains(name, `\`) || slices.ContainsFunc(names, isAlike) {
+				return false
+			}
+			names = append(names, name)
+		}
+		_, rest, found = strings.Cut(rest, `"`)
+	}
+	return true
+}
+
+// fold returns one name for all that differ in case only, as strings.EqualFold has it.
+func fold(name string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+			least = min(least, next)
+		}
+		return least
+	}, name)
+}
+
+// eachMember reads the names of an object to its end, and has read take their values.
+func eachMember(d *json.Decoder, read func(name string) error) error {
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return noObject(err)
+		}
+		name, _ := token.(string) // the decoder takes nothing else there
+		if err := read(name); err != nil {
+			return err
+		}
+	}
+	if _, err := d.Token(); err != nil { // the brace
+		return noObject(err)
+	}
+	return nil
+}
+
+func noObject(err error) error { return fmt.Errorf("are no JSON object: %w", err) }
+
+func newArgument(raw json.RawMessage) (argument, error) {
+	if raw[0] == '"' { // most arguments are texts, and a decoder takes a kilobyte
+		var text string
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return argument{}, noObject(err)
+		}
+		return argument{ways: []string{text}}, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	value, texts, err := decode(d)
+	if err != nil {
+		return argument{}, err
+	}
+	if list, ok := value.([]any); ok && len(list) == len(texts) && !slices.ContainsFunc(list, isNoText) {
+		var ways []string
+		for _, written := range [][]string{texts, cleanTexts(texts), cleanTexts(withSlashes(texts...))} {
+			ways = append(ways, strings.Join(written, " "))
+		}
+		return argument{ways: ways, texts: texts, list: true}, nil
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, raw); err != nil {
+		return argument{}, noObject(err)
+	}
+	sorted, err := plain.JSON(value)
+	if err != nil {
+		return argument{}, noObject(err)
+	}
+	return argument{ways: []string{compact.String(), string(sorted)}, texts: texts}, nil
+}
+
+func isNoText(value any) bool {
+	_, ok := value.(string)
+	return !ok
+}
+
+// decode reads one value and all texts in it. Numbers are written without an exponent.
+func decode(d *json.Decoder) (value any, texts []string, err error) {
+	token, err := d.Token()
+	if err != nil {
+		return nil, nil, noObject(err)
+	}
+	switch t := token.(type) {
+	case string:
+		return t, []string{t}, nil
+	case json.Number:
+		return decimal(t), nil, nil
+	case json.Delim:
+		if t == '{' {
+			return decodeObject(d)
+		}
+		return decodeList(d)
+	}
+	return token, nil, nil
+}
+
+// decimal writes a number without an exponent and without zeros that say nothing, to the last
+// digit. Of an exponent beyond mostExponent it keeps one.
+func decimal(n json.Number) json.Number {
+	text, negative := strings.CutPrefix(string(n), "-")
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	point, err := strconv.Atoi(cmp.Or(exponent, "0"))
+	if err != nil {
+		return n // it is too large to be written in another way
+	}
+	digits := strings.TrimLeft(whole+fraction, "0")
+	point += len(whole) - (len(whole+fraction) - len(digits))
+	digits = strings.TrimRight(digits, "0")
+	const mostExponent = 400
+	switch {
+	case digits == "":
+		return "0"
+	case point > mostExponent || point < -mostExponent:
+		text = digits + "e" + strconv.Itoa(point)
+	case point <= 0:
+		text = "0." + strings.Repeat("0", -point) + digits
+	case point >= len(digits):
+		text = digits + strings.Repeat("0", point-len(digits))
+	default:
+		text = digits[:point] + "." + digits[point:]
+	}
+	if negative {
+		text = "-" + text
+	}
+	return json.Number(text)
+}
+
+func decodeList(d *json.Decoder) (value any, texts []string, err error) {
+	list := []any{}
+	for d.More() {
+		item, within, err := decode(d)
+		if err != nil {
+			return nil, nil, err
+		}
+		list, texts = append(list, item), append(texts, within...)
+	}
+	_, err = d.Token() // the bracket
+	return list, texts, err
+}
+
+func decodeObject(d *json.Decoder) (value any, texts []string, err error) {
+	object := map[string]any{}
+	err = eachMember(d, func(name string) error {
+		if _, twice := object[name]; twice {
+			return fmt.Errorf("have %q twice in one object", name)
+		}
+		item, within, err := decode(d)
+		object[name], texts = item, append(texts, within...)
+		return err
+	})
+	return object, texts, err
+}

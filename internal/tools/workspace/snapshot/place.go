@@ -1,0 +1,60 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/massgen/massgen/internal/tools/workspace/rootfs"
+)
+
+// apart refuses a folder that is in the tree, which would be copied into itself, unless it
+// is in a part that is left out. The folder need not be there yet.
+func apart(tree *os.Root, folder string, without []fs.FileInfo) error {
+	top, err := tree.Stat(".")
+	if err != nil {
+		return err
+	}
+	at, err := existing(folder)
+	if err != nil {
+		return err
+	}
+	for {
+		info, err := os.Stat(at)
+		switch {
+		case err != nil:
+			return err
+		case os.SameFile(info, top):
+			return fmt.Errorf("the place for it, %s, is in the workspace itself: take another", folder)
+		case filepath.Dir(at) == at, slices.ContainsFunc(without, func(other fs.FileInfo) bool { return os.SameFile(info, other) }):
+			return nil
+		}
+		at = filepath.Dir(at)
+	}
+}
+
+// existing returns what of a path is there, without symbolic links.
+func existing(name string) (string, error) {
+	at, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	for {
+		real, err := filepath.EvalSymlinks(at)
+		if !errors.Is(err, fs.ErrNotExist) || filepath.Dir(at) == at {
+			return real, err
+		}
+		at = filepath.Dir(at)
+	}
+}
+
+// Remove removes a snapshot, whose folders are read-only. That there is none is no error.
+func Remove(dir string) error {
+	if err := rootfs.RemoveAll(dir); err != nil {
+		return fmt.Errorf("remove a snapshot: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,331 @@
+// Package snapshot copies a workspace to where peers judge it: as it was at one moment,
+// and for reading only.
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/massgen/massgen/internal/tools/workspace/rootfs"
+)
+
+// Options limit a snapshot.
+type Options struct {
+	// MaxBytes and MaxFiles are the most that is copied; files, folders and links count.
+	MaxBytes int64
+	MaxFiles int
+	// Previous is an earlier snapshot of the same workspace, or empty. A file that it
+	// has with the same bytes is shared with it by a hard link.
+	Previous string
+	// Without are folders and files anywhere that are left out if they are in the
+	// workspace, whatever links lead there; they need not be there. The folder that the
+	// snapshot is made in is one of them.
+	Without []string
+	// LeaveOut says why something of the workspace is left out, with all that is in it;
+	// empty for what is copied. Its argument is a path as fs.FS has them. Nil leaves out
+	// nothing.
+	LeaveOut func(name string) (why string)
+}
+
+// Snapshot is a finished copy of a workspace.
+type Snapshot struct {
+	Dir string
+	// Files counts regular files, Bytes what is in them.
+	Files int
+	Bytes int64
+	// LeftOut says what was not copied and why, one line each; the last one may be how
+	// many more there are.
+	LeftOut []string
+}
+
+const (
+	deepest     = 100      // how many folders may be in each other
+	mostLeftOut = 100      // of how much LeftOut tells
+	piece       = 64 << 20 // how many bytes are copied between looks at the context
+)
+
+// Take copies the tree src to dst, which must not be there, nor be in src unless in what is
+// left out (Without). Where the file system can, the copies share their blocks with the
+// originals until these change (io.Copy has the kernel copy, which does that); never are
+// they hard links to them. What dst shows is complete: the copy is made beside it and gets
+// its name at the end. A file that grows meanwhile is copied as far as it was. A symbolic
+// link is kept if it leads to something within src; pipes, sockets, devices and what cannot
+// be opened are left out. An error leaves nothing behind. A process that is killed leaves a
+// folder whose name begins with ".snapshot-".
+func Take(ctx context.Context, src, dst string, o Options) (s Snapshot, err error) {
+	from, err := os.OpenRoot(src)
+	if err != nil {
+		return s, fmt.Errorf("take a snapshot: %w", err)
+	}
+	defer from.Close()
+	if _, err := os.Lstat(dst); err == nil {
+		return s, fmt.Errorf("take a snapshot: %s is there already", dst)
+	}
+	if err := apart(from, filepath.Dir(dst), statted(o.Without)); err != nil {
+		return s, fmt.Errorf("take a snapshot of %s: %w", src, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(dst), 0o755); err != nil {
+		return s, fmt.Errorf("take a snapshot: %w", err)
+	}
+	unfinished, err := os.MkdirTemp(filepath.Dir(dst), ".snapshot-*")
+	if err != nil {
+		return s, fmt.Errorf("take a snapshot: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, Remove(unfinished))
+		}
+	}()
+	to, err := os.OpenRoot(unfinished)
+	if err != nil {
+		return s, fmt.Errorf("take a snapshot: %w", err)
+	}
+	defer to.Close()
+	c := &copying{Options: o, ctx: ctx, from: from, to: to, dir: unfinished, without: statted(slices.Concat(o.Without, []string{unfinished}))}
+	if err := c.tree(); err != nil {
+		return s, fmt.Errorf("take a snapshot of %s: %w", src, err)
+	}
+	if err := os.Rename(unfinished, dst); err != nil {
+		return s, fmt.Errorf("finish a snapshot: %w", err)
+	}
+	c.made.Dir = dst
+	return c.made, nil
+}
+
+// copying is a snapshot that is being made.
+type copying struct {
+	Options
+	ctx      context.Context
+	from, to *os.Root
+	dir      string // where to is
+	without  []fs.FileInfo
+	folders  []string
+	entries  int
+	untold   int // of what is left out
+	made     Snapshot
+}
+
+func (c *copying) tree() error {
+	if err := fs.WalkDir(rootfs.New(c.from), ".", c.visit); err != nil {
+		return err
+	}
+	if c.untold > 0 {
+		c.made.LeftOut = append(c.made.LeftOut, fmt.Sprintf("and %d more", c.untold))
+	}
+	for i := len(c.folders) - 1; i >= 0; i-- { // a folder after what is in it
+		if err := c.to.Chmod(c.folders[i], 0o555); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *copying) visit(name string, d fs.DirEntry, err error) error {
+	switch {
+	case c.ctx.Err() != nil:
+		return c.ctx.Err()
+	case err != nil && name != ".":
+		c.unread(name, err)
+		return nil
+	case err != nil:
+		return err
+	}
+	if why := c.why(name, d); why != "" {
+		c.leaveOut(name, why)
+		if d.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	}
+	return c.take(name, d)
+}
+
+// why says why something is left out, empty if it is not.
+func (c *copying) why(name string, d fs.DirEntry) string {
+	if name == "." {
+		return ""
+	}
+	if c.LeaveOut != nil {
+		if why := c.LeaveOut(name); why != "" {
+			return why
+		}
+	}
+	info, err := d.Info()
+	if err != nil {
+		return "" // whoever copies it meets the fault
+	}
+	if slices.ContainsFunc(c.without, func(other fs.FileInfo) bool { return os.SameFile(info, other) }) {
+		return "it is none of the agent's work"
+	}
+	return ""
+}
+
+// statted are the folders and files of a list that are there.
+func statted(paths []string) (list []fs.FileInfo) {
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil {
+			list = append(list, info)
+		}
+	}
+	return list
+}
+
+// take copies one folder, file or link.
+func (c *copying) take(name string, d fs.DirEntry) error {
+	if strings.Count(name, "/") >= deepest {
+		return fmt.Errorf("it is more than %d folders deep: delete what is not needed", deepest)
+	}
+	if c.entries++; c.entries > c.MaxFiles+1 { // the tree itself is one
+		return fmt.Errorf("it has more than %d files: delete what is not needed", c.MaxFiles)
+	}
+	switch mode := d.Type(); {
+	case mode.IsDir():
+		c.folders = append(c.folders, name)
+		if name == "." {
+			return nil
+		}
+		return c.to.Mkdir(name, 0o755)
+	case mode.IsRegular():
+		return c.file(name)
+	case mode&fs.ModeSymlink != 0:
+		return c.link(name)
+	}
+	c.leaveOut(name, "it is no file")
+	return nil
+}
+
+// leaveOut tells of a name in one line, whatever is in it.
+func (c *copying) leaveOut(name, reason string) {
+	if len(c.made.LeftOut) == mostLeftOut {
+		c.untold++
+		return
+	}
+	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
+		name = quoted
+	}
+	c.made.LeftOut = append(c.made.LeftOut, name+": "+reason)
+}
+
+func (c *copying) link(name string) error {
+	target, err := c.from.Readlink(name)
+	if err != nil {
+		c.leaveOut(name, "it changed meanwhile")
+		return nil //nolint:nilerr // it is told in the result
+	}
+	// The second look follows the link, which may have another target by now.
+	within := filepath.IsLocal(filepath.Join(filepath.Dir(filepath.FromSlash(name)), target)) && !filepath.IsAbs(target)
+	if _, err := c.from.Stat(name); err != nil || !within {
+		c.leaveOut(name, "the symbolic link leads outside, or nowhere")
+		return nil //nolint:nilerr // it is told in the result
+	}
+	return c.to.Symlink(target, name)
+}
+
+// unread leaves out what cannot be opened: it may not be read, or is something else by
+// now. What was removed is not missed.
+func (c *copying) unread(name string, err error) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		err = at.Err
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		c.leaveOut(name, "it cannot be read: "+err.Error())
+	}
+}
+
+func (c *copying) file(name string) error {
+	in, err := c.from.OpenFile(name, os.O_RDONLY|rootfs.Nonblock, 0)
+	if err != nil {
+		c.unread(name, err)
+		return nil
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		c.leaveOut(name, "it changed meanwhile")
+		return nil
+	}
+	mode := fs.FileMode(0o444)
+	if info.Mode()&0o111 != 0 {
+		mode = 0o555
+	}
+	if info.Size() > c.MaxBytes-c.made.Bytes {
+		return fmt.Errorf("it has more than %d bytes: delete what is not needed", c.MaxBytes)
+	}
+	n := info.Size()
+	shared, err := c.share(name, in, info, mode)
+	if err == nil && !shared {
+		n, err = c.copy(name, in, n, mode)
+	}
+	if err != nil {
+		return err
+	}
+	c.made.Files++
+	c.made.Bytes += n
+	return nil
+}
+
+// copy copies so much of a file, or less if it has shrunk.
+func (c *copying) copy(name string, in io.Reader, size int64, mode fs.FileMode) (n int64, err error) {
+	out, err := c.to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	for n < size {
+		if err := c.ctx.Err(); err != nil {
+			return n, err
+		}
+		m, err := io.CopyN(out, in, min(piece, size-n))
+		n += m
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, out.Chmod(mode)
+}
+
+// share links a file to the same one of the previous snapshot, if it has it.
+func (c *copying) share(name string, in *os.File, info fs.FileInfo, mode fs.FileMode) (shared bool, err error) {
+	if c.Previous == "" {
+		return false, nil
+	}
+	old := filepath.Join(c.Previous, filepath.FromSlash(name))
+	was, err := os.Lstat(old)
+	if err != nil || was.Mode() != mode || was.Size() != info.Size() {
+		return false, nil //nolint:nilerr // what the previous one does not have is copied
+	}
+	same, err := equal(old, io.LimitReader(in, info.Size()))
+	if _, seek := in.Seek(0, io.SeekStart); err != nil || seek != nil {
+		return false, errors.Join(err, seek)
+	}
+	// A file can only have so many names; one that cannot have another is copied.
+	return same && os.Link(old, filepath.Join(c.dir, filepath.FromSlash(name))) == nil, nil
+}
+
+func equal(old string, in io.Reader) (bool, error) {
+	other, err := os.Open(old)
+	if err != nil {
+		return false, err
+	}
+	defer other.Close()
+	was, now := sha256.New(), sha256.New()
+	_, errWas := io.Copy(was, other)
+	_, errNow := io.Copy(now, in)
+	return bytes.Equal(was.Sum(nil), now.Sum(nil)), errors.Join(errWas, errNow)
+}
