@@ -47,6 +47,7 @@ func checkBudget(opts Options) error {
 type attempts struct {
 	// limited says that the turn has a budget, priced that it has one of money.
 	limited, priced bool
+	inbox           *inbox
 	waiting         map[machine.Key]chan<- verdict
 }
 
@@ -70,8 +71,8 @@ func (a *attempts) Grant(key machine.Key, less int, refused string) {
 
 // callBudget is the budget of one call, whose attempts ask the turn's driver.
 type callBudget struct {
-	local *localTurn
-	key   machine.Key
+	attempts *attempts
+	key      machine.Key
 }
 
 // reserving is an attempt that requests budget. The driver grants it by its key.
@@ -86,7 +87,7 @@ func (reserving) EndsWork() bool { return false }
 
 // Events implements driver.Post.
 func (r reserving) Events(at kernel.Time) ([]turn.Event, error) {
-	r.local.waiting[r.key] = r.verdicts
+	r.attempts.waiting[r.key] = r.verdicts
 	return []turn.Event{turn.Reserving{At: at, Key: r.key, Most: r.most, Least: r.least}}, nil
 }
 
@@ -109,7 +110,7 @@ func (settled) EndsWork() bool { return false }
 
 // Events implements driver.Post.
 func (s settled) Events(at kernel.Time) ([]turn.Event, error) {
-	delete(s.local.waiting, s.key)
+	delete(s.attempts.waiting, s.key)
 	return []turn.Event{turn.Settled{At: at, Key: s.key, Spent: s.spent}}, nil
 }
 
@@ -119,14 +120,14 @@ func (s settled) Reply(error) { close(s.booked) }
 
 // Reserve asks the driver, and waits for its verdict.
 func (b callBudget) Reserve(ctx context.Context, most, least backends.Cost) (held backends.Reservation, less int, err error) {
-	if most.USD == nil && b.local.priced {
+	if most.USD == nil && b.attempts.priced {
 		return nil, 0, backends.Unpaid(backends.KindBudget, "the model's price is unknown, so max_usd cannot be enforced", nil)
 	}
 	if ctx.Err() != nil {
 		return nil, 0, backends.Unpaid(backends.KindOf(ctx.Err()), ctx.Err().Error(), ctx.Err())
 	}
 	verdicts := make(chan verdict, 1)
-	b.local.turn.inbox.put(reserving{b, budget.Request(most.Tokens, most.USD), budget.Request(least.Tokens, least.USD), verdicts})
+	b.attempts.inbox.put(reserving{b, budget.Request(most.Tokens, most.USD), budget.Request(least.Tokens, least.USD), verdicts})
 	var said verdict
 	select {
 	case said = <-verdicts:
@@ -151,7 +152,7 @@ func (b callBudget) Release() { b.end(&budget.Amount{}) }
 
 // Settle implements backends.Reservation.
 func (b callBudget) Settle(usage *backends.Usage) {
-	if usage == nil || usage.CostUSD == nil && b.local.priced {
+	if usage == nil || usage.CostUSD == nil && b.attempts.priced {
 		b.end(nil)
 		return
 	}
@@ -163,16 +164,16 @@ func (b callBudget) Settle(usage *backends.Usage) {
 // attempt stays spent.
 func (b callBudget) end(spent *budget.Amount) {
 	booked := make(chan struct{})
-	b.local.turn.inbox.put(settled{b, spent, booked})
+	b.attempts.inbox.put(settled{b, spent, booked})
 	<-booked
 }
 
 // spending returns the context for a call's attempts, which keeps them to the turn's budget.
-func (e *localTurn) spending(ctx context.Context, key machine.Key) context.Context {
-	if !e.limited {
+func (a *attempts) spending(ctx context.Context, key machine.Key) context.Context {
+	if !a.limited {
 		return ctx
 	}
-	return backends.WithBudget(ctx, callBudget{e, key})
+	return backends.WithBudget(ctx, callBudget{a, key})
 }
 
 // MetaSpent is the key of a session's metadata for the spending of its turns.
@@ -211,14 +212,14 @@ func (p *Panel) allowance(ctx context.Context, b budget.Budget, session string, 
 // allowance returns what a resumed turn may spend: its own limits, the panel's where these are
 // tighter, or those that a person gives now. Calls under way count as spent, unless the turn
 // was branched off: then they are another turn's.
-func (e *localTurn) allowance(ctx context.Context, branched bool) (budget.Allowance, error) {
-	had := e.machine.Ledger().Limits
-	opts := e.panel.opts
-	now, err := e.panel.allowance(ctx, opts.Override.Over(had.Budget().Tighter(opts.Budget)), e.turn.session, e.turn.number)
+func (v *view) allowance(ctx context.Context, branched bool) (budget.Allowance, error) {
+	had := v.machine.Ledger().Limits
+	opts := v.panel.opts
+	now, err := v.panel.allowance(ctx, opts.Override.Over(had.Budget().Tighter(opts.Budget)), v.turn.session, v.turn.number)
 	if err != nil {
 		return now, err
 	}
-	unknown := e.machine.Unknown(!branched)
+	unknown := v.machine.Unknown(!branched)
 	limit := cmp.Or(unknown.Breaks(now.Limits), unknown.Breaks(now.Session))
 	if limit != "" {
 		return now, fmt.Errorf("the usage of its calls so far is not fully known, so %s cannot be enforced: leave the limit out, or start the turn over", limit)

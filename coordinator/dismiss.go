@@ -19,7 +19,7 @@ type dismissal struct {
 
 // Events implements driver.Post. An impossible dismissal costs the turn nothing.
 func (d *dismissal) Events(at kernel.Time) ([]turn.Event, error) {
-	agent, err := mayDismiss(d.turn.local.machine, d.agent)
+	agent, err := mayDismiss(d.turn.local.view.machine, d.agent)
 	if err != nil {
 		d.fault = err
 		return nil, nil //nolint:nilerr // the person gets the error, and the turn goes on

@@ -106,26 +106,20 @@ var whileBegun = map[string]func(o *Options, l *lapse){
 
 // TestLapseFreesTheSession: a turn whose beginning does not return leaves nothing behind.
 func TestLapseFreesTheSession(t *testing.T) {
-	begins := map[string]func(context.Context, *Panel){
-		"Start":  func(ctx context.Context, p *Panel) { _, _ = p.Start(ctx, "s", "energy") },
-		"Accept": func(ctx context.Context, p *Panel) { _, _, _ = p.Accept(ctx, "s", "energy") },
-	}
-	for by, begin := range begins {
-		for function, change := range whileBegun {
-			for value, leave := range lapses() {
-				t.Run(fmt.Sprint(by, function, value), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						l := &lapse{leave: leave}
-						p, _ := panelOf(t, 3, agree, nil, func(o *Options) { change(o, l) })
-						lapsed(t, l, value, func() { begin(t.Context(), p) })
-						p.Wait()
-						if r := wait(t, start(t, p, "energy")); r.Turn != 1 || r.Status != kernel.Completed {
-							t.Errorf("turn %d is %s", r.Turn, r.Status)
-						}
-						p.Wait()
-					})
+	for function, change := range whileBegun {
+		for value, leave := range lapses() {
+			t.Run(fmt.Sprint(function, value), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					l := &lapse{leave: leave}
+					p, _ := panelOf(t, 3, agree, nil, func(o *Options) { change(o, l) })
+					lapsed(t, l, value, func() { _, _ = p.Start(t.Context(), "s", "energy") })
+					p.Wait()
+					if r := wait(t, start(t, p, "energy")); r.Turn != 1 || r.Status != kernel.Completed {
+						t.Errorf("turn %d is %s", r.Turn, r.Status)
+					}
+					p.Wait()
 				})
-			}
+			})
 		}
 	}
 }
@@ -192,7 +186,7 @@ func TestLapseAfterTheFirstEvent(t *testing.T) {
 					if !withStore {
 						ctx = lapsingContext{ctx, l}
 					}
-					lapsed(t, l, value, func() { _, _, _ = p.Accept(ctx, "s", "energy") })
+					lapsed(t, l, value, func() { _, _ = p.Start(ctx, "s", "energy") })
 					p.Wait()
 					time.Sleep(time.Minute)
 					if n := calls.calls.Load(); n > 0 {

@@ -35,12 +35,12 @@ type note struct {
 
 // Events implements driver.Post. A note that cannot be stored costs the turn nothing.
 func (n *note) Events(at kernel.Time) ([]turn.Event, error) {
-	e := n.turn.local
-	if e.machine.Over() {
+	v := n.turn.local.view
+	if v.machine.Over() {
 		n.fault = driver.ErrOver
 		return nil, nil
 	}
-	ref, err := e.panel.opts.Store.Put(e.base, []byte(n.text))
+	ref, err := v.panel.opts.Store.Put(v.base, []byte(n.text))
 	if err != nil {
 		n.fault = err
 		return nil, nil //nolint:nilerr // the note's sender gets the error, and the turn goes on

@@ -17,7 +17,7 @@ type pausing struct {
 
 // Events implements driver.Post. A request for the present state changes nothing.
 func (p *pausing) Events(at kernel.Time) ([]turn.Event, error) {
-	m := p.turn.local.machine
+	m := p.turn.local.view.machine
 	switch {
 	case m.Over():
 		p.fault = driver.ErrOver

@@ -72,23 +72,27 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 	last := events[len(events)-1]
 	// The difference is negative if the system's time was set back: the turn's time never goes
 	// back.
-	e.slept = time.Since(time.UnixMilli(int64(turn.When(last))))
-	t.started = t.started.Add(e.slept)
+	e.clock.slept = time.Since(time.UnixMilli(int64(turn.When(last))))
+	t.started = t.started.Add(e.clock.slept)
 	t.events.replay(true)
 	out, err := e.replay(ctx, events)
 	t.events.replay(false)
 	if err != nil {
 		return nil, err
 	}
-	limits, err := e.allowance(ctx, branched)
+	limits, err := e.view.allowance(ctx, branched)
 	if err != nil {
 		return nil, err
 	}
-	e.limit(limits)
-	if err := e.take(turn.Resumed{At: e.Now(), Branched: branched, Budget: limits}); err != nil {
+	e.attempts.limit(limits)
+	if err := e.handle(turn.Resumed{At: e.Now(), Branched: branched, Budget: limits}); err != nil {
 		return nil, err
 	}
-	if err := e.acceptTurnTools(); err != nil {
+	change, err := e.tools.resumed()
+	if err == nil {
+		err = e.driver.Handle(change)
+	}
+	if err != nil {
 		return nil, err
 	}
 	for _, w := range out {
@@ -96,7 +100,6 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 		e.driver.Start(w)
 	}
 	e.open(ctx)
-	go e.run()
 	return t, nil
 }
 
@@ -140,7 +143,7 @@ func (p *Panel) accepted(events []turn.Event) (turn.Accepted, error) {
 // replay applies the events of a journal and returns the effects and questions without a result
 // there, in the order of their commands.
 func (e *localTurn) replay(ctx context.Context, events []turn.Event) ([]driver.Work, error) {
-	f := newFollower(e.machine, e.panel.opts.Store)
+	f := newFollower(e.view.machine, e.view.panel.opts.Store)
 	for _, ev := range events {
 		commands, err := f.follow(ctx, ev)
 		if err != nil {
@@ -149,7 +152,7 @@ func (e *localTurn) replay(ctx context.Context, events []turn.Event) ([]driver.W
 		e.Applied(ev, commands)
 		e.publish()
 		e.driver.Carry(commands) // the follower keeps the work
-		e.keep(ev)
+		e.view.keep(ev)
 	}
 	return f.out, nil
 }

@@ -3,7 +3,6 @@ package coordinator
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -139,7 +138,7 @@ func (v *view) keep(ev turn.Event) {
 	kept, err := v.panel.opts.Store.Get(v.base, done.Reply.Change.Kept)
 	if err == nil {
 		name, keep := v.keeper(purpose)
-		err = guarded(name, func() error { return keep(v.base, v.turn.session, kept) })
+		err = hook(v.base, name, func() error { return keep(v.base, v.turn.session, kept) })
 	}
 	if err != nil {
 		lost := turn.SidecallOutcome{Purpose: purpose, Failure: fmt.Sprintf("it could not be kept: %v", err)}
@@ -173,7 +172,7 @@ func (v *view) following(turn sessions.Ended) []machine.Sidecall {
 	about := SidecallTurn{v.turn.session, cmp.Or(turn.Question, v.turn.question), turn.Answer}
 	var sidecall machine.Sidecall
 	var ok bool
-	err := guarded("Sidecall.Ask", func() (err error) {
+	err := hook(v.base, "Sidecall.Ask", func() (err error) {
 		sidecall, ok, err = v.panel.describeSidecall(v.base, machine.FactExtraction, facts, about)
 		return err
 	})
@@ -184,29 +183,4 @@ func (v *view) following(turn sessions.Ended) []machine.Sidecall {
 		return nil
 	}
 	return []machine.Sidecall{sidecall}
-}
-
-// follow begins the calls that follow the committed winner. The result is out already, so failures
-// become events.
-func (e *localTurn) follow(list []machine.Sidecall) stage {
-	e.Begin(machine.NoAgent) // the sidecalls before round 1 had their own step
-	e.doer.SetSidecall(machine.FactExtraction, e.panel.reader(e.panel.opts.Facts, e.turn.result.Answer))
-	err := e.take(turn.Committed{At: e.Now(), Sidecalls: list})
-	if err != nil {
-		return e.followed(err)
-	}
-	e.launchNow() // nobody who waits for the result waits for these
-	return e.followed
-}
-
-// followed is the stage after those calls. It releases the session.
-func (e *localTurn) followed(err error) stage {
-	err = errors.Join(err, e.recordSpent(), e.finish())
-	if err == nil {
-		_, err = e.sessionUpdate() // the result is out and does not change
-	}
-	if err != nil {
-		e.turn.events.add(report.SidecallFailed{Why: err.Error()})
-	}
-	return e.closed
 }

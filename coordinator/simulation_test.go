@@ -147,7 +147,7 @@ func (s *simulation) panel() (*Panel, error) {
 		opts.Agents = append(opts.Agents, a)
 	}
 	if s.plan.asks {
-		opts.Approve = func(ctx context.Context, a Approval) (Decision, error) {
+		opts.Approve = func(ctx context.Context, a ApprovalRequest) (Decision, error) {
 			r := s.park("person "+a.Agent, ctx, backends.Request{})
 			return Decision{Allowed: r.text == "yes"}, r.err
 		}
@@ -166,21 +166,11 @@ func (s *simulation) panel() (*Panel, error) {
 	return p, err
 }
 
-// takeOver has an engine run work, and receive what happened, as the simulation likes it.
+// takeOver has a turn receive what the simulation likes, and settle before it goes on: a job runs until it waits
+// for something, and what was replied to comes to where it waits, or it may be cancelled before or after that.
 func (s *simulation) takeOver(e *localTurn) {
-	e.launch = func(j job) {
-		go e.work(j)
-		synctest.Wait() // the work runs until it waits for something
-	}
+	e.jobs.settle = synctest.Wait
 	e.receive = func() []driver.Post { return s.posts(e) }
-	cancel, isFirst := e.cancel, true
-	e.cancel = func() {
-		if isFirst { // what was replied to comes to where it waits, or it may be cancelled before or after that
-			isFirst = false
-			synctest.Wait()
-		}
-		cancel()
-	}
 }
 
 // mostSteps is how many choices a turn may take.
@@ -191,29 +181,20 @@ const mostSteps = 5000
 func (s *simulation) posts(e *localTurn) []driver.Post {
 	for {
 		if s.steps++; s.steps > mostSteps {
-			s.fail("the turn does not end:\n%s", e.machine.Describe())
+			s.fail("the turn does not end:\n%s", e.view.machine.Describe())
 			panic(s.failure)
 		}
 		// Of timers that are due at one moment some may fire after a sleep that ends then, in
 		// an order of chance: a moment later all have.
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
-		posts := arrived(&e.turn.inbox)
+		posts := e.view.turn.inbox.take()
 		if len(posts) > 0 {
 			slices.SortStableFunc(posts, func(a, b driver.Post) int { return cmp.Compare(orderOf(a), orderOf(b)) })
 			return posts
 		}
 		s.next(e)
 	}
-}
-
-// arrived takes the posts of an inbox that does not become idle.
-func arrived(b *inbox) []driver.Post {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	posts := b.posts
-	b.posts = nil
-	return posts
 }
 
 func orderOf(p driver.Post) string {
@@ -230,9 +211,9 @@ func orderOf(p driver.Post) string {
 		return "2 " + p.key.String()
 	case reserving:
 		return "3 " + p.key.String()
-	case permission:
+	case *permission:
 		return "4 " + p.key.String()
-	case result:
+	case *result:
 		return "4 " + p.key.String()
 	}
 	return ""
@@ -244,15 +225,15 @@ func (s *simulation) next(e *localTurn) {
 		s.changeTools()
 	}
 	if s.rarely(60) {
-		e.turn.Cancel()
+		e.view.turn.Cancel()
 		return
 	}
 	if s.rarely(25) {
-		s.note(e.turn)
+		s.note(e.view.turn)
 		return
 	}
-	if paused := e.machine.IsPaused(); paused && s.rarely(4) || s.rarely(40) {
-		s.setPaused(e.turn, !paused)
+	if paused := e.view.machine.IsPaused(); paused && s.rarely(4) || s.rarely(40) {
+		s.setPaused(e.view.turn, !paused)
 		return
 	}
 	if s.rarely(40) {

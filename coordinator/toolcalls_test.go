@@ -101,7 +101,7 @@ rules:
 				}
 				return machine.Allowed, ""
 			}
-			o.Approve = func(context.Context, Approval) (Decision, error) {
+			o.Approve = func(context.Context, ApprovalRequest) (Decision, error) {
 				time.Sleep(time.Second)
 				return Decision{}, nil
 			}
@@ -156,7 +156,7 @@ rules:
 				}
 				return machine.Allowed, ""
 			}
-			o.Approve = func(ctx context.Context, _ Approval) (Decision, error) {
+			o.Approve = func(ctx context.Context, _ ApprovalRequest) (Decision, error) {
 				<-ctx.Done()
 				return Decision{}, ctx.Err()
 			}

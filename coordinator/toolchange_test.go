@@ -208,7 +208,7 @@ func TestAnOlderListingIsNotTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := newLocalTurn(t.Context(), p, handle)
-		if _, err := e.machine.Apply(turn.Accepted{At: 1, Rules: p.opts.Rules, Turn: described}); err != nil {
+		if _, err := e.view.machine.Apply(turn.Accepted{At: 1, Rules: p.opts.Rules, Turn: described}); err != nil {
 			t.Fatal(err)
 		}
 		var newest blob.Ref
@@ -219,12 +219,12 @@ func TestAnOlderListingIsNotTaken(t *testing.T) {
 			nil,
 		} {
 			if l != nil {
-				if err := e.describeTools(l); err != nil {
+				if err := e.tools.describe(l); err != nil {
 					t.Fatal(err)
 				}
 			}
-			for _, ev := range e.acceptTools(l, 1) {
-				if _, err := e.machine.Apply(ev); err != nil {
+			for _, ev := range e.tools.accept(l, 1) {
+				if _, err := e.view.machine.Apply(ev); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -232,8 +232,8 @@ func TestAnOlderListingIsNotTaken(t *testing.T) {
 				newest = l.refs[0]
 			}
 		}
-		if e.machine.Tools(0) != newest || e.toolsVersion != 3 || e.doer.Members[0].Tools[0] != sayer("newer") {
-			t.Errorf("version %d with the tools %v", e.toolsVersion, e.doer.Members[0].Tools)
+		if e.view.machine.Tools(0) != newest || e.tools.version != 3 || e.doer.Members[0].Tools[0] != sayer("newer") {
+			t.Errorf("version %d with the tools %v", e.tools.version, e.doer.Members[0].Tools)
 		}
 	})
 }

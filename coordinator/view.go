@@ -145,7 +145,7 @@ func (v *view) afterTurn() error {
 	if v.panel.opts.AfterTurn == nil {
 		return nil
 	}
-	if err := guarded("Options.AfterTurn", func() error { return v.panel.opts.AfterTurn(v.base, v.turn, v.turn.result) }); err != nil {
+	if err := hook(v.base, "Options.AfterTurn", func() error { return v.panel.opts.AfterTurn(v.base, v.turn, v.turn.result) }); err != nil {
 		return fmt.Errorf("after turn %s: %w", v.turn.ID(), err)
 	}
 	return nil

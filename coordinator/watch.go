@@ -114,9 +114,6 @@ func (w *watcher) follow(ctx context.Context) error {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
 	defer context.AfterFunc(ctx, w.turn.Cancel)()
-	arrived := make(chan struct{}, 1) // once until passOn has taken all posts
-	w.turn.inbox.take = func() { arrived <- struct{}{} }
-	w.turn.inbox.take()
 	for {
 		var err error
 		select {
@@ -125,7 +122,7 @@ func (w *watcher) follow(ctx context.Context) error {
 		case <-ticker.C:
 			err = w.catchUp()
 			w.asking.attend()
-		case <-arrived:
+		case <-w.turn.inbox.arrived:
 			err = w.passOn()
 		case err = <-w.asking.done:
 			w.asking.ended()
@@ -173,18 +170,16 @@ func (w *watcher) take(ev turn.Event) error {
 
 // passOn passes a person's messages on.
 func (w *watcher) passOn() (err error) {
-	for posts := w.turn.inbox.next(); len(posts) > 0; posts = w.turn.inbox.next() {
-		for _, p := range posts {
-			switch p := p.(type) {
-			case *note:
-				w.passNote(p)
-			case *pausing:
-				p.Reply(w.remote.SetPaused(w.base, p.pause))
-			case *dismissal:
-				w.passDismissal(p)
-			case interrupt:
-				err = errors.Join(err, w.remote.Interrupt(w.base))
-			}
+	for _, p := range w.turn.inbox.take() {
+		switch p := p.(type) {
+		case *note:
+			w.passNote(p)
+		case *pausing:
+			p.Reply(w.remote.SetPaused(w.base, p.pause))
+		case *dismissal:
+			w.passDismissal(p)
+		case interrupt:
+			err = errors.Join(err, w.remote.Interrupt(w.base))
 		}
 	}
 	return err
