@@ -21,7 +21,7 @@ type ApprovalRequest struct {
 	Tool    string
 	// Arguments are the whole arguments, as the model wrote them.
 	Arguments string
-	// Why is the rule that leaves the call to a person.
+	// Why names the rule that leaves the call to a person.
 	Why string
 }
 
@@ -32,7 +32,7 @@ type Decision struct {
 	Reason  string
 }
 
-// permission is a person's decision about a tool call.
+// permission is a post: a person's decision about a tool call.
 type permission struct {
 	local    *localTurn
 	key      machine.Key

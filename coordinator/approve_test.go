@@ -117,7 +117,7 @@ func TestNobodyToAskMeansNo(t *testing.T) {
 	}
 }
 
-// TestQuestionEndsWithItsTurn: whoever is asked hears that it is over.
+// TestQuestionEndsWithItsTurn: the context of the question ends.
 func TestQuestionEndsWithItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, removed, _ := approving(t, func(ctx context.Context, _ ApprovalRequest) (Decision, error) {

@@ -26,7 +26,7 @@ type recordedEngine struct {
 	answered chan struct{}
 
 	mu sync.Mutex
-	// words are what was said, and attended whether by persons.
+	// words are the decisions, and attended reports for each whether a person made it.
 	words    []string
 	attended []bool
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// end makes the result final, publishes it, and returns the calls that follow it. If there are
-// any, the session stays held.
+// end makes the result final, publishes it, and returns the calls that follow the answer. If calls
+// follow, the session stays held. err is the error of play.
 func (e *localTurn) end(err error) []machine.Sidecall {
 	var following []machine.Sidecall
 	if !e.isStored {
@@ -37,7 +37,7 @@ func (e *localTurn) endWith(journal [][]byte) error {
 }
 
 // storeOutcome stores the outcome of a turn whose journal is complete, and returns the calls that
-// follow it. If failed is not nil, it releases the turn instead.
+// follow the answer. If failed is not nil, it releases the turn instead.
 func (e *localTurn) storeOutcome(failed error) ([]machine.Sidecall, error) {
 	ended, err := e.makeOutcome(failed)
 	if err != nil {
@@ -64,8 +64,8 @@ func (e *localTurn) makeOutcome(failed error) (ended sessions.Ended, err error) 
 	return ended, err
 }
 
-// leave releases a turn whose store failed. Its journal may lack the end, but has every paid
-// call: the turn can be resumed.
+// leave releases a turn whose store failed. The journal may lack the end but has every paid call: the
+// turn can be resumed.
 func (e *localTurn) leave() error {
 	v := e.view
 	if err := v.panel.opts.Store.Leave(v.base, v.turn.session, v.turn.number); err != nil {

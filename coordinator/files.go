@@ -16,11 +16,11 @@ import (
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
-// attachments are the files that questions of a panel are asked with.
+// attachments handles the files of a panel's questions.
 type attachments struct{ *Options }
 
-// take checks the files of a turn's context, stores them, and returns them as they are stored.
-// Nothing of the turn is written before that.
+// take checks the files of a turn's context, stores them, and returns them as stored. The turn has
+// written nothing before.
 func (a attachments) take(ctx context.Context) ([]backends.File, error) {
 	files := slices.Clone(attach.Of(ctx))
 	if len(files) == 0 {
@@ -40,7 +40,7 @@ func (a attachments) take(ctx context.Context) ([]backends.File, error) {
 }
 
 // checkTaken returns an error for an agent whose model does not take one of the files, unless another
-// agent describes them.
+// agent describes the files.
 func (a attachments) checkTaken(files []backends.File) error {
 	refused := func(agent Agent) (names []string) {
 		for _, f := range files {
@@ -76,7 +76,7 @@ func notTaken(takes attach.Takes) string {
 	return "images and no PDF"
 }
 
-// describer is the first agent whose model takes most kinds of files, -1 if none takes any.
+// describer returns the first agent whose model takes most kinds of files, -1 if no model takes files.
 func (a attachments) describer() int {
 	best, most := -1, 0
 	for i, agent := range a.Agents {
@@ -94,7 +94,7 @@ func (a attachments) describer() int {
 	return best
 }
 
-// give gives a turn its files, each agent those that its model takes, and has the others described.
+// give gives each agent of a turn the files that its model takes, and has the other files described.
 func (a attachments) give(ctx context.Context, question string, d *machine.Turn) (err error) {
 	files := attach.Of(ctx)
 	if len(files) == 0 {
@@ -135,7 +135,7 @@ func (a attachments) describe(ctx context.Context, question string, d *machine.T
 	return err
 }
 
-// reader reads the reply to the call that describes files; ok is false if none is made.
+// reader returns the reader of the reply that describes files. ok is false if the panel describes none.
 func (a attachments) reader() (reader agents.Sidecall, ok bool) {
 	by := a.describer()
 	if by < 0 || !a.DescribeFiles {
@@ -164,7 +164,7 @@ func asked(question string, files []backends.File) string {
 	return question + attach.Line(named)
 }
 
-// attachedTo returns the files that a turn was asked with, for a caller that asks its question again.
+// attachedTo returns a turn's attached files, for a caller that asks the turn's question again.
 func attachedTo(ctx context.Context, store Store, session string, number int) ([]backends.File, error) {
 	events, err := readJournal(ctx, store, session, number)
 	if err != nil {
@@ -172,7 +172,7 @@ func attachedTo(ctx context.Context, store Store, session string, number int) ([
 	}
 	accepted, err := firstEvent(events)
 	if err != nil {
-		return nil, nil //nolint:nilerr // a turn that never began was asked with none
+		return nil, nil //nolint:nilerr // a turn that never began has no files
 	}
 	var files []backends.File
 	for _, f := range accepted.Turn.Files {

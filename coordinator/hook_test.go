@@ -160,3 +160,23 @@ func TestStoreThatDoesNotReturn(t *testing.T) {
 		})
 	}
 }
+
+// TestJobThatEndsItsGoroutine posts all the same: the turn is over with an error that names the call.
+func TestJobThatEndsItsGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Uint64
+		p, _ := panelOf(t, 2, agree, nil, func(o *Options) {
+			o.ToolsVersion = func() uint64 {
+				if calls.Add(1) > 1 { // the turn has begun
+					runtime.Goexit()
+				}
+				return 1
+			}
+		})
+		const want = "coordination: it ended its goroutine"
+		if _, err := start(t, p, "energy").Wait(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("the turn is over with %v, want %q", err, want)
+		}
+		p.Wait()
+	})
+}

@@ -10,7 +10,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
-// numbered is a post with its sender and its place among the sender's posts.
+// numbered is a post with its sender, and its place among the posts of that sender.
 type numbered struct {
 	sender, place int
 	replies       *[]error
@@ -49,7 +49,7 @@ func TestInboxKeepsTheOrderOfItsSenders(t *testing.T) {
 	}
 }
 
-// TestClosedInboxRefuses what was not taken, and what comes later.
+// TestClosedInboxRefuses the posts that nobody took, and later ones.
 func TestClosedInboxRefuses(t *testing.T) {
 	b := newInbox()
 	var replies []error

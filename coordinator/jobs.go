@@ -6,8 +6,8 @@ import "golang.org/x/sync/errgroup"
 // fields.
 type jobs struct {
 	group errgroup.Group
-	// early are the jobs that wait until the turn is open. Until then its beginning may fail, and then none
-	// of its jobs may run.
+	// early are the jobs that wait until the turn is open. Until then the turn's beginning may fail, and
+	// then no job may run.
 	early  []func()
 	isOpen bool
 	// settle lets a simulation wait until nothing moves. It does nothing else.

@@ -26,14 +26,14 @@ func CheckNote(text string) error {
 	return nil
 }
 
-// note is a person's addition to the question. Its reply is nil when the journal has the note.
+// note is a post: a person's addition to the question. Its reply is nil when the journal has the note.
 type note struct {
 	request
 	turn *Turn
 	text string
 }
 
-// Events implements driver.Post. A note that cannot be stored costs the turn nothing.
+// Events implements driver.Post. If the store fails, only the sender of the note gets the error.
 func (n *note) Events(at kernel.Time) ([]turn.Event, error) {
 	v := n.turn.local.view
 	if v.machine.Over() {

@@ -96,7 +96,7 @@ type Agent struct {
 	// call Snapshot again for the same answer. An error becomes a warning, and the answer
 	// counts without a snapshot. Snapshot is nil for an agent without a workspace.
 	Snapshot func(ctx context.Context, of agents.CallInfo) (agents.Snapshot, error)
-	// ToolMode says how the coordination tools are offered; empty means ToolsNative.
+	// ToolMode is how the panel offers the coordination tools; empty means ToolsNative.
 	ToolMode machine.ToolMode
 	// Bounded limits the replies of a small model in JSON mode (see machine.Agent).
 	Bounded bool
@@ -187,11 +187,11 @@ type Options struct {
 type Panel struct {
 	opts Options
 	own  string // the id of the session for turns that name no session
-	// scheduled lets a simulation control how a local turn runs work and receives posts.
+	// scheduled lets a simulation control which posts a local turn receives, and when.
 	scheduled func(*localTurn)
 
 	histories agents.Histories
-	learns    sync.Once // before the first turn that Start starts
+	learns    sync.Once // runs learnTypes in the first turn
 
 	mu      sync.Mutex
 	running int
@@ -283,12 +283,11 @@ func (p *Panel) count(turns int) {
 	}
 }
 
-// Start begins the next turn of a session, and returns as soon as the turn is accepted. Start
-// creates a session when an id is used for the first time. The question is asked with the files of
-// attach.With. The id "" means one fixed session of
-// this panel; sessions.NewID returns an id for a new session. Cancelling ctx ends the turn as
-// Cancel does. The error is sessions.ErrBusy if a turn of the session is not over. Other errors
-// name a fault of the question, the store or the options.
+// Start begins the next turn of a session, and returns as soon as the turn is accepted. A new id begins
+// a session; sessions.NewID returns one. The id "" means one fixed session of this panel. attach.With
+// gives the question files. Cancelling ctx ends the turn as Cancel does. The error is sessions.ErrBusy
+// if a turn of the session is not over. Other errors name a fault of the question, the store or the
+// options.
 func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, error) {
 	session = cmp.Or(session, p.own)
 	question = contextbuild.Clean(question)

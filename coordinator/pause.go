@@ -8,7 +8,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
-// pausing is a person's request to pause a turn, or to let it go on.
+// pausing is a post: a person's request to pause a turn, or to let it go on.
 type pausing struct {
 	request
 	turn  *Turn

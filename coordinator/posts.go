@@ -8,12 +8,12 @@ import (
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
-// result is the result of an effect.
+// result is a post: the result of an effect.
 type result struct {
 	local *localTurn
 	key   machine.Key
 	event machine.Event
-	// listed is set if the agents' tools may have changed.
+	// listed is not nil if the agents' tools may have changed.
 	listed *toolListing
 	err    error
 }
@@ -57,7 +57,7 @@ type happening struct {
 // Events implements driver.Post.
 func (o happening) Events(kernel.Time) ([]turn.Event, error) { return []turn.Event{o.event}, nil }
 
-// woke is a ring of the clock.
+// woke is a post: the clock rings.
 type woke struct{ unheard }
 
 // Events implements driver.Post.
@@ -65,7 +65,7 @@ func (woke) Events(at kernel.Time) ([]turn.Event, error) {
 	return []turn.Event{turn.Woke{At: at}}, nil
 }
 
-// interrupt is a person, or a context, that ends the turn.
+// interrupt is a post: a person or a context ends the turn.
 type interrupt struct{ unheard }
 
 // Events implements driver.Post.

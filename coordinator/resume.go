@@ -18,12 +18,12 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// Resume goes on with the last turn of a session, which a process began and did not end. Calls
-// with a result in the journal are not made again; calls under way are. The rules and the
+// Resume goes on with the last turn of a session, which a process began and did not end. The turn
+// repeats the calls that were under way, but no call with a result in the journal. The rules and the
 // inputs are the journal's. The panel must have the same agents in the same order, with the same
 // models, and gives them their backends and tools. If the tools differ from the journal's, later calls have the
-// new ones. A tool call that was under way is made again if the tool says that it is
-// idempotent; for any other, the model gets the result that the call was interrupted.
+// new ones. The turn repeats a tool call that was under way only if the tool is idempotent. Otherwise
+// the model gets the result that the call was interrupted.
 // Options.Budget holds from now on where it is tighter than the turn's budget, and
 // Options.Override always does. Otherwise Resume is like Start.
 //
@@ -220,9 +220,9 @@ func abandoned(ctx context.Context, store Store, session string, number int) (st
 	return string(question), ended, err
 }
 
-// usageOfCut returns the usage of a turn that nothing continues: calls under way may have been
-// paid for. If these are not all events, or they break the machine, it adds one call of unknown
-// usage, so that the sums are unknown too.
+// usageOfCut returns the usage of a turn that nothing continues: the user may have paid for calls under
+// way. If events are missing, or break the machine, it adds one call of unknown usage, so that the sums
+// are unknown too.
 func usageOfCut(events []turn.Event, areAll bool) budget.Usage {
 	shown, err := report.Project(events, report.Source{})
 	usage := usageOf(events)

@@ -38,10 +38,10 @@ type Sidecall struct {
 	Ask func(ctx context.Context, t SidecallTurn) (messages []backends.Message, tools []backends.Tool, err error)
 	// Read reads the reply. It has no side effect: after a kill it may be called again.
 	Read func(ctx context.Context, t SidecallTurn, reply backends.Message) (SidecallReply, error)
-	// Keep stores data that Read returned. It is called when the reply is in the journal, and
-	// once more for a resumed turn. With Options.Remote it is called in the process that plays
-	// the turn, to store the data, and in those that watch it, to publish it. Ask and Read are
-	// called only in the process that plays it.
+	// Keep stores data that Read returned. The panel calls Keep when the reply is in the journal,
+	// and once more for a resumed turn. With Options.Remote both the process that plays the turn and
+	// the processes that watch it call Keep: the first stores the data, the others publish it. Only
+	// the process that plays the turn calls Ask and Read.
 	Keep func(ctx context.Context, session string, kept []byte) error
 }
 
@@ -127,8 +127,8 @@ func (p *Panel) sidecalls(s *summaryReader) map[machine.Purpose]agents.Sidecall 
 	return list
 }
 
-// keep passes a sidecall's result to Keep. The turn has the result already, so a failure costs
-// no answer.
+// keep passes a sidecall's result to Keep. The turn has the result already, so a failure becomes a
+// warning.
 func (v *view) keep(ev turn.Event) {
 	done, ok := ev.(turn.ModelDone)
 	if !ok || done.Key.Agent != machine.NoAgent || done.Reply.Failure != nil || done.Reply.Change.Kept == (blob.Ref{}) {
@@ -162,7 +162,7 @@ func (v *view) keeper(purpose machine.Purpose) (name string, keep func(context.C
 	return name, func(context.Context, string, []byte) error { return nil } // the client is gone
 }
 
-// following returns the sidecalls that follow a winner. An interrupted turn has none: a person
+// following returns the sidecalls that follow a winner. No call follows an interrupted turn: a person
 // who interrupts does not want to wait.
 func (v *view) following(turn sessions.Ended) []machine.Sidecall {
 	facts := v.panel.opts.Facts

@@ -15,8 +15,8 @@ import (
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
-// notedInSimulation are the notes of the person: how many were tried, and those of which
-// the turn has said that it took them.
+// notedInSimulation are the notes of the person: the number of tries, and the notes that the turn
+// acknowledged.
 type notedInSimulation struct {
 	tried int
 

@@ -51,7 +51,7 @@ type plan struct {
 	agents int
 	rules  kernel.Config
 	limits machine.Limits
-	budget float64 // in dollars; 0 is none
+	budget float64 // in dollars; 0 is no limit
 	faults bool
 	asks   bool
 	kills  int
@@ -166,8 +166,8 @@ func (s *simulation) panel() (*Panel, error) {
 	return p, err
 }
 
-// takeOver has a turn receive what the simulation likes, and settle before it goes on: a job runs until it waits
-// for something, and what was replied to comes to where it waits, or it may be cancelled before or after that.
+// takeOver lets the simulation choose the posts that a turn receives. The turn waits until nothing moves when it has
+// begun a job, and before it cancels all jobs: else chance would decide how far a job gets before its cancel.
 func (s *simulation) takeOver(e *localTurn) {
 	e.jobs.settle = synctest.Wait
 	e.receive = func() []driver.Post { return s.posts(e) }
@@ -176,8 +176,7 @@ func (s *simulation) takeOver(e *localTurn) {
 // mostSteps is how many choices a turn may take.
 const mostSteps = 5000
 
-// posts lets things happen until there is something to take. All that happened at one
-// moment is taken in an order of its own.
+// posts lets things happen until there are posts. It returns the posts of one moment in the order of orderOf.
 func (s *simulation) posts(e *localTurn) []driver.Post {
 	for {
 		if s.steps++; s.steps > mostSteps {

@@ -16,7 +16,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
-// slow is a tool that takes two seconds, and fails where it is told to.
+// slow is a tool that takes two seconds, and fails if its arguments say so.
 type slow struct{}
 
 func (slow) Idempotent() bool { return true }
@@ -132,7 +132,7 @@ rules:
 	})
 }
 
-// heeding is a tool that ends when it is told to.
+// heeding is a tool that returns when its context ends.
 type heeding struct{ slow }
 
 func (heeding) Call(ctx context.Context, _ string) (string, error) {

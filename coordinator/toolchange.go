@@ -17,7 +17,7 @@ type toolListing struct {
 	version uint64
 	tools   [][]agents.Tool
 	refs    []blob.Ref
-	// fault is the error of listing them, empty if there was none.
+	// fault is the error of listing the tools. It may be empty.
 	fault string
 }
 

@@ -163,8 +163,7 @@ func TestToolsThatChangeWithinATurn(t *testing.T) {
 	})
 }
 
-// TestToolsThatCannotBeListed cost nothing but a word, and are looked for again when they
-// change again.
+// TestToolsThatCannotBeListed: an event reports the error, and the agents keep their tools.
 func TestToolsThatCannotBeListed(t *testing.T) {
 	t.Parallel()
 	for want, fault := range map[string]func(g *toolServer) error{
@@ -193,8 +192,8 @@ func TestToolsThatCannotBeListed(t *testing.T) {
 	}
 }
 
-// TestAnOlderListingIsNotTaken: two effects may end at once, and list the tools in one
-// order and be heard in the other.
+// TestAnOlderListingIsNotTaken: two effects may end at once, list the tools in one order, and post in the
+// other.
 func TestAnOlderListingIsNotTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := panelOf(t, 1, grows, nil, nil)
@@ -259,7 +258,7 @@ func TestTurnWithNewToolsIsResumedFromEveryEvent(t *testing.T) {
 				}
 			}
 			if slices.ContainsFunc(got.ToolCalls, func(c report.ResultToolCall) bool { return c.State == machine.ToolInterrupted }) {
-				interrupted++ // of the tool that has gone nobody can know any more that it may run twice
+				interrupted++ // the tool is gone, so nobody knows whether its call may be repeated
 				continue
 			}
 			if diff := cmp.Diff(timeless(want), timeless(got)); diff != "" {

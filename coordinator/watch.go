@@ -16,8 +16,8 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// watchEvery is the interval of reading another process's journal, and watchPatience the time
-// for which the store may be away meanwhile.
+// watchEvery is the interval between two readings of another process's journal. watchPatience is how
+// long the store may be away meanwhile.
 const (
 	watchEvery    = 250 * time.Millisecond
 	watchPatience = 5 * time.Minute
@@ -49,7 +49,7 @@ type watcher struct {
 	remote RemoteTurn
 	// read counts the applied events of the journal.
 	read int
-	// passed are the notes that were passed on and that the journal does not have yet.
+	// passed are the notes that were passed on and are not in the journal yet.
 	passed []passedNote
 	asking *attendant
 }
@@ -211,7 +211,7 @@ func (w *watcher) acknowledge(id string) {
 	}
 }
 
-// refuseNotes replies to the notes that were passed on and did not arrive before the end.
+// refuseNotes replies to the passed notes that did not arrive before the end.
 func (w *watcher) refuseNotes() {
 	for _, p := range w.passed {
 		p.note.Reply(driver.ErrOver)
