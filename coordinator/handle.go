@@ -92,7 +92,7 @@ func (t *Turn) Wait(ctx context.Context) (report.Result, error) {
 
 // Cancel ends the turn with the best answer so far and the status interrupted.
 // It returns at once; Wait returns when all calls have ended.
-func (t *Turn) Cancel() { t.cancelled.Do(func() { t.inbox.put(interrupt{}) }) }
+func (t *Turn) Cancel() { t.cancelled.Do(func() { t.inbox.put(interrupt) }) }
 
 // Events yields the turn's events, from the first, whenever it is called, until the turn is
 // over or ctx is done.

@@ -42,7 +42,7 @@ type localTurn struct {
 
 func newLocalTurn(ctx context.Context, p *Panel, t *Turn) *localTurn {
 	e := &localTurn{
-		clock:     newClock(func() { t.inbox.put(woke{}) }),
+		clock:     newClock(func() { t.inbox.put(woke) }),
 		attempts:  attempts{inbox: t.inbox, waiting: map[machine.Key]chan<- verdict{}},
 		files:     fileOrders{},
 		summaries: newSummaryReader(p),

@@ -294,7 +294,7 @@ func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, err
 	if err := CheckQuestion(question); err != nil {
 		return nil, err
 	}
-	files, err := attachments{&p.opts}.take(ctx)
+	files, err := p.opts.takeFiles(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -385,7 +385,7 @@ func (p *Panel) prepare(ctx context.Context, t *Turn, begun sessions.Begun) (mac
 	if err != nil {
 		return described, fmt.Errorf("store turn %d: %w", t.number, err)
 	}
-	if err := (attachments{&p.opts}).give(ctx, t.question, &described); err != nil {
+	if err := p.opts.giveFiles(ctx, t.question, &described); err != nil {
 		return described, fmt.Errorf("store the files of turn %d: %w", t.number, err)
 	}
 	if err := p.choose(ctx, t, &described); err != nil {

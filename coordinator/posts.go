@@ -57,21 +57,28 @@ type happening struct {
 // Events implements driver.Post.
 func (o happening) Events(kernel.Time) ([]turn.Event, error) { return []turn.Event{o.event}, nil }
 
-// woke is a post: the clock rings.
-type woke struct{ unheard }
+// signal is a post that nobody waits for.
+type signal string
+
+// The clock rings; a person or a context ends the turn.
+const (
+	woke      signal = "woke"
+	interrupt signal = "interrupt"
+)
 
 // Events implements driver.Post.
-func (woke) Events(at kernel.Time) ([]turn.Event, error) {
-	return []turn.Event{turn.Woke{At: at}}, nil
-}
-
-// interrupt is a post: a person or a context ends the turn.
-type interrupt struct{ unheard }
-
-// Events implements driver.Post.
-func (interrupt) Events(at kernel.Time) ([]turn.Event, error) {
+func (s signal) Events(at kernel.Time) ([]turn.Event, error) {
+	if s == woke {
+		return []turn.Event{turn.Woke{At: at}}, nil
+	}
 	return []turn.Event{turn.Interrupted{At: at}}, nil
 }
+
+// Reply implements driver.Post.
+func (signal) Reply(error) {}
+
+// EndsWork implements driver.Post.
+func (signal) EndsWork() bool { return false }
 
 // unheard is embedded in posts that nobody waits for and that end no work.
 type unheard struct{}

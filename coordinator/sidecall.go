@@ -118,7 +118,7 @@ func (p *Panel) sidecalls(s *summaryReader) map[machine.Purpose]agents.Sidecall 
 	if p.opts.Topic != nil {
 		list[machine.TopicDetection] = p.reader(p.opts.Topic, "")
 	}
-	if reader, ok := (attachments{&p.opts}).reader(); ok {
+	if reader, ok := p.opts.fileReader(); ok {
 		list[machine.FileDescription] = reader
 	}
 	if p.opts.Summarizer != nil {

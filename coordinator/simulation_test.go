@@ -198,14 +198,12 @@ func (s *simulation) posts(e *localTurn) []driver.Post {
 
 func orderOf(p driver.Post) string {
 	switch p := p.(type) {
-	case interrupt:
-		return "0"
+	case signal:
+		return map[signal]string{interrupt: "0", woke: "1"}[p]
 	case *note:
 		return "0 " + p.text
 	case *pausing:
 		return "0 pausing"
-	case woke:
-		return "1"
 	case settled:
 		return "2 " + p.key.String()
 	case reserving:

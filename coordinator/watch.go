@@ -178,7 +178,7 @@ func (w *watcher) passOn() (err error) {
 			p.Reply(w.remote.SetPaused(w.base, p.pause))
 		case *dismissal:
 			w.passDismissal(p)
-		case interrupt:
+		case signal: // an interrupt
 			err = errors.Join(err, w.remote.Interrupt(w.base))
 		}
 	}
