@@ -293,23 +293,12 @@ func (p *Panel) AskWith(ctx context.Context, session, question string, files ...
 
 // Run asks a question with files, as AskWith does, and returns the turn's result. Cancelling ctx ends the
 // turn with the best answer so far: then the status is interrupted, and there is no error. If ctx ends
-// before the turn is accepted, Run returns its error. Run plays the turn in the caller's goroutine, which
-// saves waking others up. So it also waits for a model or a tool that ignores its context, after the turn
-// has gone on, and a tool that ends its goroutine (runtime.Goexit) ends the caller's.
+// before the turn is accepted, Run returns its error.
 func (p *Panel) Run(ctx context.Context, session, question string, files ...File) (Result, error) {
-	ctx, err := withFiles(ctx, files)
+	turn, err := p.AskWith(ctx, session, question, files...)
 	if err != nil {
 		return Result{}, err
 	}
-	var play func()
-	turn, err := p.begin(func() (t *Turn, err error) {
-		t, play, err = p.opened.Accept(ctx, session, question)
-		return t, err
-	})
-	if err != nil {
-		return Result{}, err
-	}
-	play()
 	return turn.Wait(context.WithoutCancel(ctx))
 }
 

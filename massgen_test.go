@@ -239,8 +239,8 @@ func TestOptionsOfToolsAndApproval(t *testing.T) {
 agent: {id: ada, backend: {type: chatcompletion, model: m, base_url: "` + model.BaseURL + `"}}
 permissions: {rules: [{action: ask, tool: price}]}
 `
-	var asked []massgen.Approval
-	approve := func(_ context.Context, call massgen.Approval) (massgen.Decision, error) {
+	var asked []massgen.ApprovalRequest
+	approve := func(_ context.Context, call massgen.ApprovalRequest) (massgen.Decision, error) {
 		asked = append(asked, call)
 		return massgen.Decision{Allowed: true}, nil
 	}

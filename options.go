@@ -18,8 +18,8 @@ type Option func(*panels.Settings)
 
 // The types of options' arguments.
 type (
-	// Approval is a tool call that needs a person's permission.
-	Approval = coordinator.Approval
+	// ApprovalRequest asks a person whether a tool call may run.
+	ApprovalRequest = coordinator.ApprovalRequest
 	// Decision is the person's answer. The model gets the reason of a denial.
 	Decision = coordinator.Decision
 	// Recorder keeps model calls exactly as they were sent.
@@ -35,7 +35,7 @@ type (
 
 // WithApproval sets the function that decides about tool calls that the config's permissions
 // leave to a person. It is called for one call at a time in a turn.
-func WithApproval(f func(ctx context.Context, call Approval) (Decision, error)) Option {
+func WithApproval(f func(ctx context.Context, request ApprovalRequest) (Decision, error)) Option {
 	return func(s *panels.Settings) { s.Approve = f }
 }
 

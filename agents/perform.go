@@ -9,7 +9,6 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/machine"
-	"github.com/massgen/massgen/internal/system/stack"
 )
 
 // AbandonAfter is how long an effect may ignore its cancellation, and a tool the end of its limit.
@@ -88,7 +87,6 @@ func (d *Doer) Perform(ctx context.Context, turn *machine.Turn, effect machine.E
 		close(over)
 	}
 	go func() {
-		stack.Grow16()
 		if result, isLate, failed := d.Run(ctx, turn, effect, end); !isLate {
 			end(result, failed)
 		}

@@ -2,21 +2,18 @@ package coordinator
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/coordination/driver"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
-// Approval is a tool call that needs a person's permission.
-type Approval struct {
+// ApprovalRequest asks a person whether a tool call may run.
+type ApprovalRequest struct {
 	Session string
 	Turn    int
 	Agent   string
@@ -24,18 +21,18 @@ type Approval struct {
 	Tool    string
 	// Arguments are the whole arguments, as the model wrote them.
 	Arguments string
-	// Why is the rule that leaves the call to a person.
+	// Why names the rule that leaves the call to a person.
 	Why string
 }
 
-// Decision is a person's answer to an Approval. If the call is denied, its model gets the
+// Decision is a person's answer to an ApprovalRequest. If the call is denied, its model gets the
 // Reason, which may be empty.
 type Decision struct {
 	Allowed bool
 	Reason  string
 }
 
-// permission is a person's decision about a tool call.
+// permission is a post: a person's decision about a tool call.
 type permission struct {
 	local    *localTurn
 	key      machine.Key
@@ -45,31 +42,30 @@ type permission struct {
 }
 
 // EndsWork implements driver.Post.
-func (permission) EndsWork() bool { return true }
+func (*permission) EndsWork() bool { return true }
 
 // Events implements driver.Post.
-func (p permission) Events(at kernel.Time) ([]turn.Event, error) {
+func (p *permission) Events(at kernel.Time) ([]turn.Event, error) {
 	if p.err != nil {
-		return nil, fmt.Errorf("%s, approval: %w", p.local.id(p.key.Agent), p.err)
+		return nil, fmt.Errorf("%s, approval: %w", p.local.view.id(p.key.Agent), p.err)
 	}
-	return append(p.local.acceptTools(p.listed, at), turn.Decided{At: at, Key: p.key, Allow: p.decision.Allowed, Reason: p.decision.Reason}), nil
+	return append(p.local.tools.accept(p.listed, at), turn.Decided{At: at, Key: p.key, Allow: p.decision.Allowed, Reason: p.decision.Reason}), nil
 }
 
 // Reply implements driver.Post.
-func (permission) Reply(error) {}
+func (*permission) Reply(error) {}
 
-// requestPermission asks a person about a tool call, and posts the answer exactly once.
+// requestPermission asks a person about a tool call.
 func (e *localTurn) requestPermission(a machine.PermissionRequest) {
-	ctx, known := e.Of(a.Key.Agent), e.toolsVersion
-	e.begin(func() (driver.Post, bool) {
-		p := permission{local: e, key: a.Key}
-		if p.decision, p.err = e.approve(ctx, a); p.err == nil {
-			p.listed, p.err = e.listTools(ctx, known, func(l *toolListing) {
-				p.listed = l
-				e.turn.inbox.put(p)
-			})
+	ctx, known := e.steps.Of(a.Key.Agent), e.tools.version
+	p := &permission{local: e, key: a.Key, err: errEnded}
+	e.post(p, func() {
+		decision, err := e.view.approve(ctx, a)
+		if err == nil {
+			p.decision = decision
+			p.listed, err = e.tools.list(ctx, known)
 		}
-		return p, false
+		p.err = err
 	})
 }
 
@@ -82,7 +78,7 @@ func (v *view) approve(ctx context.Context, a machine.PermissionRequest) (Decisi
 		}
 		return Decision{Reason: UnattendedReason}, nil
 	}
-	call := Approval{
+	request := ApprovalRequest{
 		Session: v.turn.session, Turn: v.turn.number, Agent: v.id(a.Key.Agent), Round: a.Key.Round, Tool: a.Name, Why: a.Why,
 	}
 	effect := machine.ToolCall{Key: a.Key, Message: a.Message, Call: a.Call, Name: a.Name}
@@ -90,8 +86,12 @@ func (v *view) approve(ctx context.Context, a machine.PermissionRequest) (Decisi
 	if err != nil {
 		return Decision{}, err
 	}
-	call.Arguments = arguments
-	said, err := v.askApproval(ctx, call)
+	request.Arguments = arguments
+	var said Decision
+	err = hook(ctx, "Options.Approve", func() (err error) {
+		said, err = v.panel.opts.Approve(ctx, request)
+		return err
+	})
 	select {
 	case <-ctx.Done(): // the question was withdrawn
 		return Decision{}, nil
@@ -116,35 +116,4 @@ func refusal(reason string) string {
 		return no
 	}
 	return no + ": " + strings.ToValidUTF8(reason[:min(len(reason), mostReason)], "")
-}
-
-// askApproval returns a person's decision, or why there is none. Like an effect, an Approve that
-// ignores the end of ctx is abandoned.
-func (v *view) askApproval(ctx context.Context, call Approval) (Decision, error) {
-	type answer struct {
-		Decision
-		err error
-	}
-	said := make(chan answer, 1)
-	go func() {
-		a := answer{err: errors.New("Options.Approve ended its goroutine")}
-		defer func() { said <- a }() // also after runtime.Goexit
-		a.err = guarded("Options.Approve", func() (err error) {
-			a.Decision, err = v.panel.opts.Approve(ctx, call)
-			return err
-		})
-	}()
-	var a answer
-	select {
-	case a = <-said:
-	case <-ctx.Done():
-		patience := time.NewTimer(agents.AbandonAfter)
-		defer patience.Stop()
-		select {
-		case a = <-said:
-		case <-patience.C:
-			return Decision{}, errors.New("Options.Approve did not return after its context ended")
-		}
-	}
-	return a.Decision, a.err
 }

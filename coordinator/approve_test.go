@@ -43,7 +43,7 @@ func (r remover) Call(_ context.Context, arguments string) (string, error) {
 // askFirst leaves every call to a person.
 func askFirst(string, string) (machine.Permission, string) { return machine.Asked, "remove asks" }
 
-func approving(t *testing.T, approve func(context.Context, Approval) (Decision, error)) (*Panel, chan string, *debugbackend.Recorder) {
+func approving(t *testing.T, approve func(context.Context, ApprovalRequest) (Decision, error)) (*Panel, chan string, *debugbackend.Recorder) {
 	t.Helper()
 	removed := make(chan string, 10)
 	recorder := debugbackend.NewRecorder(debugbackend.Options{})
@@ -61,7 +61,7 @@ func approving(t *testing.T, approve func(context.Context, Approval) (Decision, 
 func TestPersonIsAskedOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asking := make(chan struct{}, 1)
-		p, removed, recorder := approving(t, func(_ context.Context, a Approval) (Decision, error) {
+		p, removed, recorder := approving(t, func(_ context.Context, a ApprovalRequest) (Decision, error) {
 			select {
 			case asking <- struct{}{}:
 			default:
@@ -100,13 +100,13 @@ func TestPersonIsAskedOneAtATime(t *testing.T) {
 // TestNobodyToAskMeansNo, and so does somebody who breaks down.
 func TestNobodyToAskMeansNo(t *testing.T) {
 	t.Parallel()
-	for name, approve := range map[string]func(context.Context, Approval) (Decision, error){
+	for name, approve := range map[string]func(context.Context, ApprovalRequest) (Decision, error){
 		"nobody": nil,
-		"error": func(context.Context, Approval) (Decision, error) {
+		"error": func(context.Context, ApprovalRequest) (Decision, error) {
 			return Decision{Allowed: true}, errors.New("no terminal")
 		},
-		"panic":                func(context.Context, Approval) (Decision, error) { panic("no terminal") },
-		"end of its goroutine": func(context.Context, Approval) (Decision, error) { runtime.Goexit(); return Decision{}, nil },
+		"panic":                func(context.Context, ApprovalRequest) (Decision, error) { panic("no terminal") },
+		"end of its goroutine": func(context.Context, ApprovalRequest) (Decision, error) { runtime.Goexit(); return Decision{}, nil },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p, removed, _ := approving(t, approve)
@@ -117,10 +117,10 @@ func TestNobodyToAskMeansNo(t *testing.T) {
 	}
 }
 
-// TestQuestionEndsWithItsTurn: whoever is asked hears that it is over.
+// TestQuestionEndsWithItsTurn: the context of the question ends.
 func TestQuestionEndsWithItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, removed, _ := approving(t, func(ctx context.Context, _ Approval) (Decision, error) {
+		p, removed, _ := approving(t, func(ctx context.Context, _ ApprovalRequest) (Decision, error) {
 			<-ctx.Done()
 			return Decision{Allowed: true}, ctx.Err()
 		})
@@ -136,7 +136,7 @@ func TestQuestionEndsWithItsTurn(t *testing.T) {
 // TestAskerThatIgnoresTheEndIsLeftBehind, as a tool is.
 func TestAskerThatIgnoresTheEndIsLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, removed, _ := approving(t, func(context.Context, Approval) (Decision, error) {
+		p, removed, _ := approving(t, func(context.Context, ApprovalRequest) (Decision, error) {
 			time.Sleep(time.Hour)
 			return Decision{Allowed: true}, nil
 		})
@@ -160,7 +160,7 @@ func TestDecisionsAreResumed(t *testing.T) {
 			for i := range o.Agents {
 				o.Agents[i].Tools, o.Agents[i].Permit = []agents.Tool{remover{make(chan string, 10)}}, askFirst
 			}
-			o.Approve = func(_ context.Context, a Approval) (Decision, error) {
+			o.Approve = func(_ context.Context, a ApprovalRequest) (Decision, error) {
 				asked = append(asked, a.Agent)
 				return Decision{Allowed: true}, nil
 			}
@@ -199,7 +199,7 @@ rules:
 			o.Rules = kernel.Defaults()
 			o.Rules.RoundLimit, o.Rules.RoundGrace = 10*time.Second, 5*time.Second
 			o.Agents[0].Tools, o.Agents[0].Permit = []agents.Tool{remover{make(chan string, 10)}}, askFirst
-			o.Approve = func(ctx context.Context, _ Approval) (Decision, error) {
+			o.Approve = func(ctx context.Context, _ ApprovalRequest) (Decision, error) {
 				asked++
 				<-ctx.Done()
 				return Decision{}, ctx.Err()

@@ -16,7 +16,7 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// checkBudget returns an error that names the first backend that would not keep to a budget.
+// checkBudget returns an error that names the first backend that ignores budgets.
 func checkBudget(opts Options) error {
 	if opts.Budget.None() && opts.Override.None() {
 		return nil
@@ -45,13 +45,14 @@ func checkBudget(opts Options) error {
 
 // attempts are the attempts of calls that wait for budget.
 type attempts struct {
-	// limited says that the turn has a budget, priced that it has one of money.
+	// limited reports whether the turn has a budget, priced whether the budget limits money.
 	limited, priced bool
+	inbox           *inbox
 	waiting         map[machine.Key]chan<- verdict
 }
 
-// verdict is the answer to an attempt: the number of tokens by which its output is shortened,
-// or the reason why it may not be sent.
+// verdict is the answer to an attempt: the number of tokens that its output must lose, or the reason why
+// it may not be sent.
 type verdict struct {
 	less    int
 	refused string
@@ -70,11 +71,11 @@ func (a *attempts) Grant(key machine.Key, less int, refused string) {
 
 // callBudget is the budget of one call, whose attempts ask the turn's driver.
 type callBudget struct {
-	local *localTurn
-	key   machine.Key
+	attempts *attempts
+	key      machine.Key
 }
 
-// reserving is an attempt that requests budget. The driver grants it by its key.
+// reserving is a post: an attempt that requests budget. Grant answers it by its key.
 type reserving struct {
 	callBudget
 	most, least budget.Amount
@@ -86,7 +87,7 @@ func (reserving) EndsWork() bool { return false }
 
 // Events implements driver.Post.
 func (r reserving) Events(at kernel.Time) ([]turn.Event, error) {
-	r.local.waiting[r.key] = r.verdicts
+	r.attempts.waiting[r.key] = r.verdicts
 	return []turn.Event{turn.Reserving{At: at, Key: r.key, Most: r.most, Least: r.least}}, nil
 }
 
@@ -97,7 +98,7 @@ func (r reserving) Reply(err error) {
 	}
 }
 
-// settled is the end of an attempt.
+// settled is a post: the end of an attempt.
 type settled struct {
 	callBudget
 	spent  *budget.Amount
@@ -109,24 +110,24 @@ func (settled) EndsWork() bool { return false }
 
 // Events implements driver.Post.
 func (s settled) Events(at kernel.Time) ([]turn.Event, error) {
-	delete(s.local.waiting, s.key)
+	delete(s.attempts.waiting, s.key)
 	return []turn.Event{turn.Settled{At: at, Key: s.key, Spent: s.spent}}, nil
 }
 
-// Reply implements driver.Post. A settlement that is not in the journal leaves the amount
+// Reply implements driver.Post. Without the settlement in the journal, the reserved amount counts as
 // spent.
 func (s settled) Reply(error) { close(s.booked) }
 
 // Reserve asks the driver, and waits for its verdict.
 func (b callBudget) Reserve(ctx context.Context, most, least backends.Cost) (held backends.Reservation, less int, err error) {
-	if most.USD == nil && b.local.priced {
+	if most.USD == nil && b.attempts.priced {
 		return nil, 0, backends.Unpaid(backends.KindBudget, "the model's price is unknown, so max_usd cannot be enforced", nil)
 	}
 	if ctx.Err() != nil {
 		return nil, 0, backends.Unpaid(backends.KindOf(ctx.Err()), ctx.Err().Error(), ctx.Err())
 	}
 	verdicts := make(chan verdict, 1)
-	b.local.turn.inbox.put(reserving{b, budget.Request(most.Tokens, most.USD), budget.Request(least.Tokens, least.USD), verdicts})
+	b.attempts.inbox.put(reserving{b, budget.Request(most.Tokens, most.USD), budget.Request(least.Tokens, least.USD), verdicts})
 	var said verdict
 	select {
 	case said = <-verdicts:
@@ -151,7 +152,7 @@ func (b callBudget) Release() { b.end(&budget.Amount{}) }
 
 // Settle implements backends.Reservation.
 func (b callBudget) Settle(usage *backends.Usage) {
-	if usage == nil || usage.CostUSD == nil && b.local.priced {
+	if usage == nil || usage.CostUSD == nil && b.attempts.priced {
 		b.end(nil)
 		return
 	}
@@ -159,20 +160,19 @@ func (b callBudget) Settle(usage *backends.Usage) {
 	b.end(&spent)
 }
 
-// end books the end of an attempt. After the turn nothing books it: the amount reserved for the
-// attempt stays spent.
+// end books the end of an attempt. After the turn nothing books it: the reserved amount counts as spent.
 func (b callBudget) end(spent *budget.Amount) {
 	booked := make(chan struct{})
-	b.local.turn.inbox.put(settled{b, spent, booked})
+	b.attempts.inbox.put(settled{b, spent, booked})
 	<-booked
 }
 
-// spending returns the context for a call's attempts, which keeps them to the turn's budget.
-func (e *localTurn) spending(ctx context.Context, key machine.Key) context.Context {
-	if !e.limited {
+// spending returns a context that keeps a call's attempts to the turn's budget.
+func (a *attempts) spending(ctx context.Context, key machine.Key) context.Context {
+	if !a.limited {
 		return ctx
 	}
-	return backends.WithBudget(ctx, callBudget{e, key})
+	return backends.WithBudget(ctx, callBudget{a, key})
 }
 
 // MetaSpent is the key of a session's metadata for the spending of its turns.
@@ -180,14 +180,14 @@ const MetaSpent = "massgen:spent"
 
 // spentBySession is the value of MetaSpent.
 type spentBySession struct {
-	// Session is the session that spent it. A branch has its parent's metadata, and has spent
-	// nothing.
+	// Session is the session that spent the amounts. A branch begins with its parent's metadata, and
+	// has spent nothing.
 	Session string `json:"session"`
-	// Turn is the last turn that was counted, Before the spending of the turns before it.
+	// Turn is the last turn in Spent. Before is the spending of the turns before it.
 	Turn   int           `json:"turn"`
 	Before budget.Amount `json:"before"`
 	Spent  budget.Amount `json:"spent"`
-	// UnknownBefore and Unknown name the parts of Before and Spent that are not known in full.
+	// UnknownBefore and Unknown name the parts of Before and Spent that are incomplete.
 	UnknownBefore budget.Unknown `json:"unknown_before,omitzero"`
 	Unknown       budget.Unknown `json:"unknown,omitzero"`
 }
@@ -209,16 +209,16 @@ func (p *Panel) allowance(ctx context.Context, b budget.Budget, session string, 
 }
 
 // allowance returns what a resumed turn may spend: its own limits, the panel's where these are
-// tighter, or those that a person gives now. Calls under way count as spent, unless the turn
-// was branched off: then they are another turn's.
-func (e *localTurn) allowance(ctx context.Context, branched bool) (budget.Allowance, error) {
-	had := e.machine.Ledger().Limits
-	opts := e.panel.opts
-	now, err := e.panel.allowance(ctx, opts.Override.Over(had.Budget().Tighter(opts.Budget)), e.turn.session, e.turn.number)
+// tighter, or the limits that a person gives now. Calls under way count as spent, unless the turn
+// was branched off: then they belong to another turn.
+func (v *view) allowance(ctx context.Context, branched bool) (budget.Allowance, error) {
+	had := v.machine.Ledger().Limits
+	opts := v.panel.opts
+	now, err := v.panel.allowance(ctx, opts.Override.Over(had.Budget().Tighter(opts.Budget)), v.turn.session, v.turn.number)
 	if err != nil {
 		return now, err
 	}
-	unknown := e.machine.Unknown(!branched)
+	unknown := v.machine.Unknown(!branched)
 	limit := cmp.Or(unknown.Breaks(now.Limits), unknown.Breaks(now.Session))
 	if limit != "" {
 		return now, fmt.Errorf("the usage of its calls so far is not fully known, so %s cannot be enforced: leave the limit out, or start the turn over", limit)
@@ -264,7 +264,7 @@ func (p *Panel) spent(ctx context.Context, id string, number int) (spent budget.
 }
 
 // spentOfTurn returns the spending of a turn that did not record it: its process was lost
-// before, or the turn had no budget. Calls under way stay spent.
+// before, or the turn had no budget. Calls under way count as spent.
 func spentOfTurn(m *turn.Machine) budget.Amount {
 	if ledger := m.Ledger(); !ledger.Limits.None() {
 		return ledger.Used()
@@ -272,7 +272,7 @@ func spentOfTurn(m *turn.Machine) budget.Amount {
 	return m.CutUsage().Amount()
 }
 
-// readSpent reads a session's recorded spending, zero if there is none.
+// readSpent reads a session's recorded spending. It returns zero if text is empty.
 func readSpent(text, session string) (noted spentBySession, err error) {
 	if text == "" {
 		return noted, nil
@@ -287,7 +287,7 @@ func readSpent(text, session string) (noted spentBySession, err error) {
 }
 
 // recordSpent adds the turn's spending to the session. It runs before the turn's end, so that a
-// kill in between loses nothing and counts nothing twice.
+// kill between the two loses nothing and counts nothing twice.
 func (v *view) recordSpent() error {
 	ledger := v.machine.Ledger()
 	if ledger.Limits.Session.None() {

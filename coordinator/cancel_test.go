@@ -45,7 +45,7 @@ func TestCancelAtEveryMoment(t *testing.T) {
 	}
 }
 
-// cancelAfter cancels a turn after its event number n. More says that there were so many.
+// cancelAfter cancels a turn after its event number n. more reports whether the turn had so many events.
 func cancelAfter(t *testing.T, p *Panel, store *sessions.Memory, n int) (cut, more bool) {
 	t.Helper()
 	turn := start(t, p, "energy")
@@ -92,7 +92,7 @@ func checkCut(t *testing.T, r report.Result) {
 	}
 }
 
-// TestWaitHasATimeLimit: whoever waits may give up, and the turn goes on.
+// TestWaitHasATimeLimit: a caller may stop waiting, and the turn goes on.
 func TestWaitHasATimeLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -8,13 +8,13 @@ import (
 )
 
 // clock is the clock of a turn in this process: the turn's time stands still while the clock is
-// stopped (DESIGN §6). It rings once, at wake; 0 is never.
+// stopped (DESIGN §6). It rings once, at wake, or never if wake is 0.
 type clock struct {
 	// began is the start of the count, on the monotonic clock: setting the system's time
 	// changes nothing.
 	began time.Time
 	// slept is how long the clock was stopped, by a person or before this process resumed the
-	// turn; paused is the part by a person.
+	// turn. paused is the time for which a person stopped it.
 	slept, paused time.Duration
 	stopped       time.Time // zero while it runs
 	wake          kernel.Time

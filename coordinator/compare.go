@@ -25,10 +25,9 @@ type comparison struct {
 // it.
 type comparer struct {
 	inputs *agents.Rebuilder
-	// rereads says that replies are compared too.
+	// rereads makes it compare replies too.
 	rereads bool
-	// checked counts the inputs that were compared, unchecked those that the journal has no
-	// record of.
+	// checked counts the compared inputs, unchecked the inputs without a record in the journal.
 	checked, unchecked int
 }
 
@@ -93,8 +92,8 @@ func compareReply(of comparison, again machine.ModelReply) error {
 	return d
 }
 
-// besideComparer compares in goroutines of its own while the machine is fed. They share the work, since
-// to build a call and to read its reply takes twice as long as to feed the machine.
+// besideComparer compares in two goroutines of its own while the follower feeds the machine: building a
+// call and reading its reply takes twice as long as feeding the machine.
 type besideComparer struct {
 	comparisons chan comparison
 	workers     []*comparer

@@ -66,7 +66,7 @@ func summarizes(list []Agent) bool {
 // chosen is the selection of the history for an agent.
 type chosen struct {
 	agents.Chosen
-	warning *report.AgentContextWarning // nil if there is none
+	warning *report.AgentContextWarning // may be nil
 }
 
 // shown returns the journaled form of the selection; nil means the whole history.
@@ -93,7 +93,7 @@ func (p *Panel) chooseFor(ctx context.Context, d *machine.Turn, agent int) (chos
 	return c, nil
 }
 
-// contextWarning says how full an agent's context is; its warning may be none.
+// contextWarning returns how full an agent's context is. Its Warning may be policy.NoWarning.
 func contextWarning(session string, messages int, c agents.Context, chosen agents.Chosen) report.ContextWarning {
 	return report.ContextWarning{
 		SessionID: session, MessageCount: messages, EstimatedTokens: chosen.Tokens.Tokens, Estimated: chosen.Tokens.Estimated,

@@ -9,9 +9,9 @@ import (
 // Decider is a RemoteTurn that leaves the questions about tool calls to the processes that
 // watch it. Any other RemoteTurn decides by itself.
 type Decider interface {
-	// Decide gets an answer to a question, and returns when the answer was sent or ctx is done.
-	// Attended says that ask asks a person, who may take their time: meanwhile no answer
-	// without a person counts. An answer to a closed question changes nothing.
+	// Decide gets the answer to a question from ask, and returns when the answer was sent or ctx is
+	// done. If attended is true, ask asks a person, who may take their time: until then the answer of
+	// a process without a person does not count. An answer to a closed question changes nothing.
 	Decide(ctx context.Context, question machine.Key, attended bool, ask func(context.Context) (Decision, error)) error
 }
 
@@ -26,9 +26,10 @@ const UnattendedReason = "nobody is there to allow it"
 type attendant struct {
 	view   *view
 	remote Decider // nil if the RemoteTurn decides by itself
-	// asked is the last question that was put. Its answer may not be in the journal yet.
+	// asked is the last question put. The journal may not have its answer yet.
 	asked machine.Key
-	// cancel withdraws the question; it is nil while none is open. Then done gets the error.
+	// cancel withdraws the open question. It is nil while no question is open. done gets the error of
+	// the question.
 	cancel context.CancelFunc
 	done   chan error
 }
@@ -39,7 +40,7 @@ func newAttendant(v *view, remote RemoteTurn) *attendant {
 	return a
 }
 
-// attend puts the open question of the journal, and withdraws one that is answered there.
+// attend puts the open question of the journal, and withdraws a question with an answer there.
 func (a *attendant) attend() {
 	ask, isAsking := a.view.machine.OpenPermission()
 	if a.cancel != nil {

@@ -26,7 +26,7 @@ type recordedEngine struct {
 	answered chan struct{}
 
 	mu sync.Mutex
-	// words are what was said, and attended whether by persons.
+	// words are the decisions, and attended reports for each whether a person made it.
 	words    []string
 	attended []bool
 }
@@ -89,7 +89,7 @@ func watchRecorded(t *testing.T, patience time.Duration, change func(*Options)) 
 		for i := range o.Agents {
 			o.Agents[i].Tools, o.Agents[i].Permit = []agents.Tool{remover{make(chan string, 10)}}, askFirst
 		}
-		o.Approve = func(context.Context, Approval) (Decision, error) { return Decision{Allowed: true}, nil }
+		o.Approve = func(context.Context, ApprovalRequest) (Decision, error) { return Decision{Allowed: true}, nil }
 	})
 	want := wait(t, start(t, p, "energy"))
 	journal, err := store.Journal(t.Context(), "s", 1, 0)
@@ -126,7 +126,7 @@ func TestQuestionsOfARemoteTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
 		e := watchRecorded(t, time.Hour, func(o *Options) {
-			o.Approve = func(_ context.Context, a Approval) (Decision, error) {
+			o.Approve = func(_ context.Context, a ApprovalRequest) (Decision, error) {
 				asked = append(asked, a.Agent+" "+a.Tool+" "+a.Arguments)
 				time.Sleep(time.Minute)
 				return Decision{Allowed: a.Agent == "agent2"}, nil
@@ -149,7 +149,7 @@ func TestQuestionThatOthersAnswerIsTakenBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := watchRecorded(t, time.Minute, func(o *Options) {
-			o.Approve = func(ctx context.Context, _ Approval) (Decision, error) {
+			o.Approve = func(ctx context.Context, _ ApprovalRequest) (Decision, error) {
 				<-ctx.Done()
 				return Decision{Allowed: true}, ctx.Err()
 			}

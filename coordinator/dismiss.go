@@ -10,7 +10,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
-// dismissal is a person's request to go on without an agent.
+// dismissal is a post: a person's request to go on without an agent.
 type dismissal struct {
 	request
 	turn  *Turn
@@ -19,7 +19,7 @@ type dismissal struct {
 
 // Events implements driver.Post. An impossible dismissal costs the turn nothing.
 func (d *dismissal) Events(at kernel.Time) ([]turn.Event, error) {
-	agent, err := mayDismiss(d.turn.local.machine, d.agent)
+	agent, err := mayDismiss(d.turn.local.view.machine, d.agent)
 	if err != nil {
 		d.fault = err
 		return nil, nil //nolint:nilerr // the person gets the error, and the turn goes on
@@ -59,7 +59,7 @@ func (w *watcher) passDismissal(d *dismissal) {
 // Dismiss lets the turn go on without an agent (DESIGN §4 rule 13): its calls are cancelled,
 // its last answer stays a candidate, and it makes no further call in this turn. Dismiss returns
 // when the journal has the dismissal, or with Options.Remote when the turn's workers have it.
-// The error is driver.ErrOver after the end. Otherwise it says why the turn cannot go on
+// The error is driver.ErrOver after the end. Otherwise it gives the reason why the turn cannot go on
 // without that agent, or names a fault of the store or ctx.
 func (t *Turn) Dismiss(ctx context.Context, agent string) error {
 	what := fmt.Sprintf("go on with turn %s without %s", t.ID(), agent)

@@ -256,7 +256,7 @@ func TestSessionTakesOneTurnAtATime(t *testing.T) {
 	})
 }
 
-// TestSessionsNeedNoName has the choices of seed 000: none, a new one, and one by its id.
+// TestSessionsNeedNoName: a session may have no name, a new id, or an id of the caller's.
 func TestSessionsNeedNoName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, store := panelOf(t, 1, `rules: [{when: {}, reply: {text: "{{.Question}}!"}}]`, nil, nil)

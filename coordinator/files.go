@@ -16,32 +16,29 @@ import (
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
-// attachments are the files that questions of a panel are asked with.
-type attachments struct{ *Options }
-
-// take checks the files of a turn's context, stores them, and returns them as they are stored.
-// Nothing of the turn is written before that.
-func (a attachments) take(ctx context.Context) ([]backends.File, error) {
+// takeFiles checks the files of a turn's context, stores them, and returns them as stored. The turn has
+// written nothing before.
+func (o *Options) takeFiles(ctx context.Context) ([]backends.File, error) {
 	files := slices.Clone(attach.Of(ctx))
 	if len(files) == 0 {
 		return nil, nil
 	}
-	if a.Remote != nil {
+	if o.Remote != nil {
 		return nil, attach.RefusedError{Err: errors.New("files cannot be attached to a turn that workers play: ask in one process")}
 	}
-	if err := cmp.Or(attach.Check(files), a.checkTaken(files)); err != nil {
+	if err := cmp.Or(attach.Check(files), o.checkFiles(files)); err != nil {
 		return nil, attach.RefusedError{Err: err}
 	}
-	stored, _, err := agents.AttachFiles(ctx, a.Store, attach.Takes{Images: true, PDFs: true}, files)
+	stored, _, err := agents.AttachFiles(ctx, o.Store, attach.Takes{Images: true, PDFs: true}, files)
 	for i := range stored {
 		files[i].File = stored[i]
 	}
 	return files, err
 }
 
-// checkTaken returns an error for an agent whose model does not take one of the files, unless another
-// agent describes them.
-func (a attachments) checkTaken(files []backends.File) error {
+// checkFiles returns an error for an agent whose model does not take one of the files, unless another
+// agent describes the files.
+func (o *Options) checkFiles(files []backends.File) error {
 	refused := func(agent Agent) (names []string) {
 		for _, f := range files {
 			if !agent.Takes.Has(f.MediaType) {
@@ -50,15 +47,15 @@ func (a attachments) checkTaken(files []backends.File) error {
 		}
 		return names
 	}
-	by := a.describer()
-	for _, agent := range a.Agents {
+	by := o.describer()
+	for _, agent := range o.Agents {
 		names := strings.Join(refused(agent), ", ")
 		why := fmt.Sprintf("agent %s: its model %s takes no %s, so it cannot be sent %s", agent.ID, agent.Model, notTaken(agent.Takes), names)
 		switch {
 		case names == "":
-		case !a.DescribeFiles:
+		case !o.DescribeFiles:
 			return errors.New(why + ": leave that out, name another model, or set attachments: describe")
-		case by < 0 || len(refused(a.Agents[by])) > 0:
+		case by < 0 || len(refused(o.Agents[by])) > 0:
 			return errors.New(why + ", and no other member takes all of the files to describe them: leave that out, or name another model")
 		}
 	}
@@ -76,10 +73,10 @@ func notTaken(takes attach.Takes) string {
 	return "images and no PDF"
 }
 
-// describer is the first agent whose model takes most kinds of files, -1 if none takes any.
-func (a attachments) describer() int {
+// describer returns the first agent whose model takes most kinds of files, -1 if no model takes files.
+func (o *Options) describer() int {
 	best, most := -1, 0
-	for i, agent := range a.Agents {
+	for i, agent := range o.Agents {
 		kinds := 0
 		if agent.Takes.Images {
 			kinds += 2
@@ -94,19 +91,19 @@ func (a attachments) describer() int {
 	return best
 }
 
-// give gives a turn its files, each agent those that its model takes, and has the others described.
-func (a attachments) give(ctx context.Context, question string, d *machine.Turn) (err error) {
+// giveFiles gives each agent of a turn the files that its model takes, and has the other files described.
+func (o *Options) giveFiles(ctx context.Context, question string, d *machine.Turn) (err error) {
 	files := attach.Of(ctx)
 	if len(files) == 0 {
 		return nil
 	}
 	// They were stored before the session was held, and may be forgotten.
-	if d.Files, _, err = agents.AttachFiles(ctx, a.Store, attach.Takes{Images: true, PDFs: true}, files); err != nil {
+	if d.Files, _, err = agents.AttachFiles(ctx, o.Store, attach.Takes{Images: true, PDFs: true}, files); err != nil {
 		return err
 	}
 	described := false
-	for i, agent := range a.Agents {
-		fitting, refused, err := agents.AttachFiles(ctx, a.Store, agent.Takes, files)
+	for i, agent := range o.Agents {
+		fitting, refused, err := agents.AttachFiles(ctx, o.Store, agent.Takes, files)
 		if err != nil {
 			return fmt.Errorf("agent %s: %w", agent.ID, err)
 		}
@@ -119,36 +116,36 @@ func (a attachments) give(ctx context.Context, question string, d *machine.Turn)
 	if !described {
 		return nil
 	}
-	return a.describe(ctx, question, d)
+	return o.haveDescribed(ctx, question, d)
 }
 
-// describe has the files of a turn described.
-func (a attachments) describe(ctx context.Context, question string, d *machine.Turn) error {
-	by := a.describer()
+// haveDescribed adds the call that describes the files of a turn.
+func (o *Options) haveDescribed(ctx context.Context, question string, d *machine.Turn) error {
+	by := o.describer()
 	var files []backends.File
 	for _, f := range d.FilesOf(by) {
 		files = append(files, backends.File{File: f})
 	}
-	agent := a.Agents[by]
-	call, err := agents.DescribeSidecall(ctx, a.Store, machine.FileDescription, agent.Model, agent.Params, contextbuild.DescribeCall(question, files), nil)
+	agent := o.Agents[by]
+	call, err := agents.DescribeSidecall(ctx, o.Store, machine.FileDescription, agent.Model, agent.Params, contextbuild.DescribeCall(question, files), nil)
 	d.Sidecalls = append(d.Sidecalls, call)
 	return err
 }
 
-// reader reads the reply to the call that describes files; ok is false if none is made.
-func (a attachments) reader() (reader agents.Sidecall, ok bool) {
-	by := a.describer()
-	if by < 0 || !a.DescribeFiles {
+// fileReader returns the reader of the reply that describes files. ok is false if the panel describes none.
+func (o *Options) fileReader() (reader agents.Sidecall, ok bool) {
+	by := o.describer()
+	if by < 0 || !o.DescribeFiles {
 		return reader, false
 	}
-	agent := a.Agents[by]
+	agent := o.Agents[by]
 	reader.Member = SidecallModel{Backend: agent.Backend, Model: agent.Model, Params: agent.Params}.member()
 	reader.Read = func(ctx context.Context, _ *machine.Turn, _ machine.Sidecall, reply backends.Message) (change machine.Change, err error) {
 		text := contextbuild.Clean(strings.TrimSpace(reply.Text()))
 		if text == "" {
 			return change, errors.New("the reply is empty")
 		}
-		change.Description, err = a.Store.Put(ctx, []byte(text))
+		change.Description, err = o.Store.Put(ctx, []byte(text))
 		return change, err
 	}
 	return reader, true
@@ -164,7 +161,7 @@ func asked(question string, files []backends.File) string {
 	return question + attach.Line(named)
 }
 
-// attachedTo returns the files that a turn was asked with, for a caller that asks its question again.
+// attachedTo returns a turn's attached files, for a caller that asks the turn's question again.
 func attachedTo(ctx context.Context, store Store, session string, number int) ([]backends.File, error) {
 	events, err := readJournal(ctx, store, session, number)
 	if err != nil {
@@ -172,7 +169,7 @@ func attachedTo(ctx context.Context, store Store, session string, number int) ([
 	}
 	accepted, err := firstEvent(events)
 	if err != nil {
-		return nil, nil //nolint:nilerr // a turn that never began was asked with none
+		return nil, nil //nolint:nilerr // a turn that never began has no files
 	}
 	var files []backends.File
 	for _, f := range accepted.Turn.Files {

@@ -19,15 +19,15 @@ import (
 type follower struct {
 	machine *turn.Machine
 	comparer
-	// beside gets the comparisons, if it is not nil. Its owner waits for it in the end.
+	// beside gets the comparisons, if it is not nil. Its owner waits for it at the end.
 	beside *besideComparer
 	// trusts turns comparing off.
 	trusts bool
 	// out are the effects and questions without a result so far, in the order of their
-	// commands, and keys are theirs.
+	// commands. keys are their keys.
 	out  []driver.Work
 	keys []machine.Key
-	// events counts the events that were fed.
+	// events counts the events so far.
 	events int
 }
 
@@ -67,8 +67,8 @@ func (f *follower) feed(ctx context.Context, ev turn.Event) ([]turn.Command, err
 	return commands, nil
 }
 
-// compare compares a call and its reply with a call that is built and read now. It leaves a
-// result that nothing waits for to the machine, which refuses it.
+// compare compares a recorded call and its reply with a call that it builds and reads now. It ignores a
+// result that nothing waits for: the machine refuses it.
 func (f *follower) compare(ctx context.Context, done turn.ModelDone) error {
 	w, asked := f.modelCall(done.Key)
 	if !asked {
@@ -103,16 +103,16 @@ const (
 	ResultDiffers DifferenceKind = "result"
 )
 
-// Difference is the first place in which a journal does not lead to its recorded content. It is
-// the error of Replay, Resume and Rerun.
+// Difference is the first place where a replayed journal differs from its recorded content. It is an
+// error of Replay, Resume and Rerun.
 type Difference struct {
 	Kind DifferenceKind
-	// Event is the place in the journal, from 1, and Call the call with that result. Both are
-	// zero for a difference in the turn's outcome.
+	// Event is the place of the call's result in the journal, from 1. Event and Call are zero for a
+	// difference in the turn's outcome.
 	Event int
 	Call  backends.Key
-	// Recorded and Rebuilt are inputs, without headers and extra body. Lost says why parts of
-	// the recorded one are missing.
+	// Recorded and Rebuilt are inputs, without headers and extra body. Lost is the reason why
+	// parts of Recorded are missing.
 	Recorded, Rebuilt backends.Request
 	Lost              error
 	// RecordedText and RebuiltText are a reply or an outcome, as JSON.

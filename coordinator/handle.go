@@ -28,8 +28,8 @@ type Turn struct {
 	contextWarnings []report.AgentContextWarning // those at the turn's start
 
 	events    eventLog
-	inbox     inbox
-	local     *localTurn // belongs to the turn's player; nil in a process that watches the turn
+	inbox     *inbox
+	local     *localTurn // belongs to the turn's goroutine; nil in a process that watches the turn
 	cancelled sync.Once
 	done      chan struct{} // closed when the fields below are final
 
@@ -41,7 +41,7 @@ type Turn struct {
 func newTurn(session string, number int, question string) *Turn {
 	return &Turn{
 		session: session, number: number, question: question, started: time.Now(),
-		done: make(chan struct{}),
+		inbox: newInbox(), done: make(chan struct{}),
 	}
 }
 
@@ -92,7 +92,7 @@ func (t *Turn) Wait(ctx context.Context) (report.Result, error) {
 
 // Cancel ends the turn with the best answer so far and the status interrupted.
 // It returns at once; Wait returns when all calls have ended.
-func (t *Turn) Cancel() { t.cancelled.Do(func() { t.inbox.put(interrupt{}) }) }
+func (t *Turn) Cancel() { t.cancelled.Do(func() { t.inbox.put(interrupt) }) }
 
 // Events yields the turn's events, from the first, whenever it is called, until the turn is
 // over or ctx is done.

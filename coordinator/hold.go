@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// whileHeld runs do while a turn holds its session. Unless do returns nil, it then calls release: also if a
-// function of the panel's user panics in do, or ends the goroutine (runtime.Goexit). The panic goes on to
-// the caller, and hides an error of release.
+// whileHeld runs do while a turn holds its session. If do does not return nil, whileHeld calls release: also
+// if a function of the panel's user panics in do or ends the goroutine (runtime.Goexit). The panic goes on
+// to the caller, and hides an error of release.
 func whileHeld(do, release func() error) (err error) {
 	isDone := false
 	defer func() {

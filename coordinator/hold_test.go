@@ -19,7 +19,7 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// lapse is a function that does not return the first time that it is called while it is armed.
+// lapse is a function that does not return from its first call while it is armed.
 type lapse struct {
 	isArmed bool
 	leave   func()
@@ -35,13 +35,12 @@ func (l *lapse) run() {
 // errLapse is the value of the panic.
 var errLapse = errors.New("lapse")
 
-// lapses are the ways not to return, by the value that a caller recovers.
+// lapses are the ways not to return, by the value that the caller recovers.
 func lapses() map[any]func() {
 	return map[any]func(){errLapse: func() { panic(errLapse) }, nil: runtime.Goexit}
 }
 
-// lapsed runs do with the lapse armed, and checks that its panic, or the end of its goroutine, gets to the
-// caller of do.
+// lapsed runs do with the lapse armed, and checks that do panics, or ends its goroutine.
 func lapsed(t *testing.T, l *lapse, want any, do func()) {
 	t.Helper()
 	l.isArmed = true
@@ -106,31 +105,25 @@ var whileBegun = map[string]func(o *Options, l *lapse){
 
 // TestLapseFreesTheSession: a turn whose beginning does not return leaves nothing behind.
 func TestLapseFreesTheSession(t *testing.T) {
-	begins := map[string]func(context.Context, *Panel){
-		"Start":  func(ctx context.Context, p *Panel) { _, _ = p.Start(ctx, "s", "energy") },
-		"Accept": func(ctx context.Context, p *Panel) { _, _, _ = p.Accept(ctx, "s", "energy") },
-	}
-	for by, begin := range begins {
-		for function, change := range whileBegun {
-			for value, leave := range lapses() {
-				t.Run(fmt.Sprint(by, function, value), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						l := &lapse{leave: leave}
-						p, _ := panelOf(t, 3, agree, nil, func(o *Options) { change(o, l) })
-						lapsed(t, l, value, func() { begin(t.Context(), p) })
-						p.Wait()
-						if r := wait(t, start(t, p, "energy")); r.Turn != 1 || r.Status != kernel.Completed {
-							t.Errorf("turn %d is %s", r.Turn, r.Status)
-						}
-						p.Wait()
-					})
+	for function, change := range whileBegun {
+		for value, leave := range lapses() {
+			t.Run(fmt.Sprint(function, value), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					l := &lapse{leave: leave}
+					p, _ := panelOf(t, 3, agree, nil, func(o *Options) { change(o, l) })
+					lapsed(t, l, value, func() { _, _ = p.Start(t.Context(), "s", "energy") })
+					p.Wait()
+					if r := wait(t, start(t, p, "energy")); r.Turn != 1 || r.Status != kernel.Completed {
+						t.Errorf("turn %d is %s", r.Turn, r.Status)
+					}
+					p.Wait()
 				})
-			}
+			})
 		}
 	}
 }
 
-// lapsingContext is a context whose end is asked for when all else about the turn's beginning is done.
+// lapsingContext is a context that lapses when the turn asks for its end, the last step of its beginning.
 type lapsingContext struct {
 	context.Context
 	*lapse
@@ -169,8 +162,8 @@ func (a *asking) Stream(ctx context.Context, req backends.Request) iter.Seq2[bac
 	return a.inner.Stream(ctx, req)
 }
 
-// TestLapseAfterTheFirstEvent leaves an interrupted turn, which is resumed or abandoned. None of its calls
-// has begun, and who watches it sees it end.
+// TestLapseAfterTheFirstEvent: the turn is interrupted, and can be resumed or abandoned. No call has begun, and
+// its events end.
 func TestLapseAfterTheFirstEvent(t *testing.T) {
 	for name, withStore := range map[string]bool{"store": true, "context": false} {
 		for value, leave := range lapses() {
@@ -192,7 +185,7 @@ func TestLapseAfterTheFirstEvent(t *testing.T) {
 					if !withStore {
 						ctx = lapsingContext{ctx, l}
 					}
-					lapsed(t, l, value, func() { _, _, _ = p.Accept(ctx, "s", "energy") })
+					lapsed(t, l, value, func() { _, _ = p.Start(ctx, "s", "energy") })
 					p.Wait()
 					time.Sleep(time.Minute)
 					if n := calls.calls.Load(); n > 0 {

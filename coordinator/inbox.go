@@ -6,52 +6,53 @@ import (
 	"github.com/massgen/massgen/internal/coordination/driver"
 )
 
-// inbox holds posts until the turn's player or watcher takes them. Neither needs a goroutine that waits:
-// the goroutine that adds a post to an idle inbox calls take, so that no other one must wake up for a
-// result. It is safe for concurrent use.
+// inbox holds posts until the turn's goroutine takes them. It is safe for concurrent use.
 type inbox struct {
-	mu    sync.Mutex
-	posts []driver.Post
-	// take takes posts until next returns none, or has another goroutine do it. Until then nobody else
-	// calls take. The owner sets it before it calls it for the first time.
-	take func()
-	// isIdle says that nobody takes posts now. It is false until next has returned none.
-	isIdle bool
+	// arrived gets a signal when there are posts. It may get one for posts that were taken before.
+	arrived chan struct{}
+
+	mu     sync.Mutex
+	posts  []driver.Post
 	isOver bool
 }
 
-// put adds a post, or replies to it at once after close, and returns at once.
-func (b *inbox) put(p driver.Post) {
-	if b.add(p) {
-		go b.take()
-	}
-}
+func newInbox() *inbox { return &inbox{arrived: make(chan struct{}, 1)} }
 
-// add is put for a goroutine that can take posts itself. It reports whether the goroutine must.
-func (b *inbox) add(p driver.Post) bool {
+// put adds a post, or replies to it at once after close. It does not block.
+func (b *inbox) put(p driver.Post) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.isOver {
 		p.Reply(driver.ErrOver)
-		return false
+		return
 	}
 	b.posts = append(b.posts, p)
-	wasIdle := b.isIdle
-	b.isIdle = false
-	return wasIdle
+	select {
+	case b.arrived <- struct{}{}:
+	default: // it has a signal
+	}
 }
 
-// next takes all waiting posts. If it returns none, the inbox is idle.
+// next waits for posts, and takes them.
 func (b *inbox) next() []driver.Post {
+	for {
+		<-b.arrived
+		if posts := b.take(); len(posts) > 0 {
+			return posts
+		}
+	}
+}
+
+// take takes the present posts.
+func (b *inbox) take() []driver.Post {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	posts := b.posts
 	b.posts = nil
-	b.isIdle = len(posts) == 0
 	return posts
 }
 
-// close refuses all posts that were not taken, and all later ones.
+// close refuses the present posts and all later ones.
 func (b *inbox) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,209 +1,154 @@
 package coordinator
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"slices"
-	"sync"
+	"runtime/debug"
 
-	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/driver"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
-	"github.com/massgen/massgen/internal/models/retry"
 )
 
-// A localTurn is the runtime of turns that this process plays. Work runs in other goroutines than the
-// player's, or in the player's when nothing else is left to do.
+// localTurn plays one turn in this process. It is the runtime of the turn's driver. The goroutine of run owns
+// all of it, and before open the goroutine that made it. Jobs run in other goroutines, which put their results
+// into the turn's inbox.
+type localTurn struct {
+	view      *view
+	driver    *driver.Driver
+	clock     clock
+	steps     driver.Steps[context.Context]
+	attempts  attempts
+	files     fileOrders
+	tools     turnTools
+	doer      agents.Doer
+	summaries *summaryReader
+	jobs      jobs
+	// receive waits for posts, and takes them.
+	receive func() []driver.Post
+	// unbind ends the turn's connection to the context that began it.
+	unbind func() bool
+	// unpublished are report events whose journal events may not be durable yet.
+	unpublished []report.Event
+	// isStored reports whether the outcome is stored, and messagesErr why it lacks the turn's messages.
+	isStored    bool
+	messagesErr error
+}
 
-// Append implements driver.Runtime. It stores the last events with the turn's outcome, in one
-// transaction. If that fails, it stores the events alone, since they may have been paid for. Then end
-// repeats the outcome, so that the error of the first try is not lost.
-func (e *localTurn) Append(events []turn.Event, last bool) error {
-	journal, err := encoded(events)
-	if err != nil {
-		return err
+func newLocalTurn(ctx context.Context, p *Panel, t *Turn) *localTurn {
+	e := &localTurn{
+		clock:     newClock(func() { t.inbox.put(woke) }),
+		attempts:  attempts{inbox: t.inbox, waiting: map[machine.Key]chan<- verdict{}},
+		files:     fileOrders{},
+		summaries: newSummaryReader(p),
+		jobs:      jobs{settle: func() {}},
+		receive:   t.inbox.next,
+		unbind:    func() bool { return true },
 	}
-	if !last || e.isStored || !e.mayEndWith(events) || e.endWith(journal) != nil {
-		err = e.panel.opts.Store.Append(e.base, e.turn.session, e.turn.number, journal...)
+	t.local = e
+	e.driver = driver.New(e)
+	e.view = newView(ctx, p, t, e.driver.Machine())
+	e.steps = newSteps(e.view.base)
+	e.doer = agents.Doer{
+		Blobs: p.opts.Store, Members: p.members(t.tools), Sidecalls: p.sidecalls(e.summaries), Histories: &p.histories,
+		Observe: e.observe, Panicked: e.panicked,
 	}
-	if err == nil {
-		e.publish()
+	e.tools = turnTools{view: e.view, doer: &e.doer, version: t.toolsVersion}
+	if p.scheduled != nil {
+		p.scheduled(e)
 	}
+	return e
+}
+
+// accept writes the turn to the journal before anything is called.
+func (e *localTurn) accept(rules kernel.Config, described machine.Turn, limits budget.Allowance) error {
+	e.attempts.limit(limits)
+	return e.handle(turn.Accepted{At: e.Now(), Rules: rules, Turn: described, Budget: limits})
+}
+
+// handle gives the driver an event that happens now.
+func (e *localTurn) handle(event turn.Event) error { return e.driver.Handle(happening{event: event}) }
+
+// open begins the work of an accepted turn, and plays the turn in a goroutine of its own. The turn counts as
+// running until the result is final and all jobs have ended.
+func (e *localTurn) open(ctx context.Context) {
+	e.unbind = context.AfterFunc(ctx, e.view.turn.Cancel)
+	e.view.panel.count(1)
+	e.jobs.open()
+	go e.run()
+}
+
+// run plays the turn to its end. If a function of the panel's user panics or ends the goroutine
+// (runtime.Goexit), the turn ends with an error.
+func (e *localTurn) run() {
+	isOver := false
+	defer func() {
+		if !isOver {
+			e.breakOff(recover())
+		}
+		e.close()
+		e.jobs.wait()
+		e.view.panel.count(-1)
+	}()
+	if following := e.end(e.play()); len(following) > 0 {
+		e.follow(following)
+	}
+	isOver = true
+}
+
+// play has the driver take posts until the turn is over and all jobs have posted their results.
+func (e *localTurn) play() (err error) {
+	for !e.driver.Done() {
+		if failed := e.driver.Play(e.receive()); failed != nil {
+			err = failed
+			e.cancelAll()
+		}
+	}
+	e.cancelAll()
 	return err
 }
 
-// mayEndWith reports whether the outcome can go with these last events. It cannot if something must
-// first follow from them: the question for facts, or the keeping of a sidecall's result, whose failure
-// the outcome lists.
-func (e *localTurn) mayEndWith(events []turn.Event) bool {
-	return e.panel.opts.Facts == nil && !slices.ContainsFunc(events, func(ev turn.Event) bool {
-		key, ok := turn.KeyOf(ev)
-		return ok && key.Agent == machine.NoAgent
-	})
+// cancelAll cancels all jobs.
+func (e *localTurn) cancelAll() {
+	e.jobs.settle()
+	e.steps.CancelAll()
 }
 
-// Start implements driver.Runtime.
-func (e *localTurn) Start(w driver.Work) {
-	switch {
-	case w.Permission != nil:
-		e.requestPermission(*w.Permission)
-	case w.Again:
-		e.startAgain(w)
-	default:
-		e.startEffect(w)
+// breakOff ends the turn at once: the driver may be in the middle of a batch. panicked is the value of a
+// panic, nil after runtime.Goexit.
+func (e *localTurn) breakOff(panicked any) {
+	t := e.view.turn
+	e.steps.CancelAll()
+	err := errors.New("a hook or the store ended its goroutine (runtime.Goexit)")
+	if panicked != nil {
+		err = fmt.Errorf("it panicked: %v", panicked)
+		t.events.add(report.Panicked{Stack: string(debug.Stack())})
 	}
-}
-
-func (e *localTurn) startEffect(w driver.Work) {
-	key := w.Key()
-	ctx := e.spending(backends.WithTrace(e.Of(key.Agent), e.trace(key)), key)
-	e.endsAt(e.machine.TurnAt())
-	ctx = retry.WithTimeLeft(ctx, e.timeLeft)
-	ctx, over := e.withProgress(ctx, w.Effect)
-	known := e.toolsVersion
-	resultOf := func(ev machine.Event, err error) result {
-		over()
-		r := result{local: e, key: key, event: ev, err: err}
-		if err == nil && key.Agent != machine.NoAgent {
-			r.listed, r.err = e.listTools(ctx, known, func(l *toolListing) {
-				r.listed = l
-				e.turn.inbox.put(r)
-			})
-		}
-		return r
+	err = fmt.Errorf("turn %s: %w", t.ID(), err)
+	if !e.isStored {
+		err = errors.Join(err, e.leave())
 	}
-	before, done := e.inOrder(w.Effect)
-	abandoned := func(ev machine.Event, err error) {
-		done()
-		e.turn.inbox.put(resultOf(ev, err))
-	}
-	e.begin(func() (driver.Post, bool) {
-		defer done()
-		waitForAll(ctx, before)
-		ev, isLate, err := e.doer.Run(ctx, w.Turn, w.Effect, abandoned)
-		if isLate {
-			return nil, true
-		}
-		return resultOf(ev, err), false
-	})
-}
-
-// inOrder returns what an effect waits for, and the function to call when it has ended or was abandoned, or both.
-func (e *localTurn) inOrder(effect machine.Effect) (before []<-chan struct{}, done func()) {
-	call, isTool := effect.(machine.ToolCall)
-	if !isTool {
-		return nil, func() {}
-	}
-	touches, changes := e.doer.OnFiles(call)
-	if !touches {
-		return nil, func() {}
-	}
-	if e.files == nil {
-		e.files = map[int]*fileOrder{}
-	}
-	order := e.files[call.Key.Agent]
-	if order == nil {
-		order = &fileOrder{}
-		e.files[call.Key.Agent] = order
-	}
-	before, over := order.enter(changes)
-	return before, sync.OnceFunc(func() { close(over) })
-}
-
-// startAgain starts work that was under way when its process ended. A tool that is not
-// idempotent is not called again: the call's result says so.
-func (e *localTurn) startAgain(w driver.Work) {
-	call, isTool := w.Effect.(machine.ToolCall)
-	if !isTool {
-		e.startEffect(w)
-		return
-	}
-	mayRepeat, err := e.doer.MayRepeat(e.base, call)
-	if err == nil && mayRepeat {
-		e.startEffect(w)
-		return
-	}
-	e.begin(func() (driver.Post, bool) {
-		r := result{local: e, key: w.Key(), err: err}
-		if err == nil {
-			r.event, r.err = e.doer.Interrupted(e.base, call)
-		}
-		return r, false
-	})
-}
-
-// result is the result of an effect.
-type result struct {
-	local *localTurn
-	key   machine.Key
-	event machine.Event
-	// listed is set if the agents' tools may have changed.
-	listed *toolListing
-	err    error
-}
-
-// EndsWork implements driver.Post.
-func (result) EndsWork() bool { return true }
-
-// Events implements driver.Post.
-func (r result) Events(at kernel.Time) ([]turn.Event, error) {
-	key := r.key
-	if r.err != nil && key.Agent == machine.NoAgent {
-		return nil, fmt.Errorf("%s: %w", key.Purpose, r.err)
-	}
-	if r.err != nil {
-		return nil, fmt.Errorf("%s, %s: %w", r.local.id(key.Agent), key.Purpose, r.err)
-	}
-	events := r.local.acceptTools(r.listed, at)
-	switch ev := r.event.(type) {
-	case machine.ModelReply:
-		return append(events, turn.ModelDone{At: at, Key: key, Reply: ev}), nil
-	case machine.ToolReply:
-		return append(events, turn.ToolDone{At: at, Key: key, Reply: ev}), nil
-	}
-	return nil, fmt.Errorf("%s: an effect ended with %T", key, r.event)
-}
-
-// Reply implements driver.Post. Once the journal has a sidecall's result, Reply passes it to
-// Sidecall.Keep.
-func (r result) Reply(err error) {
-	if reply, ok := r.event.(machine.ModelReply); ok && err == nil && r.key.Agent == machine.NoAgent {
-		r.local.launchNow()
-		r.local.keep(turn.ModelDone{Key: r.key, Reply: reply})
+	if t.Status() == Running {
+		e.view.announce(err)
 	}
 }
 
-// happening is an event that the turn's maker has made.
-type happening struct {
-	unheard
-	event turn.Event
+// close refuses the posts, and drops the events, that come from now on.
+func (e *localTurn) close() {
+	e.unbind()
+	e.clock.stopTimer()
+	e.view.turn.inbox.close()
+	e.view.turn.events.close()
 }
 
-// Events implements driver.Post.
-func (o happening) Events(kernel.Time) ([]turn.Event, error) { return []turn.Event{o.event}, nil }
-
-// woke is a ring of the clock.
-type woke struct{ unheard }
-
-// Events implements driver.Post.
-func (woke) Events(at kernel.Time) ([]turn.Event, error) {
-	return []turn.Event{turn.Woke{At: at}}, nil
+// closeUnopened ends a turn that was not opened, and whose work has not begun.
+func (e *localTurn) closeUnopened() {
+	if !e.jobs.isOpen {
+		e.close()
+	}
 }
-
-// interrupt is a person, or a context, that ends the turn.
-type interrupt struct{ unheard }
-
-// Events implements driver.Post.
-func (interrupt) Events(at kernel.Time) ([]turn.Event, error) {
-	return []turn.Event{turn.Interrupted{At: at}}, nil
-}
-
-// unheard is embedded in posts that nobody waits for and that end no work.
-type unheard struct{}
-
-// Reply implements driver.Post.
-func (unheard) Reply(error) {}
-
-// EndsWork implements driver.Post.
-func (unheard) EndsWork() bool { return false }

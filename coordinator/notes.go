@@ -26,21 +26,21 @@ func CheckNote(text string) error {
 	return nil
 }
 
-// note is a person's addition to the question. Its reply is nil when the journal has the note.
+// note is a post: a person's addition to the question. Its reply is nil when the journal has the note.
 type note struct {
 	request
 	turn *Turn
 	text string
 }
 
-// Events implements driver.Post. A note that cannot be stored costs the turn nothing.
+// Events implements driver.Post. If the store fails, only the sender of the note gets the error.
 func (n *note) Events(at kernel.Time) ([]turn.Event, error) {
-	e := n.turn.local
-	if e.machine.Over() {
+	v := n.turn.local.view
+	if v.machine.Over() {
 		n.fault = driver.ErrOver
 		return nil, nil
 	}
-	ref, err := e.panel.opts.Store.Put(e.base, []byte(n.text))
+	ref, err := v.panel.opts.Store.Put(v.base, []byte(n.text))
 	if err != nil {
 		n.fault = err
 		return nil, nil //nolint:nilerr // the note's sender gets the error, and the turn goes on

@@ -39,7 +39,7 @@ func TestNotesReachTheAgents(t *testing.T) {
 		if len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0], "a note was seen by no agent") {
 			t.Errorf("warnings %q", r.Warnings)
 		}
-		inputs := map[string][]string{} // by place in the turn, what of the notes is in it
+		inputs := map[string][]string{} // the notes in each input, by its place in the turn
 		for _, call := range recorder.Calls() {
 			if call.Request.Key.Agent != "agent1" {
 				continue
@@ -80,7 +80,7 @@ func recordedText(call debugbackend.Call) string {
 	return b.String()
 }
 
-// TestNotesAreRefused: what is none, what is too long, and any after the end.
+// TestNotesAreRefused: an empty note, a note that is too long, and any note after the end.
 func TestNotesAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, store := panelOf(t, 2, notable, nil, nil)

@@ -26,14 +26,14 @@ func journalOf(t *testing.T, limits budget.Budget) ([][]byte, *sessions.Memory) 
 }
 
 // TestOverrideReplacesTheLimitsOfATurnGoneOnWith: higher or lower, of the turn or of its
-// session, and what was spent stays spent.
+// session, and the spent amount stays spent.
 func TestOverrideReplacesTheLimitsOfATurnGoneOnWith(t *testing.T) {
 	t.Parallel()
 	ofTurn := func(calls int) budget.Budget { return budget.Budget{Turn: budget.Limits{Calls: &calls}} }
 	ofSession := func(calls int) budget.Budget { return budget.Budget{Session: budget.Limits{Calls: &calls}} }
 	for name, test := range map[string]struct {
 		begun, panel, override budget.Budget
-		sent                   int // of the four that it needs
+		sent                   int // requests, of the four that it needs
 		status                 kernel.Status
 	}{
 		"raised":                         {begun: ofTurn(3), override: ofTurn(6), sent: 4, status: kernel.Completed},

@@ -96,7 +96,7 @@ type Agent struct {
 	// call Snapshot again for the same answer. An error becomes a warning, and the answer
 	// counts without a snapshot. Snapshot is nil for an agent without a workspace.
 	Snapshot func(ctx context.Context, of agents.CallInfo) (agents.Snapshot, error)
-	// ToolMode says how the coordination tools are offered; empty means ToolsNative.
+	// ToolMode is how the panel offers the coordination tools; empty means ToolsNative.
 	ToolMode machine.ToolMode
 	// Bounded limits the replies of a small model in JSON mode (see machine.Agent).
 	Bounded bool
@@ -164,7 +164,7 @@ type Options struct {
 	// Approve asks a person whether a tool call may run. The panel calls Approve for one call
 	// at a time in a turn. Approve must return when ctx ends. An error means no. Where nobody
 	// can be asked, Approve is nil: then the call runs only if Unattended is true.
-	Approve    func(ctx context.Context, call Approval) (Decision, error)
+	Approve    func(ctx context.Context, request ApprovalRequest) (Decision, error)
 	Unattended bool
 	// Config identifies the configuration of the panel (configs.Config.Digest). A Remote
 	// plays a turn only in processes with the same Config.
@@ -187,11 +187,11 @@ type Options struct {
 type Panel struct {
 	opts Options
 	own  string // the id of the session for turns that name no session
-	// scheduled lets a simulation control how a local turn runs work and receives posts.
+	// scheduled lets a simulation control which posts a local turn receives, and when.
 	scheduled func(*localTurn)
 
 	histories agents.Histories
-	learns    sync.Once // before the first turn that Start starts
+	learns    sync.Once // runs learnTypes in the first turn
 
 	mu      sync.Mutex
 	running int
@@ -283,18 +283,40 @@ func (p *Panel) count(turns int) {
 	}
 }
 
-// Start begins the next turn of a session, and returns as soon as the turn is accepted. Start
-// creates a session when an id is used for the first time. The question is asked with the files of
-// attach.With. The id "" means one fixed session of
-// this panel; sessions.NewID returns an id for a new session. Cancelling ctx ends the turn as
-// Cancel does. The error is sessions.ErrBusy if a turn of the session is not over. Other errors
-// name a fault of the question, the store or the options.
+// Start begins the next turn of a session, and returns as soon as the turn is accepted. A new id begins
+// a session; sessions.NewID returns one. The id "" means one fixed session of this panel. attach.With
+// gives the question files. Cancelling ctx ends the turn as Cancel does. The error is sessions.ErrBusy
+// if a turn of the session is not over. Other errors name a fault of the question, the store or the
+// options.
 func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, error) {
-	t, play, err := p.Accept(ctx, session, question)
+	session = cmp.Or(session, p.own)
+	question = contextbuild.Clean(question)
+	if err := CheckQuestion(question); err != nil {
+		return nil, err
+	}
+	files, err := p.opts.takeFiles(ctx)
 	if err != nil {
 		return nil, err
 	}
-	go play()
+	ctx, question = attach.With(ctx, files), asked(question, files)
+	if p.opts.Remote != nil {
+		if schema.Of(ctx) != nil {
+			return nil, errors.New("a schema for the answer is only for turns that this process plays itself: leave it out, or the engine")
+		}
+		return p.startRemote(ctx, session, question)
+	}
+	begun, err := p.opts.Store.Begin(ctx, session, question)
+	if err != nil {
+		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
+	}
+	t := newTurn(session, begun.Turn, question)
+	err = whileHeld(
+		func() error { return p.accept(ctx, t, begun) },
+		func() error { return p.opts.Store.Leave(context.WithoutCancel(ctx), session, begun.Turn) },
+	)
+	if err != nil {
+		return nil, err
+	}
 	p.learns.Do(learnTypes)
 	return t, nil
 }
@@ -305,42 +327,6 @@ func learnTypes() {
 	for _, zero := range []any{turn.ModelDone{}, turn.Committed{}, report.Result{}} {
 		_, _ = json.Marshal(zero) // a value that does not encode fails where the turn encodes it, with its text
 	}
-}
-
-// Accept is Start for a caller that plays the turn itself. The caller must call play exactly once, else the
-// session stays busy and Panel.Wait never returns. play returns when its goroutine has nothing left to do,
-// which may be before the turn is over. It does not wait for calls that follow the answer.
-func (p *Panel) Accept(ctx context.Context, session, question string) (t *Turn, play func(), err error) {
-	session = cmp.Or(session, p.own)
-	question = contextbuild.Clean(question)
-	if err := CheckQuestion(question); err != nil {
-		return nil, nil, err
-	}
-	files, err := attachments{&p.opts}.take(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	ctx, question = attach.With(ctx, files), asked(question, files)
-	if p.opts.Remote != nil {
-		if schema.Of(ctx) != nil {
-			return nil, nil, errors.New("a schema for the answer is only for turns that this process plays itself: leave it out, or the engine")
-		}
-		t, err = p.startRemote(ctx, session, question)
-		return t, func() {}, err
-	}
-	begun, err := p.opts.Store.Begin(ctx, session, question)
-	if err != nil {
-		return nil, nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
-	}
-	t = newTurn(session, begun.Turn, question)
-	err = whileHeld(
-		func() (err error) { play, err = p.accept(ctx, t, begun); return err },
-		func() error { return p.opts.Store.Leave(context.WithoutCancel(ctx), session, begun.Turn) },
-	)
-	if err != nil {
-		return nil, nil, err
-	}
-	return t, play, nil
 }
 
 // CheckQuestion returns an error for an empty question and for a question of more than
@@ -356,26 +342,26 @@ func CheckQuestion(question string) error {
 	return nil
 }
 
-// accept writes the turn to the journal, and returns the function that plays it.
-func (p *Panel) accept(ctx context.Context, t *Turn, begun sessions.Begun) (play func(), err error) {
+// accept writes the turn to the journal, and begins to play it.
+func (p *Panel) accept(ctx context.Context, t *Turn, begun sessions.Begun) error {
 	if err := beforeTurn(ctx, p.opts.BeforeTurn, t); err != nil {
-		return nil, err
+		return err
 	}
 	described, err := p.prepare(ctx, t, begun)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	limits, err := p.allowance(ctx, p.opts.Budget, t.session, t.number)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	e := newLocalTurn(ctx, p, t)
 	defer e.closeUnopened()
 	if err := e.accept(rulesFor(p.opts.Rules, t.tools), described, limits); err != nil {
-		return nil, err
+		return err
 	}
 	e.open(ctx)
-	return e.run, nil
+	return nil
 }
 
 // rulesFor returns the rules of a turn whose agents have such tools. If the person who asks runs
@@ -399,7 +385,7 @@ func (p *Panel) prepare(ctx context.Context, t *Turn, begun sessions.Begun) (mac
 	if err != nil {
 		return described, fmt.Errorf("store turn %d: %w", t.number, err)
 	}
-	if err := (attachments{&p.opts}).give(ctx, t.question, &described); err != nil {
+	if err := p.opts.giveFiles(ctx, t.question, &described); err != nil {
 		return described, fmt.Errorf("store the files of turn %d: %w", t.number, err)
 	}
 	if err := p.choose(ctx, t, &described); err != nil {

@@ -31,7 +31,7 @@ func (b begins) Stream(ctx context.Context, req backends.Request) iter.Seq2[back
 	}
 }
 
-// untilCancelled hears that it is cancelled at once.
+// untilCancelled returns as soon as it is cancelled.
 func untilCancelled(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 
 // waits says nothing until then.

@@ -18,29 +18,29 @@ import (
 // PastCall is a model call as recorded in the journal of its turn.
 type PastCall struct {
 	// Request is the input of the call, without headers and extra body, which may hold keys.
-	// Its output limit is that of the last attempt, which a budget may have lowered. Lost says
-	// why parts of the input are missing, or why it is the input that this program would send
-	// instead of the recorded one.
+	// Its output limit is the limit of the last attempt, which a budget may have lowered. Lost is the
+	// reason why parts of the input are missing, or why Request is the input that this program would
+	// send instead of the recorded one.
 	Request backends.Request
 	Lost    error
 	// Participants maps the agents' names in the request to their ids.
 	Participants map[string]string
-	// IsOver says that the call returned: with a Response, with a Failure in words, or with the
+	// IsOver reports whether the call returned: with a Response, with a Failure in words, or with the
 	// part of a response that had arrived.
 	IsOver   bool
 	Response backends.Response
 	Failure  string
 }
 
-// ReadCalls reads the calls of a turn from its journal, in the order in which they returned,
-// those without a result at the end. It calls nothing. A branch has no journal, and so no
-// calls, of the turns before it. With an error ReadCalls returns the readable part.
+// ReadCalls reads the calls of a turn from its journal, in the order in which they returned. Calls
+// without a result come last. ReadCalls calls no model. A branch has no journals of the turns before
+// it, and so no calls. With an error ReadCalls returns the readable part.
 func ReadCalls(ctx context.Context, r Recording, session string, number int) ([]PastCall, error) {
 	events, damage := readJournal(ctx, r, session, number)
 	f := newFollower(new(turn.Machine), r)
 	f.trusts = true
 	var calls []PastCall
-	less := map[machine.Key]int{} // by how many tokens the budget shortened the output of a call's last attempt
+	less := map[machine.Key]int{} // the tokens that the output of a call's last attempt lost to the budget
 	fail := func(err error) ([]PastCall, error) {
 		return calls, fmt.Errorf("read turn %d of session %s: %w", number, session, err)
 	}
@@ -100,7 +100,7 @@ func (f *follower) modelCall(key machine.Key) (w driver.Work, asked bool) {
 	return f.out[i], asked
 }
 
-// past reads a call and its reply, nil for none.
+// past reads a call and its reply, which may be nil.
 func (f *follower) past(ctx context.Context, r Recording, w driver.Work, reply *machine.ModelReply) (p PastCall, err error) {
 	call, _ := w.Effect.(machine.ModelCall)
 	ids := make([]string, len(w.Turn.Agents))
@@ -123,7 +123,7 @@ func (f *follower) past(ctx context.Context, r Recording, w driver.Work, reply *
 	return p, p.readReply(agents.LookupIn(ctx, r), *reply)
 }
 
-// readRecorded replaces the rebuilt input by the recorded one where they differ.
+// readRecorded replaces the rebuilt input by the recorded one.
 func (p *PastCall) readRecorded(ctx context.Context, f *follower, sent machine.Sent) {
 	recorded, err := f.inputs.Recorded(ctx, sent)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
-// pausing is a person's request to pause a turn, or to let it go on.
+// pausing is a post: a person's request to pause a turn, or to let it go on.
 type pausing struct {
 	request
 	turn  *Turn
@@ -17,7 +17,7 @@ type pausing struct {
 
 // Events implements driver.Post. A request for the present state changes nothing.
 func (p *pausing) Events(at kernel.Time) ([]turn.Event, error) {
-	m := p.turn.local.machine
+	m := p.turn.local.view.machine
 	switch {
 	case m.Over():
 		p.fault = driver.ErrOver

@@ -18,17 +18,16 @@ type Preview struct {
 	// Shown is the selection of the history, and History are its messages, oldest turn first.
 	Shown   policy.Selection
 	History []contextbuild.Exchange
-	// NewSummary are the turns that the turn would first summarize, to show the summary in
-	// their place; zero if it would not.
+	// NewSummary is the range of turns that the turn would summarize first. It is zero if the turn
+	// would make no summary.
 	NewSummary policy.Range
-	// Context counts the first input of the turn, without its question. Its Warning is
-	// empty for none.
+	// Context counts the first input of the turn, without its question. Its Warning may be empty.
 	Context report.ContextWarning
 }
 
 // Preview returns, in the order of the agents, the history that they would get if a turn of a
-// session began now. history is the newest link of the session's history (sessions.Turn.Link),
-// zero if there is none. Preview calls no model and stores nothing.
+// session began now. history is the newest link of the session's history (sessions.Turn.Link), zero
+// for a new session. Preview calls no model and stores nothing.
 func (p *Panel) Preview(ctx context.Context, session string, history blob.Ref) ([]Preview, error) {
 	list, err := p.preview(ctx, session, history)
 	if err != nil {

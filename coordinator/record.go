@@ -10,7 +10,7 @@ import (
 )
 
 // ReadRecord reads the record of a turn from its journal, whatever the turn's outcome. A branch
-// has no journal of the turns before it: their record is empty. The error is for a store that
+// has no journals of the turns before it: their records are empty. The error is for a store that
 // failed, or for a journal that is damaged or of another version. The record then has the
 // readable part.
 func ReadRecord(ctx context.Context, r Recording, session string, number int) (report.Record, error) {

@@ -14,7 +14,7 @@ import (
 // same agents. A Remote is safe for concurrent use.
 type Remote interface {
 	// Begin starts the next turn of a session. It returns when the turn's journal has its first
-	// event. If ctx ends before, the turn does not begin, or is interrupted.
+	// event. If ctx ends before that, the turn does not begin or ends as interrupted.
 	Begin(ctx context.Context, session, question string, terms TurnOptions) (RemoteTurn, error)
 	// Attach returns the running turn of a session. The error is sessions.ErrNoSession if
 	// no turn runs.
@@ -32,8 +32,8 @@ type TurnOptions struct {
 	Client string `json:"client,omitempty"`
 }
 
-// RemoteTurn is a turn that a Remote plays. It is safe for concurrent use. A RemoteTurn with a
-// method Dismiss(ctx context.Context, agent string) error can go on without an agent.
+// RemoteTurn is a turn that a Remote plays. It is safe for concurrent use. A RemoteTurn that can go on
+// without an agent also has the method Dismiss(ctx context.Context, agent string) error.
 type RemoteTurn interface {
 	// Number is the turn's place in its session.
 	Number() int
@@ -76,7 +76,7 @@ func (p *Panel) startRemote(ctx context.Context, session, question string) (*Tur
 	return t, nil
 }
 
-// stored returns a text as the store keeps it, without secrets, so that a Remote gets none.
+// stored returns a text as the store keeps it: without secrets, which a Remote must not get.
 func stored(ctx context.Context, store agents.Blobs, text string) (masked string, err error) {
 	ref, err := store.Put(ctx, []byte(text))
 	if err != nil {

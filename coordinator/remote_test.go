@@ -25,7 +25,7 @@ type plain struct {
 	t      *testing.T
 	worker *Worker
 	store  *sessions.Memory
-	// waits says that a turn goes on behind its first event when there is a note.
+	// waits makes a turn wait for a note after its first event.
 	waits    bool
 	attached *plainTurn
 }

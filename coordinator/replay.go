@@ -23,9 +23,8 @@ type Recording interface {
 
 // Replayed is the part of a recorded turn that a replay has confirmed.
 type Replayed struct {
-	// Events counts the events of the journal, Inputs the inputs that were compared. Unchecked
-	// counts the calls without a recorded input: those of older programs, and those that never
-	// returned.
+	// Events counts the events of the journal, Inputs the compared inputs. Unchecked counts the calls
+	// without a recorded input: older programs recorded none, and a call may never have returned.
 	Events    int `json:"events"`
 	Inputs    int `json:"inputs"`
 	Unchecked int `json:"unchecked"`
@@ -47,7 +46,7 @@ type UnfinishedCall struct {
 	Purpose machine.Purpose `json:"purpose"`
 	// Number counts the calls of a step from 1.
 	Number int `json:"number"`
-	// Tool is the name of the tool of a tool call. Asked says that the call waits for a
+	// Tool is the name of the tool of a tool call. Asked reports whether the call waits for a
 	// person's permission.
 	Tool  string `json:"tool,omitempty"`
 	Asked bool   `json:"asked,omitempty"`
@@ -55,8 +54,8 @@ type UnfinishedCall struct {
 
 // Replay runs a turn again from its journal, and calls nothing. recorded is the turn as its session
 // has it. The error is a *Difference for an input, a reply or a result that differs from the
-// record. Otherwise it names a fault of the journal. Of a turn that was cut, only the usage is
-// compared.
+// record. Otherwise it names a fault of the journal. If the turn was cut, Replay compares only its
+// usage.
 func Replay(ctx context.Context, r Recording, session string, recorded sessions.Turn) (Replayed, error) {
 	replayed, err := replayTurn(ctx, r, session, recorded)
 	if err != nil {
@@ -103,9 +102,9 @@ func replayTurn(ctx context.Context, r Recording, session string, recorded sessi
 	return replayed, compareResult(rebuilt, []budget.Usage{f.machine.AllUsage(), shown.Usage()}, recorded)
 }
 
-// followAll feeds a journal to a fresh machine, and compares its calls and replies, beside the
-// machine or, to stop at the first difference, in between. asked is the question when the
-// answer was committed.
+// followAll feeds a journal to a fresh machine, and compares its calls and replies. It compares them
+// beside the machine, or, to stop at the first difference, before each event. asked is the question at
+// the moment when the answer was committed.
 func followAll(ctx context.Context, r Recording, events []turn.Event, beside bool) (f *follower, asked blob.Ref, err error) {
 	f = newFollower(new(turn.Machine), r)
 	f.rereads = true

@@ -10,7 +10,7 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// outcome is the stored outcome of a turn, as far as its journal determines it.
+// outcome is the part of a turn's stored outcome that the journal determines.
 type outcome struct {
 	Status   kernel.Status `json:"status"`
 	Winner   string        `json:"winner"`
@@ -19,8 +19,9 @@ type outcome struct {
 	Usage    budget.Usage  `json:"usage"`
 }
 
-// compareCut compares the usage of an abandoned turn with that of this program, and with that
-// of older programs: without the calls under way, or none if another question abandoned it.
+// compareCut compares the stored usage of an abandoned turn with the usage that this program stores,
+// and with those that older programs stored: without the calls under way, or zero if another question
+// abandoned the turn.
 func compareCut(m *turn.Machine, events []turn.Event, recorded sessions.Turn) error {
 	usages := []budget.Usage{m.CutUsage(), usageOf(events), {}}
 	return compareResult(outcome{Status: recorded.Status, Question: recorded.Question}, usages, recorded)

@@ -137,14 +137,14 @@ func TestJournalReplaysToTheSameCommandsAndInputs(t *testing.T) {
 					}
 				})
 				live := runTurn(t, p, run.cancels, run.notes...)
-				fresh, inputs := replay(t, store, "s", live.turn.number)
-				if diff := cmp.Diff(stateOf(t, live.machine), stateOf(t, fresh)); diff != "" {
+				fresh, inputs := replay(t, store, "s", live.view.turn.number)
+				if diff := cmp.Diff(stateOf(t, live.view.machine), stateOf(t, fresh)); diff != "" {
 					t.Errorf("the state after the replay differs (-live +replayed):\n%s", diff)
 				}
 				if diff := cmp.Diff(recordedInputs(t, recorder), inputs); diff != "" {
 					t.Errorf("the inputs of the replay differ (-live +replayed):\n%s", diff)
 				}
-				isRecorded(t, store, live.turn.number)
+				isRecorded(t, store, live.view.turn.number)
 			})
 		})
 	}
@@ -178,7 +178,6 @@ func runTurn(t *testing.T, p *Panel, cancelAfter time.Duration, notes ...time.Du
 	}
 	addNotes(t, handle, notes...)
 	e.open(t.Context())
-	go e.run()
 	p.Wait()
 	if _, err := handle.Wait(t.Context()); err != nil {
 		t.Fatal(err)

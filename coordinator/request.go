@@ -11,7 +11,7 @@ import (
 // request is embedded in posts whose senders wait for a reply: a person's note, pause or dismissal.
 type request struct {
 	reply chan<- error // has room for the one reply
-	// fault says why the turn cannot do what was requested. Events sets it.
+	// fault is the reason why the turn cannot do as requested. Events sets it.
 	fault error
 }
 

@@ -19,8 +19,8 @@ type Point struct {
 
 // Rerun branches off a session within a turn: a new session, whose id must not exist yet, gets
 // the turns before that one, and the part of its journal before the point. From there the turn
-// goes on as after Resume, with a panel of the same agents and models. The original session does not change. With
-// an error there is no new session.
+// goes on as after Resume, with a panel of the same agents and models. The original session does not
+// change. After an error there is no new session.
 func (p *Panel) Rerun(ctx context.Context, from Point, to string) (*Turn, error) {
 	t, err := p.rerun(ctx, from, to)
 	if err != nil {
@@ -92,8 +92,8 @@ func unbranch(ctx context.Context, store Store, id string) error {
 	return err
 }
 
-// branch makes the new session with the turns before the point. If there are none, it copies
-// nothing.
+// branch makes the new session with the turns before the point. Before the first turn it only checks
+// that the session does not exist.
 func branch(ctx context.Context, store Store, from Point, to string) error {
 	if from.Turn > 1 {
 		_, err := store.Branch(ctx, from.Session, from.Turn-1, to)
@@ -109,8 +109,8 @@ func branch(ctx context.Context, store Store, from Point, to string) error {
 	return err
 }
 
-// before returns the events up to the one that starts a round. It omits work that was under way
-// then, even if that had begun before.
+// before returns the events up to the one that starts a round. They lack the results of work that was
+// under way then.
 func before(ctx context.Context, texts sessions.Texts, events []turn.Event, round int) ([]turn.Event, error) {
 	f := newFollower(new(turn.Machine), texts)
 	last := 0

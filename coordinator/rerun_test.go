@@ -163,7 +163,7 @@ func TestResumeStopsAtAnotherInput(t *testing.T) {
 	})
 }
 
-// TestAnotherQuestionGivesUp what was interrupted, and what that has cost stays known.
+// TestAnotherQuestionGivesUp the interrupted turn. The session's usage includes its calls.
 func TestAnotherQuestionGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, store := panelOf(t, 3, agree, nil, nil)
@@ -184,7 +184,7 @@ func TestAnotherQuestionGivesUp(t *testing.T) {
 	})
 }
 
-// TestJournalThatBreaksTheMachine was imported: no turn is shown less than none.
+// TestJournalThatBreaksTheMachine: an import may have one. No turn is shown a negative number of turns.
 func TestJournalThatBreaksTheMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, store := panelOf(t, 3, agree, nil, nil)
@@ -261,7 +261,7 @@ func TestWhatLostTurnsHaveCost(t *testing.T) {
 	})
 }
 
-// TestJournalWithoutInputsIsResumed: older programs have not noted what was sent.
+// TestJournalWithoutInputsIsResumed: older programs did not journal inputs.
 func TestJournalWithoutInputsIsResumed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, store := panelOf(t, 3, agree, nil, nil)
@@ -337,7 +337,7 @@ func TestRerunThatFailsLeavesNoSession(t *testing.T) {
 				p.opts.Store = &failing{store, writes}
 				running, err := p.Rerun(t.Context(), Point{"s", number, 2}, "other")
 				if err == nil {
-					if writes < 3 { // begin, the journal that is taken over, and that it goes on
+					if writes < 3 { // Begin, the copied journal, and Resumed
 						t.Errorf("a turn went on after %d writes", writes)
 					}
 					if _, err := running.Wait(t.Context()); err == nil {

@@ -18,12 +18,12 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// Resume goes on with the last turn of a session, which a process began and did not end. Calls
-// with a result in the journal are not made again; calls under way are. The rules and the
+// Resume goes on with the last turn of a session, which a process began and did not end. The turn
+// repeats the calls that were under way, but no call with a result in the journal. The rules and the
 // inputs are the journal's. The panel must have the same agents in the same order, with the same
 // models, and gives them their backends and tools. If the tools differ from the journal's, later calls have the
-// new ones. A tool call that was under way is made again if the tool says that it is
-// idempotent; for any other, the model gets the result that the call was interrupted.
+// new ones. The turn repeats a tool call that was under way only if the tool is idempotent. Otherwise
+// the model gets the result that the call was interrupted.
 // Options.Budget holds from now on where it is tighter than the turn's budget, and
 // Options.Override always does. Otherwise Resume is like Start.
 //
@@ -72,23 +72,27 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 	last := events[len(events)-1]
 	// The difference is negative if the system's time was set back: the turn's time never goes
 	// back.
-	e.slept = time.Since(time.UnixMilli(int64(turn.When(last))))
-	t.started = t.started.Add(e.slept)
+	e.clock.slept = time.Since(time.UnixMilli(int64(turn.When(last))))
+	t.started = t.started.Add(e.clock.slept)
 	t.events.replay(true)
 	out, err := e.replay(ctx, events)
 	t.events.replay(false)
 	if err != nil {
 		return nil, err
 	}
-	limits, err := e.allowance(ctx, branched)
+	limits, err := e.view.allowance(ctx, branched)
 	if err != nil {
 		return nil, err
 	}
-	e.limit(limits)
-	if err := e.take(turn.Resumed{At: e.Now(), Branched: branched, Budget: limits}); err != nil {
+	e.attempts.limit(limits)
+	if err := e.handle(turn.Resumed{At: e.Now(), Branched: branched, Budget: limits}); err != nil {
 		return nil, err
 	}
-	if err := e.acceptTurnTools(); err != nil {
+	change, err := e.tools.resumed()
+	if err == nil {
+		err = e.driver.Handle(change)
+	}
+	if err != nil {
 		return nil, err
 	}
 	for _, w := range out {
@@ -96,7 +100,6 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 		e.driver.Start(w)
 	}
 	e.open(ctx)
-	go e.run()
 	return t, nil
 }
 
@@ -140,7 +143,7 @@ func (p *Panel) accepted(events []turn.Event) (turn.Accepted, error) {
 // replay applies the events of a journal and returns the effects and questions without a result
 // there, in the order of their commands.
 func (e *localTurn) replay(ctx context.Context, events []turn.Event) ([]driver.Work, error) {
-	f := newFollower(e.machine, e.panel.opts.Store)
+	f := newFollower(e.view.machine, e.view.panel.opts.Store)
 	for _, ev := range events {
 		commands, err := f.follow(ctx, ev)
 		if err != nil {
@@ -149,7 +152,7 @@ func (e *localTurn) replay(ctx context.Context, events []turn.Event) ([]driver.W
 		e.Applied(ev, commands)
 		e.publish()
 		e.driver.Carry(commands) // the follower keeps the work
-		e.keep(ev)
+		e.view.keep(ev)
 	}
 	return f.out, nil
 }
@@ -217,9 +220,9 @@ func abandoned(ctx context.Context, store Store, session string, number int) (st
 	return string(question), ended, err
 }
 
-// usageOfCut returns the usage of a turn that nothing continues: calls under way may have been
-// paid for. If these are not all events, or they break the machine, it adds one call of unknown
-// usage, so that the sums are unknown too.
+// usageOfCut returns the usage of a turn that nothing continues: the user may have paid for calls under
+// way. If events are missing, or break the machine, it adds one call of unknown usage, so that the sums
+// are unknown too.
 func usageOfCut(events []turn.Event, areAll bool) budget.Usage {
 	shown, err := report.Project(events, report.Source{})
 	usage := usageOf(events)

@@ -97,7 +97,7 @@ func TestTurnIsResumedFromEveryEvent(t *testing.T) {
 	}
 }
 
-// firstWithNotes is after how many events a journal has so many notes: 1 for none.
+// firstWithNotes returns the number of events after which a journal has so many notes: 1 for 0 notes.
 func firstWithNotes(t *testing.T, journal [][]byte, notes int) int {
 	for n := 1; n <= len(journal); n++ {
 		ev, err := turn.Decode(journal[n-1])
@@ -359,7 +359,7 @@ func modelDone(t *testing.T, event []byte) (backends.Key, bool) {
 	}, true
 }
 
-// isCommitted says that an event comes after the turn's end.
+// isCommitted reports whether an event comes after the turn's end.
 func isCommitted(t *testing.T, event []byte) bool {
 	t.Helper()
 	ev, err := turn.Decode(event)

@@ -22,7 +22,7 @@ func TestRulesOfNow(t *testing.T) {
 					o.Agents[i].Tools = []agents.Tool{remover{removed}}
 					o.Agents[i].Permit = func(string, string) (machine.Permission, string) { return permission, "the rule of now" }
 				}
-				o.Approve = func(context.Context, Approval) (Decision, error) { return Decision{Allowed: true}, nil }
+				o.Approve = func(context.Context, ApprovalRequest) (Decision, error) { return Decision{Allowed: true}, nil }
 			}
 		}
 		for _, c := range []struct{ then, now machine.Permission }{

@@ -3,7 +3,6 @@ package coordinator
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -39,10 +38,10 @@ type Sidecall struct {
 	Ask func(ctx context.Context, t SidecallTurn) (messages []backends.Message, tools []backends.Tool, err error)
 	// Read reads the reply. It has no side effect: after a kill it may be called again.
 	Read func(ctx context.Context, t SidecallTurn, reply backends.Message) (SidecallReply, error)
-	// Keep stores data that Read returned. It is called when the reply is in the journal, and
-	// once more for a resumed turn. With Options.Remote it is called in the process that plays
-	// the turn, to store the data, and in those that watch it, to publish it. Ask and Read are
-	// called only in the process that plays it.
+	// Keep stores data that Read returned. The panel calls Keep when the reply is in the journal,
+	// and once more for a resumed turn. With Options.Remote both the process that plays the turn and
+	// the processes that watch it call Keep: the first stores the data, the others publish it. Only
+	// the process that plays the turn calls Ask and Read.
 	Keep func(ctx context.Context, session string, kept []byte) error
 }
 
@@ -119,7 +118,7 @@ func (p *Panel) sidecalls(s *summaryReader) map[machine.Purpose]agents.Sidecall 
 	if p.opts.Topic != nil {
 		list[machine.TopicDetection] = p.reader(p.opts.Topic, "")
 	}
-	if reader, ok := (attachments{&p.opts}).reader(); ok {
+	if reader, ok := p.opts.fileReader(); ok {
 		list[machine.FileDescription] = reader
 	}
 	if p.opts.Summarizer != nil {
@@ -128,8 +127,8 @@ func (p *Panel) sidecalls(s *summaryReader) map[machine.Purpose]agents.Sidecall 
 	return list
 }
 
-// keep passes a sidecall's result to Keep. The turn has the result already, so a failure costs
-// no answer.
+// keep passes a sidecall's result to Keep. The turn has the result already, so a failure becomes a
+// warning.
 func (v *view) keep(ev turn.Event) {
 	done, ok := ev.(turn.ModelDone)
 	if !ok || done.Key.Agent != machine.NoAgent || done.Reply.Failure != nil || done.Reply.Change.Kept == (blob.Ref{}) {
@@ -139,7 +138,7 @@ func (v *view) keep(ev turn.Event) {
 	kept, err := v.panel.opts.Store.Get(v.base, done.Reply.Change.Kept)
 	if err == nil {
 		name, keep := v.keeper(purpose)
-		err = guarded(name, func() error { return keep(v.base, v.turn.session, kept) })
+		err = hook(v.base, name, func() error { return keep(v.base, v.turn.session, kept) })
 	}
 	if err != nil {
 		lost := turn.SidecallOutcome{Purpose: purpose, Failure: fmt.Sprintf("it could not be kept: %v", err)}
@@ -163,7 +162,7 @@ func (v *view) keeper(purpose machine.Purpose) (name string, keep func(context.C
 	return name, func(context.Context, string, []byte) error { return nil } // the client is gone
 }
 
-// following returns the sidecalls that follow a winner. An interrupted turn has none: a person
+// following returns the sidecalls that follow a winner. No call follows an interrupted turn: a person
 // who interrupts does not want to wait.
 func (v *view) following(turn sessions.Ended) []machine.Sidecall {
 	facts := v.panel.opts.Facts
@@ -173,7 +172,7 @@ func (v *view) following(turn sessions.Ended) []machine.Sidecall {
 	about := SidecallTurn{v.turn.session, cmp.Or(turn.Question, v.turn.question), turn.Answer}
 	var sidecall machine.Sidecall
 	var ok bool
-	err := guarded("Sidecall.Ask", func() (err error) {
+	err := hook(v.base, "Sidecall.Ask", func() (err error) {
 		sidecall, ok, err = v.panel.describeSidecall(v.base, machine.FactExtraction, facts, about)
 		return err
 	})
@@ -184,29 +183,4 @@ func (v *view) following(turn sessions.Ended) []machine.Sidecall {
 		return nil
 	}
 	return []machine.Sidecall{sidecall}
-}
-
-// follow begins the calls that follow the committed winner. The result is out already, so failures
-// become events.
-func (e *localTurn) follow(list []machine.Sidecall) stage {
-	e.Begin(machine.NoAgent) // the sidecalls before round 1 had their own step
-	e.doer.SetSidecall(machine.FactExtraction, e.panel.reader(e.panel.opts.Facts, e.turn.result.Answer))
-	err := e.take(turn.Committed{At: e.Now(), Sidecalls: list})
-	if err != nil {
-		return e.followed(err)
-	}
-	e.launchNow() // nobody who waits for the result waits for these
-	return e.followed
-}
-
-// followed is the stage after those calls. It releases the session.
-func (e *localTurn) followed(err error) stage {
-	err = errors.Join(err, e.recordSpent(), e.finish())
-	if err == nil {
-		_, err = e.sessionUpdate() // the result is out and does not change
-	}
-	if err != nil {
-		e.turn.events.add(report.SidecallFailed{Why: err.Error()})
-	}
-	return e.closed
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
-// notedInSimulation are the notes of the person: how many were tried, and those of which
-// the turn has said that it took them.
+// notedInSimulation are the notes of the person: the number of tries, and the notes that the turn
+// acknowledged.
 type notedInSimulation struct {
 	tried int
 
@@ -56,11 +56,11 @@ func (s *simulation) setPaused(t *Turn, pause bool) {
 // dismiss has the person go on without an agent that the turn can do without.
 func (s *simulation) dismiss(e *localTurn) {
 	agent := fmt.Sprint("agent", s.below(s.plan.agents)+1)
-	if _, err := mayDismiss(e.machine, agent); err != nil {
+	if _, err := mayDismiss(e.view.machine, agent); err != nil {
 		return
 	}
 	go func() {
-		err := e.turn.Dismiss(context.Background(), agent)
+		err := e.view.turn.Dismiss(context.Background(), agent)
 		if err != nil && !errors.Is(err, driver.ErrOver) && !errors.Is(err, errLost) && !errors.Is(err, errFull) {
 			s.fail("a dismissal was refused: %v", err)
 		}

@@ -134,7 +134,7 @@ func (f *faulty) isDead() bool {
 	return f.dead
 }
 
-// finished says that the result of an effect is in the journal.
+// finished reports whether the result of an effect is in the journal.
 func (f *faulty) finished(key machine.Key) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

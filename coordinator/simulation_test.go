@@ -51,7 +51,7 @@ type plan struct {
 	agents int
 	rules  kernel.Config
 	limits machine.Limits
-	budget float64 // in dollars; 0 is none
+	budget float64 // in dollars; 0 is no limit
 	faults bool
 	asks   bool
 	kills  int
@@ -147,7 +147,7 @@ func (s *simulation) panel() (*Panel, error) {
 		opts.Agents = append(opts.Agents, a)
 	}
 	if s.plan.asks {
-		opts.Approve = func(ctx context.Context, a Approval) (Decision, error) {
+		opts.Approve = func(ctx context.Context, a ApprovalRequest) (Decision, error) {
 			r := s.park("person "+a.Agent, ctx, backends.Request{})
 			return Decision{Allowed: r.text == "yes"}, r.err
 		}
@@ -166,39 +166,28 @@ func (s *simulation) panel() (*Panel, error) {
 	return p, err
 }
 
-// takeOver has an engine run work, and receive what happened, as the simulation likes it.
+// takeOver lets the simulation choose the posts that a turn receives. The turn waits until nothing moves when it has
+// begun a job, and before it cancels all jobs: else chance would decide how far a job gets before its cancel.
 func (s *simulation) takeOver(e *localTurn) {
-	e.launch = func(j job) {
-		go e.work(j)
-		synctest.Wait() // the work runs until it waits for something
-	}
+	e.jobs.settle = synctest.Wait
 	e.receive = func() []driver.Post { return s.posts(e) }
-	cancel, isFirst := e.cancel, true
-	e.cancel = func() {
-		if isFirst { // what was replied to comes to where it waits, or it may be cancelled before or after that
-			isFirst = false
-			synctest.Wait()
-		}
-		cancel()
-	}
 }
 
 // mostSteps is how many choices a turn may take.
 const mostSteps = 5000
 
-// posts lets things happen until there is something to take. All that happened at one
-// moment is taken in an order of its own.
+// posts lets things happen until there are posts. It returns the posts of one moment in the order of orderOf.
 func (s *simulation) posts(e *localTurn) []driver.Post {
 	for {
 		if s.steps++; s.steps > mostSteps {
-			s.fail("the turn does not end:\n%s", e.machine.Describe())
+			s.fail("the turn does not end:\n%s", e.view.machine.Describe())
 			panic(s.failure)
 		}
 		// Of timers that are due at one moment some may fire after a sleep that ends then, in
 		// an order of chance: a moment later all have.
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
-		posts := arrived(&e.turn.inbox)
+		posts := e.view.turn.inbox.take()
 		if len(posts) > 0 {
 			slices.SortStableFunc(posts, func(a, b driver.Post) int { return cmp.Compare(orderOf(a), orderOf(b)) })
 			return posts
@@ -207,32 +196,21 @@ func (s *simulation) posts(e *localTurn) []driver.Post {
 	}
 }
 
-// arrived takes the posts of an inbox that does not become idle.
-func arrived(b *inbox) []driver.Post {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	posts := b.posts
-	b.posts = nil
-	return posts
-}
-
 func orderOf(p driver.Post) string {
 	switch p := p.(type) {
-	case interrupt:
-		return "0"
+	case signal:
+		return map[signal]string{interrupt: "0", woke: "1"}[p]
 	case *note:
 		return "0 " + p.text
 	case *pausing:
 		return "0 pausing"
-	case woke:
-		return "1"
 	case settled:
 		return "2 " + p.key.String()
 	case reserving:
 		return "3 " + p.key.String()
-	case permission:
+	case *permission:
 		return "4 " + p.key.String()
-	case result:
+	case *result:
 		return "4 " + p.key.String()
 	}
 	return ""
@@ -244,15 +222,15 @@ func (s *simulation) next(e *localTurn) {
 		s.changeTools()
 	}
 	if s.rarely(60) {
-		e.turn.Cancel()
+		e.view.turn.Cancel()
 		return
 	}
 	if s.rarely(25) {
-		s.note(e.turn)
+		s.note(e.view.turn)
 		return
 	}
-	if paused := e.machine.IsPaused(); paused && s.rarely(4) || s.rarely(40) {
-		s.setPaused(e.turn, !paused)
+	if paused := e.view.machine.IsPaused(); paused && s.rarely(4) || s.rarely(40) {
+		s.setPaused(e.view.turn, !paused)
 		return
 	}
 	if s.rarely(40) {

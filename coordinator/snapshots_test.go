@@ -243,7 +243,7 @@ func TestSnapshotIsTakenAnewAfterAKill(t *testing.T) {
 	})
 }
 
-// TestWorkspaceThatIsGoneWhenTheTurnIsResumed is told of.
+// TestWorkspaceThatIsGoneWhenTheTurnIsResumed becomes a warning.
 func TestWorkspaceThatIsGoneWhenTheTurnIsResumed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -7,8 +7,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
-// newSteps returns the contexts of a turn's work. Sidecalls delay the turn for sidecallLimit at
-// most.
+// newSteps returns the contexts of a turn's work. Sidecalls may delay the turn for sidecallLimit.
 func newSteps(root context.Context) driver.Steps[context.Context] {
 	return driver.NewSteps(func(agent int) (context.Context, func()) {
 		if agent == machine.NoAgent {

@@ -60,10 +60,10 @@ func (v *view) keepSummary(ctx context.Context, session string, kept []byte) err
 	return v.panel.opts.Store.SetMetadata(ctx, session, map[string]string{MetaSummary: string(kept)})
 }
 
-// summary returns the newest summary of the turns before this one, nil if there is none. The
-// summary of a parent session does not count if this session branched off before its last turn,
-// however many turns this session has: it covers other turns. An unreadable summary, such as an
-// import may have, does not count either: the next one is made of the turns themselves.
+// summary returns the newest summary of the turns before this one, which may be nil. A parent session's
+// summary does not count if this session branched off before the summary's last turn: it covers other
+// turns. An unreadable summary, such as an import may have, does not count either: the next one
+// summarizes the turns themselves.
 func (p *Panel) summary(ctx context.Context, d *machine.Turn) (*machine.Summary, error) {
 	if !summarizes(p.opts.Agents) || d.History == (blob.Ref{}) {
 		return nil, nil
@@ -84,7 +84,7 @@ func (p *Panel) summary(ctx context.Context, d *machine.Turn) (*machine.Summary,
 	return &machine.Summary{Range: kept.Range, Text: text}, err
 }
 
-// readKept reads a summary as a session keeps it; ok is false if data is none.
+// readKept reads a summary as a session keeps it. ok is false if data is not a summary.
 func readKept(data string) (kept KeptSummary, ok bool) {
 	err := json.Unmarshal([]byte(data), &kept)
 	return kept, err == nil && kept.First == 1 && kept.Last >= 1
@@ -141,7 +141,7 @@ func (p *Panel) stepSummarizer(ctx context.Context) (*machine.StepSummarizer, er
 	return by, err
 }
 
-// summaryReader reads the replies to that call. It is nil where no summaries are made.
+// summaryReader reads the replies to calls for a summary. It is nil if the panel makes no summaries.
 type summaryReader struct {
 	panel *Panel
 	// warned gets the context warnings that hold with the last summary.

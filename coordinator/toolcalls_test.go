@@ -16,7 +16,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
-// slow is a tool that takes two seconds, and fails where it is told to.
+// slow is a tool that takes two seconds, and fails if its arguments say so.
 type slow struct{}
 
 func (slow) Idempotent() bool { return true }
@@ -101,7 +101,7 @@ rules:
 				}
 				return machine.Allowed, ""
 			}
-			o.Approve = func(context.Context, Approval) (Decision, error) {
+			o.Approve = func(context.Context, ApprovalRequest) (Decision, error) {
 				time.Sleep(time.Second)
 				return Decision{}, nil
 			}
@@ -132,7 +132,7 @@ rules:
 	})
 }
 
-// heeding is a tool that ends when it is told to.
+// heeding is a tool that returns when its context ends.
 type heeding struct{ slow }
 
 func (heeding) Call(ctx context.Context, _ string) (string, error) {
@@ -156,7 +156,7 @@ rules:
 				}
 				return machine.Allowed, ""
 			}
-			o.Approve = func(ctx context.Context, _ Approval) (Decision, error) {
+			o.Approve = func(ctx context.Context, _ ApprovalRequest) (Decision, error) {
 				<-ctx.Done()
 				return Decision{}, ctx.Err()
 			}

@@ -17,7 +17,7 @@ type toolListing struct {
 	version uint64
 	tools   [][]agents.Tool
 	refs    []blob.Ref
-	// fault is the error of listing them, empty if there was none.
+	// fault is the error of listing the tools. It may be empty.
 	fault string
 }
 
@@ -30,32 +30,35 @@ func (p *Panel) giveTools(ctx context.Context, t *Turn) (err error) {
 	return err
 }
 
-// listTools lists the tools if they may differ from those of a version. It runs in the effect's
-// goroutine, so that the loop does not wait for servers. The error is for a store that failed. If
-// Options.Tools ends the goroutine (runtime.Goexit), listTools passes the listing to ended.
-func (e *localTurn) listTools(ctx context.Context, known uint64, ended func(*toolListing)) (*toolListing, error) {
+// turnTools are the agents' present tools in a turn.
+type turnTools struct {
+	view *view
+	doer *agents.Doer
+	// version is the version of the tools.
+	version uint64
+}
+
+// list lists the tools if they may differ from those of a version. The jobs call it, so that the turn's
+// goroutine does not wait for servers. The error is for a store that failed.
+func (n *turnTools) list(ctx context.Context, known uint64) (*toolListing, error) {
+	panel := n.view.panel
 	cancelled := func() bool { return ctx.Err() != nil } // nothing waits for the tools any more
-	if e.panel.opts.ToolsVersion == nil || cancelled() {
+	if panel.opts.ToolsVersion == nil || cancelled() {
 		return nil, nil
 	}
-	l := &toolListing{version: e.panel.opts.ToolsVersion(), fault: "Options.Tools ended its goroutine"}
+	l := &toolListing{version: panel.opts.ToolsVersion()}
 	if l.version == known {
 		return nil, nil
 	}
-	returned := false
-	defer func() {
-		if !returned {
-			ended(l)
-		}
-	}()
-	err := guarded("Options.Tools", func() (err error) {
-		l.tools, err = e.panel.tools(ctx)
+	var tools [][]agents.Tool
+	err := hook(ctx, "Options.Tools", func() (err error) {
+		tools, err = panel.tools(ctx)
 		return err
 	})
-	returned, l.fault = true, ""
 	switch {
 	case err == nil:
-		return l, e.describeTools(l)
+		l.tools = tools
+		return l, n.describe(l)
 	case cancelled():
 		return nil, nil
 	}
@@ -63,64 +66,60 @@ func (e *localTurn) listTools(ctx context.Context, known uint64, ended func(*too
 	return l, nil
 }
 
-// describeTools stores the descriptions of the tools for models.
-func (e *localTurn) describeTools(l *toolListing) error {
+// describe stores the descriptions of the tools for models.
+func (n *turnTools) describe(l *toolListing) error {
 	l.refs = make([]blob.Ref, len(l.tools))
 	for i, tools := range l.tools {
 		var err error
-		if l.refs[i], err = agents.DescribeTools(e.base, e.panel.opts.Store, tools); err != nil {
-			return fmt.Errorf("store the tools of %s: %w", e.id(i), err)
+		if l.refs[i], err = agents.DescribeTools(n.view.base, n.view.panel.opts.Store, tools); err != nil {
+			return fmt.Errorf("store the tools of %s: %w", n.view.id(i), err)
 		}
 	}
 	return nil
 }
 
-// acceptTurnTools takes the tools of a resumed turn, whose journal may have others.
-func (e *localTurn) acceptTurnTools() error {
-	l := &toolListing{version: e.toolsVersion, tools: e.turn.tools}
-	if err := e.describeTools(l); err != nil {
-		return err
-	}
-	return e.driver.Handle(toolsChange{local: e, listing: l})
+// resumed returns the post that gives a resumed turn its present tools: the journal may have others.
+func (n *turnTools) resumed() (toolsChange, error) {
+	l := &toolListing{version: n.version, tools: n.view.turn.tools}
+	return toolsChange{tools: n, listing: l}, n.describe(l)
 }
 
 // toolsChange are the agents' tools in a resumed turn.
 type toolsChange struct {
 	unheard
-	local   *localTurn
+	tools   *turnTools
 	listing *toolListing
 }
 
 // Events implements driver.Post.
-func (n toolsChange) Events(at kernel.Time) ([]turn.Event, error) {
-	return n.local.changeTools(n.listing, at), nil
+func (c toolsChange) Events(at kernel.Time) ([]turn.Event, error) {
+	return c.tools.change(c.listing, at), nil
 }
 
-// acceptTools takes listed tools, unless a newer list was taken since, and returns the events of
-// the change.
-func (e *localTurn) acceptTools(l *toolListing, at kernel.Time) []turn.Event {
-	if l == nil || l.version <= e.toolsVersion {
+// accept takes listed tools, unless the agents have those of a newer version. It returns the events of the
+// change.
+func (n *turnTools) accept(l *toolListing, at kernel.Time) []turn.Event {
+	if l == nil || l.version <= n.version {
 		return nil
 	}
-	e.toolsVersion = l.version
+	n.version = l.version
 	if l.fault != "" {
-		e.turn.events.add(report.ToolsKept{Why: l.fault})
+		n.view.turn.events.add(report.ToolsKept{Why: l.fault})
 		return nil
 	}
-	return e.changeTools(l, at)
+	return n.change(l, at)
 }
 
-// changeTools gives the agents their tools, and returns an event for each agent whose tools
-// changed.
-func (e *localTurn) changeTools(l *toolListing, at kernel.Time) (events []turn.Event) {
-	if e.machine.Over() {
+// change gives the agents their tools, and returns an event for each agent whose tools changed.
+func (n *turnTools) change(l *toolListing, at kernel.Time) (events []turn.Event) {
+	if n.view.machine.Over() {
 		return nil
 	}
 	for i, tools := range l.tools {
-		if l.refs[i] != e.machine.Tools(i) {
+		if l.refs[i] != n.view.machine.Tools(i) {
 			events = append(events, turn.ToolsChanged{At: at, Agent: i, Tools: l.refs[i]})
 		}
-		e.doer.SetTools(i, tools) // tools with equal definitions may still behave differently
+		n.doer.SetTools(i, tools) // tools with equal definitions may still behave differently
 	}
 	return events
 }

@@ -163,8 +163,7 @@ func TestToolsThatChangeWithinATurn(t *testing.T) {
 	})
 }
 
-// TestToolsThatCannotBeListed cost nothing but a word, and are looked for again when they
-// change again.
+// TestToolsThatCannotBeListed: an event reports the error, and the agents keep their tools.
 func TestToolsThatCannotBeListed(t *testing.T) {
 	t.Parallel()
 	for want, fault := range map[string]func(g *toolServer) error{
@@ -193,8 +192,8 @@ func TestToolsThatCannotBeListed(t *testing.T) {
 	}
 }
 
-// TestAnOlderListingIsNotTaken: two effects may end at once, and list the tools in one
-// order and be heard in the other.
+// TestAnOlderListingIsNotTaken: two effects may end at once, list the tools in one order, and post in the
+// other.
 func TestAnOlderListingIsNotTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := panelOf(t, 1, grows, nil, nil)
@@ -208,7 +207,7 @@ func TestAnOlderListingIsNotTaken(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := newLocalTurn(t.Context(), p, handle)
-		if _, err := e.machine.Apply(turn.Accepted{At: 1, Rules: p.opts.Rules, Turn: described}); err != nil {
+		if _, err := e.view.machine.Apply(turn.Accepted{At: 1, Rules: p.opts.Rules, Turn: described}); err != nil {
 			t.Fatal(err)
 		}
 		var newest blob.Ref
@@ -219,12 +218,12 @@ func TestAnOlderListingIsNotTaken(t *testing.T) {
 			nil,
 		} {
 			if l != nil {
-				if err := e.describeTools(l); err != nil {
+				if err := e.tools.describe(l); err != nil {
 					t.Fatal(err)
 				}
 			}
-			for _, ev := range e.acceptTools(l, 1) {
-				if _, err := e.machine.Apply(ev); err != nil {
+			for _, ev := range e.tools.accept(l, 1) {
+				if _, err := e.view.machine.Apply(ev); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -232,8 +231,8 @@ func TestAnOlderListingIsNotTaken(t *testing.T) {
 				newest = l.refs[0]
 			}
 		}
-		if e.machine.Tools(0) != newest || e.toolsVersion != 3 || e.doer.Members[0].Tools[0] != sayer("newer") {
-			t.Errorf("version %d with the tools %v", e.toolsVersion, e.doer.Members[0].Tools)
+		if e.view.machine.Tools(0) != newest || e.tools.version != 3 || e.doer.Members[0].Tools[0] != sayer("newer") {
+			t.Errorf("version %d with the tools %v", e.tools.version, e.doer.Members[0].Tools)
 		}
 	})
 }
@@ -259,7 +258,7 @@ func TestTurnWithNewToolsIsResumedFromEveryEvent(t *testing.T) {
 				}
 			}
 			if slices.ContainsFunc(got.ToolCalls, func(c report.ResultToolCall) bool { return c.State == machine.ToolInterrupted }) {
-				interrupted++ // of the tool that has gone nobody can know any more that it may run twice
+				interrupted++ // the tool is gone, so nobody knows whether its call may be repeated
 				continue
 			}
 			if diff := cmp.Diff(timeless(want), timeless(got)); diff != "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// deafTool does not hear that it is cancelled.
+// deafTool ignores its cancellation.
 type deafTool struct{ release chan struct{} }
 
 func (deafTool) Definition() backends.Tool {
@@ -44,7 +44,7 @@ rules:
 	})
 }
 
-// user is what a turn's tools are told of who asks.
+// user is the value of a turn, or of a panel, for its tools.
 type user struct{ name string }
 
 // again is a tool that may be called twice.
@@ -52,7 +52,7 @@ type again struct{ agents.Tool }
 
 func (again) Idempotent() bool { return true }
 
-// TestToolsFindTheValuesOfPanelAndTurn; in a turn that is resumed there is none of Start's.
+// TestToolsFindTheValuesOfPanelAndTurn: a resumed turn does not have the value of Start's context.
 func TestToolsFindTheValuesOfPanelAndTurn(t *testing.T) {
 	t.Parallel()
 	greet, err := agents.NewTool("greet", "Greets.", func(ctx context.Context, _ struct{}) (string, error) {

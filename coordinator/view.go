@@ -14,8 +14,8 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// view is a turn as this process knows it, whichever process plays it: its machine, the
-// projection of its events, and its result. One goroutine owns it.
+// view is what this process knows of a turn, whichever process plays it: the machine, the projection of
+// the events, and the result. One goroutine owns it.
 type view struct {
 	panel   *Panel
 	turn    *Turn
@@ -38,8 +38,8 @@ func newView(ctx context.Context, p *Panel, t *Turn, m *turn.Machine) *view {
 
 func (v *view) id(agent int) string { return v.panel.opts.Agents[agent].ID }
 
-// member is the Member of the turn's report. The panel of a process that watches the turn may have other
-// agents, or the same in another order.
+// member implements report.Source.Member. The panel of a process that watches the turn may have other
+// agents, or the same agents in another order.
 func (v *view) member(agent int) (warnAt policy.Thresholds, provider string) {
 	id := v.machine.Turn().Agents[agent].ID
 	for i := range v.panel.opts.Agents {
@@ -78,8 +78,8 @@ func (v *view) announce(err error) {
 	close(t.done)
 }
 
-// outcome makes the result, and returns the outcome to store. failed is err with the failures
-// of this process. Messages that cannot be stored cost no answer; messagesErr is that error.
+// outcome makes the result, and returns the outcome to store. failed joins err and the failures of this
+// process. messagesErr is the error of storing the turn's messages, which leaves the answer as it is.
 func (v *view) outcome(err error) (ended sessions.Ended, messagesErr, failed error) {
 	var resultErr error
 	v.turn.result, resultErr = v.report.Result(v.unjournaled)
@@ -111,7 +111,7 @@ func (v *view) finish() error {
 	return v.commit(ended, false)
 }
 
-// asked returns the question that the agents got, "" if they got none.
+// asked returns the question that the agents got, "" if the turn never began.
 func (v *view) asked() (string, error) {
 	ref := v.machine.Turn().Question
 	if ref == (blob.Ref{}) {
@@ -124,8 +124,8 @@ func (v *view) asked() (string, error) {
 	return string(text), nil
 }
 
-// addMessages adds the list of a panel of one's messages to the turn's outcome. The panel sends
-// them again in later turns. A larger panel, and a turn without an answer, has none.
+// addMessages adds the messages of a panel of one to the turn's outcome. The panel sends them again in
+// later turns. A larger panel, and a turn without an answer, has no such messages.
 func (v *view) addMessages(ended *sessions.Ended) (err error) {
 	if ended.Winner == "" || len(v.panel.opts.Agents) > 1 {
 		return nil
@@ -145,7 +145,7 @@ func (v *view) afterTurn() error {
 	if v.panel.opts.AfterTurn == nil {
 		return nil
 	}
-	if err := guarded("Options.AfterTurn", func() error { return v.panel.opts.AfterTurn(v.base, v.turn, v.turn.result) }); err != nil {
+	if err := hook(v.base, "Options.AfterTurn", func() error { return v.panel.opts.AfterTurn(v.base, v.turn, v.turn.result) }); err != nil {
 		return fmt.Errorf("after turn %s: %w", v.turn.ID(), err)
 	}
 	return nil

@@ -20,7 +20,7 @@ func TestMembersAreFoundByTheirIDs(t *testing.T) {
 		watching := p.on(p.opts.Store)
 		watching.opts.Agents = slices.Clone(p.opts.Agents)
 		slices.Reverse(watching.opts.Agents)
-		v := newView(t.Context(), watching, turn, turn.local.machine)
+		v := newView(t.Context(), watching, turn, turn.local.view.machine)
 		for i, want := range []string{"provider of agent1", "provider of agent2", "provider of agent3"} {
 			if _, got := v.member(i); got != want {
 				t.Errorf("agent %d has the %q, want %q", i+1, got, want)

@@ -16,8 +16,8 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// watchEvery is the interval of reading another process's journal, and watchPatience the time
-// for which the store may be away meanwhile.
+// watchEvery is the interval between two readings of another process's journal. watchPatience is how
+// long the store may be away meanwhile.
 const (
 	watchEvery    = 250 * time.Millisecond
 	watchPatience = 5 * time.Minute
@@ -49,7 +49,7 @@ type watcher struct {
 	remote RemoteTurn
 	// read counts the applied events of the journal.
 	read int
-	// passed are the notes that were passed on and that the journal does not have yet.
+	// passed are the notes that were passed on and are not in the journal yet.
 	passed []passedNote
 	asking *attendant
 }
@@ -114,9 +114,6 @@ func (w *watcher) follow(ctx context.Context) error {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
 	defer context.AfterFunc(ctx, w.turn.Cancel)()
-	arrived := make(chan struct{}, 1) // once until passOn has taken all posts
-	w.turn.inbox.take = func() { arrived <- struct{}{} }
-	w.turn.inbox.take()
 	for {
 		var err error
 		select {
@@ -125,7 +122,7 @@ func (w *watcher) follow(ctx context.Context) error {
 		case <-ticker.C:
 			err = w.catchUp()
 			w.asking.attend()
-		case <-arrived:
+		case <-w.turn.inbox.arrived:
 			err = w.passOn()
 		case err = <-w.asking.done:
 			w.asking.ended()
@@ -173,18 +170,16 @@ func (w *watcher) take(ev turn.Event) error {
 
 // passOn passes a person's messages on.
 func (w *watcher) passOn() (err error) {
-	for posts := w.turn.inbox.next(); len(posts) > 0; posts = w.turn.inbox.next() {
-		for _, p := range posts {
-			switch p := p.(type) {
-			case *note:
-				w.passNote(p)
-			case *pausing:
-				p.Reply(w.remote.SetPaused(w.base, p.pause))
-			case *dismissal:
-				w.passDismissal(p)
-			case interrupt:
-				err = errors.Join(err, w.remote.Interrupt(w.base))
-			}
+	for _, p := range w.turn.inbox.take() {
+		switch p := p.(type) {
+		case *note:
+			w.passNote(p)
+		case *pausing:
+			p.Reply(w.remote.SetPaused(w.base, p.pause))
+		case *dismissal:
+			w.passDismissal(p)
+		case signal: // an interrupt
+			err = errors.Join(err, w.remote.Interrupt(w.base))
 		}
 	}
 	return err
@@ -216,7 +211,7 @@ func (w *watcher) acknowledge(id string) {
 	}
 }
 
-// refuseNotes replies to the notes that were passed on and did not arrive before the end.
+// refuseNotes replies to the passed notes that did not arrive before the end.
 func (w *watcher) refuseNotes() {
 	for _, p := range w.passed {
 		p.note.Reply(driver.ErrOver)

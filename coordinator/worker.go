@@ -37,8 +37,8 @@ func (p *Panel) on(store Store) *Panel {
 func (p *Panel) Config() string { return p.opts.Config }
 
 // Prepare returns the first event of a turn, whose session the store must hold. It stores the
-// texts that the event names. The rules are those of the terms, whose agents must be the
-// panel's. Of the two budgets the tighter part holds each time.
+// texts that the event names. The rules come from the terms, whose agents must be the panel's. For each
+// limit of the budget, the tighter one of terms and panel holds.
 func (w *Worker) Prepare(ctx context.Context, session, question string, begun sessions.Begun, terms TurnOptions) (turn.Accepted, error) {
 	if asked, here := terms.Rules.Agents, w.panel.opts.Rules.Agents; !slices.Equal(asked, here) {
 		return turn.Accepted{}, fmt.Errorf("the client's agents are %s, and the worker's %s: give both the same config", strings.Join(asked, ", "), strings.Join(here, ", "))
@@ -56,7 +56,7 @@ func (w *Worker) Prepare(ctx context.Context, session, question string, begun se
 }
 
 // Perform runs an effect to its one result, as agents.Doer.Perform does, with this panel's
-// backends and tools. The error is for a store that failed, or for tools that cannot be listed.
+// backends and tools. The error is for a failing store, or for tools that the panel cannot list.
 func (w *Worker) Perform(ctx context.Context, described *machine.Turn, effect machine.Effect) (machine.Event, error) {
 	tools, err := w.panel.tools(ctx)
 	if err != nil {

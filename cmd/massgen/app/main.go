@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/massgen/massgen/internal/system/stack"
 )
 
 // Env is what the program meets of the world.
@@ -90,7 +89,6 @@ func Main(args []string, env Env) int {
 	p.watch = newWatch(env.Interrupts)
 	ended := make(chan int, 1)
 	go func() {
-		stack.Grow32()
 		ended <- p.exitStatus(args)
 	}()
 	return p.watch.until(ended)

@@ -118,7 +118,7 @@ func TestNoLineStandsInAQuestion(t *testing.T) {
 		{[]string{"w", ""}, coordinator.Decision{}},
 	} {
 		answer := make(chan decision, 1)
-		person.put(request{t.Context(), coordinator.Approval{Agent: "ada", Tool: "list_files"}, tui.Offer{Session: "list_files", Grant: func(bool) error { return nil }}, answer})
+		person.put(request{t.Context(), coordinator.ApprovalRequest{Agent: "ada", Tool: "list_files"}, tui.Offer{Session: "list_files", Grant: func(bool) error { return nil }}, answer})
 		for _, line := range c.lines {
 			if isFree() {
 				t.Errorf("%q: others may write before the answer", c.lines)

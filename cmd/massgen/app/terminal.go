@@ -138,7 +138,7 @@ func (t *terminal) canAsk() bool {
 // request is a tool call that a person is asked about, until ctx is done.
 type request struct {
 	ctx    context.Context
-	call   coordinator.Approval
+	call   coordinator.ApprovalRequest
 	offer  tui.Offer
 	answer chan<- decision
 }
@@ -151,7 +151,7 @@ type decision struct {
 
 // approve implements coordinator.Options.Approve. It passes the question to the goroutine that
 // watches the turn and has the keyboard.
-func (t *terminal) approve(ctx context.Context, call coordinator.Approval) (coordinator.Decision, error) {
+func (t *terminal) approve(ctx context.Context, call coordinator.ApprovalRequest) (coordinator.Decision, error) {
 	if _, ok := t.granted.Allow(call.Tool, call.Arguments); ok { // since the model asked for the call
 		return coordinator.Decision{Allowed: true}, nil
 	}
@@ -173,7 +173,7 @@ func (t *terminal) approve(ctx context.Context, call coordinator.Approval) (coor
 }
 
 // offer is what the person can let run beside one call. A rule that has a secret is not kept.
-func (t *terminal) offer(call coordinator.Approval) tui.Offer {
+func (t *terminal) offer(call coordinator.ApprovalRequest) tui.Offer {
 	kind := grants.Kind(call.Tool, call.Arguments)
 	rule, canKeep := grants.RuleFor(call.Tool, call.Arguments)
 	o := tui.Offer{Session: plain.Visible(plain.Line(kind)), Grant: func(always bool) error {

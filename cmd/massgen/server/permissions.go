@@ -39,7 +39,7 @@ type permission struct {
 
 // Ask waits until a person has decided about a call, or nobody has for ten minutes, which is no.
 // It is what a panel's approval takes (massgen.WithApproval).
-func (p *Permissions) Ask(ctx context.Context, call massgen.Approval) (massgen.Decision, error) {
+func (p *Permissions) Ask(ctx context.Context, call massgen.ApprovalRequest) (massgen.Decision, error) {
 	q := &permission{
 		ID: rand.Text(), Agent: call.Agent, Round: call.Round, Tool: call.Tool, Arguments: call.Arguments, Why: call.Why,
 		Asked: time.Now().UTC(), session: call.Session, turn: call.Turn, answer: make(chan massgen.Decision, 1),

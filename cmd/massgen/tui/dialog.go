@@ -26,7 +26,7 @@ type Offer struct {
 // approval is a tool call that a person is asked about. Gone is closed when nobody waits for the
 // answer any more.
 type approval struct {
-	call   massgen.Approval
+	call   massgen.ApprovalRequest
 	offer  Offer
 	answer chan<- massgen.Decision // takes one without waiting
 	gone   <-chan struct{}

@@ -25,7 +25,7 @@ func TestToolCallIsAsked(t *testing.T) {
 	}}
 	ask := func() (<-chan massgen.Decision, chan struct{}) {
 		answer, gone := make(chan massgen.Decision, 1), make(chan struct{})
-		r.update(t.Context(), approvalMsg{massgen.Approval{
+		r.update(t.Context(), approvalMsg{massgen.ApprovalRequest{
 			Agent: "ada", Tool: "edit_file", Why: "a rule", Arguments: `{"path":"a.go","old_text":"x\u001b[2J","new_text":"y\nz"}`,
 		}, offer, answer, gone})
 		r.until("the dialog hears keys", r.isHeard)
@@ -102,7 +102,7 @@ func TestTypingIsNoAnswer(t *testing.T) {
 	answer := make(chan massgen.Decision, 1)
 	grant := func(bool) error { t.Error("a rule is kept"); return nil }
 	r.write("what ")
-	r.update(t.Context(), approvalMsg{massgen.Approval{Agent: "ada", Tool: "t"}, Offer{Session: "t", Always: "t", Grant: grant}, answer, nil})
+	r.update(t.Context(), approvalMsg{massgen.ApprovalRequest{Agent: "ada", Tool: "t"}, Offer{Session: "t", Always: "t", Grant: grant}, answer, nil})
 	r.write("says an owl")
 	r.update(t.Context(), tea.PasteMsg{Content: "?"})
 	r.press("esc", "ctrl+c")
@@ -141,7 +141,7 @@ func TestLongCallsScroll(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.update(t.Context(), approvalMsg{massgen.Approval{Agent: "ada", Tool: "write_file", Why: "a rule", Arguments: string(arguments)}, Offer{Session: "write_file", Always: "allow-it"}, nil, nil})
+		r.update(t.Context(), approvalMsg{massgen.ApprovalRequest{Agent: "ada", Tool: "write_file", Why: "a rule", Arguments: string(arguments)}, Offer{Session: "write_file", Always: "allow-it"}, nil, nil})
 		r.until("the dialog hears keys", r.isHeard)
 		seen := map[string]bool{}
 		for last := ""; last != r.screen(); r.press("down") {

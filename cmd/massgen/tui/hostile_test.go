@@ -84,7 +84,7 @@ func TestScreenWithstands(t *testing.T) {
 					Answers: []report.ResultAnswer{{Agent: "ada", Label: text("label"), Content: text("content")}, {Agent: "bob", Label: "bob.1", Content: text("other")}},
 				})
 			case 6:
-				tell(approvalMsg{massgen.Approval{Agent: text("agent"), Tool: text("tool"), Why: text("why"), Arguments: `{"path":"` + strings.ToValidUTF8(text("path"), "") + `"}`}, Offer{Session: text("session"), Always: text("rule"), Grant: func(bool) error { return nil }}, make(chan massgen.Decision, 1), nil}, 0)
+				tell(approvalMsg{massgen.ApprovalRequest{Agent: text("agent"), Tool: text("tool"), Why: text("why"), Arguments: `{"path":"` + strings.ToValidUTF8(text("path"), "") + `"}`}, Offer{Session: text("session"), Always: text("rule"), Grant: func(bool) error { return nil }}, make(chan massgen.Decision, 1), nil}, 0)
 			}
 			checkFrame(t, s)
 		}

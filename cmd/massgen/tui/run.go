@@ -117,7 +117,7 @@ func (sc *Screen) IsOpen() bool {
 }
 
 // Approve asks the person about a tool call, and waits for the answer.
-func (sc *Screen) Approve(ctx context.Context, call massgen.Approval, offer Offer) (massgen.Decision, error) {
+func (sc *Screen) Approve(ctx context.Context, call massgen.ApprovalRequest, offer Offer) (massgen.Decision, error) {
 	sc.mu.Lock()
 	program := sc.program
 	sc.mu.Unlock()

@@ -55,7 +55,7 @@ type Settings struct {
 	Engine    coordinator.Remote
 	ForOthers bool
 	// Approve asks a person about calls of tools; nil where nobody is there.
-	Approve func(ctx context.Context, call coordinator.Approval) (coordinator.Decision, error)
+	Approve func(ctx context.Context, call coordinator.ApprovalRequest) (coordinator.Decision, error)
 	// Granted are the calls of tools that the person is not asked about; nil for none.
 	Granted *grants.Grants
 	// Telemetry follows the turns; nil for none.
@@ -98,13 +98,6 @@ type Panel struct {
 // Start begins a turn, as coordinator.Panel.Start does.
 func (p *Panel) Start(ctx context.Context, session, question string) (*coordinator.Turn, error) {
 	return p.followed(p.Panel.Start(ctx, session, question))
-}
-
-// Accept begins a turn for a caller that plays it, as coordinator.Panel.Accept does.
-func (p *Panel) Accept(ctx context.Context, session, question string) (t *coordinator.Turn, play func(), err error) {
-	t, play, err = p.Panel.Accept(ctx, session, question)
-	t, err = p.followed(t, err)
-	return t, play, err
 }
 
 // Resume goes on with a turn, as coordinator.Panel.Resume does.
