@@ -12,6 +12,8 @@ main_command=(go run ./cmd/massgen --config configs/three_agents.yaml "What are 
 # start no goroutine and share nothing, and the other two only look at sources.
 mapfile -t without_race < <(sed 's|^|./|' tests/arch/pure.txt)
 without_race+=(./tests/arch ./tests/faults)
+# These measure the program as "make build" builds it.
+measuring=(./tests/streams)
 # What the step random runs in full, and so the step tests not at all.
 elsewhere='^(TestSimulation|TestBudgetIsNeverExceeded)$'
 
@@ -31,8 +33,12 @@ fail() {
   exit 1
 }
 
-# as_built has Go compile as "make build" does, so that the steps share what is compiled.
-as_built() { export CGO_ENABLED=0 GOFLAGS=-trimpath; }
+# The step lint has go vet, so "go test" leaves it out, here and in the scripts.
+export GOFLAGS=-vet=off
+
+# as_built has Go compile as "make build" does. The gate compiles everything in this form and
+# with the race detector, and in no third form: each takes minutes of processor time.
+as_built() { export CGO_ENABLED=0 GOFLAGS='-trimpath -vet=off'; }
 
 format() {
   local bad
@@ -72,11 +78,16 @@ debian() {
   apt-get update -q && apt-get install -q -y --no-install-recommends "${missing[@]}"
 }
 
+# with_race prints the packages that are tested with the race detector.
+with_race() { go list "$@" ./... | grep -vxF "$(go list "${without_race[@]}" "${measuring[@]}")"; }
+
 # go list compiles what it is asked to export, tests included, and links nothing.
-compiled() { go list -export -deps -test "$@" ./... >/dev/null; }
+compiled() { go list -export -deps -test "${race[@]}" "$@" >/dev/null; }
 compile_race() {
-  compiled "${race[@]}" -tags judges,mcpservers,clients
-  (cd temporal && compiled "${race[@]}")
+  local packages
+  mapfile -t packages < <(with_race -tags judges,mcpservers,clients)
+  compiled -tags judges,mcpservers,clients "${packages[@]}"
+  (cd temporal && compiled ./...)
 }
 
 binary() {
@@ -123,11 +134,12 @@ go_test() {
   grep -E '^ok|walk:|seeds from|points of|processes$|exceed' "$out"
 }
 
-# The README's test command, in two parts: with the race detector, and what needs none.
+# The README's test command, in two steps: with the race detector, and what needs none.
 tests() {
   local packages
-  mapfile -t packages < <(go list ./... | grep -vxF "$(go list "${without_race[@]}")")
+  mapfile -t packages < <(with_race)
   go_test "${race[@]}" -p 3 -parallel 6 -timeout 30m -skip "$elsewhere" "${packages[@]}"
+  (as_built && go_test -timeout 30m "${measuring[@]}")
 }
 pure() { as_built && go_test -timeout 30m "${without_race[@]}"; }
 
@@ -149,8 +161,9 @@ judges() {
 # Clients that others wrote use the server.
 clients() { bash scripts/clients.sh; }
 
-# The real program in a terminal of tmux, by its keys.
-screens() { go test -count=1 -tags tmux -run 'TestFullScreen|TestTerminalIsRestored|TestSystemEndsTheScreen' ./cmd/massgen/app; }
+# The real program in a terminal of tmux, by its keys. The step lint does not see these tests,
+# so go vet does here.
+screens() { as_built && GOFLAGS=-trimpath go test -count=1 -tags tmux -run 'TestFullScreen|TestTerminalIsRestored|TestSystemEndsTheScreen' ./cmd/massgen/app; }
 
 # The nested module: its engine and its store, with real servers of both.
 temporal() { bash scripts/temporal.sh; }
@@ -186,7 +199,7 @@ fuzz() {
   [ "$(wc -l <"$work/fuzz/targets")" -ge 12 ] || fail "fuzz tests are missing"
   cut -d' ' -f1 "$work/fuzz/targets" | sort -u | while read -r dir; do
     mkdir -p "$work/fuzz/$dir"
-    go test -c -o "$work/fuzz/$dir/test" -gcflags='github.com/massgen/massgen/...=-d=libfuzzer' "./$dir"
+    go test -c -ldflags='-s -w' -o "$work/fuzz/$dir/test" -gcflags='github.com/massgen/massgen/...=-d=libfuzzer' "./$dir"
   done
   export work fuzz_seconds
   export -f fuzz_one time_is_up fail
@@ -199,10 +212,10 @@ linter() {
   [ -x "$bin/golangci-lint" ] || GOBIN=$bin go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$golangci_version"
 }
 
-# With the flags of the tests, so that the types of dependencies are compiled already.
 # Chromium on the web page of the real program.
-page() { bash scripts/page.sh; }
+page() { as_built && bash scripts/page.sh; }
 
+# With the flags of the tests, so that the types of dependencies are compiled already.
 lint() {
   local linter=$PWD/.cache/golangci-lint-$golangci_version/golangci-lint
   export GOFLAGS="${race[*]}"

@@ -26,7 +26,7 @@ type fault struct {
 }
 
 func TestWalkFindsEveryFault(t *testing.T) {
-	kernel, err := filepath.Abs(filepath.Join("..", "..", "internal", "kernel"))
+	kernel, err := filepath.Abs(filepath.Join("..", "..", "internal", "coordination", "kernel"))
 	if err != nil {
 		t.Fatal(err)
 	}
