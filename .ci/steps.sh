@@ -26,7 +26,7 @@ done
 for name in $(compgen -e); do
   case $name in *_API_KEY) export "$name=" ;; esac
 done
-unset MASSGEN_WALK LOG_LEVEL NO_COLOR
+unset MASSGEN_WALK MASSGEN_KEYS LOG_LEVEL NO_COLOR
 
 fail() {
   printf 'FAILED: %s\n' "$*"
@@ -131,17 +131,22 @@ go_test() {
     fail "go test exits with $status"
   fi
   if grep -E '^ *--- SKIP' "$out"; then fail "tests were skipped"; fi
-  grep -E '^ok|walk:|seeds from|points of|processes$|exceed' "$out"
+  grep -E '^ok|walk:|seeds from|points of|pairs of|processes$|exceed' "$out"
 }
 
-# The README's test command, in two steps: with the race detector, and what needs none.
+# The README's test command, in two steps: with the race detector, and what needs none. The
+# second has what the README's leaves out: planted faults, and keys in every way.
 tests() {
   local packages
   mapfile -t packages < <(with_race)
   go_test "${race[@]}" -p 3 -parallel 6 -timeout 30m -skip "$elsewhere" "${packages[@]}"
   (as_built && go_test -timeout 30m "${measuring[@]}")
 }
-pure() { as_built && go_test -timeout 30m -tags faults "${without_race[@]}"; }
+pure() {
+  as_built
+  go_test -timeout 30m -tags faults "${without_race[@]}"
+  MASSGEN_KEYS=all go_test -timeout 30m ./tests/keys
+}
 
 # Turns under all that can happen to one, from 10,000 seeds, and 1,000 turns with a budget.
 random() {
@@ -256,7 +261,7 @@ long_mutants() { make mutants; }
 # summary prints of a step's log what people want to see when all has passed.
 summary() {
   case $1 in
-    tests | pure | random | kill9 | judges | clients | temporal | fuzz | cross) grep -aE '^ok|walk:|seeds from|points of|processes$|exceed|execs' "$logs/$1.log" || true ;;
+    tests | pure | random | kill9 | judges | clients | temporal | fuzz | cross) grep -aE '^ok|walk:|seeds from|points of|pairs of|processes$|exceed|execs' "$logs/$1.log" || true ;;
     binary | main_command) cat "$logs/$1.log" ;;
   esac
 }
