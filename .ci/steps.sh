@@ -173,7 +173,7 @@ screens() { as_built && GOFLAGS=-trimpath go test -count=1 -tags tmux -run 'Test
 # The nested module: its engine and its store, with real servers of both.
 temporal() { bash scripts/temporal.sh; }
 
-# time_is_up says that all that a fuzz test has told is that its time is over. Before Go
+# time_is_up reports whether a fuzz test failed only because its time was over. Before Go
 # 1.27, it can take that for an error (https://go.dev/issue/75804); whatever it finds
 # has lines of its own, and a file, also where it was still being made smaller.
 time_is_up() {
