@@ -166,9 +166,8 @@ judges() {
 # Clients that others wrote use the server.
 clients() { bash scripts/clients.sh; }
 
-# The real program in a terminal of tmux, by its keys. The step lint does not see these tests,
-# so go vet does here.
-screens() { as_built && GOFLAGS=-trimpath go test -count=1 -tags tmux -run 'TestFullScreen|TestTerminalIsRestored|TestSystemEndsTheScreen' ./cmd/massgen/app; }
+# The real program in a terminal of tmux, by its keys.
+screens() { as_built && go test -count=1 -tags tmux -run 'TestFullScreen|TestTerminalIsRestored|TestSystemEndsTheScreen' ./cmd/massgen/app; }
 
 # The nested module: its engine and its store, with real servers of both.
 temporal() { bash scripts/temporal.sh; }
