@@ -227,16 +227,17 @@ linter() {
 # Chromium on the web page of the real program.
 page() { as_built && bash scripts/page.sh; }
 
-# With the flags of the tests, so that the types of dependencies are compiled already.
+# With the flags of the tests, so that the types of dependencies are compiled already. Here and
+# in cross, a garbage collector that runs less often saves a quarter of the processor time.
 lint() {
   local linter=$PWD/.cache/golangci-lint-$golangci_version/golangci-lint
-  export GOFLAGS="${race[*]}"
+  export GOFLAGS="${race[*]}" GOGC=400
   "$linter" run ./...
   (cd temporal && "$linter" run --config ../.golangci.yml ./...)
 }
 
 # The types of all packages and tests as other systems see them.
-cross() { as_built && go_test -count=1 -tags cross ./tests/cross; }
+cross() { as_built && GOGC=400 go_test -count=1 -tags cross ./tests/cross; }
 
 # The long forms.
 long_race() { go_test "${race[@]}" -count=1 -timeout 60m ./...; }
