@@ -12,6 +12,8 @@ main_command=(go run ./cmd/massgen --config configs/three_agents.yaml "What are 
 # start no goroutine and share nothing, and the other two only look at sources.
 mapfile -t without_race < <(sed 's|^|./|' tests/arch/pure.txt)
 without_race+=(./tests/arch ./tests/faults)
+# These measure the program as "make build" builds it.
+measuring=(./tests/streams)
 # What the step random runs in full, and so the step tests not at all.
 elsewhere='^(TestSimulation|TestBudgetIsNeverExceeded)$'
 
@@ -24,15 +26,19 @@ done
 for name in $(compgen -e); do
   case $name in *_API_KEY) export "$name=" ;; esac
 done
-unset MASSGEN_WALK LOG_LEVEL NO_COLOR
+unset MASSGEN_WALK MASSGEN_KEYS LOG_LEVEL NO_COLOR
 
 fail() {
   printf 'FAILED: %s\n' "$*"
   exit 1
 }
 
-# as_built has Go compile as "make build" does, so that the steps share what is compiled.
-as_built() { export CGO_ENABLED=0 GOFLAGS=-trimpath; }
+# The step lint has go vet, so "go test" leaves it out, here and in the scripts.
+export GOFLAGS=-vet=off
+
+# as_built has Go compile as "make build" does. The gate compiles everything in this form and
+# with the race detector, and in no third form: each takes minutes of processor time.
+as_built() { export CGO_ENABLED=0 GOFLAGS='-trimpath -vet=off'; }
 
 format() {
   local bad
@@ -72,11 +78,16 @@ debian() {
   apt-get update -q && apt-get install -q -y --no-install-recommends "${missing[@]}"
 }
 
+# with_race prints the packages that are tested with the race detector.
+with_race() { go list "$@" ./... | grep -vxF "$(go list "${without_race[@]}" "${measuring[@]}")"; }
+
 # go list compiles what it is asked to export, tests included, and links nothing.
-compiled() { go list -export -deps -test "$@" ./... >/dev/null; }
+compiled() { go list -export -deps -test "${race[@]}" "$@" >/dev/null; }
 compile_race() {
-  compiled "${race[@]}" -tags judges,mcpservers,clients
-  (cd temporal && compiled "${race[@]}")
+  local packages
+  mapfile -t packages < <(with_race -tags judges,mcpservers,clients)
+  compiled -tags judges,mcpservers,clients "${packages[@]}"
+  (cd temporal && compiled ./...)
 }
 
 binary() {
@@ -120,16 +131,22 @@ go_test() {
     fail "go test exits with $status"
   fi
   if grep -E '^ *--- SKIP' "$out"; then fail "tests were skipped"; fi
-  grep -E '^ok|walk:|seeds from|points of|processes$|exceed' "$out"
+  grep -E '^ok|walk:|seeds from|points of|pairs of|processes$|exceed' "$out"
 }
 
-# The README's test command, in two parts: with the race detector, and what needs none.
+# The README's test command, in two steps: with the race detector, and what needs none. The
+# second has what the README's leaves out: planted faults, and keys in every way.
 tests() {
   local packages
-  mapfile -t packages < <(go list ./... | grep -vxF "$(go list "${without_race[@]}")")
+  mapfile -t packages < <(with_race)
   go_test "${race[@]}" -p 3 -parallel 6 -timeout 30m -skip "$elsewhere" "${packages[@]}"
+  (as_built && go_test -timeout 30m "${measuring[@]}")
 }
-pure() { as_built && go_test -timeout 30m "${without_race[@]}"; }
+pure() {
+  as_built
+  go_test -timeout 30m -tags faults "${without_race[@]}"
+  MASSGEN_KEYS=all go_test -timeout 30m ./tests/keys
+}
 
 # Turns under all that can happen to one, from 10,000 seeds, and 1,000 turns with a budget.
 random() {
@@ -150,12 +167,12 @@ judges() {
 clients() { bash scripts/clients.sh; }
 
 # The real program in a terminal of tmux, by its keys.
-screens() { go test -count=1 -tags tmux -run 'TestFullScreen|TestTerminalIsRestored|TestSystemEndsTheScreen' ./cmd/massgen/app; }
+screens() { as_built && go test -count=1 -tags tmux -run 'TestFullScreen|TestTerminalIsRestored|TestSystemEndsTheScreen' ./cmd/massgen/app; }
 
 # The nested module: its engine and its store, with real servers of both.
 temporal() { bash scripts/temporal.sh; }
 
-# time_is_up says that all that a fuzz test has told is that its time is over. Before Go
+# time_is_up reports whether a fuzz test failed only because its time was over. Before Go
 # 1.27, it can take that for an error (https://go.dev/issue/75804); whatever it finds
 # has lines of its own, and a file, also where it was still being made smaller.
 time_is_up() {
@@ -186,32 +203,41 @@ fuzz() {
   [ "$(wc -l <"$work/fuzz/targets")" -ge 12 ] || fail "fuzz tests are missing"
   cut -d' ' -f1 "$work/fuzz/targets" | sort -u | while read -r dir; do
     mkdir -p "$work/fuzz/$dir"
-    go test -c -o "$work/fuzz/$dir/test" -gcflags='github.com/massgen/massgen/...=-d=libfuzzer' "./$dir"
+    go test -c -ldflags='-s -w' -o "$work/fuzz/$dir/test" -gcflags='github.com/massgen/massgen/...=-d=libfuzzer' "./$dir"
   done
   export work fuzz_seconds
   export -f fuzz_one time_is_up fail
   xargs -P 2 -L 1 bash -euc 'fuzz_one "$@"' fuzz <"$work/fuzz/targets"
 }
 
+# golangci-lint with the linters of .golangci.yml and no others: all of them would take three
+# times as long to compile.
 linter() {
   as_built
-  local bin=$PWD/.cache/golangci-lint-$golangci_version
-  [ -x "$bin/golangci-lint" ] || GOBIN=$bin go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$golangci_version"
+  local bin=$PWD/.cache/golangci-lint-$golangci_version list=pkg/lint/lintersdb/builder_linter.go used source
+  [ ! -x "$bin/golangci-lint" ] || return 0
+  used="golinters errcheck govet ineffassign staticcheck unused $(sed -n 's/^    - \([a-z]*\)$/\1/p' .golangci.yml | xargs)"
+  source=$(cd "$work" && go mod download -json "github.com/golangci/golangci-lint/v2@$golangci_version" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
+  mkdir -p "$bin"
+  cp -r --no-preserve=mode "$source" "$work/golangci-lint"
+  awk -v used="$used" -f .ci/linters.awk "$source/$list" >"$work/golangci-lint/$list"
+  (cd "$work/golangci-lint" && go build -ldflags='-s -w' -o "$bin/golangci-lint" ./cmd/golangci-lint)
 }
 
-# With the flags of the tests, so that the types of dependencies are compiled already.
 # Chromium on the web page of the real program.
-page() { bash scripts/page.sh; }
+page() { as_built && bash scripts/page.sh; }
 
+# With the flags of the tests, so that the types of dependencies are compiled already. Here and
+# in cross, a garbage collector that runs less often saves a quarter of the processor time.
 lint() {
   local linter=$PWD/.cache/golangci-lint-$golangci_version/golangci-lint
-  export GOFLAGS="${race[*]}"
+  export GOFLAGS="${race[*]}" GOGC=400
   "$linter" run ./...
   (cd temporal && "$linter" run --config ../.golangci.yml ./...)
 }
 
 # The types of all packages and tests as other systems see them.
-cross() { as_built && go_test -count=1 -tags cross ./tests/cross; }
+cross() { as_built && GOGC=400 go_test -count=1 -tags cross ./tests/cross; }
 
 # The long forms.
 long_race() { go_test "${race[@]}" -count=1 -timeout 60m ./...; }
@@ -235,7 +261,7 @@ long_mutants() { make mutants; }
 # summary prints of a step's log what people want to see when all has passed.
 summary() {
   case $1 in
-    tests | pure | random | kill9 | judges | clients | temporal | fuzz | cross) grep -aE '^ok|walk:|seeds from|points of|processes$|exceed|execs' "$logs/$1.log" || true ;;
+    tests | pure | random | kill9 | judges | clients | temporal | fuzz | cross) grep -aE '^ok|walk:|seeds from|points of|pairs of|processes$|exceed|execs' "$logs/$1.log" || true ;;
     binary | main_command) cat "$logs/$1.log" ;;
   esac
 }

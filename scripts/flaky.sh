@@ -16,7 +16,7 @@ at_once=4 # packages, as in .ci/run
 for name in $(compgen -e); do
 	case $name in *_API_KEY) export "$name=" ;; esac
 done
-unset MASSGEN_WALK LOG_LEVEL NO_COLOR
+unset MASSGEN_WALK MASSGEN_KEYS LOG_LEVEL NO_COLOR
 # shellcheck source=SCRIPTDIR/race.sh
 . scripts/race.sh
 export race_flags="${race[*]}"

@@ -22,7 +22,7 @@ browser=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || true
 [ -n "$browser" ] || { echo "page: there is no chromium: install it, as with apt-get install chromium, or name one by CHROMIUM" >&2; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-CGO_ENABLED=0 go build -o "$work/massgen" ./cmd/massgen
+CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o "$work/massgen" ./cmd/massgen
 cp "$pins"/*.mjs "$home/"
 node "$home/page.mjs" "$work" "$browser" "${1-}"
 if [ "${1-}" = pictures ]; then

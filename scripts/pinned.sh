@@ -11,7 +11,7 @@ fail() {
 	exit 1
 }
 
-# installed FOLDER FILE says whether FOLDER was made from FILE as it is now.
+# installed FOLDER FILE reports whether FOLDER was made from FILE as it is now.
 installed() { cmp -s "$2" "$1/installed-from"; }
 
 install_node() {

@@ -55,7 +55,7 @@ func (f fault) turn(t *testing.T, p protocol, one cost) (status kernel.Status, t
 	return status, took
 }
 
-// explains says whether an agent's error tells how its call ended, or that the others
+// explains reports whether an agent's error tells how its call ended, or that the others
 // did not wait for that.
 func (c cost) explains(message string) bool {
 	waitedFor := c.took < kernel.Defaults().StragglerGrace

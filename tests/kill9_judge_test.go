@@ -164,7 +164,7 @@ func (r *killRun) check(want outcome) {
 	}
 }
 
-// ended says that the last process that was killed had finished the turn already, so that
+// ended reports whether the last process that was killed had finished the turn already, so that
 // nobody can print its result any more.
 func (r *killRun) ended() bool {
 	return len(r.graves) > 0 && r.graves[len(r.graves)-1].ended

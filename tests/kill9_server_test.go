@@ -73,7 +73,7 @@ func startServer(t *testing.T, dir string) serverProcess {
 				address <- m[1]
 			}
 		}
-		_ = cmd.Wait() // it says that the process was killed
+		_ = cmd.Wait() // the error is that of the kill
 	}()
 	kill := sync.OnceFunc(func() {
 		if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {

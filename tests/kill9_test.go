@@ -35,7 +35,7 @@ type killPanel struct {
 	// the calls that belong to none, by purpose.
 	agents  []string
 	helpers map[string]string
-	// hasty says that it depends on chance what agents see, and so in which round they vote.
+	// hasty is set if chance decides what agents see, and so in which round they vote.
 	hasty bool
 	// sources is how many each answer names.
 	sources int

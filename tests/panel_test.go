@@ -120,7 +120,7 @@ func toolCall(name, arguments string) backendtest.Reply {
 	}
 }
 
-// isBlind says that the input shows no answer yet.
+// isBlind reports whether the input shows no answer yet.
 func isBlind(c backendtest.Call) bool {
 	return strings.Contains(c.User(), "(no answers available yet)")
 }

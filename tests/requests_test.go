@@ -83,12 +83,12 @@ func faults() []fault {
 	}
 }
 
-// hits says whether a request meets the fault: the spare model works.
+// hits reports whether a request meets the fault: the spare model works.
 func (f fault) hits(c backendtest.Call) bool {
 	return c.Model() != "spare" && (f.times == 0 || c.Number <= f.times) && !(f.streams && isWhole(c))
 }
 
-// isWhole says that a request asks for no stream, as only those of OpenAI's adapter
+// isWhole reports whether a request asks for no stream, as only those of OpenAI's adapter
 // may.
 func isWhole(c backendtest.Call) bool {
 	body := string(c.Body)

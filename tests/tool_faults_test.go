@@ -43,7 +43,7 @@ type toolFaultCase struct {
 	permit func(tool, arguments string) (machine.Permission, string)
 	// want is a part of a result that the model is sent.
 	want string
-	// asText says that it can be only where a service sends arguments as a text. Gemini's
+	// asText is set for a fault that can happen only where a service sends arguments as a text. Gemini's
 	// are JSON, and it has the tool's usual call in place of the fault.
 	asText bool
 }
@@ -119,7 +119,7 @@ func (f toolFaultCase) member(t *testing.T, p protocol, reply func(backendtest.C
 	return coordinator.Agent{ID: p.name, Model: p.model, Backend: adapter, Tools: []agents.Tool{lookup{}, f.dig}, Permit: f.permit}, server
 }
 
-// check says whether the model was told of the fault when it went on.
+// check reports whether the model was told of the fault when it went on.
 func (f toolFaultCase) check(t *testing.T, calls []backendtest.Call) {
 	t.Helper()
 	if len(calls) < 2 {

@@ -77,7 +77,7 @@ func receiver(f *ast.FuncDecl) *ast.Ident {
 	}
 }
 
-// satisfies says that a method is one whose meaning an interface of the standard
+// satisfies reports whether a method is one whose meaning an interface of the standard
 // library gives.
 func satisfies(f *ast.FuncDecl) bool {
 	return f.Recv != nil && slices.Contains([]string{"String", "Error", "Unwrap", "Is", "As", "Len", "Less", "Swap"}, f.Name.Name)

@@ -188,7 +188,7 @@ func checkServerTools(body []byte) error {
 func checkGoogleTools(body []byte) error {
 	var request struct {
 		Tools []map[string]json.RawMessage `json:"tools"`
-		// Mode says that the calls of its own tools are to stand in the content.
+		// Mode is set if the calls of its own tools stand in the content.
 		ToolConfig struct {
 			Mode bool `json:"includeServerSideToolInvocations"`
 		} `json:"toolConfig"`

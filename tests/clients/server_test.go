@@ -184,7 +184,7 @@ func inForm(c backendtest.Call, isFirst bool) backendtest.Reply {
 }
 
 // conversation is what a call says of the questions before, of this one, and of the result of a tool.
-// isFirst says that the agent is shown no answers yet.
+// isFirst reports whether the agent is shown no answers yet.
 func conversation(c backendtest.Call) (before []string, question, result string, isFirst bool) {
 	for _, m := range c.Messages() {
 		for _, p := range m.Parts {

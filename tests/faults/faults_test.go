@@ -1,5 +1,5 @@
-// Package faults plants faults in the kernel, and shows that its walk of all
-// interleavings finds each: a walk that finds nothing proves nothing by itself.
+//go:build faults
+
 package faults
 
 import (
@@ -26,7 +26,7 @@ type fault struct {
 }
 
 func TestWalkFindsEveryFault(t *testing.T) {
-	kernel, err := filepath.Abs(filepath.Join("..", "..", "internal", "kernel"))
+	kernel, err := filepath.Abs(filepath.Join("..", "..", "internal", "coordination", "kernel"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func build(t *testing.T, kernel string, f fault) string {
 	if err := os.WriteFile(replace, overlay, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-overlay", replace, "-o", walk, ".")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-ldflags=-s -w", "-overlay", replace, "-o", walk, ".")
 	cmd.Dir = kernel
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("the kernel does not build with this fault: %v\n%s", err, out)

@@ -28,7 +28,7 @@ type ordeal struct {
 	jitter float64
 	// kind is that of the error; empty means that there is an answer.
 	kind backends.Kind
-	// begun says that a part of the answer came before the error.
+	// begun is set if a part of the answer came before the error.
 	begun bool
 	// findings are what llmock has against the client.
 	findings []string

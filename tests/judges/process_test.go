@@ -61,7 +61,7 @@ func start(t *testing.T, name string, args ...string) string {
 		if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			t.Error(err)
 		}
-		_ = cmd.Wait() // it says that the process was killed
+		_ = cmd.Wait() // the error is that of the kill
 		<-ended
 		read.Close()
 	})

@@ -116,7 +116,7 @@ func sendJudged(t *testing.T, s subject, name string, req backends.Request, sche
 	return len(bodies)
 }
 
-// names says whether an error is about what a request is called after.
+// names reports whether an error is about what a request is called after.
 func names(err error, request string) bool {
 	what, _, _ := strings.Cut(request, " ")
 	return strings.Contains(err.Error(), what)

@@ -28,7 +28,7 @@ type subject struct {
 	anybody func(baseURL string, s backendtest.Settings) (closer, error)
 	// order checks what no description says.
 	order func(body []byte) error
-	// signs says that the protocol has signatures that go back to the model.
+	// signs is set if the protocol has signatures that go back to the model.
 	signs bool
 	// refuses are the requests that the adapter sends to no model.
 	refuses []string

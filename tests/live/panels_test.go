@@ -43,10 +43,10 @@ func (s service) panelUses(list []service) (uses []backendtest.LiveUse) {
 	return uses
 }
 
-// isOnlyKeyed says that type: auto may choose the service.
+// isOnlyKeyed reports whether type: auto may choose the service.
 func (s service) isOnlyKeyed() bool { return s.name != "responses" && s.key != "" && s.baseURL == "" }
 
-// hasMixed says that there are enough services for a mixed panel, and hasAuto that type: auto has one
+// hasMixed reports whether there are enough services for a mixed panel, and hasAuto whether type: auto has one
 // to choose.
 func hasMixed(list []service) bool { return len(configured(list)) > 1 }
 func hasAuto(list []service) bool  { return slices.ContainsFunc(list, service.isOnlyKeyed) }

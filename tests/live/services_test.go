@@ -50,7 +50,7 @@ func (s service) kind() string {
 	return s.name
 }
 
-// isOthers says that an address of OpenAI's protocol is not OpenAI's: what it can do is not known.
+// isOthers reports whether an address of OpenAI's protocol is not OpenAI's: what it can do is not known.
 func (s service) isOthers() bool { return s.kind() == "openai" && s.baseURL != "" }
 
 // live is the service as the suite calls it, without its backend.

@@ -113,7 +113,7 @@ func everythingOverHTTP(t *testing.T) mcp.Server {
 			t.Error(err)
 		}
 		<-read
-		_ = cmd.Wait() // it says that the process was killed
+		_ = cmd.Wait() // the error is that of the kill
 	})
 	select {
 	case <-ready:

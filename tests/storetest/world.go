@@ -65,7 +65,7 @@ func (w world) put(text string) blob.Ref {
 	return ref
 }
 
-// isThere says whether a text can be had.
+// isThere reports whether the store has a text.
 func (w world) isThere(ref blob.Ref) bool {
 	_, err := w.Get(w.Context(), ref)
 	return err == nil

@@ -78,7 +78,7 @@ func measure(ctx context.Context, self string, o options) (r result, err error) 
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	program := filepath.Join(dir, "massgen")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "github.com/massgen/massgen/cmd/massgen")
+	build := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", program, "github.com/massgen/massgen/cmd/massgen")
 	if out, err := build.CombinedOutput(); err != nil {
 		return r, fmt.Errorf("build massgen: %w\n%s", err, out)
 	}

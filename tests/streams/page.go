@@ -22,7 +22,7 @@ func (r result) each(o options) int64 { return (r.most - r.before) / int64(o.str
 // added is how much later than without the server a part of the chunks came.
 func (r result) added(part float64) time.Duration { return r.served.at(part) - r.bare.at(part) }
 
-// kept says whether all limits were.
+// kept reports whether all limits were kept.
 func (r result) kept(o options) bool {
 	return r.served.whole == o.streams && r.each(o) < mostEach && r.added(0.99) < mostLate && r.asked.overhead() < mostOverhead
 }
