@@ -10,8 +10,8 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/sessions"
 )
@@ -48,7 +48,7 @@ type attempts struct {
 	// limited reports whether the turn has a budget, priced whether the budget limits money.
 	limited, priced bool
 	inbox           *inbox
-	waiting         map[machine.Key]chan<- verdict
+	waiting         map[effect.Key]chan<- verdict
 }
 
 // verdict is the answer to an attempt: the number of tokens that its output must lose, or the reason why
@@ -62,7 +62,7 @@ type verdict struct {
 func (a *attempts) limit(most budget.Allowance) { a.limited, a.priced = !most.None(), most.Priced() }
 
 // Grant implements driver.Runtime. In a replayed journal no attempt waits.
-func (a *attempts) Grant(key machine.Key, less int, refused string) {
+func (a *attempts) Grant(key effect.Key, less int, refused string) {
 	if verdicts := a.waiting[key]; verdicts != nil {
 		verdicts <- verdict{less, refused}
 		delete(a.waiting, key)
@@ -72,7 +72,7 @@ func (a *attempts) Grant(key machine.Key, less int, refused string) {
 // callBudget is the budget of one call, whose attempts ask the turn's driver.
 type callBudget struct {
 	attempts *attempts
-	key      machine.Key
+	key      effect.Key
 }
 
 // reserving is a post: an attempt that requests budget. Grant answers it by its key.
@@ -168,7 +168,7 @@ func (b callBudget) end(spent *budget.Amount) {
 }
 
 // spending returns a context that keeps a call's attempts to the turn's budget.
-func (a *attempts) spending(ctx context.Context, key machine.Key) context.Context {
+func (a *attempts) spending(ctx context.Context, key effect.Key) context.Context {
 	if !a.limited {
 		return ctx
 	}

@@ -3,7 +3,7 @@ package coordinator
 import (
 	"context"
 
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
 // Decider is a RemoteTurn that leaves the questions about tool calls to the processes that
@@ -12,7 +12,7 @@ type Decider interface {
 	// Decide gets the answer to a question from ask, and returns when the answer was sent or ctx is
 	// done. If attended is true, ask asks a person, who may take their time: until then the answer of
 	// a process without a person does not count. An answer to a closed question changes nothing.
-	Decide(ctx context.Context, question machine.Key, attended bool, ask func(context.Context) (Decision, error)) error
+	Decide(ctx context.Context, question effect.Key, attended bool, ask func(context.Context) (Decision, error)) error
 }
 
 // Unattended reports whether a tool call may run if no person can be asked about it.
@@ -27,7 +27,7 @@ type attendant struct {
 	view   *view
 	remote Decider // nil if the RemoteTurn decides by itself
 	// asked is the last question put. The journal may not have its answer yet.
-	asked machine.Key
+	asked effect.Key
 	// cancel withdraws the open question. It is nil while no question is open. done gets the error of
 	// the question.
 	cancel context.CancelFunc
@@ -35,7 +35,7 @@ type attendant struct {
 }
 
 func newAttendant(v *view, remote RemoteTurn) *attendant {
-	a := &attendant{view: v, done: make(chan error), asked: machine.Key{Agent: machine.NoAgent}}
+	a := &attendant{view: v, done: make(chan error), asked: effect.Key{Agent: effect.NoAgent}}
 	a.remote, _ = remote.(Decider)
 	return a
 }

@@ -6,15 +6,15 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/sessions"
 )
 
 // end makes the result final, publishes it, and returns the calls that follow the answer. If calls
 // follow, the session stays held. err is the error of play.
-func (e *localTurn) end(err error) []machine.Sidecall {
-	var following []machine.Sidecall
+func (e *localTurn) end(err error) []effect.Sidecall {
+	var following []effect.Sidecall
 	if !e.isStored {
 		following, err = e.storeOutcome(err)
 	}
@@ -38,12 +38,12 @@ func (e *localTurn) endWith(journal [][]byte) error {
 
 // storeOutcome stores the outcome of a turn whose journal is complete, and returns the calls that
 // follow the answer. If failed is not nil, it releases the turn instead.
-func (e *localTurn) storeOutcome(failed error) ([]machine.Sidecall, error) {
+func (e *localTurn) storeOutcome(failed error) ([]effect.Sidecall, error) {
 	ended, err := e.makeOutcome(failed)
 	if err != nil {
 		return nil, errors.Join(err, e.leave())
 	}
-	var following []machine.Sidecall
+	var following []effect.Sidecall
 	if e.messagesErr == nil {
 		following = e.view.following(ended)
 	}
@@ -76,10 +76,10 @@ func (e *localTurn) leave() error {
 
 // follow plays the calls that follow the answer, and releases the session. The result is out already, so
 // failures become events.
-func (e *localTurn) follow(list []machine.Sidecall) {
+func (e *localTurn) follow(list []effect.Sidecall) {
 	v := e.view
-	e.steps.Begin(machine.NoAgent) // the sidecalls before round 1 had their own step
-	e.doer.SetSidecall(machine.FactExtraction, v.panel.reader(v.panel.opts.Facts, v.turn.result.Answer))
+	e.steps.Begin(effect.NoAgent) // the sidecalls before round 1 had their own step
+	e.doer.SetSidecall(effect.FactExtraction, v.panel.reader(v.panel.opts.Facts, v.turn.result.Answer))
 	err := e.handle(turn.Committed{At: e.Now(), Sidecalls: list})
 	if err == nil {
 		err = e.play()

@@ -11,7 +11,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/system/blob"
 )
@@ -92,7 +92,7 @@ func (o *Options) describer() int {
 }
 
 // giveFiles gives each agent of a turn the files that its model takes, and has the other files described.
-func (o *Options) giveFiles(ctx context.Context, question string, d *machine.Turn) (err error) {
+func (o *Options) giveFiles(ctx context.Context, question string, d *effect.Turn) (err error) {
 	files := attach.Of(ctx)
 	if len(files) == 0 {
 		return nil
@@ -120,14 +120,14 @@ func (o *Options) giveFiles(ctx context.Context, question string, d *machine.Tur
 }
 
 // haveDescribed adds the call that describes the files of a turn.
-func (o *Options) haveDescribed(ctx context.Context, question string, d *machine.Turn) error {
+func (o *Options) haveDescribed(ctx context.Context, question string, d *effect.Turn) error {
 	by := o.describer()
 	var files []backends.File
 	for _, f := range d.FilesOf(by) {
 		files = append(files, backends.File{File: f})
 	}
 	agent := o.Agents[by]
-	call, err := agents.DescribeSidecall(ctx, o.Store, machine.FileDescription, agent.Model, agent.Params, contextbuild.DescribeCall(question, files), nil)
+	call, err := agents.DescribeSidecall(ctx, o.Store, effect.FileDescription, agent.Model, agent.Params, contextbuild.DescribeCall(question, files), nil)
 	d.Sidecalls = append(d.Sidecalls, call)
 	return err
 }
@@ -140,7 +140,7 @@ func (o *Options) fileReader() (reader agents.Sidecall, ok bool) {
 	}
 	agent := o.Agents[by]
 	reader.Member = SidecallModel{Backend: agent.Backend, Model: agent.Model, Params: agent.Params}.member()
-	reader.Read = func(ctx context.Context, _ *machine.Turn, _ machine.Sidecall, reply backends.Message) (change machine.Change, err error) {
+	reader.Read = func(ctx context.Context, _ *effect.Turn, _ effect.Sidecall, reply backends.Message) (change effect.Change, err error) {
 		text := contextbuild.Clean(strings.TrimSpace(reply.Text()))
 		if text == "" {
 			return change, errors.New("the reply is empty")

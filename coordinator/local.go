@@ -10,8 +10,8 @@ import (
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
@@ -43,7 +43,7 @@ type localTurn struct {
 func newLocalTurn(ctx context.Context, p *Panel, t *Turn) *localTurn {
 	e := &localTurn{
 		clock:     newClock(func() { t.inbox.put(woke) }),
-		attempts:  attempts{inbox: t.inbox, waiting: map[machine.Key]chan<- verdict{}},
+		attempts:  attempts{inbox: t.inbox, waiting: map[effect.Key]chan<- verdict{}},
 		files:     fileOrders{},
 		summaries: newSummaryReader(p),
 		jobs:      jobs{settle: func() {}},
@@ -66,7 +66,7 @@ func newLocalTurn(ctx context.Context, p *Panel, t *Turn) *localTurn {
 }
 
 // accept writes the turn to the journal before anything is called.
-func (e *localTurn) accept(rules kernel.Config, described machine.Turn, limits budget.Allowance) error {
+func (e *localTurn) accept(rules kernel.Config, described effect.Turn, limits budget.Allowance) error {
 	e.attempts.limit(limits)
 	return e.handle(turn.Accepted{At: e.Now(), Rules: rules, Turn: described, Budget: limits})
 }

@@ -3,16 +3,16 @@ package coordinator
 import (
 	"fmt"
 
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
 // result is a post: the result of an effect.
 type result struct {
 	local *localTurn
-	key   machine.Key
-	event machine.Event
+	key   effect.Key
+	event effect.Reply
 	// listed is not nil if the agents' tools may have changed.
 	listed *toolListing
 	err    error
@@ -24,7 +24,7 @@ func (*result) EndsWork() bool { return true }
 // Events implements driver.Post.
 func (r *result) Events(at kernel.Time) ([]turn.Event, error) {
 	key := r.key
-	if r.err != nil && key.Agent == machine.NoAgent {
+	if r.err != nil && key.Agent == effect.NoAgent {
 		return nil, fmt.Errorf("%s: %w", key.Purpose, r.err)
 	}
 	if r.err != nil {
@@ -32,9 +32,9 @@ func (r *result) Events(at kernel.Time) ([]turn.Event, error) {
 	}
 	events := r.local.tools.accept(r.listed, at)
 	switch ev := r.event.(type) {
-	case machine.ModelReply:
+	case effect.ModelReply:
 		return append(events, turn.ModelDone{At: at, Key: key, Reply: ev}), nil
-	case machine.ToolReply:
+	case effect.ToolReply:
 		return append(events, turn.ToolDone{At: at, Key: key, Reply: ev}), nil
 	}
 	return nil, fmt.Errorf("%s: an effect ended with %T", key, r.event)
@@ -43,7 +43,7 @@ func (r *result) Events(at kernel.Time) ([]turn.Event, error) {
 // Reply implements driver.Post. Once the journal has a sidecall's result, Reply passes it to
 // Sidecall.Keep.
 func (r *result) Reply(err error) {
-	if reply, ok := r.event.(machine.ModelReply); ok && err == nil && r.key.Agent == machine.NoAgent {
+	if reply, ok := r.event.(effect.ModelReply); ok && err == nil && r.key.Agent == effect.NoAgent {
 		r.local.view.keep(turn.ModelDone{Key: r.key, Reply: reply})
 	}
 }
@@ -69,9 +69,9 @@ const (
 // Events implements driver.Post.
 func (s signal) Events(at kernel.Time) ([]turn.Event, error) {
 	if s == woke {
-		return []turn.Event{turn.Woke{At: at}}, nil
+		return []turn.Event{kernel.Woke{At: at}}, nil
 	}
-	return []turn.Event{turn.Interrupted{At: at}}, nil
+	return []turn.Event{kernel.Interrupted{At: at}}, nil
 }
 
 // Reply implements driver.Post.

@@ -8,8 +8,8 @@ import (
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/models/retry"
 )
@@ -32,7 +32,7 @@ func (e *localTurn) Begin(agent int) { e.steps.Begin(agent) }
 func (e *localTurn) Cancel(agent int) { e.steps.Cancel(agent) }
 
 // Grant implements driver.Runtime.
-func (e *localTurn) Grant(key machine.Key, less int, refused string) {
+func (e *localTurn) Grant(key effect.Key, less int, refused string) {
 	e.attempts.Grant(key, less, refused)
 }
 
@@ -72,7 +72,7 @@ func (e *localTurn) Append(events []turn.Event, last bool) error {
 func (e *localTurn) mayEndWith(events []turn.Event) bool {
 	return e.view.panel.opts.Facts == nil && !slices.ContainsFunc(events, func(ev turn.Event) bool {
 		key, ok := turn.KeyOf(ev)
-		return ok && key.Agent == machine.NoAgent
+		return ok && key.Agent == effect.NoAgent
 	})
 }
 
@@ -113,7 +113,7 @@ func (e *localTurn) startEffect(w driver.Work) {
 		waitForAll(ctx, before)
 		ev, err := e.doer.Perform(ctx, w.Turn, w.Effect)
 		over()
-		if err == nil && key.Agent != machine.NoAgent {
+		if err == nil && key.Agent != effect.NoAgent {
 			r.listed, err = e.tools.list(ctx, known)
 		}
 		r.event, r.err = ev, err
@@ -121,8 +121,8 @@ func (e *localTurn) startEffect(w driver.Work) {
 }
 
 // inOrder returns what an effect waits for, and the function to call when it has ended.
-func (e *localTurn) inOrder(effect machine.Effect) (before []<-chan struct{}, done func()) {
-	if call, isTool := effect.(machine.ToolCall); isTool {
+func (e *localTurn) inOrder(eff effect.Effect) (before []<-chan struct{}, done func()) {
+	if call, isTool := eff.(effect.ToolCall); isTool {
 		if touches, changes := e.doer.OnFiles(call); touches {
 			return e.files.enter(call.Key.Agent, changes)
 		}
@@ -133,7 +133,7 @@ func (e *localTurn) inOrder(effect machine.Effect) (before []<-chan struct{}, do
 // startAgain starts work that was under way when its process ended. A tool that is not
 // idempotent is not called again: the call's result says so.
 func (e *localTurn) startAgain(w driver.Work) {
-	call, isTool := w.Effect.(machine.ToolCall)
+	call, isTool := w.Effect.(effect.ToolCall)
 	if !isTool {
 		e.startEffect(w)
 		return
@@ -153,7 +153,7 @@ func (e *localTurn) startAgain(w driver.Work) {
 }
 
 // observe publishes streamed events. The jobs call it.
-func (e *localTurn) observe(key machine.Key, ev backends.Event) {
+func (e *localTurn) observe(key effect.Key, ev backends.Event) {
 	events, actor := &e.view.turn.events, report.ActorOf(key, e.view.id)
 	switch ev := ev.(type) {
 	case backends.TextDelta:
@@ -170,12 +170,12 @@ func (e *localTurn) observe(key machine.Key, ev backends.Event) {
 }
 
 // panicked publishes the panic of an effect. The jobs call it.
-func (e *localTurn) panicked(key machine.Key, stack []byte) {
+func (e *localTurn) panicked(key effect.Key, stack []byte) {
 	e.view.turn.events.add(report.Panicked{Actor: report.ActorOf(key, e.view.id), Stack: string(stack)})
 }
 
 // trace publishes attempts that failed. The jobs call it.
-func (e *localTurn) trace(key machine.Key) *backends.Trace {
+func (e *localTurn) trace(key effect.Key) *backends.Trace {
 	events, actor := &e.view.turn.events, report.ActorOf(key, e.view.id)
 	return &backends.Trace{
 		Retry: func(info backends.RetryInfo) {
