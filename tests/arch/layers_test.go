@@ -23,10 +23,11 @@ var layers = [][]string{
 	{"agents", "internal/coordination/turn", "sessions/sqlite", "tests/storetest", "temporal/postgres", "tests/limitertest"},
 	{"internal/storage/sqlstore"},
 	{
-		"internal/coordination/machine", "contextbuild", "sessions", "internal/coordination/topic", "debugbackend", "configs", "internal/tools/grants",
+		"internal/coordination/step", "contextbuild", "sessions", "internal/coordination/topic", "debugbackend", "configs", "internal/tools/grants",
 		"backends/openai", "backends/anthropic", "backends/gemini", "tests/backendtest",
 		"internal/models/retry", "internal/models/fallback",
 	},
+	{"internal/coordination/effect"},
 	{
 		"internal/models/wire", "internal/models/prices", "internal/models/tokens", "internal/coordination/policy", "internal/tools/permission", "internal/models/attach",
 		"internal/tools/workspace/confine", "internal/tools/workspace/snapshot",

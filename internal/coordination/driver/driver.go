@@ -4,8 +4,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
@@ -29,17 +29,17 @@ type Post interface {
 
 // Work is work for a runtime: an effect, or a question to a person. It has one result.
 type Work struct {
-	Effect     machine.Effect // nil for a question
-	Permission *machine.PermissionRequest
+	Effect     effect.Effect // nil for a question
+	Permission *effect.PermissionRequest
 	// Turn is the description from which the effect's input is built, as it was at the
 	// machine's command. Work of one moment shares it, so nobody may change it.
-	Turn *machine.Turn
+	Turn *effect.Turn
 	// Again says that a lost process may have done the work already.
 	Again bool
 }
 
 // Key returns the key of the effect or of the question.
-func (w Work) Key() machine.Key {
+func (w Work) Key() effect.Key {
 	if w.Permission != nil {
 		return w.Permission.Key
 	}
@@ -60,16 +60,16 @@ type Runtime interface {
 	// Start starts work. Its result comes as one post, also after a failure or a cancel.
 	Start(w Work)
 	// Begin opens a step of an agent. Cancel asks the work of that step to end soon, including
-	// work that is started later; machine.NoAgent stands for the work that belongs to no agent.
+	// work that is started later; effect.NoAgent stands for the work that belongs to no agent.
 	Begin(agent int)
 	Cancel(agent int)
-	// Wake posts a turn.Woke at a moment. It replaces the moment of an earlier call.
+	// Wake posts a kernel.Woke at a moment. It replaces the moment of an earlier call.
 	Wake(at kernel.Time)
 	// Clock stops the clock of Now and Wake, or starts it again.
 	Clock(runs bool)
 	// Grant answers a request for budget. refused is the reason why the attempt may not be
 	// sent. If it is empty, the attempt may be sent, with its output shortened by less tokens.
-	Grant(key machine.Key, less int, refused string)
+	Grant(key effect.Key, less int, refused string)
 }
 
 // Driver plays one turn. One goroutine at a time may use it.
@@ -199,11 +199,11 @@ func (d *Driver) Carry(commands []turn.Command) {
 		switch c := c.(type) {
 		case turn.StepStarted:
 			d.runtime.Begin(c.Agent)
-		case turn.Cancel:
+		case kernel.Cancel:
 			d.runtime.Cancel(c.Agent)
 		case turn.StepEnded:
 			d.runtime.Cancel(c.Agent)
-		case turn.Wake:
+		case kernel.Wake:
 			d.runtime.Wake(c.At)
 		case turn.Clock:
 			d.runtime.Clock(c.Runs)
@@ -218,7 +218,7 @@ func (d *Driver) Carry(commands []turn.Command) {
 // Asked returns the work that commands request, in their order. m is the machine that has just
 // given them.
 func Asked(commands []turn.Command, m *turn.Machine) (list []Work) {
-	var described *machine.Turn
+	var described *effect.Turn
 	add := func(w Work) {
 		if described == nil {
 			described = new(*m.Turn())

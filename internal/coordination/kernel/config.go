@@ -9,8 +9,8 @@ import (
 // Pace says when agents act (rules 2 and 8).
 type Pace string
 
-// Decision says when votes end a turn, and who wins then (rule 4).
-type Decision string
+// VoteRule decides when votes end a turn, and who wins then (rule 4).
+type VoteRule string
 
 // Strategy says what becomes of the winning answer (rule 9).
 type Strategy string
@@ -20,9 +20,9 @@ const (
 	PaceRounds Pace = "rounds"
 	PaceEager  Pace = "eager"
 
-	AllVoted  Decision = "all_voted"
-	Majority  Decision = "majority"
-	Unanimous Decision = "unanimous"
+	AllVoted  VoteRule = "all_voted"
+	Majority  VoteRule = "majority"
+	Unanimous VoteRule = "unanimous"
 
 	WinnerReuse   Strategy = "winner_reuse"
 	WinnerPresent Strategy = "winner_present"
@@ -36,7 +36,7 @@ type Config struct {
 	// Everywhere else an agent is its index in this list.
 	Agents   []string `json:"agents"`
 	Pace     Pace     `json:"pace"`
-	Decision Decision `json:"decision"`
+	Decision VoteRule `json:"decision"`
 	// MaxRounds is the round in which only votes are taken; at least 2.
 	MaxRounds int `json:"max_rounds"`
 	// StragglerGrace is how long the last agents may keep a round open after more

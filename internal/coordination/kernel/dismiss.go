@@ -2,13 +2,14 @@ package kernel
 
 import "errors"
 
-// Dismissed is a person who goes on without an agent.
+// Dismissed is a person's decision to go on without an agent: its calls are cancelled, and it
+// makes no further call in this turn.
 type Dismissed struct {
-	At    Time
-	Agent int
+	At    Time `json:"at"`
+	Agent int  `json:"agent"`
 }
 
-func (e Dismissed) at() Time { return e.At }
+func (e Dismissed) When() Time { return e.At }
 
 // MayDismiss returns nil if the turn can go on without an agent, else why it cannot
 // (rule 13).

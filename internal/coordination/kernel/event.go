@@ -5,12 +5,12 @@ import "github.com/massgen/massgen/internal/system/blob"
 // Time is a moment in milliseconds since the Unix epoch, as the journal has it.
 type Time int64
 
-// Event is something that happened. The set is closed. Every event says when;
-// time never goes back.
-type Event interface{ at() Time }
+// Event is something that happened. Every event has its time, which never goes back. The kernel
+// takes the events of this package; the turn has more.
+type Event interface{ When() Time }
 
-// Accepted opens the turn: it comes first, and once.
-type Accepted struct{ At Time }
+// Opened begins the turn: it comes first, and once.
+type Opened struct{ At Time }
 
 // Answered ends a step with a new answer. Hash is the hash of the normalised
 // text: two answers with one hash are the same text. Seen is the set of answers
@@ -78,29 +78,33 @@ type Presented struct {
 	Reason string
 }
 
-// Woke is the clock's event, asked for with a Wake command.
-type Woke struct{ At Time }
+// Woke is a ring of the clock, which a Wake command requested.
+type Woke struct {
+	At Time `json:"at"`
+}
 
-// Interrupted is a person ending the turn.
-type Interrupted struct{ At Time }
+// Interrupted is a person's interrupt, which ends the turn.
+type Interrupted struct {
+	At Time `json:"at"`
+}
 
 // BudgetSpent says that the next call does not fit into the budget.
 type BudgetSpent struct{ At Time }
 
-func (e Accepted) at() Time    { return e.At }
-func (e Answered) at() Time    { return e.At }
-func (e Voted) at() Time       { return e.At }
-func (e Abstained) at() Time   { return e.At }
-func (e OutOfTurns) at() Time  { return e.At }
-func (e Failed) at() Time      { return e.At }
-func (e Stopped) at() Time     { return e.At }
-func (e Presented) at() Time   { return e.At }
-func (e Woke) at() Time        { return e.At }
-func (e Interrupted) at() Time { return e.At }
-func (e BudgetSpent) at() Time { return e.At }
+func (e Opened) When() Time    { return e.At }
+func (e Answered) When() Time    { return e.At }
+func (e Voted) When() Time       { return e.At }
+func (e Abstained) When() Time   { return e.At }
+func (e OutOfTurns) When() Time  { return e.At }
+func (e Failed) When() Time      { return e.At }
+func (e Stopped) When() Time     { return e.At }
+func (e Presented) When() Time   { return e.At }
+func (e Woke) When() Time        { return e.At }
+func (e Interrupted) When() Time { return e.At }
+func (e BudgetSpent) When() Time { return e.At }
 
-// Command is what the machine wants done. The set is closed.
-type Command interface{ command() }
+// Command is an order of the machine. Its method only marks the commands.
+type Command interface{ Command() }
 
 // Offer is what a step may end with.
 type Offer struct {
@@ -150,13 +154,10 @@ type Present struct {
 // Finish ends the turn. It comes last, and once; Result says with what.
 type Finish struct{}
 
-func (Start) command()    {}
-func (Update) command()   {}
-func (Restrict) command() {}
-func (Cancel) command()   {}
-func (Wake) command()     {}
-func (Present) command()  {}
-func (Finish) command()   {}
-
-// When returns the moment of an event.
-func When(ev Event) Time { return ev.at() }
+func (Start) Command()    {}
+func (Update) Command()   {}
+func (Restrict) Command() {}
+func (Cancel) Command()   {}
+func (Wake) Command()     {}
+func (Present) Command()  {}
+func (Finish) Command()   {}

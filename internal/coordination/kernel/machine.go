@@ -40,10 +40,10 @@ func (m *Machine) Over() bool { return m.s.Stage == stageOver }
 // the journal it reads, is damaged.
 func (m *Machine) Apply(ev Event) ([]Command, error) {
 	if err := m.check(ev); err != nil {
-		return nil, fmt.Errorf("kernel: %T at %d: %w", ev, ev.at(), err)
+		return nil, fmt.Errorf("kernel: %T at %d: %w", ev, ev.When(), err)
 	}
 	m.out = nil
-	m.s.Now = max(m.s.Now, ev.at())
+	m.s.Now = max(m.s.Now, ev.When())
 	m.take(ev)
 	m.applyTimeLimits()
 	m.advance()
@@ -56,7 +56,7 @@ func (m *Machine) emit(c Command) { m.out = append(m.out, c) }
 // check refuses what cannot be. After the end everything is let pass: calls
 // that were cancelled come back then.
 func (m *Machine) check(ev Event) error {
-	if _, first := ev.(Accepted); first != (m.s.Stage == stageNew) {
+	if _, first := ev.(Opened); first != (m.s.Stage == stageNew) {
 		return fmt.Errorf("the turn is %s", m.s.Stage)
 	}
 	if m.Over() {
@@ -86,6 +86,9 @@ func (m *Machine) check(ev Event) error {
 		if !m.s.Presenting {
 			return errors.New("nobody was asked to present")
 		}
+	case Opened, Woke, Interrupted, BudgetSpent:
+	default:
+		return errors.New("the kernel has no such event")
 	}
 	return nil
 }
@@ -144,7 +147,7 @@ func (m *Machine) take(ev Event) {
 		return
 	}
 	switch ev := ev.(type) {
-	case Accepted:
+	case Opened:
 		m.s.Stage = stageRunning
 		if m.cfg.TurnLimit > 0 {
 			m.s.TurnAt = m.after(m.cfg.TurnLimit)

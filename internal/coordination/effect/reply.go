@@ -1,14 +1,12 @@
-package machine
+package effect
 
-import (
-	"github.com/massgen/massgen/internal/coordination/kernel"
+import "github.com/massgen/massgen/internal/system/blob"
 
-	"github.com/massgen/massgen/internal/system/blob"
-)
+// Reply is the result of an effect: ModelReply or ToolReply.
+type Reply interface{ reply() }
 
-// Event is an event for a step. The set is closed: ModelReply, ToolReply, Approval, Restrict,
-// Update, Note, Cancel.
-type Event interface{ event() }
+func (ModelReply) reply() {}
+func (ToolReply) reply()  {}
 
 // ModelReply is the result of a ModelCall.
 type ModelReply struct {
@@ -105,7 +103,8 @@ const (
 	Vote      = "vote"
 )
 
-func (c Call) isAct() bool { return c.Name == NewAnswer || c.Name == Vote }
+// IsAct reports whether the call is one of a coordination tool.
+func (c Call) IsAct() bool { return c.Name == NewAnswer || c.Name == Vote }
 
 // ToolReply is the result of a ToolCall.
 type ToolReply struct {
@@ -125,52 +124,3 @@ type ToolReply struct {
 	// Abandoned says that the tool ignored its cancellation, or the end of its time.
 	Abandoned bool `json:"abandoned,omitempty"`
 }
-
-// Restrict leaves the step only the coordination tools.
-type Restrict struct{}
-
-// Update gives the step a newer set of answers.
-type Update struct{ Offer kernel.Offer }
-
-// Note gives the step a person's addition to the question.
-type Note struct{ Text blob.Ref }
-
-// Cancel ends the step once its effects have returned.
-type Cancel struct{}
-
-func (ModelReply) event() {}
-func (ToolReply) event()  {}
-func (Restrict) event()   {}
-func (Update) event()     {}
-func (Note) event()       {}
-func (Cancel) event()     {}
-
-// Outcome is how a step ended. It is zero while the step goes on.
-type Outcome struct {
-	Kind OutcomeKind `json:"kind,omitempty"`
-	// Seen identifies the set of answers in the input of the last call.
-	Seen   int      `json:"seen,omitempty"`
-	Answer blob.Ref `json:"answer,omitzero"`
-	Hash   string   `json:"hash,omitempty"`
-	// Work is the result of the answer's snapshot, Unkept the reason why there is none; both
-	// are zero for an agent without a workspace.
-	Work   blob.Ref `json:"work,omitzero"`
-	Unkept blob.Ref `json:"unkept,omitzero"`
-	For    int      `json:"for,omitempty"`
-	Reason string   `json:"reason,omitempty"`
-}
-
-// OutcomeKind is the kind of an Outcome.
-type OutcomeKind string
-
-// The outcomes of a step.
-const (
-	Answered  OutcomeKind = "answered"
-	Voted     OutcomeKind = "voted"
-	Abstained OutcomeKind = "abstained"
-	Failed    OutcomeKind = "failed"
-	Stopped   OutcomeKind = "stopped"
-	// OutOfTurns is a step that requested tools to its last call. Only a panel of one has an
-	// answer with it, if there was any text.
-	OutOfTurns OutcomeKind = "max_turns"
-)

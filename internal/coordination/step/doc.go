@@ -5,4 +5,4 @@
 // decision about which acts are allowed.
 //
 // A Step is not safe for concurrent use: one goroutine owns it.
-package machine
+package step

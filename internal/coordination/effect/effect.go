@@ -1,4 +1,4 @@
-package machine
+package effect
 
 import (
 	"fmt"
@@ -191,22 +191,6 @@ func (p Purpose) IsAnswer() bool { return p.IsFinalAnswer() || p == Conversation
 // IsSnapshot reports whether an effect copies a workspace.
 func (p Purpose) IsSnapshot() bool { return p == Snapshot || p == FinalSnapshot }
 
-// toolPurpose returns the purpose of a step's tool calls.
-func (p Purpose) toolPurpose() Purpose {
-	if p.IsFinalAnswer() {
-		return FinalTool
-	}
-	return Tool
-}
-
-// snapshotPurpose returns the purpose of the snapshot of a step's answer.
-func (p Purpose) snapshotPurpose() Purpose {
-	if p.IsFinalAnswer() {
-		return FinalSnapshot
-	}
-	return Snapshot
-}
-
 // Effect is one of the two ways to touch the world: ModelCall and ToolCall.
 type Effect interface{ EffectKey() Key }
 
@@ -258,10 +242,9 @@ func (c ModelCall) Current() kernel.Offer {
 }
 
 // NotesTold counts the notes in the call's input. They are the turn's first ones.
-func (c ModelCall) NotesTold() int { return len(c.Notes) + notesIn(c.Transcript) }
-
-func notesIn(entries []Entry) (n int) {
-	for _, e := range entries {
+func (c ModelCall) NotesTold() int {
+	n := len(c.Notes)
+	for _, e := range c.Transcript {
 		n += len(e.Notes)
 	}
 	return n
