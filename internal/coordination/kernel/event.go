@@ -91,7 +91,7 @@ type Interrupted struct {
 // BudgetSpent says that the next call does not fit into the budget.
 type BudgetSpent struct{ At Time }
 
-func (e Opened) When() Time    { return e.At }
+func (e Opened) When() Time      { return e.At }
 func (e Answered) When() Time    { return e.At }
 func (e Voted) When() Time       { return e.At }
 func (e Abstained) When() Time   { return e.At }
@@ -103,8 +103,8 @@ func (e Woke) When() Time        { return e.At }
 func (e Interrupted) When() Time { return e.At }
 func (e BudgetSpent) When() Time { return e.At }
 
-// Command is an order of the machine. Its method only marks the commands.
-type Command interface{ Command() }
+// Command is a command of the machine: Start, Update, Restrict, Cancel, Wake, Present or Finish.
+type Command any
 
 // Offer is what a step may end with.
 type Offer struct {
@@ -153,11 +153,3 @@ type Present struct {
 
 // Finish ends the turn. It comes last, and once; Result says with what.
 type Finish struct{}
-
-func (Start) Command()    {}
-func (Update) Command()   {}
-func (Restrict) Command() {}
-func (Cancel) Command()   {}
-func (Wake) Command()     {}
-func (Present) Command()  {}
-func (Finish) Command()   {}

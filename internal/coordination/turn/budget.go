@@ -71,10 +71,6 @@ type Refused struct {
 	Why string
 }
 
-func (Granted) Command() {}
-func (HeldUp) Command()  {}
-func (Refused) Command() {}
-
 // account is the turn's ledger, with the keys of its attempts.
 type account struct {
 	Ledger   budget.Ledger `json:"ledger,omitzero"`

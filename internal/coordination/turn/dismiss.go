@@ -12,8 +12,6 @@ import (
 // AgentDismissed says that the turn goes on without an agent.
 type AgentDismissed struct{ Agent int }
 
-func (AgentDismissed) Command() {}
-
 // MayDismiss returns the place of an agent in the panel. The error says why the turn cannot go
 // on without it.
 func (m *Machine) MayDismiss(id string) (agent int, err error) {

@@ -181,7 +181,7 @@ func decode[E Event](h head) (Event, error) {
 // Command is a command of the machine. Run, RequestPermission, Clock, Granted, Refused and the
 // kernel's Cancel, Wake and Finish touch the world; the others only inform. Cancel also cancels the
 // sidecalls, for effect.NoAgent. The results of cancelled effects may come after Finish.
-type Command = kernel.Command
+type Command any
 
 // Run runs one effect. Its result is one ModelDone or ToolDone.
 type Run struct{ Effect effect.Effect }
@@ -228,12 +228,6 @@ type StepEnded struct {
 	// Partial is the received part of the message whose call failed and ended the step.
 	Partial blob.Ref
 }
-
-func (Run) Command()         {}
-func (StepStarted) Command() {}
-func (StepEnded) Command()   {}
-func (ToolEnded) Command()   {}
-func (WentToJSON) Command()  {}
 
 // UsageOf returns the cost of one model call: nothing, if it was not sent.
 func UsageOf(r effect.ModelReply) budget.Usage {

@@ -23,8 +23,6 @@ func (e Noted) When() kernel.Time { return e.At }
 // NoteAccepted says that a note was accepted.
 type NoteAccepted struct{ Text blob.Ref }
 
-func (NoteAccepted) Command() {}
-
 // notes are the turn's notes. An agent that has seen one has seen those before it.
 type notes struct {
 	Texts []blob.Ref `json:"texts,omitempty"`

@@ -26,8 +26,6 @@ func (e Unpaused) When() kernel.Time { return e.At }
 // is paused.
 type Clock struct{ Runs bool }
 
-func (Clock) Command() {}
-
 // Held is an effect that waits until the turn is no longer paused: one of the two.
 type Held struct {
 	Model *effect.ModelCall `json:"model,omitempty"`

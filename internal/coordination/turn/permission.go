@@ -26,8 +26,6 @@ func (e Decided) When() kernel.Time { return e.At }
 // changes nothing.
 type RequestPermission struct{ Request effect.PermissionRequest }
 
-func (RequestPermission) Command() {}
-
 // requestPermissions adds questions to those that wait for a person, and puts the first.
 func (m *Machine) requestPermissions(list []effect.PermissionRequest) {
 	m.s.Permissions = append(m.s.Permissions, list...)

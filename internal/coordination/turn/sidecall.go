@@ -53,9 +53,6 @@ type SidecallEnded struct {
 	Usage   budget.Usage
 }
 
-func (SidecallStarted) Command() {}
-func (SidecallEnded) Command()   {}
-
 // SidecallOutcomes returns the outcomes of the sidecalls, in the order of their ends.
 func (m *Machine) SidecallOutcomes() []SidecallOutcome { return slices.Clone(m.s.Sidecalls.Ended) }
 

@@ -25,8 +25,6 @@ type NewTools struct {
 	Before, After blob.Ref
 }
 
-func (NewTools) Command() {}
-
 // Tools returns the reference of the own tools that an agent's next model call may offer.
 func (m *Machine) Tools(agent int) blob.Ref {
 	if m.s.Tools != nil && m.s.Tools[agent] != nil {

@@ -67,15 +67,10 @@ type Holds interface {
 	Write(ctx context.Context, what, id string, turn int, ends bool, do func(*Tx, *Running)) error
 	// LetGo ends the hold of a turn, even if ctx is over. It returns false if there was none.
 	LetGo(ctx context.Context, id string, turn int) (held bool, err error)
-}
-
-// Quiet runs operations that no running turn may disturb. Both methods return ErrBusy if one
-// runs.
-type Quiet interface {
-	// Alone runs a transaction while no turn holds a session. If erases is true, it deletes
-	// texts.
+	// Alone runs a transaction while no turn holds a session, or returns ErrBusy. If erases is
+	// true, it deletes texts.
 	Alone(ctx context.Context, what, id string, erases bool, do func(*Tx)) error
-	// Unheld runs do while no turn holds a session.
+	// Unheld runs do while no turn holds a session, or returns ErrBusy.
 	Unheld(ctx context.Context, id string, do func() error) error
 }
 
