@@ -80,22 +80,22 @@ func permit(rules permission.Rules, unattended permission.Action, granted *grant
 // decider returns a function that decides by rules. A call is decided twice, when the model makes
 // it and before it runs. Without files only the call and the rules count, so the function keeps its
 // last decision until the call is decided again.
-func decider(rules permission.Rules) func(tool, arguments string) permission.Decision {
-	decide := func(tool, arguments string) permission.Decision { return permission.Decide(rules, tool, arguments) }
+func decider(rules permission.Rules) func(tool, arguments string) permission.Ruling {
+	decide := func(tool, arguments string) permission.Ruling { return permission.Decide(rules, tool, arguments) }
 	if rules.Look != nil {
 		return decide
 	}
 	type decided struct {
 		tool, arguments string
-		permission.Decision
+		permission.Ruling
 	}
 	var last atomic.Pointer[decided]
-	return func(tool, arguments string) permission.Decision {
+	return func(tool, arguments string) permission.Ruling {
 		if d := last.Swap(nil); d != nil && d.tool == tool && d.arguments == arguments {
-			return d.Decision
+			return d.Ruling
 		}
 		d := &decided{tool, arguments, decide(tool, arguments)}
 		last.Store(d)
-		return d.Decision
+		return d.Ruling
 	}
 }
