@@ -65,6 +65,16 @@ func (i item[T]) text(t *T) string {
 	return i.show(t)
 }
 
+// then has an item call do after it was read.
+func (i item[T]) then(do func(*T)) item[T] {
+	read := i.read
+	i.read = func(r *reader, at string, n *yaml.Node, t *T) {
+		read(r, at, n, t)
+		do(t)
+	}
+	return i
+}
+
 // zero has an item say word where its value is zero.
 func (i item[T]) zero(word string) item[T] {
 	show := i.show
@@ -382,15 +392,16 @@ func orchestratorSection() section[Orchestrator] {
 			{"max_new_answers_global", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.Rules.MaxNewAnswersGlobal }).zero("no limit")},
 			{"self_vote", value(boolean(), func(o *Orchestrator) *bool { return &o.Rules.SelfVote })},
 			{"answer_novelty_requirement", enum(func(o *Orchestrator) *Novelty { return &o.AnswerNoveltyRequirement },
-				noveltyLenient, noveltyBalanced, noveltyStrict)},
+				noveltyLenient, noveltyBalanced, noveltyStrict).
+				then(func(o *Orchestrator) { o.Limits.MaxOverlap = o.AnswerNoveltyRequirement.maxOverlap() })},
 			{"final_answer_strategy", enum(func(o *Orchestrator) *kernel.Strategy { return &o.Rules.Final },
 				kernel.WinnerReuse, kernel.WinnerPresent, kernel.Synthesize)},
-			{"max_turns", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.MaxTurns })},
-			{"max_attempts", value(integer[int](1, 100), func(o *Orchestrator) *int { return &o.MaxAttempts })},
+			{"max_turns", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.Limits.MaxTurns })},
+			{"max_attempts", value(integer[int](1, 100), func(o *Orchestrator) *int { return &o.Limits.MaxAttempts })},
 			{"coordination", mapping(coordinationSection, func(o *Orchestrator) *Orchestrator { return o })},
 			{"planning_mode", value(boolean(), func(o *Orchestrator) *bool { return &o.PlanningMode })},
-			{"max_tool_calls", value(integer[int](1, 10_000), func(o *Orchestrator) *int { return &o.MaxToolCalls })},
-			{"max_tool_result_bytes", value(integer[int](1000, 10_000_000), func(o *Orchestrator) *int { return &o.MaxToolResultBytes })},
+			{"max_tool_calls", value(integer[int](1, 10_000), func(o *Orchestrator) *int { return &o.Limits.MaxToolCalls })},
+			{"max_tool_result_bytes", value(integer[int](1000, 10_000_000), func(o *Orchestrator) *int { return &o.Limits.ResultLimit })},
 			{"snapshot_storage", folder(func(o *Orchestrator) *string { return &o.SnapshotStorage })},
 			{"context_paths", contextPathsOf(func(o *Orchestrator) *[]ContextPath { return &o.ContextPaths })},
 			{"agent_temporary_workspace", folder(func(o *Orchestrator) *string { return &o.AgentTemporaryWorkspace })},
@@ -406,7 +417,8 @@ func timeoutSection() section[Orchestrator] {
 			{"initial_round_timeout_seconds", inSeconds(0.001, func(o *Orchestrator) *time.Duration { return &o.Rules.FirstRoundLimit }).zero("none")},
 			{"subsequent_round_timeout_seconds", inSeconds(0.001, func(o *Orchestrator) *time.Duration { return &o.Rules.RoundLimit }).zero("none")},
 			{"round_timeout_grace_seconds", inSeconds(0, func(o *Orchestrator) *time.Duration { return &o.Rules.RoundGrace })},
-			{"tool_timeout_seconds", inSeconds(0.001, func(o *Orchestrator) *time.Duration { return &o.ToolTimeout })},
+			{"tool_timeout_seconds", inSeconds(0.001, func(o *Orchestrator) *time.Duration { return &o.ToolTimeout }).
+				then(func(o *Orchestrator) { o.Limits.ToolLimit = int(o.ToolTimeout.Milliseconds()) })},
 		},
 	}
 }
