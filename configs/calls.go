@@ -8,7 +8,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/policy"
 )
 
-// Summarizes says whether there are agents whose policy is summarize.
+// Summarizes reports whether there are agents whose policy is summarize.
 func (c *Config) Summarizes() bool {
 	return slices.ContainsFunc(c.Agents, func(a Agent) bool { return a.Context.Kind == policy.Summarize })
 }
@@ -20,7 +20,7 @@ func (r *reader) callBackend(at string, n *yaml.Node, b *Backend) {
 	}
 }
 
-// namesModel says whether a backend names something that could be called.
+// namesModel reports whether a backend names something that could be called.
 func namesModel(b Backend) bool { return b.Type != "" || b.Model != "" }
 
 // callBackends fills in the backends of calls that belong to no agent, where the file

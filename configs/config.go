@@ -70,7 +70,7 @@ const (
 	describe = "describe"
 )
 
-// DescribesFiles says whether files are described for agents whose models do not take them.
+// DescribesFiles reports whether files are described for agents whose models do not take them.
 func (c *Config) DescribesFiles() bool { return c.Attachments == describe }
 
 // Agent is one member of the panel.
@@ -151,7 +151,7 @@ type Provider struct {
 	IdleTimeout      time.Duration
 }
 
-// Sidecall says whether a call that belongs to no agent is made in each turn, and with
+// Sidecall reports whether a call that belongs to no agent is made in each turn, and with
 // which model.
 type Sidecall struct {
 	Made    bool

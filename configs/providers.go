@@ -89,7 +89,7 @@ func (r *reader) isProvider(n *yaml.Node, at, name string) bool {
 // auto is the type that is a choice among the others.
 const auto = "auto"
 
-// isBackendType says whether a name is a backend type, after an issue if it is not.
+// isBackendType reports whether a name is a backend type, after an issue if it is not.
 func (r *reader) isBackendType(n *yaml.Node, at, name string) bool {
 	types := r.opts.BackendTypes
 	if cure, ok := massgenTypes()[name]; ok && len(types) > 0 && !slices.Contains(types, name) {

@@ -73,7 +73,7 @@ func readSection[T any](r *reader, at string, n *yaml.Node, sec section[T], t *T
 	return len(r.issues) == before
 }
 
-// withoutEffect says that a key of MassGen is ignored. A key that switches something off needs
+// withoutEffect returns the message that a key of MassGen is ignored. A key that switches something off needs
 // no hint on how to have it.
 func withoutEffect(path, hint string, value *yaml.Node) string {
 	message := path + " is a key of MassGen that has no effect here"

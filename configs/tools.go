@@ -19,7 +19,7 @@ type Tools struct {
 	CWD string
 	// ContextPaths are the agent's own; see Config.ContextPaths.
 	ContextPaths []ContextPath
-	// RunCommands says that the agent may run commands in its workspace. Allowed and
+	// RunCommands reports whether the agent may run commands in its workspace. Allowed and
 	// BlockedCommands are patterns of programs' names (git, python*); no allowed ones
 	// means any.
 	RunCommands     bool
@@ -35,7 +35,7 @@ type Tools struct {
 	ExcludeTools []string
 }
 
-// Any says whether the agent has tools.
+// Any reports whether the agent has tools.
 func (t Tools) Any() bool { return t.CWD != "" || len(t.Servers) > 0 }
 
 // MCPServer says how to reach a server of the Model Context Protocol. It has either a

@@ -26,14 +26,14 @@ type scalar struct {
 	// tag is yaml's: !!int for 5, !!str for "5".
 	tag    string
 	quoted bool
-	// loose says that the tag does not bind, because a variable gave the text.
+	// loose reports whether the tag does not bind, because a variable gave the text.
 	loose bool
 	// source is the text as written; messages show it, so that no value of a
 	// variable gets into them.
 	source string
 }
 
-// is says whether the scalar may be of one of the types that tags name.
+// is reports whether the scalar may be of one of the types that tags name.
 func (s scalar) is(tags ...string) bool {
 	return s.loose || slices.Contains(tags, s.tag)
 }

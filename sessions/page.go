@@ -181,7 +181,7 @@ func pageOf(ctx context.Context, texts Texts, head blob.Ref) ([]byte, error) {
 	return append([]byte(first), turns.Bytes()...), nil
 }
 
-// isPaged says whether a turn's link names a page.
+// isPaged reports whether a turn's link names a page.
 func isPaged(turn int) bool { return turn%pageTurns == 0 }
 
 // namedPage returns the page that a link names, given as it is stored, and zero for none.

@@ -106,7 +106,7 @@ type Held struct {
 	History blob.Ref
 	// Cut is the usage of the interrupted turn that this one abandons.
 	Cut Usage
-	// Stored says that the store has the turn, Committed that it has its outcome too.
+	// Stored reports whether the store has the turn, Committed whether it has its outcome too.
 	Stored, Committed bool
 }
 

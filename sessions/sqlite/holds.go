@@ -138,7 +138,7 @@ func (h *holds) letGoOfAll() (err error) {
 	return err
 }
 
-// runs says that a turn of this Store holds a session.
+// runs reports whether a turn of this Store holds a session.
 func (h *holds) runs(id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

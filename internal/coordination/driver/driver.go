@@ -15,8 +15,8 @@ var ErrOver = errors.New("the turn is over")
 // Post is an event from outside the turn's machine: a result, a note, a permission, a request
 // for budget, the clock, an interrupt.
 type Post interface {
-	// Events returns the post as events of a moment, or none if it comes too late to change
-	// anything. The driver calls it once, when the machine has applied everything before. An
+	// Events returns the post as events of a moment, or nothing if the post comes too late to
+	// change anything. The driver calls it once, when the machine has applied everything before. An
 	// error ends the turn.
 	Events(at kernel.Time) ([]turn.Event, error)
 	// Reply is called once and must not block: with nil when the events are durable and
@@ -34,7 +34,7 @@ type Work struct {
 	// Turn is the description from which the effect's input is built, as it was at the
 	// machine's command. Work of one moment shares it, so nobody may change it.
 	Turn *effect.Turn
-	// Again says that a lost process may have done the work already.
+	// Again reports whether a lost process may have done the work already.
 	Again bool
 }
 
@@ -47,7 +47,7 @@ func (w Work) Key() effect.Key {
 }
 
 // Runtime is the driver's view of the world. The driver calls its methods in the goroutine of its own
-// caller, and none of them waits for a post.
+// caller, and they do not wait for a post.
 type Runtime interface {
 	// Now returns the turn's time, which stands still while no process plays the turn.
 	Now() kernel.Time
@@ -55,7 +55,7 @@ type Runtime interface {
 	// the event before Append has made it durable.
 	Applied(ev turn.Event, commands []turn.Command)
 	// Append adds events to the turn's journal, all or none. They are durable when it returns. last
-	// says that the turn is over after them, and no work is out.
+	// reports whether the turn is over after them and no work is out.
 	Append(events []turn.Event, last bool) error
 	// Start starts work. Its result comes as one post, also after a failure or a cancel.
 	Start(w Work)
@@ -129,7 +129,7 @@ type consequence struct {
 // starts lost work again, or calls Play.
 func (d *Driver) Handle(posts ...Post) error { return d.handle(false, posts) }
 
-// handle does what Handle does. mayEnd says that the batch may be the turn's last.
+// handle does what Handle does. mayEnd reports whether the batch may be the turn's last.
 func (d *Driver) handle(mayEnd bool, posts []Post) error {
 	var batch applied
 	var err error

@@ -2,11 +2,11 @@ package effect
 
 import "github.com/massgen/massgen/internal/system/blob"
 
-// Permission says whether a call of one of the agent's own tools may run. It is decided
-// beside the effect, by rules about the tool and its arguments.
+// Permission decides whether a call of one of the agent's own tools may run. It follows from rules
+// about the tool and its arguments.
 type Permission string
 
-// The permissions. Allowed is the zero value's meaning.
+// The permissions. The zero value is Allowed.
 const (
 	Allowed Permission = ""
 	Asked   Permission = "ask"

@@ -15,19 +15,19 @@ type ModelReply struct {
 	// Text is the message's text, Hash its normalised hash; zero if it is blank.
 	Text blob.Ref `json:"text"`
 	Hash string   `json:"hash,omitempty"`
-	// Problem says why the text is no answer, where the turn has a schema; Text is zero then.
+	// Problem is the reason why the text does not fit the turn's schema; Text is zero then.
 	Problem string `json:"problem,omitempty"`
 	// Calls are the message's tool calls in order, their arguments decoded.
 	Calls []Call `json:"calls,omitempty"`
 	// Hosted are the calls of hosted tools in the message, in order: the provider has run them.
 	Hosted []Hosted `json:"hosted,omitempty"`
 	// Citations is the JSON of a list of backends.Citation: the sources of the answer that the
-	// message has, zero for none.
+	// message has, or zero.
 	Citations blob.Ref `json:"citations,omitzero"`
 	Usage     *Usage   `json:"usage,omitempty"`
 	// Fallback is set if another model than the agent's own replied.
 	Fallback *Fallback `json:"fallback,omitempty"`
-	// Truncated says that the message ended at its output limit.
+	// Truncated reports whether the message ended at its output limit.
 	Truncated bool `json:"truncated,omitempty"`
 	// Change is the change that the reply to a sidecall makes.
 	Change Change `json:"change,omitzero"`
@@ -57,7 +57,7 @@ type Usage struct {
 }
 
 // Fallback names the models that failed before the call went to To, each with its provider, and
-// says why the last of them failed.
+// the reason why the last of them failed.
 type Fallback struct {
 	From   string `json:"from"`
 	To     string `json:"to"`
@@ -68,11 +68,11 @@ type Fallback struct {
 type Failure struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
-	// NoTools says that the service accepts no tools for this model.
+	// NoTools reports whether the service accepts no tools for this model.
 	NoTools bool `json:"no_tools,omitempty"`
-	// Unsent says that no request was sent.
+	// Unsent reports whether no request was sent.
 	Unsent bool `json:"unsent,omitempty"`
-	// Abandoned says that the effect ignored its cancellation.
+	// Abandoned reports whether the effect ignored its cancellation.
 	Abandoned bool `json:"abandoned,omitempty"`
 }
 
@@ -80,8 +80,8 @@ type Failure struct {
 type Call struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Own says that the name is one of the agent's own tools, Permission whether the call may
-	// run, and Why by which rule.
+	// Own reports whether the name is one of the agent's own tools. Permission decides whether the
+	// call may run, and Why names the rule.
 	Own        bool       `json:"own,omitempty"`
 	Permission Permission `json:"permission,omitempty"`
 	Why        string     `json:"why,omitempty"`
@@ -121,6 +121,6 @@ type ToolReply struct {
 	ElapsedMS int64 `json:"took,omitempty"`
 	// State is the outcome of the call; empty means ToolRan.
 	State ToolState `json:"state,omitempty"`
-	// Abandoned says that the tool ignored its cancellation, or the end of its time.
+	// Abandoned reports whether the tool ignored its cancellation, or the end of its time.
 	Abandoned bool `json:"abandoned,omitempty"`
 }

@@ -31,7 +31,7 @@ type StepSummary struct {
 	Text    blob.Ref `json:"text"`
 }
 
-// SummaryFailure returns the reason why a reply to a call for a summary has none.
+// SummaryFailure returns the reason why a reply has no summary, or nil.
 func (r ModelReply) SummaryFailure() error {
 	switch {
 	case r.Failure != nil:

@@ -35,8 +35,8 @@ func (m *Machine) MayDismiss(agent int) error {
 	return nil
 }
 
-// applyDismissed is rule 13: the agent's call is cancelled and waited for by nobody. What it
-// has answered and voted stands.
+// applyDismissed is rule 13: the agent's call is cancelled, and nobody waits for it. The agent's
+// answer and votes stand.
 func (m *Machine) applyDismissed(agent int) {
 	phase := m.s.Members[agent].Phase
 	m.change(agent, func(x *member) {
@@ -52,8 +52,8 @@ func (m *Machine) applyDismissed(agent int) {
 	}
 }
 
-// voters counts the agents whose votes a majority is of, under pace: eager: those that are
-// live, and those that were dismissed after a vote that counts.
+// voters counts the agents for a majority under pace: eager. They are the live agents, and the
+// dismissed agents with a valid vote.
 func (m *Machine) voters() int {
 	ix := m.ix()
 	n := ix.live

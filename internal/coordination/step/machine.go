@@ -27,7 +27,7 @@ type Task struct {
 	// (ToolsAuto).
 	JSON       bool `json:"json,omitempty"`
 	MayUseJSON bool `json:"may_use_json,omitempty"`
-	// Snapshot says that the agent's answer is kept with a snapshot of the agent's workspace.
+	// Snapshot reports whether the agent's answer gets a snapshot of the agent's workspace.
 	Snapshot bool `json:"snapshot,omitempty"`
 	// Context is the part of the step that inputs have, if summaries cover the rest; nil if
 	// there are none.
@@ -57,14 +57,14 @@ type state struct {
 	FirstHash      string   `json:"first_hash,omitempty"`
 	FirstIsAttempt bool     `json:"first_is_attempt,omitempty"`
 	Restricted     bool     `json:"restricted,omitempty"`
-	// Repaired says that the model was asked once more for an answer that fits the schema.
+	// Repaired reports whether the model was asked once more for an answer that fits the schema.
 	Repaired bool `json:"repaired,omitempty"`
-	// JSON says that the model has to act by JSON objects. Ignored counts the messages that
+	// JSON reports whether the model has to act by JSON objects. Ignored counts the messages that
 	// called no tool.
 	JSON    bool `json:"json,omitempty"`
 	Ignored int  `json:"ignored,omitempty"`
-	// OwnTools says that the last call offered the agent's own tools. Exceeded says that the
-	// model called its own tools more often than MaxToolCalls allows.
+	// OwnTools reports whether the last call offered the agent's own tools, and Exceeded whether
+	// the model called them more often than MaxToolCalls allows.
 	OwnTools  bool `json:"own_tools,omitempty"`
 	Exceeded  bool `json:"exceeded,omitempty"`
 	Cancelled bool `json:"cancelled,omitempty"`
@@ -73,9 +73,10 @@ type state struct {
 	LeftOut   int                 `json:"left_out,omitempty"`
 	Summary   *effect.StepSummary `json:"summary,omitempty"`
 	Summaries int                 `json:"summaries,omitempty"`
-	// Waiting says that a model call is out, and Summarizing that it is one for a summary. Pending are the tool calls that are out. When they
-	// are back, the step ends with Act, if Act is not nil. Answer is not nil while a snapshot
-	// is out. When the snapshot is back, the step ends with Answer.
+	// Waiting reports whether a model call is out, and Summarizing whether that call is for a
+	// summary. Pending are the tool calls that are out. When they are back, the step ends with
+	// Act, if Act is not nil. Answer is not nil while a snapshot is out. When the snapshot is
+	// back, the step ends with Answer.
 	Waiting               bool                       `json:"waiting,omitempty"`
 	Summarizing           bool                       `json:"summarizing,omitempty"`
 	Pending               []pending                  `json:"pending,omitempty"`

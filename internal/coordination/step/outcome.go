@@ -2,15 +2,15 @@ package step
 
 import "github.com/massgen/massgen/internal/system/blob"
 
-// Outcome is how a step ended. It is zero while the step goes on.
+// Outcome is the end of a step. It is zero while the step goes on.
 type Outcome struct {
 	Kind OutcomeKind `json:"kind,omitempty"`
 	// Seen identifies the set of answers in the input of the last call.
 	Seen   int      `json:"seen,omitempty"`
 	Answer blob.Ref `json:"answer,omitzero"`
 	Hash   string   `json:"hash,omitempty"`
-	// Work is the result of the answer's snapshot, Unkept the reason why there is none; both
-	// are zero for an agent without a workspace.
+	// Work is the result of the answer's snapshot, Unkept the reason why it failed; both are
+	// zero for an agent without a workspace.
 	Work   blob.Ref `json:"work,omitzero"`
 	Unkept blob.Ref `json:"unkept,omitzero"`
 	For    int      `json:"for,omitempty"`

@@ -13,7 +13,7 @@ func (s *Machine) NewPermissionRequests() []effect.PermissionRequest {
 	return asks
 }
 
-// requestPermission puts a call to a person. Its entry waits as that of a running tool does.
+// requestPermission asks a person about a call. Its entry waits like the entry of a running tool.
 func (s *Machine) requestPermission(call effect.ToolCall, why string, entry int) {
 	ask := effect.PermissionRequest{Key: call.Key, Message: call.Message, Call: call.Call, Name: call.Name, Why: why}
 	s.s.Pending = append(s.s.Pending, pending{Index: call.Key.Index, Entry: entry, Permission: &ask})

@@ -5,8 +5,8 @@ import (
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
-// Refusal is a call that does not run, and is no effect. It has the key that it would have run
-// under. A ToolRefused one would have had none, and has the index NoIndex.
+// Refusal is a call that does not run. Its key is the key under which it would have run; the index of
+// a ToolRefused call is NoIndex, because such a call does not count.
 type Refusal struct {
 	Call effect.ToolCall
 	// State is ToolDenied, ToolRefused or ToolCancelled. Why is the rule, a person's reason, or

@@ -2,8 +2,8 @@ package step
 
 import "github.com/massgen/massgen/internal/coordination/effect"
 
-// repairAnswer asks once more for an answer that the turn's schema takes, without tools, so that
-// a service that can may enforce it (rule 14).
+// repairAnswer asks once more for an answer that fits the turn's schema (rule 14). It offers no
+// tools, so that a capable service can enforce the schema.
 func (s *Machine) repairAnswer(r effect.ModelReply) []effect.Effect {
 	s.s.Transcript = append(s.s.Transcript, effect.Entry{Kind: effect.Assistant, Text: r.Message})
 	if s.s.Repaired || s.isLastCall() {

@@ -33,11 +33,11 @@ type Settled struct {
 // and may be paid for twice.
 type Resumed struct {
 	At kernel.Time `json:"at"`
-	// Branched says that the journal is a copy of a turn that went on otherwise: nothing was
+	// Branched reports whether the journal is a copy of a turn that went on elsewhere: nothing was
 	// lost, and the other turn pays for its calls under way.
 	Branched bool `json:"branched,omitempty"`
-	// Budget is the most that the turn may spend from now on, with its spending so far; none
-	// leaves the budget as it was.
+	// Budget is the most that the turn may spend from now on, with its spending so far. Without
+	// limits, the budget stays the same.
 	Budget budget.Allowance `json:"budget,omitzero"`
 }
 
@@ -59,13 +59,13 @@ type Granted struct {
 	Less int
 }
 
-// HeldUp says that a call's attempt waits for the reservations of others, and for which limit.
+// HeldUp reports that a call's attempt waits for the reservations of others, and for which limit.
 type HeldUp struct {
 	Key effect.Key
 	Why string
 }
 
-// Refused says that a call's attempt is never sent, and why.
+// Refused reports that a call's attempt is never sent, and why.
 type Refused struct {
 	Key effect.Key
 	Why string

@@ -9,7 +9,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/kernel"
 )
 
-// AgentDismissed says that the turn goes on without an agent.
+// AgentDismissed reports that the turn goes on without an agent.
 type AgentDismissed struct{ Agent int }
 
 // MayDismiss returns the place of an agent in the panel. The error says why the turn cannot go

@@ -186,13 +186,13 @@ type Command any
 // Run runs one effect. Its result is one ModelDone or ToolDone.
 type Run struct{ Effect effect.Effect }
 
-// StepStarted says that an agent begins a step.
+// StepStarted reports that an agent begins a step.
 type StepStarted struct {
 	Agent, Round int
 	Purpose      effect.Purpose
 }
 
-// WentToJSON says that an agent's model uses no tools and writes JSON objects from now on.
+// WentToJSON reports that an agent's model uses no tools and writes JSON objects from now on.
 type WentToJSON struct{ Agent, Round int }
 
 // ToolRun is a call of an agent's own tool. Ended and State are zero while it has no
@@ -217,7 +217,7 @@ type StepEnded struct {
 	Purpose      effect.Purpose
 	Outcome      step.Outcome
 	// Label names the answer, or the answer voted for. Void is the reason why a vote does not
-	// count, or says that an answer was not used.
+	// count, or why an answer was not used.
 	Label, Void string
 	Elapsed     kernel.Time
 	Usage       budget.Usage
@@ -229,7 +229,7 @@ type StepEnded struct {
 	Partial blob.Ref
 }
 
-// UsageOf returns the cost of one model call: nothing, if it was not sent.
+// UsageOf returns the cost of one model call. A call that was not sent costs nothing.
 func UsageOf(r effect.ModelReply) budget.Usage {
 	if r.Failure != nil && r.Failure.Unsent {
 		return budget.Usage{}

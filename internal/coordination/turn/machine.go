@@ -45,7 +45,7 @@ type state struct {
 	Partials  []Partial  `json:"partials,omitempty"`
 	Notes     notes      `json:"notes,omitzero"`
 	Pause     pause      `json:"pause,omitzero"`
-	// Permissions are the questions that wait for a person; IsPermissionOpen says that the
+	// Permissions are the questions that wait for a person; IsPermissionOpen reports whether the
 	// first of them was put.
 	Permissions      []effect.PermissionRequest `json:"asks,omitempty"`
 	IsPermissionOpen bool                       `json:"is_asking,omitempty"`
@@ -79,10 +79,10 @@ type machineJSON struct {
 	State   state `json:"state"`
 }
 
-// MarshalJSON writes the whole machine, with a version.
+// MarshalJSON encodes the whole machine, with a version.
 func (m *Machine) MarshalJSON() ([]byte, error) { return json.Marshal(machineJSON{stateVersion, m.s}) }
 
-// UnmarshalJSON reads what MarshalJSON wrote, and refuses another version.
+// UnmarshalJSON decodes a machine that MarshalJSON encoded. It refuses other versions.
 func (m *Machine) UnmarshalJSON(data []byte) error {
 	var in machineJSON
 	if err := json.Unmarshal(data, &in); err != nil {

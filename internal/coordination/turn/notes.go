@@ -20,7 +20,7 @@ type Noted struct {
 
 func (e Noted) When() kernel.Time { return e.At }
 
-// NoteAccepted says that a note was accepted.
+// NoteAccepted reports that a note was accepted.
 type NoteAccepted struct{ Text blob.Ref }
 
 // notes are the turn's notes. An agent that has seen one has seen those before it.

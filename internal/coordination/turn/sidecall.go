@@ -15,7 +15,7 @@ import (
 type sidecalls struct {
 	// Waiting are the sidecalls under way.
 	Waiting []effect.Sidecall `json:"waiting,omitempty"`
-	// Interrupted says that the turn ends as soon as the sidecalls before round 1 have
+	// Interrupted reports whether the turn ends as soon as the sidecalls before round 1 have
 	// returned, Committed that those after its end were requested.
 	Interrupted bool `json:"interrupted,omitempty"`
 	Committed   bool `json:"committed,omitempty"`
@@ -28,15 +28,15 @@ type sidecalls struct {
 // SidecallOutcome is the outcome of a sidecall.
 type SidecallOutcome struct {
 	Purpose effect.Purpose `json:"purpose"`
-	// Failure is the reason why it failed, empty if it did not.
+	// Failure is the reason why it failed, empty after a success.
 	Failure string `json:"failure,omitempty"`
-	// Fallback is set if another model than that of the sidecall was called.
+	// Fallback is set if another model than the sidecall's own was called.
 	Fallback *effect.Fallback `json:"fallback,omitempty"`
-	// Truncated says that the reply was cut at its output limit.
+	// Truncated reports whether the reply was cut at its output limit.
 	Truncated bool `json:"truncated,omitempty"`
 }
 
-// Committed says that the winner is in the history. Calls may follow that no answer depends on.
+// Committed reports that the winner is in the history. Calls may follow that no answer depends on.
 type Committed struct {
 	At        kernel.Time       `json:"at"`
 	Sidecalls []effect.Sidecall `json:"asides"`
@@ -44,10 +44,10 @@ type Committed struct {
 
 func (e Committed) When() kernel.Time { return e.At }
 
-// SidecallStarted says that a sidecall begins.
+// SidecallStarted reports that a sidecall begins.
 type SidecallStarted struct{ Sidecall effect.Sidecall }
 
-// SidecallEnded has its outcome.
+// SidecallEnded has the outcome of a sidecall.
 type SidecallEnded struct {
 	Outcome SidecallOutcome
 	Usage   budget.Usage
@@ -56,11 +56,10 @@ type SidecallEnded struct {
 // SidecallOutcomes returns the outcomes of the sidecalls, in the order of their ends.
 func (m *Machine) SidecallOutcomes() []SidecallOutcome { return slices.Clone(m.s.Sidecalls.Ended) }
 
-// SidecallsUsage returns the cost of the sidecalls before round 1, UsageAfter that of those
-// after the winner was committed.
+// SidecallsUsage returns the cost of the sidecalls before round 1.
 func (m *Machine) SidecallsUsage() budget.Usage { return m.s.Sidecalls.Usage }
 
-// UsageAfter is described at SidecallsUsage.
+// UsageAfter returns the cost of the sidecalls after the winner was committed.
 func (m *Machine) UsageAfter() budget.Usage { return m.s.Sidecalls.Following }
 
 // ask commands sidecalls.

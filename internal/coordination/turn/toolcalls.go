@@ -48,7 +48,7 @@ func (m *Machine) recordRefusals(at kernel.Time, refusals []step.Refusal) {
 	}
 }
 
-// noteHosted books the calls that the provider ran within a model call, and tells of them.
+// noteHosted books the calls that the provider ran within a model call, and reports them.
 func (m *Machine) noteHosted(ev ModelDone) {
 	key := ev.Key
 	key.Purpose = effect.HostedTool
@@ -63,7 +63,7 @@ func (m *Machine) noteHosted(ev ModelDone) {
 }
 
 // Unkept is an answer without a snapshot of its author's workspace. Reason refers to the
-// reason. Final says that it is the turn's final answer.
+// reason. Final reports whether it is the turn's final answer.
 type Unkept struct {
 	Agent  int      `json:"agent"`
 	Final  bool     `json:"final,omitempty"`

@@ -8,7 +8,7 @@ import (
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
-// ToolsChanged says that an agent has other tools of its own from now on. Model calls under way
+// ToolsChanged reports that an agent has other tools of its own from now on. Model calls under way
 // keep theirs, and the coordination tools stay.
 type ToolsChanged struct {
 	At    kernel.Time `json:"at"`

@@ -30,7 +30,7 @@ type Dialect struct {
 	Time func(time.Time) any
 	// MostRows is the most rows that one INSERT may add.
 	MostRows int
-	// Prepares says that preparing a statement once pays off, because connections stay open.
+	// Prepares reports whether preparing a statement once pays off, because connections stay open.
 	Prepares bool
 	Faults
 }
@@ -77,11 +77,11 @@ type Holds interface {
 // Texts are the texts that were put and that no event names yet.
 type Texts interface {
 	Put(ctx context.Context, data []byte) (blob.Ref, error)
-	// AtHand returns a text that takes no query, or nil. isFresh says that the text may not be in
+	// AtHand returns a text that takes no query, or nil. isFresh reports whether the text may not be in
 	// the database yet.
 	AtHand(ref blob.Ref) (data []byte, isFresh bool)
 	// Named is called when an event that names texts is stored. refs has each text as often as
-	// the event names it. ends says that their turn does not hold its session any more.
+	// the event names it. ends reports whether their turn does not hold its session any more.
 	Named(refs []blob.Ref, ends bool)
 }
 
