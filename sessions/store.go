@@ -33,7 +33,7 @@ func NewStore(b Backing) *Store { return &Store{b, func(text string) string { re
 // models do not get these secrets either.
 func (s *Store) Masked(redact func(string) string) *Store { return &Store{s.backing, redact} }
 
-// Mask returns data with its secrets masked, which is most often data itself.
+// Mask returns data with its secrets masked. Without secrets it returns data itself.
 func (s *Store) Mask(data []byte) []byte {
 	text := string(data)
 	if masked := s.redact(text); masked != text {
@@ -192,9 +192,8 @@ func (s *Store) End(ctx context.Context, id string, turn int, e Ended) error {
 	})
 }
 
-// EndWith is End with the last events of the journal, which it adds as Append does: all of it in one
-// transaction, or nothing. After an error the turn still holds its session, unless the store does not know
-// whether the transaction was committed.
+// EndWith is Append of the journal's last events and End in one transaction. After an error the turn
+// still holds its session, unless the store does not know whether the transaction was committed.
 func (s *Store) EndWith(ctx context.Context, id string, turn int, e Ended, events ...[]byte) error {
 	masked, names, err := maskedEvents(s.redact, id, turn, events)
 	if err != nil {
@@ -224,8 +223,8 @@ func end(ctx context.Context, backing Turns, id string, turn int, ends bool, do 
 	return errors.Join(err, alsoErr)
 }
 
-// pageFor returns the page that the link of a turn names, nil for none. It reads outside of the
-// transaction that ends the turn. A history that cannot be read costs the page and not the turn.
+// pageFor returns the page for the link of a turn, or nil. It reads outside of the transaction that
+// ends the turn. If the history cannot be read, the turn ends without the page.
 func pageFor(ctx context.Context, backing Turns, id string, turn int) []byte {
 	if !isPaged(turn) {
 		return nil
@@ -277,8 +276,8 @@ func (h *Held) outcome(e Ended, page []byte) (*Change, error) {
 	return c, nil
 }
 
-// link returns the link that adds a turn to the history with the newest link head, with the page
-// that it names, nil for none.
+// link returns the link that adds a turn to the history with the newest link head. It names the page,
+// unless page is nil.
 func (t *Turn) link(head blob.Ref, page []byte) ([]byte, error) {
 	l := Link{
 		Previous: head, Turn: t.Number, Messages: t.Messages, Question: RefOf([]byte(t.Question)), Answer: RefOf([]byte(t.Answer)),
