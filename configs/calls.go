@@ -8,24 +8,23 @@ import (
 	"github.com/massgen/massgen/internal/coordination/policy"
 )
 
-// Summarizes says whether there are agents whose policy is summarize.
+// Summarizes reports whether there are agents whose policy is summarize.
 func (c *Config) Summarizes() bool {
 	return slices.ContainsFunc(c.Agents, func(a Agent) bool { return a.Context.Kind == policy.Summarize })
 }
 
-// callBackend reads the backend of a call that belongs to no agent.
+// callBackend reads the backend of a sidecall.
 func (r *reader) callBackend(at string, n *yaml.Node, b *Backend) {
 	if readSection(r, at, n, callBackendSection(), b) && !isNull(n) && !namesModel(*b) {
 		r.fail(n, "%s names no model; add a type, such as auto, or a model, or leave it out to mean the first agent's", at)
 	}
 }
 
-// namesModel says whether a backend names something that could be called.
+// namesModel reports whether a backend names a type or a model.
 func namesModel(b Backend) bool { return b.Type != "" || b.Model != "" }
 
-// callBackends fills in the backends of calls that belong to no agent, where the file
-// does not name them. An agent whose model is said to make no tool calls does not lend
-// its model to a call that asks for one.
+// callBackends sets the missing backends of sidecalls to the first agent's. If that agent has
+// tool_mode json, a sidecall that needs a tool call must have its own backend.
 func (k *checker) callBackends() {
 	c := k.config
 	if len(c.Agents) == 0 {

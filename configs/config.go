@@ -5,6 +5,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/models/prices"
@@ -69,7 +70,7 @@ const (
 	describe = "describe"
 )
 
-// DescribesFiles says whether files are described for agents whose models do not take them.
+// DescribesFiles reports whether files are described for agents whose models do not take them.
 func (c *Config) DescribesFiles() bool { return c.Attachments == describe }
 
 // Agent is one member of the panel.
@@ -124,17 +125,16 @@ const (
 	noveltyStrict   Novelty = "strict"
 )
 
-// MaxOverlap is the largest accepted fraction of tokens that a new answer
-// shares with an answer shown to its author: 1 (anything goes) for lenient, 0.7
-// for balanced, 0.5 for strict.
-func (n Novelty) MaxOverlap() float64 {
+// maxOverlap returns the effect.Limits.MaxOverlap of a degree: how many thousandths of its words a
+// new answer may share with an answer that its author was shown; 0: any number.
+func (n Novelty) maxOverlap() int {
 	switch n {
 	case noveltyBalanced:
-		return 0.7
+		return 700
 	case noveltyStrict:
-		return 0.5
+		return 500
 	}
-	return 1
+	return 0
 }
 
 // Provider holds what all agents keep to that call one provider with one key. A
@@ -151,7 +151,7 @@ type Provider struct {
 	IdleTimeout      time.Duration
 }
 
-// Sidecall says whether a call that belongs to no agent is made in each turn, and with
+// Sidecall reports whether a call that belongs to no agent is made in each turn, and with
 // which model.
 type Sidecall struct {
 	Made    bool
@@ -161,18 +161,12 @@ type Sidecall struct {
 // Orchestrator holds the rules of coordination and the limits of steps.
 type Orchestrator struct {
 	// Rules have no agents.
-	Rules                    kernel.Config
+	Rules kernel.Config
+	// Limits bound a step. They follow AnswerNoveltyRequirement and ToolTimeout, the longest time
+	// of a tool call.
+	Limits                   effect.Limits
 	AnswerNoveltyRequirement Novelty
-	// MaxTurns limits the model calls of one step, and MaxAttempts the messages of a step
-	// that neither act nor use a tool (DESIGN §4.7).
-	MaxTurns    int
-	MaxAttempts int
-	// MaxToolCalls limits the calls of an agent's own tools in one step, and
-	// MaxToolResultBytes what the model is sent of the result of one.
-	MaxToolCalls       int
-	MaxToolResultBytes int
-	// ToolTimeout limits one tool call.
-	ToolTimeout time.Duration
+	ToolTimeout              time.Duration
 	// PlanningMode has tools that change the world describe what they would do until the
 	// winner presents the answer.
 	PlanningMode bool
@@ -208,11 +202,8 @@ func Default() *Config {
 	return &Config{
 		Orchestrator: Orchestrator{
 			Rules:                    rules,
+			Limits:                   effect.DefaultLimits(),
 			AnswerNoveltyRequirement: noveltyLenient,
-			MaxTurns:                 10,
-			MaxAttempts:              3,
-			MaxToolCalls:             50,
-			MaxToolResultBytes:       50_000,
 			ToolTimeout:              2 * time.Minute,
 		},
 		Attachments: refuse,

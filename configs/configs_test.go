@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/policy"
 )
@@ -220,7 +221,8 @@ func TestParsedValues(t *testing.T) {
 				MaxNewAnswersPerAgent: 2, MaxNewAnswersGlobal: 6, SelfVote: true, Final: kernel.Synthesize,
 				TurnLimit: 500 * time.Millisecond, FirstRoundLimit: 10 * time.Minute, RoundLimit: 3 * time.Minute,
 			},
-			AnswerNoveltyRequirement: noveltyStrict, ToolTimeout: 5 * time.Second, MaxTurns: 4, MaxAttempts: 2, MaxToolCalls: 7, MaxToolResultBytes: 2000, SnapshotStorage: "../kept",
+			AnswerNoveltyRequirement: noveltyStrict, ToolTimeout: 5 * time.Second, SnapshotStorage: "../kept",
+			Limits:                  effect.Limits{MaxTurns: 4, MaxAttempts: 2, MaxToolCalls: 7, ResultLimit: 2000, ToolLimit: 5000, MaxOverlap: 500},
 			AgentTemporaryWorkspace: "temp", ContextPaths: []ContextPath{
 				{Path: "../site", Write: true, Protected: []string{"index.html", "assets/"}, At: "f.yaml:58:7"},
 				{Path: "/srv/notes.md", At: "f.yaml:59:7"},
@@ -301,8 +303,8 @@ func TestIssueString(t *testing.T) {
 }
 
 func TestMaxOverlap(t *testing.T) {
-	got := []float64{noveltyLenient.MaxOverlap(), noveltyBalanced.MaxOverlap(), noveltyStrict.MaxOverlap()}
-	if want := []float64{1, 0.7, 0.5}; !slices.Equal(got, want) {
+	got := []int{noveltyLenient.maxOverlap(), noveltyBalanced.maxOverlap(), noveltyStrict.maxOverlap()}
+	if want := []int{0, 700, 500}; !slices.Equal(got, want) {
 		t.Error(got)
 	}
 }

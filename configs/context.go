@@ -10,11 +10,11 @@ import (
 	"github.com/massgen/massgen/internal/coordination/policy"
 )
 
-// agentContext keeps an agent's own settings until those of all agents are read,
-// which may stand after them in the file.
+// agentContext keeps an agent's own settings until the common settings are read, which may
+// stand later in the file.
 func (r *reader) agentContext(at string, n *yaml.Node, _ *Agent) { r.contexts[at] = n }
 
-// agentContexts gives each agent the settings of all, changed by its own.
+// agentContexts gives each agent the common settings, changed by its own.
 func (r *reader) agentContexts(c *Config) {
 	for i := range c.Agents {
 		a := &c.Agents[i]
@@ -26,7 +26,7 @@ func (r *reader) agentContexts(c *Config) {
 	}
 }
 
-// checkContexts looks at what several settings say together.
+// checkContexts checks the settings together.
 func (k *checker) checkContexts() {
 	k.checkContext("context", k.config.Context)
 	for i, a := range k.config.Agents {
@@ -46,7 +46,7 @@ func (k *checker) checkContext(at string, c policy.Settings) {
 	}
 }
 
-// threshold reads the forms that policy.Threshold is printed in.
+// threshold reads the forms in which policy.Threshold is printed.
 func threshold() parser[policy.Threshold] {
 	const wanted = "a share of the context window such as 80%, a number such as 100000 tokens or 40 messages, or never"
 	return parser[policy.Threshold]{wanted, func(s scalar) (policy.Threshold, bool) {
@@ -74,7 +74,7 @@ func windowText(c *policy.Settings) string {
 	return window
 }
 
-// ownContext says in what an agent's settings are not those of all.
+// ownContext returns the settings of an agent that differ from the common ones.
 func ownContext(all, own policy.Settings) (parts []string) {
 	compare := func(prefix string, sec section[policy.Settings]) {
 		for _, k := range sec.keys {

@@ -17,7 +17,7 @@ import (
 type ContextPath struct {
 	// Path is relative to the current folder unless it is absolute.
 	Path string
-	// Write says that the final answer may change what is there, but for Protected, which
+	// Write reports whether the final answer may change what is there, but for Protected, which
 	// are paths below it, relative or absolute.
 	Write     bool
 	Protected []string
@@ -173,7 +173,7 @@ func (k *checker) checkOverlap(p ContextPath) {
 	}
 }
 
-// isWithin says that a path is a folder's own or in it, by their names. An empty name is
+// isWithin reports whether a path is a folder's own or in it, by their names. An empty name is
 // in nothing, and has nothing in it.
 func isWithin(path, folder string) bool {
 	if path == "" || folder == "" {

@@ -13,8 +13,7 @@ import (
 	"github.com/massgen/massgen/internal/system/secrets"
 )
 
-// Describe writes the settings that hold, the defaults among them, for people.
-// Secrets are masked.
+// Describe writes all settings, with the defaults, for people. It masks secrets.
 func (c *Config) Describe(w io.Writer) error {
 	if _, err := io.WriteString(w, c.text()); err != nil {
 		return fmt.Errorf("describe the config: %w", err)
@@ -25,8 +24,8 @@ func (c *Config) Describe(w io.Writer) error {
 // Format writes what Describe does, whatever the verb: a Config may be logged.
 func (c Config) Format(f fmt.State, _ rune) { tell(f, c.text()) }
 
-// tell gives a text to package fmt, which keeps it in memory and writes down a panic
-// of a Format method in the place of what it would have said.
+// tell writes a text to package fmt, which keeps it in memory. fmt prints a panic of a Format
+// method in place of its text.
 func tell(f fmt.State, text string) {
 	if _, err := io.WriteString(f, text); err != nil {
 		panic(err)
@@ -87,7 +86,7 @@ type description struct {
 	title   string // of the rows to come
 }
 
-// head begins a part, which is left out if no row follows.
+// head begins a part. Without rows, the part is omitted.
 func (d *description) head(title string) { d.title = title }
 
 func (d *description) row(name string, value any) {
@@ -98,7 +97,7 @@ func (d *description) row(name string, value any) {
 	fmt.Fprintf(d, "  %-34s%s\n", oneLine(name), oneLine(d.secrets.Redact(fmt.Sprint(value))))
 }
 
-// rows has a row for each key of a section that has something to say, or several.
+// rows writes a row, or several, for each key of a section with a text.
 func rows[T any](d *description, prefix string, sec section[T], t *T) {
 	for _, k := range sec.keys {
 		for line := range strings.SplitSeq(k.text(t), "\n") {
@@ -109,7 +108,7 @@ func rows[T any](d *description, prefix string, sec section[T], t *T) {
 	}
 }
 
-// shown returns the name and value of each key that has something to say.
+// shown returns the name and text of each key with a text.
 func shown[T any](keys []key[T], t *T) []string {
 	var parts []string
 	for _, k := range keys {
@@ -129,8 +128,8 @@ func agentLine(a Agent, context policy.Settings) string {
 	return strings.Join(append(parts, ownContext(context, a.Context)...), ", ")
 }
 
-// Format writes the settings without secrets, whatever the verb: what holds a Backend
-// may be logged.
+// Format writes the settings without secrets, whatever the verb: values with a Backend may be
+// logged.
 func (b Backend) Format(f fmt.State, _ rune) { tell(f, strings.Join(b.parts(), ", ")) }
 
 func (b Backend) parts() []string {
@@ -173,7 +172,7 @@ func MaskURL(s string) string {
 	return u.String()
 }
 
-// call tells of the backend of a call that belongs to no agent, if it is made.
+// call writes the backend of a sidecall, if it is made.
 func (d *description) call(name string, b Backend, made bool) {
 	if made {
 		d.row(name, b)

@@ -13,6 +13,7 @@ import (
 // turn together must have the same digest. Secrets, folders, services' limits and the display
 // do not change it, and neither do the rules and the budget, which the client sends along.
 func (c *Config) Digest() (string, error) {
+	limits := c.Orchestrator.Limits
 	of := struct {
 		Agents                []Agent
 		Helpers               []Backend
@@ -31,7 +32,7 @@ func (c *Config) Digest() (string, error) {
 		Permissions: c.Permissions, DetectTopic: c.Topic.Made, FindFact: c.Memory.Made, DescribeFiles: c.DescribesFiles(),
 		PlanningMode: c.Orchestrator.PlanningMode, Novelty: c.Orchestrator.AnswerNoveltyRequirement, ToolTimeout: c.Orchestrator.ToolTimeout,
 		Rights: rights(c),
-		Limits: [4]int{c.Orchestrator.MaxTurns, c.Orchestrator.MaxAttempts, c.Orchestrator.MaxToolCalls, c.Orchestrator.MaxToolResultBytes},
+		Limits: [4]int{limits.MaxTurns, limits.MaxAttempts, limits.MaxToolCalls, limits.ResultLimit},
 	}
 	for _, a := range c.Agents {
 		a.Backend = public(a.Backend)[0]

@@ -17,18 +17,18 @@ import (
 	"github.com/massgen/massgen/internal/models/prices"
 )
 
-// section is what one mapping of the file may hold. This file is the one place
-// that says which keys exist: adding a key is adding a line here.
+// section lists the keys of one mapping of the file. Only this file defines keys: to add a
+// key, add a line here.
 type section[T any] struct {
 	keys []key[T]
-	// ignored are the keys that MassGen knows and that have no effect here.
+	// ignored are keys of MassGen that have no effect here.
 	ignored ignored
-	// cosmetic are those that only change what MassGen displays or logs. A run does not warn
-	// of them.
+	// cosmetic are ignored keys that only change MassGen's display or logs. A run does not warn
+	// about them.
 	cosmetic ignored
 }
 
-// ignored are names of keys by the hint that follows in a message, "" where there is none.
+// ignored are names of keys, by the hint that follows in a message; the hint may be empty.
 type ignored map[string]string
 
 func (i ignored) hint(name string) (hint string, ok bool) {
@@ -45,24 +45,34 @@ type key[T any] struct {
 	item[T]
 }
 
-// item is what a key stands for.
+// item is the value of a key.
 type item[T any] struct {
 	// read reads it from the file.
 	read func(r *reader, at string, n *yaml.Node, t *T)
-	// show says its value to people, "" if there is nothing to say. It is nil where
-	// Describe has words of its own.
+	// show returns its value for people, "" to omit it. It is nil if Describe has its own
+	// words.
 	show func(t *T) string
 }
 
-// by is an item that has nothing but its way of being read.
+// by returns an item that is only read.
 func by[T any](read func(*reader, string, *yaml.Node, *T)) item[T] { return item[T]{read: read} }
 
-// text says an item's value to people, "" if there is nothing to say.
+// text returns an item's value for people, "" to omit it.
 func (i item[T]) text(t *T) string {
 	if i.show == nil {
 		return ""
 	}
 	return i.show(t)
+}
+
+// then has an item call do after it was read.
+func (i item[T]) then(do func(*T)) item[T] {
+	read := i.read
+	i.read = func(r *reader, at string, n *yaml.Node, t *T) {
+		read(r, at, n, t)
+		do(t)
+	}
+	return i
 }
 
 // zero has an item say word where its value is zero.
@@ -77,7 +87,7 @@ func (i item[T]) zero(word string) item[T] {
 	return i
 }
 
-// within returns keys of a part as keys of what the part stands in.
+// within returns the keys of a part as keys of the whole.
 func within[T, S any](keys []key[S], part func(*T) *S) []key[T] {
 	var outer []key[T]
 	for _, k := range keys {
@@ -145,7 +155,7 @@ func backendSection() section[Backend] {
 	}
 }
 
-// paramKeys are those of what is sent with each call.
+// paramKeys are the keys of the parameters of each call.
 func paramKeys() []key[Backend] {
 	return []key[Backend]{
 		{"temperature", optional(number(0, 2), func(b *Backend) **float64 { return &b.Params.Temperature })},
@@ -172,12 +182,12 @@ func namesOf[V any](values map[string]V) string {
 	return strings.Join(slices.Sorted(maps.Keys(values)), " ")
 }
 
-// hosted is a tool that the provider runs.
+// hosted is an item that switches a tool of the provider on.
 func hosted(field func(*backends.HostedTools) *bool) item[Backend] {
 	return value(boolean(), func(b *Backend) *bool { return field(&b.Params.Hosted) }).zero("")
 }
 
-// toolKeys are those of an agent's tools.
+// toolKeys are the keys of an agent's tools.
 func toolKeys() []key[Agent] {
 	return []key[Agent]{
 		{"cwd", folder(func(a *Agent) *string { return &a.Tools.CWD })},
@@ -194,8 +204,8 @@ func toolKeys() []key[Agent] {
 	}
 }
 
-// agentBackendSection has, beside what says which model is called, the agent's tools,
-// which MassGen has in the same place.
+// agentBackendSection has the keys of the model and those of the agent's tools, which MassGen
+// has in the same place.
 func agentBackendSection() section[Agent] {
 	backend := backendSection()
 	keys := within(backend.keys, func(a *Agent) *Backend { return &a.Backend })
@@ -224,8 +234,8 @@ func serverSection() section[MCPServer] {
 	}
 }
 
-// fallbackSection has what says which model is meant. The parameters are those of
-// the backend that it stands in for.
+// fallbackSection has the keys that choose a model. Its parameters are those of the backend
+// that it replaces.
 func fallbackSection() section[Backend] {
 	all := backendSection().keys
 	own := []string{"type", "model", "base_url", "api_key", "api_version", "api", "headers", "extra_headers", "extra_body"}
@@ -246,9 +256,8 @@ func providerSection() section[Provider] {
 	}}
 }
 
-// mostPrice is the highest price of a million tokens, in US dollars. A hundred million of
-// them, which is the most that a call is believed to have, then cost no more than can be
-// counted.
+// mostPrice is the highest price of a million tokens, in US dollars. The cost of a hundred
+// million tokens, the most that a call may report, then fits a budget.USD.
 const mostPrice = 10_000
 
 func priceSection() section[prices.Override] {
@@ -270,7 +279,7 @@ func priceSection() section[prices.Override] {
 	}}
 }
 
-// commonContextSection has what agents may have too, and what there is only once.
+// commonContextSection has the keys that agents may have too, and summarize.
 func commonContextSection() section[Config] {
 	summarize := mapping(summarizeSection, func(c *Config) *Backend { return &c.Summary })
 	common := within(contextSection().keys, func(c *Config) *policy.Settings { return &c.Context })
@@ -293,8 +302,8 @@ func sidecallSection(made string, ignored ignored) section[Sidecall] {
 	}
 }
 
-// callBackendSection has no tool_mode and no hosted tools: calls that belong to no agent have
-// no tools.
+// callBackendSection has the keys of a sidecall's backend. Sidecalls have no tools, so it omits
+// tool_mode and the hosted tools.
 func callBackendSection() section[Backend] {
 	sec := backendSection()
 	others := []string{"tool_mode", "enable_web_search", "web_fetch", "enable_code_interpreter", "enable_code_execution", "hosted_tool_max_uses"}
@@ -382,15 +391,16 @@ func orchestratorSection() section[Orchestrator] {
 			{"max_new_answers_global", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.Rules.MaxNewAnswersGlobal }).zero("no limit")},
 			{"self_vote", value(boolean(), func(o *Orchestrator) *bool { return &o.Rules.SelfVote })},
 			{"answer_novelty_requirement", enum(func(o *Orchestrator) *Novelty { return &o.AnswerNoveltyRequirement },
-				noveltyLenient, noveltyBalanced, noveltyStrict)},
+				noveltyLenient, noveltyBalanced, noveltyStrict).
+				then(func(o *Orchestrator) { o.Limits.MaxOverlap = o.AnswerNoveltyRequirement.maxOverlap() })},
 			{"final_answer_strategy", enum(func(o *Orchestrator) *kernel.Strategy { return &o.Rules.Final },
 				kernel.WinnerReuse, kernel.WinnerPresent, kernel.Synthesize)},
-			{"max_turns", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.MaxTurns })},
-			{"max_attempts", value(integer[int](1, 100), func(o *Orchestrator) *int { return &o.MaxAttempts })},
+			{"max_turns", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.Limits.MaxTurns })},
+			{"max_attempts", value(integer[int](1, 100), func(o *Orchestrator) *int { return &o.Limits.MaxAttempts })},
 			{"coordination", mapping(coordinationSection, func(o *Orchestrator) *Orchestrator { return o })},
 			{"planning_mode", value(boolean(), func(o *Orchestrator) *bool { return &o.PlanningMode })},
-			{"max_tool_calls", value(integer[int](1, 10_000), func(o *Orchestrator) *int { return &o.MaxToolCalls })},
-			{"max_tool_result_bytes", value(integer[int](1000, 10_000_000), func(o *Orchestrator) *int { return &o.MaxToolResultBytes })},
+			{"max_tool_calls", value(integer[int](1, 10_000), func(o *Orchestrator) *int { return &o.Limits.MaxToolCalls })},
+			{"max_tool_result_bytes", value(integer[int](1000, 10_000_000), func(o *Orchestrator) *int { return &o.Limits.ResultLimit })},
 			{"snapshot_storage", folder(func(o *Orchestrator) *string { return &o.SnapshotStorage })},
 			{"context_paths", contextPathsOf(func(o *Orchestrator) *[]ContextPath { return &o.ContextPaths })},
 			{"agent_temporary_workspace", folder(func(o *Orchestrator) *string { return &o.AgentTemporaryWorkspace })},
@@ -406,7 +416,8 @@ func timeoutSection() section[Orchestrator] {
 			{"initial_round_timeout_seconds", inSeconds(0.001, func(o *Orchestrator) *time.Duration { return &o.Rules.FirstRoundLimit }).zero("none")},
 			{"subsequent_round_timeout_seconds", inSeconds(0.001, func(o *Orchestrator) *time.Duration { return &o.Rules.RoundLimit }).zero("none")},
 			{"round_timeout_grace_seconds", inSeconds(0, func(o *Orchestrator) *time.Duration { return &o.Rules.RoundGrace })},
-			{"tool_timeout_seconds", inSeconds(0.001, func(o *Orchestrator) *time.Duration { return &o.ToolTimeout })},
+			{"tool_timeout_seconds", inSeconds(0.001, func(o *Orchestrator) *time.Duration { return &o.ToolTimeout }).
+				then(func(o *Orchestrator) { o.Limits.ToolLimit = int(o.ToolTimeout.Milliseconds()) })},
 		},
 	}
 }

@@ -24,7 +24,7 @@ func (r *reader) providers(at string, n *yaml.Node, c *Config) {
 	}
 }
 
-// prices reads what the file says of models.
+// prices reads the prices and sizes of models.
 func (r *reader) prices(at string, n *yaml.Node, c *Config) {
 	c.Prices = map[string]prices.Override{}
 	first := map[string]*yaml.Node{}
@@ -49,8 +49,7 @@ func (r *reader) prices(at string, n *yaml.Node, c *Config) {
 	}
 }
 
-// fallback takes a list of models, each as a mapping, or as a text: TYPE/MODEL, TYPE
-// or MODEL.
+// fallback reads a list of models, each a mapping or a text: TYPE/MODEL, TYPE or MODEL.
 func (r *reader) fallback(at string, n *yaml.Node, b *Backend) {
 	for i, item := range r.list(at, n, "a list of models, each TYPE/MODEL or a mapping with type and model") {
 		path, before := fmt.Sprintf("%s[%d]", at, i), len(r.issues)
@@ -67,8 +66,8 @@ func (r *reader) fallback(at string, n *yaml.Node, b *Backend) {
 	}
 }
 
-// namedModel knows the type of "claude/claude-opus-5", and none of
-// "openai-community/gpt2", whose first part is no type.
+// namedModel splits "claude/claude-opus-5" into type and model. It leaves
+// "openai-community/gpt2" whole, because its first part is no type.
 func (r *reader) namedModel(name string) Backend {
 	if typ, model, _ := strings.Cut(name, "/"); slices.Contains(r.opts.BackendTypes, typ) {
 		return Backend{Type: typ, Model: model}
@@ -76,7 +75,7 @@ func (r *reader) namedModel(name string) Backend {
 	return Backend{Model: name}
 }
 
-// isProvider is isBackendType without auto, which is a choice among providers.
+// isProvider is isOneOf without auto, which is a choice among providers.
 func (r *reader) isProvider(n *yaml.Node, at, name string) bool {
 	if name == auto {
 		r.fail(n, "%s says nothing of any provider: name the type that auto comes to", at)
@@ -89,7 +88,7 @@ func (r *reader) isProvider(n *yaml.Node, at, name string) bool {
 // auto is the type that is a choice among the others.
 const auto = "auto"
 
-// isBackendType says whether a name is a backend type, after an issue if it is not.
+// isBackendType reports whether a name is a backend type, after an issue if it is not.
 func (r *reader) isBackendType(n *yaml.Node, at, name string) bool {
 	types := r.opts.BackendTypes
 	if cure, ok := massgenTypes()[name]; ok && len(types) > 0 && !slices.Contains(types, name) {

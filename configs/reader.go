@@ -17,11 +17,11 @@ type reader struct {
 	// each agent's context by path.
 	agentPaths []string
 	contexts   map[string]*yaml.Node
-	// inServers reports that MCP servers are being read, where ${cwd} is the agent's folder.
+	// inServers reports whether MCP servers are being read, in which ${cwd} is the agent's folder.
 	inServers bool
 }
 
-// document is a file of YAML, with what is wrong in it.
+// document is a YAML file with its issues.
 type document struct {
 	file     string
 	issues   []Issue
@@ -40,7 +40,7 @@ func (d *document) warn(n *yaml.Node, format string, args ...any) {
 	d.warnings = append(d.warnings, d.issue(n, format, args...))
 }
 
-// remark adds an issue that a run does not warn of.
+// remark adds an issue that a run does not report.
 func (d *document) remark(n *yaml.Node, format string, args ...any) {
 	d.cosmetic = append(d.cosmetic, d.issue(n, format, args...))
 }
@@ -49,7 +49,7 @@ func (d *document) issue(n *yaml.Node, format string, args ...any) Issue {
 	return Issue{File: d.file, Line: n.Line, Column: n.Column, Message: fmt.Sprintf(format, args...)}
 }
 
-// readSection reads the mapping n, found at the path at, into t. It is false after an
+// readSection reads the mapping n, found at the path at, into t. It returns false after an
 // issue.
 func readSection[T any](r *reader, at string, n *yaml.Node, sec section[T], t *T) bool {
 	before := len(r.issues)
@@ -73,8 +73,8 @@ func readSection[T any](r *reader, at string, n *yaml.Node, sec section[T], t *T
 	return len(r.issues) == before
 }
 
-// withoutEffect says that a key of MassGen is ignored. A key that switches something off needs
-// no hint on how to have it.
+// withoutEffect returns the message about an ignored key of MassGen. A key that switches a feature
+// off needs no hint on how to get the feature.
 func withoutEffect(path, hint string, value *yaml.Node) string {
 	message := path + " is a key of MassGen that has no effect here"
 	name := path[strings.LastIndex(path, ".")+1:]
@@ -199,8 +199,8 @@ func orRoot(at string) string {
 	return at
 }
 
-// list returns the items of a list. Null is an empty one; wanted tells people what
-// else must be there.
+// list returns the items of a list. Null is an empty list. wanted describes the list in a
+// message.
 func (d *document) list(at string, n *yaml.Node, wanted string) []*yaml.Node {
 	n = deref(n)
 	if isNull(n) {

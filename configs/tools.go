@@ -12,14 +12,14 @@ import (
 	"github.com/massgen/massgen/internal/system/secrets"
 )
 
-// Tools are what an agent may do beside answering and voting.
+// Tools are an agent's tools, beside those for answering and voting.
 type Tools struct {
-	// CWD is the folder of the agent's workspace, relative to the current one unless it
-	// is absolute; empty is none.
+	// CWD is the folder of the agent's workspace, relative to the current folder unless it
+	// is absolute. Without a CWD the agent has no workspace.
 	CWD string
 	// ContextPaths are the agent's own; see Config.ContextPaths.
 	ContextPaths []ContextPath
-	// RunCommands says that the agent may run commands in its workspace. Allowed and
+	// RunCommands reports whether the agent may run commands in its workspace. Allowed and
 	// BlockedCommands are patterns of programs' names (git, python*); no allowed ones
 	// means any.
 	RunCommands     bool
@@ -28,30 +28,30 @@ type Tools struct {
 	// Servers are the agent's own MCP servers. Their names differ from each other's and
 	// from those of Config.Servers.
 	Servers []MCPServer
-	// AllowedTools are the names of the tools to take, all if it is nil, ExcludeTools
-	// those to leave out. For an MCP server, its own AllowedTools stand in their place,
-	// and its ExcludeTools beside.
+	// AllowedTools are the names of the allowed tools, nil for all, and ExcludeTools those
+	// to leave out. The AllowedTools of an MCP server replace these, and its ExcludeTools
+	// add to these.
 	AllowedTools []string
 	ExcludeTools []string
 }
 
-// Any says whether the agent has tools.
+// Any reports whether the agent has tools.
 func (t Tools) Any() bool { return t.CWD != "" || len(t.Servers) > 0 }
 
 // MCPServer says how to reach a server of the Model Context Protocol. It has either a
 // Command or a URL.
 type MCPServer struct {
-	// Name is of letters, digits, '_' and '-', 40 at most.
+	// Name has letters, digits, '_' and '-', 40 characters at most.
 	Name string
-	// Type is stdio or streamable-http, or empty: the rest tells.
+	// Type is stdio or streamable-http. If it is empty, Command or URL decides.
 	Type string
-	// Command is run with Args and, beside a few variables of the program's own, Env, in
-	// CWD, or in the current folder.
+	// Command runs with Args and Env, and with a few variables of the program itself, in CWD or
+	// the current folder.
 	Command string
 	Args    []string
 	Env     map[string]string
 	CWD     string
-	// URL is where it speaks streamable HTTP. Headers go with each request.
+	// URL is the address of its streamable HTTP. Each request has Headers.
 	URL          string
 	Headers      map[string]string
 	AllowedTools []string
@@ -78,7 +78,7 @@ func folder[T any](field func(*T) *string) item[T] {
 	return pathOf("a folder", field)
 }
 
-// pathOf reads a path; what says of what.
+// pathOf reads a path; what names its target in a message.
 func pathOf[T any](what string, field func(*T) *string) item[T] {
 	read := func(r *reader, at string, n *yaml.Node, t *T) {
 		path, ok := parseScalar(r, at, n, textParser())
@@ -97,7 +97,7 @@ func pathOf[T any](what string, field func(*T) *string) item[T] {
 	return item[T]{read, func(t *T) string { return *field(t) }}
 }
 
-// texts reads a list of texts. One that is there is not nil.
+// texts reads a list of texts. A list that is present is not nil.
 func (r *reader) texts(at string, n *yaml.Node, p parser[string]) []string {
 	if isNull(n) {
 		return nil
@@ -122,7 +122,7 @@ func listOf[T any](p parser[string], field func(*T) *[]string) item[T] {
 	}
 }
 
-// allowedTools reads a list of tools, of which an empty one allows none.
+// allowedTools reads a list of tools. An empty list allows no tool.
 func allowedTools[T any](field func(*T) *[]string) item[T] {
 	list := listOf(toolName(), field)
 	names := list.show
@@ -141,8 +141,8 @@ func toolName() parser[string] {
 
 var programName = plain.Pattern(`^[A-Za-z0-9_.+*-]+$`)
 
-// programPattern takes a pattern of a program's name, and those of MassGen's regular
-// expressions about a command that come to one: "python.*", "git .*".
+// programPattern accepts a pattern of a program's name, and MassGen's regular expressions that
+// mean such a pattern: "python.*", "git .*".
 func programPattern() parser[string] {
 	const wanted = "a pattern of a program's name, such as git or python*: rules on arguments belong in permissions: at the top level"
 	return parser[string]{wanted, func(s scalar) (string, bool) {
@@ -152,7 +152,7 @@ func programPattern() parser[string] {
 	}}
 }
 
-// servers reads MCP servers: a list of which each has a name, or a mapping by name.
+// servers reads MCP servers: a list of servers with names, or a mapping by name.
 func (r *reader) servers(at string, n *yaml.Node) []MCPServer {
 	n = deref(n)
 	r.inServers = true
@@ -185,8 +185,8 @@ const longestServer = 40
 
 var serverName = plain.Pattern(fmt.Sprintf(`^[A-Za-z0-9_-]{1,%d}$`, longestServer))
 
-// MassGenCure says what to do about a server whose command or arguments name a module of
-// MassGen's Python package, which is not here. It is empty for other servers.
+// MassGenCure returns the cure for a server whose command or arguments name a module of MassGen's
+// Python package, which this program lacks. It returns "" for other servers.
 func (s MCPServer) MassGenCure() string {
 	if !slices.ContainsFunc(append([]string{s.Command}, s.Args...), massgenModule().MatchString) {
 		return ""
@@ -197,7 +197,7 @@ func (s MCPServer) MassGenCure() string {
 // massgenModule matches massgen.tests.server, massgen.server:create and src/massgen/server.py.
 var massgenModule = plain.Pattern(`(^|\s)massgen(\.\w+(\.\w+|:\w+))|(^|[\s/=])massgen/\S*\.py\b`)
 
-// checkServer looks at what only the whole of a server shows.
+// checkServer checks the settings of a server together.
 func (d *document) checkServer(at string, n *yaml.Node, s MCPServer) {
 	if cure := s.MassGenCure(); cure != "" {
 		d.warn(n, "%s names a Python module of MassGen; %s", at, cure)
@@ -222,7 +222,7 @@ func (d *document) checkServer(at string, n *yaml.Node, s MCPServer) {
 	}
 }
 
-// serverCommand takes a program, or a list of it and its first arguments.
+// serverCommand reads a program, or a list of a program and its first arguments.
 func (r *reader) serverCommand(at string, n *yaml.Node, s *MCPServer) {
 	if deref(n).Kind == yaml.SequenceNode {
 		words := r.texts(at, n, textParser())
@@ -248,8 +248,8 @@ func (r *reader) serverArgs(at string, n *yaml.Node, s *MCPServer) {
 	s.Args = append(s.Args, args...)
 }
 
-// hideInAddress has what is secret in addresses masked: servers of databases are given
-// one with a password in it.
+// hideInAddress adds the secrets in addresses to the masked ones: servers of databases get an
+// address with a password.
 func hideInAddress(secrets *Secrets, words ...string) {
 	for _, word := range words {
 		if strings.Contains(word, "://") {
@@ -289,8 +289,7 @@ func (r *reader) serverEnv(at string, n *yaml.Node, s *MCPServer) {
 	}
 }
 
-// checkTools looks at what several settings of an agent, or of several agents, say
-// together.
+// checkTools checks settings of an agent, or of several agents, together.
 func (k *checker) checkTools() {
 	c := k.config
 	for i, a := range c.Agents {

@@ -14,7 +14,7 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// parser makes a value of a scalar; wanted tells people what it takes.
+// parser makes a value of a scalar; wanted describes valid scalars in a message.
 type parser[V any] struct {
 	wanted string
 	parse  func(s scalar) (V, bool)
@@ -26,14 +26,14 @@ type scalar struct {
 	// tag is yaml's: !!int for 5, !!str for "5".
 	tag    string
 	quoted bool
-	// loose says that the tag does not bind, because a variable gave the text.
+	// loose reports whether the text came from a variable, so that the tag does not matter.
 	loose bool
-	// source is the text as written; messages show it, so that no value of a
-	// variable gets into them.
+	// source is the text as written. Messages show it, so that they never have the value of a
+	// variable.
 	source string
 }
 
-// is says whether the scalar may be of one of the types that tags name.
+// is reports whether the scalar may be of one of the types that tags name.
 func (s scalar) is(tags ...string) bool {
 	return s.loose || slices.Contains(tags, s.tag)
 }
@@ -50,7 +50,7 @@ func value[T, V any](p parser[V], field func(*T) *V) item[T] {
 	}
 }
 
-// optional is value for a field that tells absent from zero.
+// optional is value for a field that is nil while it is absent.
 func optional[T, V any](p parser[V], field func(*T) **V) item[T] {
 	return item[T]{
 		func(r *reader, at string, n *yaml.Node, t *T) {
@@ -74,8 +74,8 @@ func inSeconds[T any](least float64, field func(*T) *time.Duration) item[T] {
 	return i
 }
 
-// mapping reads a mapping by its own section of the table, which is made at the first one: there
-// are as many as agents.
+// mapping reads a mapping by its own section of the table. It makes the section once, since there
+// is a mapping for each agent.
 func mapping[T, S any](sec func() section[S], field func(*T) *S) item[T] {
 	keys := sync.OnceValue(sec)
 	return by(func(r *reader, at string, n *yaml.Node, t *T) {
@@ -96,7 +96,7 @@ func enum[T any, V ~string](field func(*T) *V, allowed ...V) item[T] {
 	}, field)
 }
 
-// displayType takes all that MassGen takes.
+// displayType accepts all display types of MassGen.
 func (r *reader) displayType(at string, n *yaml.Node, u *UI) {
 	typ := u.DisplayType
 	enum(func(t *string) *string { return t }, displaySimple, DisplaySilent, "rich_terminal", "textual_terminal").read(r, at, n, &typ)
@@ -116,7 +116,7 @@ func joined[V any](list []V, separator string) string {
 	return strings.Join(texts, separator)
 }
 
-// parseScalar is false for null, and after an issue.
+// parseScalar returns false for null, and after an issue.
 func parseScalar[V any](r *reader, at string, n *yaml.Node, p parser[V]) (v V, ok bool) {
 	n = deref(n)
 	if isNull(n) {
@@ -177,7 +177,7 @@ func textParser() parser[string] {
 	}}
 }
 
-// boolean takes the words that YAML 1.1, and so MassGen, takes.
+// boolean accepts the words of YAML 1.1, as MassGen does.
 func boolean() parser[bool] {
 	return parser[bool]{"true or false", func(s scalar) (bool, bool) {
 		if s.quoted && !s.loose {
@@ -200,7 +200,7 @@ func number(least, most float64) parser[float64] {
 	}}
 }
 
-// float may be infinite or no number at all; a range refuses both.
+// float may return an infinity or NaN; callers' ranges refuse both.
 func (s scalar) float() (float64, bool) {
 	v, err := strconv.ParseFloat(strings.ReplaceAll(s.text, "_", ""), 64)
 	return v, err == nil && s.is("!!int", "!!float")
@@ -230,7 +230,7 @@ func seconds(least float64) parser[time.Duration] {
 	}}
 }
 
-// duration takes Go's notation, and a bare number as seconds.
+// duration accepts Go's notation, and a bare number as seconds.
 func duration() parser[time.Duration] {
 	return parser[time.Duration]{"a time such as 90s or 2m, at most 720h", func(s scalar) (time.Duration, bool) {
 		if d, ok := seconds(0).parse(s); ok {

@@ -10,11 +10,6 @@ import (
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
-// journalReader reads the journals of turns.
-type journalReader interface {
-	Journal(ctx context.Context, session string, turn, from int) ([][]byte, error)
-}
-
 // decoded returns the events of a journal from a place on, up to the first unreadable one. It
 // decodes on all processors.
 func decoded(journal [][]byte, from int) ([]turn.Event, error) {
@@ -51,12 +46,12 @@ func encoded(events []turn.Event) ([][]byte, error) {
 }
 
 // readJournal reads the events of a turn up to the first unreadable one.
-func readJournal(ctx context.Context, r journalReader, session string, number int) ([]turn.Event, error) {
+func readJournal(ctx context.Context, r Recording, session string, number int) ([]turn.Event, error) {
 	return readJournalFrom(ctx, r, session, number, 0)
 }
 
 // readJournalFrom is readJournal for the events from a place on.
-func readJournalFrom(ctx context.Context, r journalReader, session string, number, from int) ([]turn.Event, error) {
+func readJournalFrom(ctx context.Context, r Recording, session string, number, from int) ([]turn.Event, error) {
 	journal, err := r.Journal(ctx, session, number, from)
 	if err != nil {
 		return nil, err

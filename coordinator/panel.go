@@ -34,41 +34,17 @@ const MaxQuestion = 1 << 20
 // sessions.Store documents the methods.
 type Store interface {
 	agents.Blobs
-	journals
-	conversations
-}
-
-type conversations interface {
-	turns
-	unfinished
-	records
-}
-
-type journals interface {
-	journalReader
+	Journal(ctx context.Context, session string, turn, from int) ([][]byte, error)
 	Append(ctx context.Context, session string, turn int, events ...[]byte) error
-	EndWith(ctx context.Context, session string, turn int, ended sessions.Ended, events ...[]byte) error
-}
-
-type turns interface {
 	Begin(ctx context.Context, session, question string) (sessions.Begun, error)
 	Commit(ctx context.Context, session string, turn int, ended sessions.Ended) error
 	End(ctx context.Context, session string, turn int, ended sessions.Ended) error
-}
-
-type unfinished interface {
+	EndWith(ctx context.Context, session string, turn int, ended sessions.Ended, events ...[]byte) error
 	Resume(ctx context.Context, session string) (sessions.Begun, error)
 	Leave(ctx context.Context, session string, turn int) error
 	RecordCut(ctx context.Context, session string, turn int, usage budget.Usage) error
-}
-
-type records interface {
 	Session(ctx context.Context, id string) (sessions.Session, error)
 	SetMetadata(ctx context.Context, id string, metadata map[string]string) error
-	copies
-}
-
-type copies interface {
 	Branch(ctx context.Context, from string, turn int, to string) (sessions.Session, error)
 	Delete(ctx context.Context, id string) error
 }

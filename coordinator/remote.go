@@ -37,13 +37,8 @@ type TurnOptions struct {
 type RemoteTurn interface {
 	// Number is the turn's place in its session.
 	Number() int
-	signals
 	// Wait returns when the turn is over and its result is in the store.
 	Wait(ctx context.Context) error
-}
-
-// signals are a person's messages to a turn that a Remote plays.
-type signals interface {
 	// Interrupt ends the turn with the best answer so far.
 	Interrupt(ctx context.Context) error
 	// Note adds a text to the question. If the note came before the end, the journal has a

@@ -17,7 +17,7 @@ import (
 // NotedStore is the part of the store that NoteRemote needs.
 type NotedStore interface {
 	agents.Blobs
-	journalReader
+	Journal(ctx context.Context, session string, turn, from int) ([][]byte, error)
 }
 
 // NoteRemote is Turn.Note for a process that does not watch the turn: it adds a note to the

@@ -18,7 +18,7 @@ import (
 // Recording reads journals and the texts that they name. It must be safe for concurrent use.
 type Recording interface {
 	sessions.Texts
-	journalReader
+	Journal(ctx context.Context, session string, turn, from int) ([][]byte, error)
 }
 
 // Replayed is the part of a recorded turn that a replay has confirmed.

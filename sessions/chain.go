@@ -54,7 +54,7 @@ func Chain(ctx context.Context, texts Texts, head blob.Ref) iter.Seq2[Link, erro
 	}
 }
 
-// linkAfter reads a link of a history, in which a turn comes after it, 0 for none.
+// linkAfter reads the link before turn after of a history; after is 0 for the newest link.
 func linkAfter(ctx context.Context, texts Texts, ref blob.Ref, after int) (Link, error) {
 	link, err := readLink(ctx, texts, ref)
 	if err == nil && after > 0 && link.Turn >= after {
@@ -87,11 +87,11 @@ const (
 	refDigits = 15 // at most
 )
 
-// Refs returns the texts that an event, or any JSON of this program, names; a text that is
-// named twice is returned twice. Stores keep those texts as long as the event.
+// Refs returns the texts that an event, or any JSON of this program, names, as often as it names
+// them. Stores keep these texts as long as the event.
 func Refs(data []byte) []blob.Ref { return appendRefs(nil, string(data)) }
 
-// appendRefs is Refs for a text, which the references share, and adds them to a list.
+// appendRefs appends the references in a text to a list. They share the text's memory.
 func appendRefs(refs []blob.Ref, text string) []blob.Ref {
 	refs = slices.Grow(refs, strings.Count(text, refOpen))
 	for {
@@ -126,9 +126,9 @@ func parseRef(text string) (ref blob.Ref, ok bool) {
 	return ref, true
 }
 
-// CheckHistory follows a session's history from head to its first turn, and reads the
-// questions, answers and pages on the way. It must have so many turns as the store says have an
-// answer. A page may be missing, but say nothing else than the links.
+// CheckHistory follows a session's history from head to its first turn, and reads the questions,
+// answers and pages on the way. The history must have as many turns as the session has answered
+// ones. A page may be missing, but must not differ from the links.
 func CheckHistory(ctx context.Context, texts Texts, session string, head blob.Ref, answered int) error {
 	links := 0
 	for link, err := range Chain(ctx, texts, head) {

@@ -40,7 +40,7 @@ func (d *Dump) Names(i int) []blob.Ref {
 	return names
 }
 
-// told returns the texts that can be made from the fields of a turn.
+// told returns the texts that follow from the fields of a turn.
 func (t *Turn) told() []blob.Ref {
 	names := []blob.Ref{RefOf([]byte(t.Question))}
 	if t.Link != (blob.Ref{}) {
@@ -124,8 +124,8 @@ func (d *Dump) checkTurn(i int, head blob.Ref) (blob.Ref, error) {
 	return t.Link, nil
 }
 
-// linkOf returns the link of a turn as its question and answer make it. The page that it may name,
-// which an export leaves out, is made again of the turns before.
+// linkOf makes the link of a turn from its question and answer. If the link names a page, which an
+// export omits, linkOf makes the page from the turns before.
 func (d *Dump) linkOf(t *Turn, head blob.Ref) ([]byte, error) {
 	link, err := t.link(head, nil)
 	if err != nil || RefOf(link) == t.Link {

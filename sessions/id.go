@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Default is the id of the session that commands mean if they name none (seed 000).
+// Default is the id of the session of commands that name no session (seed 000).
 const Default = "default"
 
 // NewID returns an id for a new session: the time, for people, and enough random digits to

@@ -43,8 +43,8 @@ type memoryTurn struct {
 	Turn
 	began  int64 // a moment of the store, which names the turn
 	events [][]byte
-	// names are the texts that the turn needs. If two turns name the same texts by turns, a text may be
-	// in here more than once.
+	// names are the texts that the turn needs. If two turns name the same text alternately, it may
+	// be here more than once.
 	names []*memoryText
 }
 

@@ -28,15 +28,8 @@ type memoryText struct {
 
 // RefOf returns the reference of a text.
 func RefOf(data []byte) blob.Ref {
-	digits := hexOf(data)
-	return blob.Ref{SHA256: string(digits[:]), Bytes: len(data)}
-}
-
-// hexOf returns the digits of a text's hash. hex.EncodeToString would allocate them.
-func hexOf(data []byte) (digits [refHex]byte) {
 	sum := sha256.Sum256(data)
-	hex.Encode(digits[:], sum[:])
-	return digits
+	return blob.Ref{SHA256: hex.EncodeToString(sum[:]), Bytes: len(data)}
 }
 
 // tick returns a moment later than all earlier ones.
@@ -46,11 +39,11 @@ func (m *memoryTexts) tick() int64 {
 }
 
 func (m *memoryTexts) put(data []byte) *memoryText {
-	digits := hexOf(data)
-	t := m.texts[blob.Ref{SHA256: string(digits[:]), Bytes: len(data)}] // a look-up allocates no string
+	ref := RefOf(data)
+	t := m.texts[ref]
 	if t == nil {
-		t = &memoryText{ref: blob.Ref{SHA256: string(digits[:]), Bytes: len(data)}, data: slices.Clone(data)}
-		m.texts[t.ref] = t
+		t = &memoryText{ref: ref, data: slices.Clone(data)}
+		m.texts[ref] = t
 		m.freshen(t)
 	}
 	t.put = m.tick()

@@ -12,12 +12,12 @@ import (
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
-// A page is a text that repeats the turns before a link, so that a long history is read in
-// hundreds and not turn by turn. Each link whose turn's number is a multiple of pageTurns names
-// one. It has the turns back to the link before that names one, or as many as mostPage allows:
-// the first line names the link that goes on from there, and each turn has a line with its
-// number and the lengths of its question and its answer, and then these. What a page says stands
-// in the texts of the links too, which are read where a page is missing.
+// A page is a text that repeats the turns before a link, so that a reader of a long history reads
+// hundreds of turns at once. Each link whose turn's number is a multiple of pageTurns names a page.
+// The page has the turns back to the previous page, or as many as mostPage allows. Its first line
+// names the link where the history goes on. Each turn has a line with its number and the lengths of
+// its question and its answer, followed by these two. The links have the same texts, and replace a
+// missing page.
 
 const (
 	pageTurns = 100
@@ -26,9 +26,9 @@ const (
 )
 
 // History yields the turns of a history from the newest, whose link is head, to the oldest, and
-// nothing for a zero head. They have their numbers, questions, answers and lists of messages alone,
-// and the links of those that it read by links. It reads a page when it is asked for a turn on it.
-// It ends at an error, and before a link for which isKnown returns true. isKnown may be nil.
+// nothing for a zero head. A turn has only its number, question, answer and list of messages, and
+// its link if it was not read from a page. History reads a page when its first turn is needed. It
+// ends at an error, and before a link for which isKnown returns true. isKnown may be nil.
 func History(ctx context.Context, texts Texts, head blob.Ref, isKnown func(link blob.Ref) bool) iter.Seq2[Turn, error] {
 	return func(yield func(Turn, error) bool) {
 		for after := 0; head != (blob.Ref{}) && (isKnown == nil || !isKnown(head)); {
@@ -73,8 +73,8 @@ func (l Link) read(ctx context.Context, texts Texts) (Turn, error) {
 	return Turn{Number: l.Turn, Question: string(question), Answer: string(answer), Messages: l.Messages}, nil
 }
 
-// readPage returns the turns on the page of a link, newest first, and the link that goes on from
-// there. A page that is missing or damaged is not ok.
+// readPage returns the turns on the page of a link, newest first, and the link where the history goes
+// on. ok is false for a missing or damaged page.
 func readPage(ctx context.Context, texts Texts, link Link) (page []Turn, next blob.Ref, ok bool) {
 	data, err := texts.Get(ctx, link.Page)
 	if err != nil {
@@ -99,7 +99,7 @@ func readPage(ctx context.Context, texts Texts, link Link) (page []Turn, next bl
 	return page, next, true
 }
 
-// cutTurn takes the first turn off a page.
+// cutTurn cuts the first turn off a page.
 func cutTurn(data []byte) (turn Turn, rest []byte, ok bool) {
 	fields, rest, ok := cutLine(data)
 	if !ok || len(fields) != 3 && len(fields) != 5 {
@@ -126,7 +126,7 @@ func cutTurn(data []byte) (turn Turn, rest []byte, ok bool) {
 	return turn, rest[numbers[1]+numbers[2]:], true
 }
 
-// cutLine takes the first line off data, in its fields.
+// cutLine cuts the first line off data, and splits it into fields.
 func cutLine(data []byte) (fields []string, rest []byte, ok bool) {
 	const longest = 200
 	end := bytes.IndexByte(data[:min(len(data), longest)], '\n')
@@ -141,9 +141,8 @@ func refOf(fields []string) (ref blob.Ref, ok bool) {
 	return blob.Ref{SHA256: fields[0], Bytes: n}, err == nil && len(fields[0]) == refHex
 }
 
-// pageOf returns the page of the link that follows a history, whose newest link is head. It is nil
-// if the link before is the first of the history or names a page itself: there is nothing to
-// repeat. The same history gives the same page.
+// pageOf returns the page of the link that follows a history, whose newest link is head. The page is
+// nil if it would have fewer than two turns. The same history gives the same page.
 func pageOf(ctx context.Context, texts Texts, head blob.Ref) ([]byte, error) {
 	var turns bytes.Buffer
 	size, count := 0, 0
@@ -181,10 +180,10 @@ func pageOf(ctx context.Context, texts Texts, head blob.Ref) ([]byte, error) {
 	return append([]byte(first), turns.Bytes()...), nil
 }
 
-// isPaged says whether a turn's link names a page.
+// isPaged reports whether a turn's link names a page.
 func isPaged(turn int) bool { return turn%pageTurns == 0 }
 
-// namedPage returns the page that a link names, given as it is stored, and zero for none.
+// namedPage returns the page that a stored link names, or zero.
 func namedPage(link []byte) blob.Ref {
 	var l Link
 	if !bytes.Contains(link, []byte(`"page":`)) || json.Unmarshal(link, &l) != nil {

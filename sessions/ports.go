@@ -19,22 +19,11 @@ type Backing interface {
 // Turns has the operations that a turn needs: its texts, its journal, and the hold of its
 // session.
 type Turns interface {
-	texts
-	journals
-	// Leave ends the hold of a turn, even if ctx is over. It returns false if there was none.
-	// It deletes the texts that no turn names and that no running turn can have put.
-	Leave(ctx context.Context, id string, turn int) (held bool, err error)
-}
-
-type texts interface {
 	// Put stores a text, and keeps it at least until an event names it. The caller may change
 	// data afterwards.
 	Put(ctx context.Context, data []byte) (blob.Ref, error)
 	// Get returns a text, or ErrNoText. The caller must not change it.
 	Get(ctx context.Context, ref blob.Ref) ([]byte, error)
-}
-
-type journals interface {
 	// Hold calls next with the session's last turn, and holds the session for the turn that
 	// next returns. If any process holds the session, Hold returns ErrBusy. next may run more
 	// than once.
@@ -48,16 +37,13 @@ type journals interface {
 	// Journal returns the events of a turn from a place on, counted from 0. A missing turn has
 	// none.
 	Journal(ctx context.Context, id string, turn, from int) ([][]byte, error)
+	// Leave ends the hold of a turn, even if ctx is over. It returns false if there was none.
+	// It deletes the texts that no turn names and that no running turn can have put.
+	Leave(ctx context.Context, id string, turn int) (held bool, err error)
 }
 
 // Records has the lookups and the operations on whole sessions.
 type Records interface {
-	lists
-	wholes
-	changes
-}
-
-type lists interface {
 	// List returns the sessions that f chooses, the most recently used first.
 	List(ctx context.Context, f Filter) ([]Session, error)
 	// Last returns a session's last turns, oldest first; last 0 means all. A missing session
@@ -67,16 +53,6 @@ type lists interface {
 	// Search returns the places where the words of q are found, in the order of List. q is not
 	// empty.
 	Search(ctx context.Context, q Query, limit int) ([]Hit, error)
-}
-
-type wholes interface {
-	copies
-	// Delete removes a session, with the texts that no other session names, or returns
-	// ErrNoSession. While the session is held, Delete returns ErrBusy.
-	Delete(ctx context.Context, id string) error
-}
-
-type copies interface {
 	// Dump returns a session as it is at one moment, or ErrNoSession.
 	Dump(ctx context.Context, id string) (*Dump, error)
 	// Load adds a consistent session, or returns ErrExists. While its id is held, Load returns
@@ -89,25 +65,17 @@ type copies interface {
 	// list. Copy returns ErrNoSession or ErrExists, and ErrBusy while to is held. next may run
 	// more than once.
 	Copy(ctx context.Context, what, from string, turn int, to string, next func(from Session, status kernel.Status) (Session, error)) error
-}
-
-type changes interface {
+	// Delete removes a session, with the texts that no other session names, or returns
+	// ErrNoSession. While the session is held, Delete returns ErrBusy.
+	Delete(ctx context.Context, id string) error
 	// Set changes a session's title, unless title is nil, and the given metadata. An empty
 	// value removes its key.
 	Set(ctx context.Context, id string, title *string, metadata map[string]string) error
-	facts
-	upkeep
-}
-
-type facts interface {
 	AddFact(ctx context.Context, user, text string) (Fact, error)
 	// Facts returns the facts of a user that have the words of q, or all facts if q is nil,
 	// oldest first.
 	Facts(ctx context.Context, user string, q Query) ([]Fact, error)
 	Forget(ctx context.Context, id int64) error
-}
-
-type upkeep interface {
 	Compact(ctx context.Context) error
 	Check(ctx context.Context) error
 }
@@ -138,7 +106,7 @@ type Held struct {
 	History blob.Ref
 	// Cut is the usage of the interrupted turn that this one abandons.
 	Cut Usage
-	// Stored says that the store has the turn, Committed that it has its outcome too.
+	// Stored reports whether the store has the turn, Committed whether it has its outcome too.
 	Stored, Committed bool
 }
 

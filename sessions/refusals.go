@@ -9,16 +9,8 @@ import (
 
 // The errors of stores, with the same text in all of them.
 
-// noSession is the error for a missing session. Each first turn of a session meets it, and hardly anybody
-// reads its text.
-type noSession struct{ id string }
-
-func (n noSession) Error() string { return fmt.Sprintf("%v %q", ErrNoSession, n.id) }
-
-func (noSession) Unwrap() error { return ErrNoSession }
-
 // NoSession returns the error for a missing session.
-func NoSession(id string) error { return noSession{id} }
+func NoSession(id string) error { return fmt.Errorf("%w %q", ErrNoSession, id) }
 
 // Exists returns the error for a new session whose id exists already.
 func Exists(id string) error { return fmt.Errorf("%w %q", ErrExists, id) }

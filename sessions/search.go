@@ -6,13 +6,13 @@ import (
 	"unicode"
 )
 
-// Query is a list of phrases, all of which must be found.
+// Query is a list of phrases. A hit has all of them.
 type Query []Phrase
 
 // Phrase is the text between two spaces of a query: words that must stand side by side.
 type Phrase struct {
 	Words []string
-	// Prefix says that the last word may continue.
+	// Prefix reports whether the last word may continue.
 	Prefix bool
 }
 

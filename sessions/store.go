@@ -11,7 +11,6 @@ import (
 
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/system/blob"
-	"github.com/massgen/massgen/sessions"
 )
 
 // Store is a store of sessions: the rules of all stores, over a Backing. It is safe for
@@ -34,7 +33,7 @@ func NewStore(b Backing) *Store { return &Store{b, func(text string) string { re
 // models do not get these secrets either.
 func (s *Store) Masked(redact func(string) string) *Store { return &Store{s.backing, redact} }
 
-// Mask returns data with its secrets masked, which is most often data itself.
+// Mask returns data with its secrets masked. Without secrets it returns data itself.
 func (s *Store) Mask(data []byte) []byte {
 	text := string(data)
 	if masked := s.redact(text); masked != text {
@@ -62,7 +61,7 @@ func (s *Store) Begin(ctx context.Context, id, question string) (Begun, error) {
 	if err := checkQuestion(question); err != nil {
 		return Begun{}, err
 	}
-	return s.hold(ctx, id, func(last Last) (Held, error) {
+	return hold(ctx, s.backing, id, func(last Last) (Held, error) {
 		return Held{Number: last.Number + 1, Question: question, History: last.History}, nil
 	})
 }
@@ -70,7 +69,7 @@ func (s *Store) Begin(ctx context.Context, id, question string) (Begun, error) {
 // Resume holds a session for its last turn, which Interrupted must name, so that its journal
 // continues where it stopped.
 func (s *Store) Resume(ctx context.Context, id string) (Begun, error) {
-	return s.hold(ctx, id, func(last Last) (Held, error) {
+	return hold(ctx, s.backing, id, func(last Last) (Held, error) {
 		switch {
 		case last.Number == 0:
 			return Held{}, NoSession(id)
@@ -81,11 +80,12 @@ func (s *Store) Resume(ctx context.Context, id string) (Begun, error) {
 	})
 }
 
-func (s *Store) hold(ctx context.Context, id string, next func(Last) (Held, error)) (b Begun, err error) {
+// hold holds a session for the turn that next returns.
+func hold(ctx context.Context, backing Turns, id string, next func(Last) (Held, error)) (b Begun, err error) {
 	if err := CheckID(id); err != nil {
 		return Begun{}, err
 	}
-	err = s.backing.Hold(ctx, id, func(last Last) (Held, error) {
+	err = backing.Hold(ctx, id, func(last Last) (Held, error) {
 		h, err := next(last)
 		b = last.Begun(h.Number)
 		return h, err
@@ -120,25 +120,25 @@ func (s *Store) AppendAt(ctx context.Context, id string, turn, place int, events
 }
 
 func (s *Store) append(ctx context.Context, id string, turn int, place *int, events [][]byte) error {
-	masked, names, err := s.masked(id, turn, events)
+	masked, names, err := maskedEvents(s.redact, id, turn, events)
 	if err != nil {
 		return err
 	}
 	change := &Change{Events: masked, At: place, Names: names}
 	return s.backing.Append(ctx, "write the journal of session "+id, id, turn, false, func(h *Held) (_ *Change, err error) {
 		if !h.Stored {
-			change.Metadata, err = maskedMetadata(turnmeta.Of(ctx, id), s.redact)
+			change.Metadata, err = maskedMetadata(metadataOf(ctx, id), s.redact)
 		}
 		return change, err
 	})
 }
 
-// masked returns events of a turn with their secrets masked, and the texts that they name, each once. It
-// refuses an event of no bytes.
-func (s *Store) masked(id string, turn int, events [][]byte) (masked [][]byte, names []blob.Ref, err error) {
+// maskedEvents returns events of a turn with their secrets masked, and the texts that they name,
+// each once. It refuses an empty event.
+func maskedEvents(redact func(string) string, id string, turn int, events [][]byte) (masked [][]byte, names []blob.Ref, err error) {
 	masked = make([][]byte, len(events))
 	for i, event := range events {
-		text := s.redact(string(event))
+		text := redact(string(event))
 		if text == "" {
 			return nil, nil, fmt.Errorf("an event of turn %d of session %s is empty", turn, id)
 		}
@@ -164,12 +164,13 @@ func (s *Store) Journal(ctx context.Context, id string, turn, from int) ([][]byt
 // process ends before End, the turn does not count as interrupted. If Commit fails, it releases
 // the session.
 func (s *Store) Commit(ctx context.Context, id string, turn int, e Ended) error {
-	page := s.pageFor(ctx, id, turn)
-	return s.end(ctx, id, turn, false, func(h *Held) (*Change, error) {
+	e.Answer = s.redact(e.Answer)
+	page := pageFor(ctx, s.backing, id, turn)
+	return end(ctx, s.backing, id, turn, false, func(h *Held) (*Change, error) {
 		if h.Committed {
 			return nil, NotRunning(id, turn)
 		}
-		return h.outcome(s.maskedEnd(e), page)
+		return h.outcome(e, page)
 	})
 }
 
@@ -178,32 +179,33 @@ func (s *Store) Commit(ctx context.Context, id string, turn int, e Ended) error 
 // history in one transaction, whole or not at all. After Commit, End stores only the additional
 // usage. It releases the session even if it fails.
 func (s *Store) End(ctx context.Context, id string, turn int, e Ended) error {
-	page := s.pageFor(ctx, id, turn)
-	return s.end(ctx, id, turn, true, func(h *Held) (*Change, error) {
+	e.Answer = s.redact(e.Answer)
+	page := pageFor(ctx, s.backing, id, turn)
+	return end(ctx, s.backing, id, turn, true, func(h *Held) (*Change, error) {
 		switch {
 		case h.Committed:
 			return &Change{Later: &e.Usage}, nil
 		case !h.Stored && e.Winner == "":
 			return nil, nil
 		}
-		return h.outcome(s.maskedEnd(e), page)
+		return h.outcome(e, page)
 	})
 }
 
-// EndWith is End with the last events of the journal, which it adds as Append does: all of it in one
-// transaction, or nothing. After an error the turn still holds its session, unless the store does not know
-// whether the transaction was committed.
+// EndWith is Append of the journal's last events and End in one transaction. After an error the turn
+// still holds its session, unless the store does not know whether the transaction was committed.
 func (s *Store) EndWith(ctx context.Context, id string, turn int, e Ended, events ...[]byte) error {
-	masked, names, err := s.masked(id, turn, events)
+	masked, names, err := maskedEvents(s.redact, id, turn, events)
 	if err != nil {
 		return err
 	}
-	page := s.pageFor(ctx, id, turn)
+	e.Answer = s.redact(e.Answer)
+	page := pageFor(ctx, s.backing, id, turn)
 	return s.backing.Append(ctx, "end a turn of session "+id, id, turn, true, func(h *Held) (*Change, error) {
 		if h.Committed {
 			return nil, NotRunning(id, turn)
 		}
-		change, err := h.outcome(s.maskedEnd(e), page)
+		change, err := h.outcome(e, page)
 		if err == nil {
 			change.Events, change.Names = masked, names
 		}
@@ -211,30 +213,24 @@ func (s *Store) EndWith(ctx context.Context, id string, turn int, e Ended, event
 	})
 }
 
-func (s *Store) maskedEnd(e Ended) Ended {
-	e.Answer = s.redact(e.Answer)
-	return e
-}
-
-// end writes for a turn. If that fails, it releases the session, unless the turn does not hold
-// it.
-func (s *Store) end(ctx context.Context, id string, turn int, ends bool, do func(*Held) (*Change, error)) error {
-	err := s.backing.Append(ctx, "end a turn of session "+id, id, turn, ends, do)
+// end appends to a turn. If that fails, it releases the session, unless the turn does not hold it.
+func end(ctx context.Context, backing Turns, id string, turn int, ends bool, do func(*Held) (*Change, error)) error {
+	err := backing.Append(ctx, "end a turn of session "+id, id, turn, ends, do)
 	if err == nil || errors.Is(err, ErrNotRunning) {
 		return err
 	}
-	_, alsoErr := s.backing.Leave(ctx, id, turn)
+	_, alsoErr := backing.Leave(ctx, id, turn)
 	return errors.Join(err, alsoErr)
 }
 
-// pageFor returns the page that the link of a turn names, nil for none. It reads outside of the
-// transaction that ends the turn. A history that cannot be read costs the page and not the turn.
-func (s *Store) pageFor(ctx context.Context, id string, turn int) []byte {
+// pageFor returns the page for the link of a turn, or nil. It reads outside of the transaction that
+// ends the turn. If the history cannot be read, the turn ends without the page.
+func pageFor(ctx context.Context, backing Turns, id string, turn int) []byte {
 	if !isPaged(turn) {
 		return nil
 	}
 	var head blob.Ref
-	err := s.backing.Append(ctx, "look at a turn of session "+id, id, turn, false, func(h *Held) (*Change, error) {
+	err := backing.Append(ctx, "look at a turn of session "+id, id, turn, false, func(h *Held) (*Change, error) {
 		if !h.Committed {
 			head = h.History
 		}
@@ -243,7 +239,7 @@ func (s *Store) pageFor(ctx context.Context, id string, turn int) []byte {
 	if err != nil {
 		return nil // what ends the turn fails too, and says why
 	}
-	page, err := pageOf(ctx, s.backing, head)
+	page, err := pageOf(ctx, backing, head)
 	if err != nil {
 		return nil // the history is read without it
 	}
@@ -280,8 +276,8 @@ func (h *Held) outcome(e Ended, page []byte) (*Change, error) {
 	return c, nil
 }
 
-// link returns the link that adds a turn to the history with the newest link head, with the page
-// that it names, nil for none.
+// link returns the link that adds a turn to the history with the newest link head. It names the page,
+// unless page is nil.
 func (t *Turn) link(head blob.Ref, page []byte) ([]byte, error) {
 	l := Link{
 		Previous: head, Turn: t.Number, Messages: t.Messages, Question: RefOf([]byte(t.Question)), Answer: RefOf([]byte(t.Answer)),
@@ -378,6 +374,20 @@ func (s *Store) SetMetadata(ctx context.Context, id string, metadata map[string]
 	return s.backing.Set(ctx, id, nil, masked)
 }
 
+type metadataKey struct{ session string }
+
+// WithMetadata returns a context for a new turn of a session. The Append of the turn's first events
+// also sets the metadata, as SetMetadata does, in the same transaction.
+func WithMetadata(ctx context.Context, session string, metadata map[string]string) context.Context {
+	return context.WithValue(ctx, metadataKey{session}, metadata)
+}
+
+// metadataOf returns the metadata that a context carries for a session, nil for none.
+func metadataOf(ctx context.Context, session string) map[string]string {
+	metadata, _ := ctx.Value(metadataKey{session}).(map[string]string)
+	return metadata
+}
+
 func maskedMetadata(metadata map[string]string, redact func(string) string) (map[string]string, error) {
 	masked := make(map[string]string, len(metadata))
 	for key, value := range metadata {
@@ -406,14 +416,6 @@ func (s *Store) Branch(ctx context.Context, from string, turn int, to string) (S
 	return s.Session(ctx, to)
 }
 
-// load adds a session, and returns it.
-func (s *Store) load(ctx context.Context, what string, d *Dump) (Session, error) {
-	if err := s.backing.Load(ctx, what, d); err != nil {
-		return Session{}, err
-	}
-	return s.Session(ctx, d.Session.ID)
-}
-
 // Export writes a session as JSONL, which Import reads. It includes the events so far of a
 // running turn.
 func (s *Store) Export(ctx context.Context, id string, w io.Writer) error {
@@ -435,7 +437,10 @@ func (s *Store) Import(ctx context.Context, r io.Reader, as string) (Session, er
 	if err := CheckID(d.Session.ID); err != nil {
 		return Session{}, err
 	}
-	return s.load(ctx, "import session "+d.Session.ID, d)
+	if err := s.backing.Load(ctx, "import session "+d.Session.ID, d); err != nil {
+		return Session{}, err
+	}
+	return s.Session(ctx, d.Session.ID)
 }
 
 // Delete deletes a session, with the texts that no other session names. Its branches stay

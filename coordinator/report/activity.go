@@ -30,7 +30,7 @@ type ToolCall struct {
 	Arguments string `json:"arguments"`
 	// State is the outcome of the call, ToolRunning while it is open.
 	State effect.ToolState `json:"state"`
-	// Result is empty for a call that has none yet. Error says that it is an error, or the
+	// Result is empty for a call that has none yet. Error reports whether it is an error, or the
 	// reason why the call did not run.
 	Result string `json:"result"`
 	Error  bool   `json:"error"`

@@ -22,7 +22,7 @@ type SessionUpdate struct {
 	UsageTotal   budget.Usage `json:"usage_total"`
 }
 
-// ContextWarning says that a conversation comes near the end of its model's context, or has
+// ContextWarning reports that a conversation comes near the end of its model's context, or has
 // reached it (seed 000).
 type ContextWarning struct {
 	SessionID    string `json:"session_id"`
@@ -30,14 +30,14 @@ type ContextWarning struct {
 	// EstimatedTokens counts the agent's next input, with the history.
 	EstimatedTokens int            `json:"estimated_tokens"`
 	Warning         policy.Warning `json:"warning"`
-	// Estimated says that the tokens were estimated without the model's tokenizer. Window is
+	// Estimated reports whether the tokens were estimated without the model's tokenizer. Window is
 	// the number of tokens that the model can read, 0 if unknown.
 	Estimated bool `json:"estimated,omitempty"`
 	Window    int  `json:"context_window,omitempty"`
 	// Round is the round of a step that has come so far. MessageCount then counts the messages
 	// of the step, and EstimatedTokens its next input. It is 0 for a turn that begins.
 	Round int `json:"round,omitempty"`
-	// LeftOut says that this input omits earlier messages of the step.
+	// LeftOut reports whether this input omits earlier messages of the step.
 	LeftOut bool `json:"left_out,omitempty"`
 }
 

@@ -25,7 +25,7 @@ type Header struct {
 	At time.Time `json:"at"`
 	// Kind names the event's type in logs and JSON.
 	Kind string `json:"kind"`
-	// Replayed says that the event happened before the turn was resumed. At is then the time
+	// Replayed reports whether the event happened before the turn was resumed. At is then the time
 	// at which the journal was read.
 	Replayed bool `json:"replayed,omitempty"`
 	// Place counts the events that follow from the turn's journal alone, from 1: a later reader
@@ -82,7 +82,7 @@ func (s StepEnd) End() StepEnd { return s }
 type StepStarted struct {
 	Actor
 	Purpose effect.Purpose `json:"text"`
-	// HasSchema says that what the agent writes is no answer before it was checked.
+	// HasSchema reports whether the agent's text must pass a check before it is an answer.
 	HasSchema bool `json:"has_schema,omitempty"`
 }
 
@@ -197,31 +197,31 @@ type Presented struct {
 	Snapshot agents.Snapshot `json:"snapshot,omitzero"`
 }
 
-// WentToJSON says that an agent's model does not use tools and writes JSON objects from now on.
+// WentToJSON reports that an agent's model does not use tools and writes JSON objects from now on.
 type WentToJSON struct {
 	Actor
 }
 
-// ToolsChanged says that an agent has other tools from its next model call on.
+// ToolsChanged reports that an agent has other tools from its next model call on.
 type ToolsChanged struct {
 	Actor
 	Tools ToolsChange `json:"tools"`
 }
 
-// ToolsKept says that all agents keep their tools, because listing them again failed.
+// ToolsKept reports that all agents keep their tools, because listing them again failed.
 type ToolsKept struct {
 	Header
 	Why string `json:"text,omitempty"`
 }
 
-// Retrying says that an attempt failed and that the call is made again after Wait.
+// Retrying reports that an attempt failed and that the call is made again after Wait.
 type Retrying struct {
 	Actor
 	Why  string        `json:"text,omitempty"`
 	Wait time.Duration `json:"elapsed,omitempty"`
 }
 
-// FellBack says that an attempt failed and that the call goes to another model.
+// FellBack reports that an attempt failed and that the call goes to another model.
 type FellBack struct {
 	Actor
 	Why string `json:"text,omitempty"`
@@ -246,7 +246,7 @@ type SessionUpdated struct {
 	Session SessionUpdate `json:"session"`
 }
 
-// ContextWarned says that an agent's context window is nearly full.
+// ContextWarned reports that an agent's context window is nearly full.
 type ContextWarned struct {
 	Actor
 	Context ContextWarning `json:"context"`
@@ -266,7 +266,7 @@ type SidecallEnded struct {
 	Usage   budget.Usage   `json:"usage,omitzero"`
 }
 
-// SidecallFailed says that such a call failed, or that its outcome could not be stored. Without
+// SidecallFailed reports that such a call failed, or that its outcome could not be stored. Without
 // a purpose, the store failed after the answer.
 type SidecallFailed struct {
 	Actor
@@ -281,16 +281,16 @@ type Noted struct {
 	Text string `json:"text,omitempty"`
 }
 
-// Paused says that no call begins until Unpaused.
+// Paused reports that no call begins until Unpaused.
 type Paused struct{ Header }
 
-// Unpaused says that a paused turn goes on.
+// Unpaused reports that a paused turn goes on.
 type Unpaused struct{ Header }
 
-// Dismissed says that the turn goes on without an agent.
+// Dismissed reports that the turn goes on without an agent.
 type Dismissed struct{ Actor }
 
-// Ended says that the turn has its result.
+// Ended reports that the turn has its result.
 type Ended struct {
 	Header
 	Status  kernel.Status `json:"text"`

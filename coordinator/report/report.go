@@ -44,7 +44,7 @@ type Report struct {
 	cited map[blob.Ref]blob.Ref
 	// place is the place of the last event that follows from the journal alone.
 	place int
-	// hasSchema says that the turn's answers have to fit one.
+	// hasSchema reports whether the turn's answers must fit a schema.
 	hasSchema bool
 }
 

@@ -48,7 +48,7 @@ func fault(path, doing string, err error) error {
 	return fmt.Errorf("%s: the store %s: %w", doing, path, err)
 }
 
-// noFilesLeft says that no more files can be opened, which SQLite does not tell from one that may
+// noFilesLeft reports that no more files can be opened, which SQLite does not tell from one that may
 // not be.
 func noFilesLeft() bool {
 	f, err := os.Open(os.DevNull)

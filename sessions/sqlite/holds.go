@@ -14,7 +14,7 @@ import (
 )
 
 // holds are the turns of this Store that hold their sessions, each by a lock of the system.
-// They implement sqlstore.Holds and sqlstore.Quiet.
+// They implement sqlstore.Holds.
 type holds struct {
 	file  opened
 	db    *sqlstore.DB
@@ -138,14 +138,14 @@ func (h *holds) letGoOfAll() (err error) {
 	return err
 }
 
-// runs says that a turn of this Store holds a session.
+// runs reports whether a turn of this Store holds a session.
 func (h *holds) runs(id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.running[id] != nil
 }
 
-// Alone implements sqlstore.Quiet.
+// Alone implements sqlstore.Holds.
 func (h *holds) Alone(ctx context.Context, what, id string, erases bool, do func(*sqlstore.Tx)) error {
 	err := h.Unheld(ctx, id, func() error { return h.db.Change(ctx, what, do) })
 	if err != nil || !erases {
@@ -154,7 +154,7 @@ func (h *holds) Alone(ctx context.Context, what, id string, erases bool, do func
 	return emptyLog(ctx, h.db)
 }
 
-// Unheld implements sqlstore.Quiet.
+// Unheld implements sqlstore.Holds.
 func (h *holds) Unheld(ctx context.Context, id string, do func() error) error {
 	lock, err := h.hold(ctx, id)
 	if err != nil {

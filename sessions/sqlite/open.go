@@ -182,7 +182,7 @@ func inspectWithLog(ctx context.Context, path string) (err error) {
 	return err
 }
 
-// isWrittenTo says that the store has changes that are not in its file yet.
+// isWrittenTo reports whether the store has changes that are not in its file yet.
 func isWrittenTo(path string) bool {
 	info, err := os.Stat(path + "-wal")
 	return err == nil && info.Size() > 0

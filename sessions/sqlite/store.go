@@ -76,7 +76,7 @@ func openWithin(ctx context.Context, path string, wait time.Duration) (*Store, e
 		return nil, errors.Join(fault(path, "open", err), db.Close())
 	}
 	h := &holds{file: file, db: db, texts: texts, running: map[string]*running{}}
-	return &Store{Store: sessions.NewStore(backing{sqlstore.New(db, h, h), file, db}), file: file, db: db, holds: h}, nil
+	return &Store{Store: sessions.NewStore(backing{sqlstore.New(db, h), file, db}), file: file, db: db, holds: h}, nil
 }
 
 // readers is how many reads run side by side.

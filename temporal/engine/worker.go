@@ -20,23 +20,13 @@ import (
 // temporal/postgres has one.
 type Store interface {
 	coordinator.Store
-	shared
-	results
-}
-
-// shared has the holds of an owner that works in several processes.
-type shared interface {
 	Held(ctx context.Context, session string) (begun sessions.Begun, held bool, err error)
 	AppendAt(ctx context.Context, session string, turn, place int, events ...[]byte) error
 	// AtWork keeps other owners from taking a held session until rest is called.
 	AtWork(session string) (rest func())
-}
-
-// results has the results of turns and of their effects.
-type results interface {
 	Turns(ctx context.Context, session string, last int) ([]sessions.Turn, error)
 	// KeepResult stores the result of an effect while the session is held, and returns the
-	// first stored one, which counts. Result returns it, nil if there is none.
+	// first stored one, which counts. Result returns it, or nil if there is none.
 	KeepResult(ctx context.Context, session string, turn int, key string, result []byte) (stands []byte, err error)
 	Result(ctx context.Context, session string, turn int, key string) ([]byte, error)
 }

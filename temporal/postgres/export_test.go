@@ -19,7 +19,7 @@ func OpenBeating(ctx context.Context, address string, lease, every time.Duration
 }
 
 // Part parts a store from the server as far as its leases go: they are prolonged no more.
-func Part(s *Store) { s.stop() }
+func Part(s *Store) { s.owner.stop() }
 
 // Vector is vector.
 func Vector(texts ...string) string { return vector(texts...) }

@@ -13,7 +13,7 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// leases are the holds of an owner. They implement sqlstore.Holds and sqlstore.Quiet.
+// leases are the holds of an owner. They implement sqlstore.Holds.
 type leases struct{ *owner }
 
 // Acquire implements sqlstore.Holds.
@@ -60,9 +60,9 @@ func (o *owner) whenFree(ctx context.Context, id string, change func() error) er
 // Held returns the turn for which this owner holds a session, as Begin or Resume has
 // returned it, and false if it holds none. It is for a caller that missed Begin's reply.
 func (s *Store) Held(ctx context.Context, id string) (b sessions.Begun, held bool, err error) {
-	err = s.db.Change(ctx, "look who holds session "+id, func(w *sqlstore.Tx) {
+	err = s.owner.db.Change(ctx, "look who holds session "+id, func(w *sqlstore.Tx) {
 		var turn int
-		held = w.Row("SELECT turn FROM holds WHERE name = $1 AND owner = $2 FOR UPDATE", []any{id, s.id}, &turn)
+		held = w.Row("SELECT turn FROM holds WHERE name = $1 AND owner = $2 FOR UPDATE", []any{id, s.owner.id}, &turn)
 		if held {
 			b = w.LastTurn(id).Begun(turn)
 		}
@@ -70,7 +70,7 @@ func (s *Store) Held(ctx context.Context, id string) (b sessions.Begun, held boo
 	if err != nil || !held {
 		return sessions.Begun{}, false, err
 	}
-	s.keepUp(id)
+	s.owner.keepUp(id)
 	return b, true, nil
 }
 
@@ -158,7 +158,7 @@ func (o *owner) letGo(w *sqlstore.Tx, id string, turn int) (held bool) {
 	return held
 }
 
-// Alone implements sqlstore.Quiet.
+// Alone implements sqlstore.Holds.
 func (o leases) Alone(ctx context.Context, what, id string, erases bool, do func(*sqlstore.Tx)) error {
 	change := o.db.Change
 	if erases {
@@ -174,5 +174,5 @@ func (o leases) Alone(ctx context.Context, what, id string, erases bool, do func
 	})
 }
 
-// Unheld implements sqlstore.Quiet. What do reads looks for a hold itself.
+// Unheld implements sqlstore.Holds. What do reads looks for a hold itself.
 func (o leases) Unheld(_ context.Context, _ string, do func() error) error { return do() }

@@ -106,17 +106,17 @@ func (o *owner) keepUp(id string) {
 // is at work in several processes: what one of them holds is not kept up by another that
 // has nothing to do with it any more.
 func (s *Store) AtWork(id string) (rest func()) {
-	h := hold{id, s.id}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.holds[h] = s.lease
-	s.atWork[h]++
+	h := hold{id, s.owner.id}
+	s.owner.mu.Lock()
+	defer s.owner.mu.Unlock()
+	s.owner.holds[h] = s.owner.lease
+	s.owner.atWork[h]++
 	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.atWork[h]--; s.atWork[h] == 0 {
-			delete(s.atWork, h)
-			delete(s.holds, h)
+		s.owner.mu.Lock()
+		defer s.owner.mu.Unlock()
+		if s.owner.atWork[h]--; s.owner.atWork[h] == 0 {
+			delete(s.owner.atWork, h)
+			delete(s.owner.holds, h)
 		}
 	}
 }

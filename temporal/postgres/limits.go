@@ -28,7 +28,7 @@ func (s *Store) Limiter(account string, l retry.Limits) retry.Limiter {
 func (s *Store) limiter(account string, l retry.Limits, minute time.Duration) *limiter {
 	name := sha256.Sum256(fmt.Appendf(nil, "%q %d %d %d", account, l.Concurrent, l.RequestsPerMinute, l.TokensPerMinute))
 	return &limiter{
-		server: s.server, account: hex.EncodeToString(name[:]), limits: l, minute: minute, lease: s.lease,
+		server: s.owner.server, account: hex.EncodeToString(name[:]), limits: l, minute: minute, lease: s.owner.lease,
 		endPatience: endPatience, turn: make(chan struct{}, 1),
 	}
 }

@@ -26,7 +26,7 @@ const Lease = 15 * time.Second
 // so is the schema: by other Stores, in other processes and on other machines.
 type Store struct {
 	*sessions.Store
-	*owner
+	owner *owner
 }
 
 // owner is who holds sessions through a Store.
@@ -116,7 +116,7 @@ func open(ctx context.Context, address string, lease, every time.Duration) (*Sto
 }
 
 func newStore(o *owner) *Store {
-	return &Store{sessions.NewStore(backing{sqlstore.New(o.db, leases{o}, leases{o}), o.server}), o}
+	return &Store{sessions.NewStore(backing{sqlstore.New(o.db, leases{o}), o.server}), o}
 }
 
 // backing implements sessions.Backing.
@@ -142,30 +142,30 @@ func place(config *pgxpool.Config) string {
 // the same name hold the same sessions. They are held for so long after the last word
 // of any of them. The Store that As was called on closes what both use.
 func (s *Store) As(name string, lease time.Duration) *Store {
-	return newStore(&owner{server: s.server, id: name, lease: lease, shared: true})
+	return newStore(&owner{server: s.owner.server, id: name, lease: lease, shared: true})
 }
 
 // Close lets go of the sessions that this Store holds, whose turns count as interrupted
 // then, and closes the connections to the database. On a Store that As returned it does
 // nothing.
 func (s *Store) Close() (err error) {
-	if s.shared {
+	if s.owner.shared {
 		return nil
 	}
-	s.closed.Do(func() {
-		s.stop()
-		defer s.pool.Close()
+	s.owner.closed.Do(func() {
+		s.owner.stop()
+		defer s.owner.pool.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		_, err = s.pool.Exec(ctx, "DELETE FROM holds WHERE owner = $1", s.id)
-		err = errors.Join(err, s.db.Close())
+		_, err = s.owner.pool.Exec(ctx, "DELETE FROM holds WHERE owner = $1", s.owner.id)
+		err = errors.Join(err, s.owner.db.Close())
 	})
-	return fault(s.name, "let go of the sessions that are held", err)
+	return fault(s.owner.name, "let go of the sessions that are held", err)
 }
 
 // Database returns the random id that the store was given when it was made. A copy of the
 // database has the same id.
-func (s *Store) Database() string { return s.database }
+func (s *Store) Database() string { return s.owner.database }
 
 // Place says where the store is, for people and without a password.
-func (s *Store) Place() string { return s.name }
+func (s *Store) Place() string { return s.owner.name }

@@ -28,7 +28,6 @@ var rules = map[string]func(*tree) []string{
 	"state":      checkState,
 	"errors":     checkErrors,
 	"docs":       checkDocs,
-	"interfaces": checkInterfaces,
 	"channels":   checkChannels,
 	"exports":    checkExports,
 	"commands":   checkCommands,

@@ -23,17 +23,18 @@ var layers = [][]string{
 	{"agents", "internal/coordination/turn", "sessions/sqlite", "tests/storetest", "temporal/postgres", "tests/limitertest"},
 	{"internal/storage/sqlstore"},
 	{
-		"internal/coordination/machine", "contextbuild", "sessions", "internal/coordination/topic", "debugbackend", "configs", "internal/tools/grants",
+		"internal/coordination/step", "contextbuild", "sessions", "internal/coordination/topic", "debugbackend", "configs", "internal/tools/grants",
 		"backends/openai", "backends/anthropic", "backends/gemini", "tests/backendtest",
 		"internal/models/retry", "internal/models/fallback",
 	},
+	{"internal/coordination/effect"},
 	{
 		"internal/models/wire", "internal/models/prices", "internal/models/tokens", "internal/coordination/policy", "internal/tools/permission", "internal/models/attach",
 		"internal/tools/workspace/confine", "internal/tools/workspace/snapshot",
 	},
 	{"backends", "internal/coordination/kernel", "internal/coordination/budget", "internal/tools/workspace/rootfs", "cmd/massgen/internal/markdown", "internal/tools/schema"},
 	{"internal/system/blob", "internal/models/hosted", "internal/system/secrets", "cmd/massgen/internal/colour", "internal/system/child", "internal/system/filelock", "internal/system/wholefile", "tests/leaks", "tests/silent", "tests/described"},
-	{"internal/system/plain", "internal/system/fastjson", "internal/system/sleep", "internal/system/turnmeta", "internal/system/nos2a", "tests/linear"},
+	{"internal/system/plain", "internal/system/fastjson", "internal/system/sleep", "internal/system/nos2a", "tests/linear"},
 }
 
 func row(dir string) int {

@@ -167,32 +167,6 @@ func discards(a *ast.AssignStmt) bool {
 	})
 }
 
-// ports are the interfaces that may have more methods than mostMethods, with how many. A
-// driver has one runtime, which it needs whole (DESIGN §1).
-var ports = map[string]int{"internal/coordination/driver.Runtime": 9}
-
-// mostMethods is how many methods an interface may have (DESIGN §3).
-const mostMethods = 3
-
-func checkInterfaces(t *tree) []string {
-	var found []string
-	for _, s := range t.code {
-		ast.Inspect(s.ast, func(n ast.Node) bool {
-			spec, ok := n.(*ast.TypeSpec)
-			if !ok {
-				return true
-			}
-			most := max(mostMethods, ports[s.dir+"."+spec.Name.Name])
-			if i, ok := spec.Type.(*ast.InterfaceType); ok && i.Methods.NumFields() > most {
-				found = append(found, fmt.Sprintf("%s: interface %s has %d methods, more than %d",
-					t.at(spec), spec.Name.Name, i.Methods.NumFields(), most))
-			}
-			return true
-		})
-	}
-	return found
-}
-
 // checkChannels finds channels that leave their package: whoever gets one has to
 // know who closes it, and when. Signals come in one by the standard library's
 // choice.

@@ -12,8 +12,8 @@ type USD int64
 
 const perDollar = 1e12
 
-// Dollars is an amount in US dollars, rounded up. What is too much to be counted is the
-// most that can be.
+// Dollars returns an amount in US dollars, rounded up. An amount that is too large becomes the
+// largest USD.
 func Dollars(f float64) USD {
 	units := math.Ceil(math.Round(f*perDollar*1e3) / 1e3) // without a rest of binary fractions
 	switch {
@@ -25,7 +25,7 @@ func Dollars(f float64) USD {
 	return USD(units)
 }
 
-// Float is the amount in US dollars.
+// Float returns the amount in US dollars.
 func (u USD) Float() float64 { return float64(u) / perDollar }
 
 // RoundUp returns the next amount that String shows exactly, in whole millionths of a dollar.
@@ -45,20 +45,20 @@ func (u USD) String() string {
 	return "$" + text
 }
 
-// Amount is what calls cost, or may cost.
+// Amount is a cost of calls.
 type Amount struct {
 	USD USD `json:"usd"`
-	// Tokens are those of input and output.
+	// Tokens counts input and output.
 	Tokens int `json:"tokens"`
-	// Calls are requests.
+	// Calls counts requests.
 	Calls int `json:"calls"`
 }
 
-// IsNegative reports whether a part of an amount is below nothing.
+// IsNegative reports whether a part of an amount is below 0.
 func (a Amount) IsNegative() bool { return a.USD < 0 || a.Tokens < 0 || a.Calls < 0 }
 
-// Plus returns the sum of two amounts, neither of which is below nothing. What is too much
-// to be counted is the most that can be.
+// Plus returns the sum of two amounts that are not negative. A part that is too large becomes the
+// largest number.
 func (a Amount) Plus(b Amount) Amount {
 	return Amount{sum(a.USD, b.USD, math.MaxInt64), sum(a.Tokens, b.Tokens, math.MaxInt), sum(a.Calls, b.Calls, math.MaxInt)}
 }
@@ -70,27 +70,27 @@ func sum[N int | USD](a, b, most N) N {
 	return a + b
 }
 
-// AtLeast returns the larger of both in each part.
+// AtLeast returns the larger number of each part.
 func (a Amount) AtLeast(b Amount) Amount {
 	return Amount{max(a.USD, b.USD), max(a.Tokens, b.Tokens), max(a.Calls, b.Calls)}
 }
 
-// beyond is by how much a is more than b, in each part that is.
+// beyond returns the excess of a over b in each part, 0 where there is no excess.
 func (a Amount) beyond(b Amount) Amount {
 	return Amount{max(a.USD-b.USD, 0), max(a.Tokens-b.Tokens, 0), max(a.Calls-b.Calls, 0)}
 }
 
-// Limits are the most that may be spent; nil is no limit.
+// Limits are the most that may be spent; nil means no limit.
 type Limits struct {
 	USD    *USD `json:"usd,omitempty"`
 	Tokens *int `json:"tokens,omitempty"`
 	Calls  *int `json:"calls,omitempty"`
 }
 
-// None says that there is no limit.
+// None reports whether there is no limit.
 func (l Limits) None() bool { return l == Limits{} }
 
-// left is what of the limits is left after an amount was spent, nothing at least.
+// left returns the limits minus a spent amount, at least 0.
 func (l Limits) left(spent Amount) Limits {
 	return Limits{left(l.USD, spent.USD), left(l.Tokens, spent.Tokens), left(l.Calls, spent.Calls)}
 }
@@ -100,13 +100,13 @@ func (l Limits) tighter(m Limits) Limits {
 	return Limits{tighter(l.USD, m.USD), tighter(l.Tokens, m.Tokens), tighter(l.Calls, m.Calls)}
 }
 
-// over returns l with the limits of m where l has none.
+// over returns l with the limits of m where l has no limit.
 func (l Limits) over(m Limits) Limits {
 	return Limits{cmp.Or(l.USD, m.USD), cmp.Or(l.Tokens, m.Tokens), cmp.Or(l.Calls, m.Calls)}
 }
 
-// lacks says which limit is too low for what may be spent beside what is used, and by how
-// much, "" if none is. Whose it is stands before its name.
+// lacks names the limit that is too low for a further amount beside the used one, and says by how
+// much; it returns "" if there is no such limit. A prefix tells whose limit it is.
 func (l Limits) lacks(whose string, used, most Amount) string {
 	sum, rest := used.Plus(most), l.left(used)
 	switch {
@@ -135,8 +135,8 @@ func tighter[N int | USD](a, b *N) *N {
 	return a
 }
 
-// Request is what one request costs that has so many tokens, of an unknown price if usd is
-// nil: that counts as none.
+// Request returns the cost of one request with so many tokens. A nil usd is an unknown price, which
+// counts as 0.
 func Request(tokens int, usd *float64) Amount {
 	a := Amount{Tokens: tokens, Calls: 1}
 	if usd != nil {

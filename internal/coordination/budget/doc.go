@@ -1,4 +1,4 @@
-// Package budget keeps account of what a turn may spend (DESIGN §6): before an attempt
-// its most is held, after it what it cost is booked. It is pure: what to do next depends
-// on nothing but the calls made so far, in their order.
+// Package budget keeps the account of a turn's spending (DESIGN §6). Before an attempt it holds
+// the most that the attempt may cost, and afterwards it books the cost. It is pure: its results depend
+// only on the calls so far, in their order.
 package budget

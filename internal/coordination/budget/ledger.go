@@ -10,36 +10,36 @@ import (
 // concurrent use: one goroutine owns it.
 type Ledger struct {
 	Limits Allowance `json:"limits,omitzero"`
-	// Spent is what was told of attempts that ended, Kept what is held for good: of those
-	// of which nothing was told.
+	// Spent is the known cost of attempts that ended. Kept is the hold of attempts that ended with
+	// an unknown cost: it stays held.
 	Spent Amount `json:"spent,omitzero"`
 	Kept  Amount `json:"kept,omitzero"`
-	// Unknown is what Spent does not have all of, of calls that were made before there were
+	// Unknown names the parts of Spent that are incomplete, because of calls from before there were
 	// limits.
 	Unknown Unknown `json:"unknown,omitzero"`
-	// Over is by how much attempts have cost more than was held for them.
+	// Over is the excess of the attempts' costs over their holds.
 	Over Amount `json:"over,omitzero"`
-	// Held are the attempts under way, Waiting those that do not fit yet, each in the order
-	// in which they asked.
+	// Held are the attempts under way, and Waiting the attempts that do not fit yet, each in the
+	// order of their requests.
 	Held    []Hold `json:"held,omitempty"`
 	Waiting []Hold `json:"waiting,omitempty"`
 	// Needs are the lowest limits of the turn under which Refuse would not have refused an
-	// attempt, zero if it has refused none.
+	// attempt, zero without a refusal.
 	Needs Amount `json:"needs,omitzero"`
 	// Asked counts the attempts.
 	Asked int `json:"asked,omitempty"`
 }
 
-// Hold is what is held, or asked for, for one attempt.
+// Hold is the amount that is held, or requested, for one attempt.
 type Hold struct {
 	Attempt int    `json:"attempt"`
 	Most    Amount `json:"most"`
-	// Least is what an attempt that waits costs with the shortest output that is worth
-	// asking for. If it is Most, or zero, the output cannot be shortened.
+	// Least is the cost of a waiting attempt with the shortest useful output. If it is Most, or
+	// zero, the output cannot be shortened.
 	Least Amount `json:"least,omitzero"`
 }
 
-// span is by how many tokens of output an attempt can be shortened.
+// span returns the number of output tokens by which an attempt can be shortened.
 func (h Hold) span() int {
 	if h.Least == (Amount{}) || h.Most.USD < h.Least.USD {
 		return 0
@@ -47,8 +47,8 @@ func (h Hold) span() int {
 	return max(h.Most.Tokens-h.Least.Tokens, 0)
 }
 
-// shortened is what an attempt costs at most with so many tokens of output less, which are
-// no more than its span. All of them cost the same.
+// shortened returns the most that an attempt costs with its output shortened by so many tokens, at
+// most its span. Each token costs the same.
 func (h Hold) shortened(less int) Amount {
 	most := h.Most
 	if less > 0 {
@@ -73,9 +73,9 @@ func (l *Ledger) Reserve(most, least Amount) (attempt int, granted bool) {
 	return hold.Attempt, true
 }
 
-// Shorten grants an attempt that waits as much output as there is room for. It returns by
-// how many tokens that is less than the attempt asked for, or which limit has no room even
-// for its least; then the attempt goes on waiting.
+// Shorten grants a waiting attempt as much output as there is room for. It returns the number of
+// tokens by which the output is shorter than requested. If a limit has no room even for Least,
+// Shorten names that limit, and the attempt goes on waiting.
 func (l *Ledger) Shorten(attempt int) (less int, why string) {
 	i := slices.IndexFunc(l.Waiting, func(h Hold) bool { return h.Attempt == attempt })
 	if i < 0 {
@@ -93,8 +93,8 @@ func (l *Ledger) Shorten(attempt int) (less int, why string) {
 	return less, ""
 }
 
-// Refuse ends attempts that wait and that Shorten cannot grant. Needs is what the first of them
-// needs with its shortest output.
+// Refuse ends waiting attempts that Shorten cannot grant. Needs becomes the need of the first one
+// with its shortest output.
 func (l *Ledger) Refuse(attempts ...int) {
 	for i, attempt := range attempts {
 		j := slices.IndexFunc(l.Waiting, func(h Hold) bool { return h.Attempt == attempt })
@@ -106,15 +106,14 @@ func (l *Ledger) Refuse(attempts ...int) {
 	}
 }
 
-// hold holds what a granted attempt may cost.
+// hold holds the cost of a granted attempt.
 func (l *Ledger) hold(h Hold) {
 	h.Least = Amount{}
 	l.Held = append(l.Held, h)
 }
 
-// End ends an attempt and returns those that may be made now. With spent it is what the
-// attempt cost; nil keeps all that was held for it. One that only waits is forgotten. An
-// attempt that is not known changes nothing.
+// End ends an attempt and returns the attempts that may be made now. spent is the attempt's cost; nil
+// keeps its whole hold. A waiting attempt is forgotten. An unknown attempt changes nothing.
 func (l *Ledger) End(attempt int, spent *Amount) (granted []int) {
 	is := func(h Hold) bool { return h.Attempt == attempt }
 	l.Waiting = slices.DeleteFunc(l.Waiting, is)
@@ -133,7 +132,7 @@ func (l *Ledger) End(attempt int, spent *Amount) (granted []int) {
 	return l.grant()
 }
 
-// Lose ends all attempts: nobody knows what became of them, so all that is held is kept.
+// Lose ends all attempts. Their outcome is unknown, so everything held is kept.
 func (l *Ledger) Lose() {
 	for _, h := range l.Held {
 		l.Kept = l.Kept.Plus(h.Most)
@@ -144,8 +143,8 @@ func (l *Ledger) Lose() {
 // Forget ends all attempts as if they had not been made.
 func (l *Ledger) Forget() { l.Held, l.Waiting = nil, nil }
 
-// Lacks says which limit keeps an attempt waiting, what the attempt may cost and what is
-// left, "" if it does not wait.
+// Lacks names the limit that keeps an attempt waiting, with the attempt's cost and the rest of the
+// limit, "" if the attempt does not wait.
 func (l *Ledger) Lacks(attempt int) string {
 	for _, h := range l.Waiting {
 		if h.Attempt == attempt {
@@ -155,7 +154,7 @@ func (l *Ledger) Lacks(attempt int) string {
 	return ""
 }
 
-// Used is all that counts against the limits.
+// Used returns the whole amount that counts against the limits.
 func (l *Ledger) Used() Amount {
 	used := l.Spent.Plus(l.Kept)
 	for _, h := range l.Held {
@@ -166,8 +165,8 @@ func (l *Ledger) Used() Amount {
 
 func (l *Ledger) lacks(most Amount) string { return l.Limits.lacks(l.Used(), most) }
 
-// grant lets those pass that fit now, in the order in which they asked. One that does not
-// fit does not hold up smaller ones behind it.
+// grant grants the waiting attempts that fit now, in the order of their requests. An attempt that
+// does not fit does not hold up smaller ones behind it.
 func (l *Ledger) grant() (granted []int) {
 	l.Waiting = slices.DeleteFunc(l.Waiting, func(h Hold) bool {
 		if l.lacks(h.Most) != "" {

@@ -1,7 +1,7 @@
 package budget
 
-// Usage adds up model calls. UnknownCalls are those of which no usage was told;
-// their tokens are not in the sums.
+// Usage adds up model calls. UnknownCalls counts the calls without a known usage; their tokens are
+// not in the sums.
 type Usage struct {
 	Calls             int `json:"calls"`
 	InputTokens       int `json:"input_tokens"`
@@ -10,8 +10,8 @@ type Usage struct {
 	// ReasoningTokens is the part of OutputTokens that models spent on thinking.
 	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
 	UnknownCalls    int `json:"unknown_calls"`
-	// CostUSD is the sum in US dollars, nil where the cost of one of the calls is
-	// unknown, and where there are none.
+	// CostUSD is the sum in US dollars. It is nil if the cost of one call is unknown, and without
+	// calls.
 	CostUSD *float64 `json:"cost_usd"`
 }
 
@@ -32,7 +32,7 @@ func (u Usage) Plus(v Usage) Usage {
 	return sum
 }
 
-// cost is the known cost in US dollars.
+// cost returns the known cost in US dollars.
 func (u Usage) cost() float64 {
 	if u.Calls == 0 || u.CostUSD == nil {
 		return 0
@@ -40,12 +40,12 @@ func (u Usage) cost() float64 {
 	return *u.CostUSD
 }
 
-// Unknown is what Amount does not have all of.
+// Unknown names the parts of Amount that are incomplete.
 func (u Usage) Unknown() Unknown {
 	return Unknown{USD: u.Calls > 0 && u.CostUSD == nil, Tokens: u.UnknownCalls > 0}
 }
 
-// Amount is what calls have cost, as far as it is known.
+// Amount returns the known cost of the calls.
 func (u Usage) Amount() Amount {
 	a := Amount{Tokens: u.InputTokens + u.OutputTokens, Calls: u.Calls}
 	if u.CostUSD != nil {

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
@@ -15,8 +15,8 @@ var ErrOver = errors.New("the turn is over")
 // Post is an event from outside the turn's machine: a result, a note, a permission, a request
 // for budget, the clock, an interrupt.
 type Post interface {
-	// Events returns the post as events of a moment, or none if it comes too late to change
-	// anything. The driver calls it once, when the machine has applied everything before. An
+	// Events returns the post as events of a moment, or nothing if the post comes too late to
+	// change anything. The driver calls it once, when the machine has applied everything before. An
 	// error ends the turn.
 	Events(at kernel.Time) ([]turn.Event, error)
 	// Reply is called once and must not block: with nil when the events are durable and
@@ -29,17 +29,17 @@ type Post interface {
 
 // Work is work for a runtime: an effect, or a question to a person. It has one result.
 type Work struct {
-	Effect     machine.Effect // nil for a question
-	Permission *machine.PermissionRequest
+	Effect     effect.Effect // nil for a question
+	Permission *effect.PermissionRequest
 	// Turn is the description from which the effect's input is built, as it was at the
 	// machine's command. Work of one moment shares it, so nobody may change it.
-	Turn *machine.Turn
-	// Again says that a lost process may have done the work already.
+	Turn *effect.Turn
+	// Again reports whether a lost process may have done the work already.
 	Again bool
 }
 
 // Key returns the key of the effect or of the question.
-func (w Work) Key() machine.Key {
+func (w Work) Key() effect.Key {
 	if w.Permission != nil {
 		return w.Permission.Key
 	}
@@ -47,7 +47,7 @@ func (w Work) Key() machine.Key {
 }
 
 // Runtime is the driver's view of the world. The driver calls its methods in the goroutine of its own
-// caller, and none of them waits for a post.
+// caller, and they do not wait for a post.
 type Runtime interface {
 	// Now returns the turn's time, which stands still while no process plays the turn.
 	Now() kernel.Time
@@ -55,21 +55,21 @@ type Runtime interface {
 	// the event before Append has made it durable.
 	Applied(ev turn.Event, commands []turn.Command)
 	// Append adds events to the turn's journal, all or none. They are durable when it returns. last
-	// says that the turn is over after them, and no work is out.
+	// reports whether the turn is over after them and no work is out.
 	Append(events []turn.Event, last bool) error
 	// Start starts work. Its result comes as one post, also after a failure or a cancel.
 	Start(w Work)
 	// Begin opens a step of an agent. Cancel asks the work of that step to end soon, including
-	// work that is started later; machine.NoAgent stands for the work that belongs to no agent.
+	// work that is started later; effect.NoAgent stands for the work that belongs to no agent.
 	Begin(agent int)
 	Cancel(agent int)
-	// Wake posts a turn.Woke at a moment. It replaces the moment of an earlier call.
+	// Wake posts a kernel.Woke at a moment. It replaces the moment of an earlier call.
 	Wake(at kernel.Time)
 	// Clock stops the clock of Now and Wake, or starts it again.
 	Clock(runs bool)
 	// Grant answers a request for budget. refused is the reason why the attempt may not be
 	// sent. If it is empty, the attempt may be sent, with its output shortened by less tokens.
-	Grant(key machine.Key, less int, refused string)
+	Grant(key effect.Key, less int, refused string)
 }
 
 // Driver plays one turn. One goroutine at a time may use it.
@@ -129,7 +129,7 @@ type consequence struct {
 // starts lost work again, or calls Play.
 func (d *Driver) Handle(posts ...Post) error { return d.handle(false, posts) }
 
-// handle does what Handle does. mayEnd says that the batch may be the turn's last.
+// handle does what Handle does. mayEnd reports whether the batch may be the turn's last.
 func (d *Driver) handle(mayEnd bool, posts []Post) error {
 	var batch applied
 	var err error
@@ -199,11 +199,11 @@ func (d *Driver) Carry(commands []turn.Command) {
 		switch c := c.(type) {
 		case turn.StepStarted:
 			d.runtime.Begin(c.Agent)
-		case turn.Cancel:
+		case kernel.Cancel:
 			d.runtime.Cancel(c.Agent)
 		case turn.StepEnded:
 			d.runtime.Cancel(c.Agent)
-		case turn.Wake:
+		case kernel.Wake:
 			d.runtime.Wake(c.At)
 		case turn.Clock:
 			d.runtime.Clock(c.Runs)
@@ -218,7 +218,7 @@ func (d *Driver) Carry(commands []turn.Command) {
 // Asked returns the work that commands request, in their order. m is the machine that has just
 // given them.
 func Asked(commands []turn.Command, m *turn.Machine) (list []Work) {
-	var described *machine.Turn
+	var described *effect.Turn
 	add := func(w Work) {
 		if described == nil {
 			described = new(*m.Turn())

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
@@ -29,7 +29,7 @@ func (r *recorder) Now() kernel.Time { return 1000 }
 func (r *recorder) Append(events []turn.Event, last bool) error {
 	var kinds []string
 	for _, ev := range events {
-		kinds = append(kinds, strings.TrimPrefix(fmt.Sprintf("%T", ev), "turn."))
+		kinds = append(kinds, strings.TrimPrefix(strings.TrimPrefix(fmt.Sprintf("%T", ev), "turn."), "kernel."))
 	}
 	if last {
 		kinds = append(kinds, "at last")
@@ -43,7 +43,7 @@ func (r *recorder) Begin(agent int)  { r.add("begin %d", agent) }
 func (r *recorder) Cancel(agent int) { r.add("cancel %d", agent) }
 func (r *recorder) Wake(kernel.Time) { r.add("wake") }
 func (r *recorder) Clock(runs bool)  { r.add("clock %t", runs) }
-func (r *recorder) Grant(key machine.Key, less int, refused string) {
+func (r *recorder) Grant(key effect.Key, less int, refused string) {
 	r.add("grant %s %d %q", key, less, refused)
 }
 func (r *recorder) Applied(turn.Event, []turn.Command) {}
@@ -71,16 +71,16 @@ func (p post) Reply(err error)                          { p.r.add("reply to %s: 
 func accepted(agents ...string) turn.Accepted {
 	rules := kernel.Defaults()
 	rules.Agents = agents
-	described := machine.Turn{Session: "s", Turn: 1, Limits: machine.DefaultLimits()}
+	described := effect.Turn{Session: "s", Turn: 1, Limits: effect.DefaultLimits()}
 	for _, id := range agents {
-		described.Agents = append(described.Agents, machine.Agent{ID: id})
+		described.Agents = append(described.Agents, effect.Agent{ID: id})
 	}
 	return turn.Accepted{At: 1, Rules: rules, Turn: described}
 }
 
 func failed(agent int) turn.ModelDone {
-	key := machine.Key{Agent: agent, Round: 1, Purpose: machine.Coordination}
-	return turn.ModelDone{At: 2, Key: key, Reply: machine.ModelReply{Failure: &machine.Failure{Kind: "auth"}}}
+	key := effect.Key{Agent: agent, Round: 1, Purpose: effect.Coordination}
+	return turn.ModelDone{At: 2, Key: key, Reply: effect.ModelReply{Failure: &effect.Failure{Kind: "auth"}}}
 }
 
 // begun is a driver with a turn of two agents, both at work.
@@ -129,7 +129,7 @@ func TestWhatComesBeforeAFailedPostIsJournaled(t *testing.T) {
 	err := d.Handle(
 		post{r, "first", []turn.Event{failed(0)}, nil, true},
 		post{r, "broken", nil, errors.New("no store"), true},
-		post{r, "after", []turn.Event{turn.Interrupted{At: 3}}, nil, false},
+		post{r, "after", []turn.Event{kernel.Interrupted{At: 3}}, nil, false},
 	)
 	if err == nil || err.Error() != "no store" || d.out != 0 {
 		t.Errorf("%v, %d out", err, d.out)
@@ -211,4 +211,4 @@ func TestFailedTurnOnlyWaitsForItsWork(t *testing.T) {
 	same(t, r, "reply to broken: no store", "reply to note: the turn is over", "reply to result: the turn is over")
 }
 
-func interrupted() []turn.Event { return []turn.Event{turn.Interrupted{At: 3}} }
+func interrupted() []turn.Event { return []turn.Event{kernel.Interrupted{At: 3}} }

@@ -14,7 +14,7 @@ func (c *checker) expect(ev Event) []Command {
 	if c.over {
 		return nil
 	}
-	c.now = max(c.now, ev.at())
+	c.now = max(c.now, ev.When())
 	var want []Command
 	emit := func(cmd Command) { want = append(want, cmd) }
 	c.book(ev, emit)
@@ -33,7 +33,7 @@ func (c *checker) expect(ev Event) []Command {
 // book notes what an event says.
 func (c *checker) book(ev Event, emit func(Command)) {
 	switch ev := ev.(type) {
-	case Accepted:
+	case Opened:
 		c.accepted = true
 		if c.cfg.TurnLimit > 0 {
 			c.turnAt = c.later(c.cfg.TurnLimit.Milliseconds())

@@ -17,7 +17,7 @@ func BenchmarkAgreement(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		events := []Event{Accepted{}}
+		events := []Event{Opened{}}
 		for i := range ids {
 			events = append(events, Answered{Agent: i, Hash: ids[i]})
 		}

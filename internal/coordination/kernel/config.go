@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// Pace says when agents act (rules 2 and 8).
+// Pace decides when agents act (rules 2 and 8).
 type Pace string
 
-// Decision says when votes end a turn, and who wins then (rule 4).
-type Decision string
+// VoteRule decides when votes end a turn, and who wins then (rule 4).
+type VoteRule string
 
-// Strategy says what becomes of the winning answer (rule 9).
+// Strategy decides how the winning answer becomes the final answer (rule 9).
 type Strategy string
 
-// The values that a Config takes, by the words that the configuration uses.
+// The values of a Config, in the words of the configuration.
 const (
 	PaceRounds Pace = "rounds"
 	PaceEager  Pace = "eager"
 
-	AllVoted  Decision = "all_voted"
-	Majority  Decision = "majority"
-	Unanimous Decision = "unanimous"
+	AllVoted  VoteRule = "all_voted"
+	Majority  VoteRule = "majority"
+	Unanimous VoteRule = "unanimous"
 
 	WinnerReuse   Strategy = "winner_reuse"
 	WinnerPresent Strategy = "winner_present"
@@ -36,17 +36,17 @@ type Config struct {
 	// Everywhere else an agent is its index in this list.
 	Agents   []string `json:"agents"`
 	Pace     Pace     `json:"pace"`
-	Decision Decision `json:"decision"`
-	// MaxRounds is the round in which only votes are taken; at least 2.
+	Decision VoteRule `json:"decision"`
+	// MaxRounds is the last round, in which agents only vote; at least 2.
 	MaxRounds int `json:"max_rounds"`
 	// StragglerGrace is how long the last agents may keep a round open after more
-	// than half have acted; 0: for ever.
+	// than half have acted; 0 means for ever.
 	StragglerGrace time.Duration `json:"straggler_grace"`
-	// The most answers that are offered to one agent, and to all; 0: no limit.
+	// The most new answers of one agent, and of all; 0 means no limit.
 	MaxNewAnswersPerAgent int  `json:"max_new_answers_per_agent"`
 	MaxNewAnswersGlobal   int  `json:"max_new_answers_global"`
 	SelfVote              bool `json:"self_vote"`
-	// FirstRoundLimit, RoundLimit and TurnLimit are time limits; 0: none.
+	// FirstRoundLimit, RoundLimit and TurnLimit are time limits; 0 means no limit.
 	// RoundGrace is the time from a round's limit to the cancellation of the call.
 	FirstRoundLimit time.Duration `json:"first_round_limit"`
 	RoundLimit      time.Duration `json:"round_limit"`
@@ -63,7 +63,7 @@ func Defaults(agents ...string) Config {
 	}
 }
 
-// Validate says what is wrong with c, or nil.
+// Validate returns an error if c is wrong.
 func (c Config) Validate() error {
 	if len(c.Agents) == 0 {
 		return errors.New("a panel needs at least one agent")

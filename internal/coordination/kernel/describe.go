@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// TurnAt is when the turn's time is over, 0 for never.
+// TurnAt returns the end of the turn's time, 0 for never.
 func (m *Machine) TurnAt() Time { return m.s.TurnAt }
 
-// Describe returns the state as text, a line for the turn and one for each agent
-// and vote: what scripts, logs and people compare.
+// Describe returns the state as text for scripts, logs and people: a line for the turn
+// and one for each agent and vote.
 func (m *Machine) Describe() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s round=%d set=%d", m.s.Stage, m.s.Round, m.set())

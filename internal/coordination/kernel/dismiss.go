@@ -2,13 +2,14 @@ package kernel
 
 import "errors"
 
-// Dismissed is a person who goes on without an agent.
+// Dismissed is a person's decision to go on without an agent: its calls are cancelled, and it
+// makes no further call in this turn.
 type Dismissed struct {
-	At    Time
-	Agent int
+	At    Time `json:"at"`
+	Agent int  `json:"agent"`
 }
 
-func (e Dismissed) at() Time { return e.At }
+func (e Dismissed) When() Time { return e.At }
 
 // MayDismiss returns nil if the turn can go on without an agent, else why it cannot
 // (rule 13).
@@ -34,8 +35,8 @@ func (m *Machine) MayDismiss(agent int) error {
 	return nil
 }
 
-// applyDismissed is rule 13: the agent's call is cancelled and waited for by nobody. What it
-// has answered and voted stands.
+// applyDismissed is rule 13: the agent's call is cancelled, and nobody waits for it. The agent's
+// answer and votes stand.
 func (m *Machine) applyDismissed(agent int) {
 	phase := m.s.Members[agent].Phase
 	m.change(agent, func(x *member) {
@@ -51,8 +52,8 @@ func (m *Machine) applyDismissed(agent int) {
 	}
 }
 
-// voters counts the agents whose votes a majority is of, under pace: eager: those that are
-// live, and those that were dismissed after a vote that counts.
+// voters counts the agents for a majority under pace: eager. They are the live agents, and the
+// dismissed agents with a valid vote.
 func (m *Machine) voters() int {
 	ix := m.ix()
 	n := ix.live

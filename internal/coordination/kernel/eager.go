@@ -1,8 +1,8 @@
 package kernel
 
-// stepEager is rule 8, `pace: eager`: an idle agent starts again whenever the set
-// differs from the one that it saw, and the turn decides when all are idle, or
-// by the grace rule.
+// stepEager is rule 8, `pace: eager`: an idle agent starts again when the set differs
+// from the one that it saw, and the votes decide when all are idle, or by the grace
+// rule.
 func (m *Machine) stepEager() bool {
 	if m.firstAnswersAgree() {
 		m.elect(Completed, m.standing(m.current()[0].Agent))
@@ -24,14 +24,14 @@ func (m *Machine) stepEager() bool {
 	return false
 }
 
-// getsUpdates is rule 8: a busy agent is told of a new set, unless it has no
-// answer yet: a first answer is given blind.
+// getsUpdates is rule 8: a busy agent learns of a new set, unless it has no answer yet:
+// first answers are blind.
 func (m *Machine) getsUpdates(x member) bool {
 	return m.cfg.Pace == PaceEager && x.Phase == Busy && x.Answers > 0
 }
 
-// sendUpdates is rule 8: what a step was offered is accepted, so that a limit
-// that was reached since does not take new_answer away (rule 6).
+// sendUpdates is rule 8. A step keeps its offer of new_answer even if a limit has been
+// reached since (rule 6).
 func (m *Machine) sendUpdates() {
 	if m.cfg.Pace != PaceEager {
 		return

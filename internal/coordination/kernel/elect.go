@@ -8,7 +8,7 @@ import (
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
-// Status is how a turn ended, in the word that results have for it.
+// Status is the way a turn ended, in the word of its result.
 type Status = string
 
 // The statuses of a result (DESIGN §8).
@@ -22,8 +22,8 @@ const (
 	AllFailed   Status = "failed"
 )
 
-// tally is the count of the valid votes: per candidate, which is the first agent
-// in the config's order among those whose standing answers are the same text.
+// tally returns the number of valid votes for each candidate. A candidate is the first
+// agent, in the config's order, of those with the same text as their standing answer.
 func (m *Machine) tally() []int {
 	ix := m.ix()
 	if ix.tally == nil {
@@ -37,9 +37,9 @@ func (m *Machine) tally() []int {
 	return ix.tally
 }
 
-// candidates is rule 4: equal texts are one candidate, and the first in the
-// config's order stands for it. It says who stands for each agent's answer, -1
-// where there is none.
+// candidates is rule 4: equal texts are one candidate, represented by the first agent in
+// the config's order. It returns the candidate of each agent's answer, -1 without an
+// answer.
 func (m *Machine) candidates() []int {
 	ix := m.ix()
 	if ix.candidates != nil {
@@ -65,8 +65,8 @@ func leader(counts []int) int {
 	return -1
 }
 
-// votesCouldChangeWinner is rule 2's question about the votes that are still
-// out. While no vote has been cast there is no winner yet.
+// votesCouldChangeWinner is rule 2: it reports whether the votes of agents that are still
+// out could change the winner. It is true while there is no valid vote.
 func (m *Machine) votesCouldChangeWinner(out []int) bool {
 	counts := m.tally()
 	first := leader(counts)
@@ -90,8 +90,7 @@ func (m *Machine) votesCouldChangeWinner(out []int) bool {
 	return false
 }
 
-// mayVoteFor says for each candidate whether an agent's vote could go to it
-// (rule 5).
+// mayVoteFor reports for each candidate whether an agent could vote for it (rule 5).
 func (m *Machine) mayVoteFor(voter int, candidates []int) []bool {
 	may := make([]bool, len(candidates))
 	for agent, c := range candidates {
@@ -121,8 +120,8 @@ func (m *Machine) earlyMajority() bool {
 	return true
 }
 
-// electByVotes is rule 4: most votes; unanimous also asks that there be no
-// other candidate with a vote; with no valid vote at all the newest answer.
+// electByVotes is rule 4: the most votes win, or the newest answer without any valid vote.
+// The rule unanimous also demands that no other candidate has a vote.
 func (m *Machine) electByVotes() {
 	counts := m.tally()
 	first := leader(counts)
@@ -151,7 +150,7 @@ func (m *Machine) loneSurvivor() bool {
 	return true
 }
 
-// nobodyLeft is rule 5: with no agent left, what stands is decided upon.
+// nobodyLeft is rule 5: with no agent left, the standing answers and votes decide.
 func (m *Machine) nobodyLeft() bool {
 	if m.ix().live > 0 {
 		return false
@@ -195,9 +194,9 @@ func (m *Machine) elect(status Status, winner int) {
 	}
 }
 
-// cutOff says what an agent whose call is still out came to: late or cancelled.
-// A reason is for those that others had to do without; a call that could no
-// longer matter, or that a person ended, needs none.
+// cutOff records the act of an agent whose call is still out: late or cancelled. It gives
+// a reason if the others had to do without the agent. A call that could no longer matter,
+// or that a person ended, needs no reason.
 func (m *Machine) cutOff(agent int, status Status) {
 	act, reason := ActCancelled, ""
 	phase := m.s.Members[agent].Phase
@@ -219,8 +218,8 @@ func (m *Machine) cutOff(agent int, status Status) {
 	}
 }
 
-// present is rule 9: the winner is called once more, when its own call, if it
-// was cancelled, has come back. A winner that is out cannot present.
+// present is rule 9: the winner is called once more, after its cancelled call has
+// returned. A winner that has failed cannot present.
 func (m *Machine) present() {
 	agent := m.s.Answers[m.s.Winner].Agent
 	x := m.s.Members[agent]
@@ -243,8 +242,8 @@ func (m *Machine) valid() []Vote {
 	return slices.DeleteFunc(slices.Clone(m.s.Votes), func(v Vote) bool { return v.Void != "" })
 }
 
-// applyPresented is rule 9: a presentation that came to nothing leaves the
-// winning answer as it is, with a warning.
+// applyPresented is rule 9: without a presentation the winning answer stays unchanged,
+// with a warning.
 func (m *Machine) applyPresented(ev Presented) {
 	if ev.Answer == (blob.Ref{}) {
 		m.warn("the presentation came to nothing (%s): the winning answer stands as it was", ev.Reason)

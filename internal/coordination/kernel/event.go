@@ -5,16 +5,15 @@ import "github.com/massgen/massgen/internal/system/blob"
 // Time is a moment in milliseconds since the Unix epoch, as the journal has it.
 type Time int64
 
-// Event is something that happened. The set is closed. Every event says when;
-// time never goes back.
-type Event interface{ at() Time }
+// Event is something that happened. Every event has its time, which never goes back. The kernel
+// takes the events of this package; the turn has more.
+type Event interface{ When() Time }
 
-// Accepted opens the turn: it comes first, and once.
-type Accepted struct{ At Time }
+// Opened begins the turn: it comes first, and once.
+type Opened struct{ At Time }
 
-// Answered ends a step with a new answer. Hash is the hash of the normalised
-// text: two answers with one hash are the same text. Seen is the set of answers
-// that was in the agent's input.
+// Answered ends a step with a new answer. Hash is the hash of the normalised text: equal
+// hashes mean equal texts. Seen is the set of answers in the agent's input.
 type Answered struct {
 	At     Time
 	Agent  int
@@ -42,9 +41,9 @@ type Abstained struct {
 	Reason string
 }
 
-// OutOfTurns ends a step that asked for tools to the last of its calls: the agent of a
-// panel abstains. One that is alone ends the turn with Answer, which may be zero; Hash and
-// Work are as in Answered.
+// OutOfTurns ends a step that requested tools up to its last call. An agent of a panel
+// abstains. A panel of one ends the turn with Answer, which may be zero; Hash and Work are
+// as in Answered.
 type OutOfTurns struct {
 	At     Time
 	Agent  int
@@ -62,15 +61,15 @@ type Failed struct {
 	Reason string
 }
 
-// Stopped ends a step that a Cancel command asked to end. Whatever a cancelled
-// call still yielded is dropped before it gets here.
+// Stopped ends a step after a Cancel command. The kernel does not see what a cancelled call
+// still returned.
 type Stopped struct {
 	At    Time
 	Agent int
 }
 
-// Presented ends the winner's presentation. A zero Answer means that there is
-// none, for Reason. Work is as in Answer.
+// Presented ends the winner's presentation. A zero Answer means that it failed, for
+// Reason. Work is as in Answer.
 type Presented struct {
 	At     Time
 	Answer blob.Ref
@@ -78,39 +77,43 @@ type Presented struct {
 	Reason string
 }
 
-// Woke is the clock's event, asked for with a Wake command.
-type Woke struct{ At Time }
+// Woke is a ring of the clock, which a Wake command requested.
+type Woke struct {
+	At Time `json:"at"`
+}
 
-// Interrupted is a person ending the turn.
-type Interrupted struct{ At Time }
+// Interrupted is a person's interrupt, which ends the turn.
+type Interrupted struct {
+	At Time `json:"at"`
+}
 
-// BudgetSpent says that the next call does not fit into the budget.
+// BudgetSpent reports that the next call does not fit into the budget.
 type BudgetSpent struct{ At Time }
 
-func (e Accepted) at() Time    { return e.At }
-func (e Answered) at() Time    { return e.At }
-func (e Voted) at() Time       { return e.At }
-func (e Abstained) at() Time   { return e.At }
-func (e OutOfTurns) at() Time  { return e.At }
-func (e Failed) at() Time      { return e.At }
-func (e Stopped) at() Time     { return e.At }
-func (e Presented) at() Time   { return e.At }
-func (e Woke) at() Time        { return e.At }
-func (e Interrupted) at() Time { return e.At }
-func (e BudgetSpent) at() Time { return e.At }
+func (e Opened) When() Time      { return e.At }
+func (e Answered) When() Time    { return e.At }
+func (e Voted) When() Time       { return e.At }
+func (e Abstained) When() Time   { return e.At }
+func (e OutOfTurns) When() Time  { return e.At }
+func (e Failed) When() Time      { return e.At }
+func (e Stopped) When() Time     { return e.At }
+func (e Presented) When() Time   { return e.At }
+func (e Woke) When() Time        { return e.At }
+func (e Interrupted) When() Time { return e.At }
+func (e BudgetSpent) When() Time { return e.At }
 
-// Command is what the machine wants done. The set is closed.
-type Command interface{ command() }
+// Command is a command of the machine: Start, Update, Restrict, Cancel, Wake, Present or Finish.
+type Command any
 
-// Offer is what a step may end with.
+// Offer lists the acts that a step may end with.
 type Offer struct {
-	// Set identifies the set of answers: how many had been accepted in the turn.
+	// Set identifies the set of answers by the number of answers accepted so far.
 	Set int `json:"set"`
 	// Shown are the current answers in the config's order.
 	Shown []Answer `json:"shown"`
-	// MayAnswer is false only where a limit takes the tool away.
+	// MayAnswer is false only if a limit takes new_answer away.
 	MayAnswer bool `json:"may_answer"`
-	// MayVote are the agents that a vote may name; none in a blind first round.
+	// MayVote are the agents that a vote may name; it is empty in a blind first round.
 	MayVote []int `json:"may_vote"`
 }
 
@@ -130,15 +133,15 @@ type Update struct {
 // Restrict leaves a busy agent only the coordination tools (rule 6).
 type Restrict struct{ Agent int }
 
-// Cancel ends an agent's call: its next event is Stopped (or Presented),
-// whatever the call came to.
+// Cancel ends an agent's call. Whatever the call returns, the next event is Stopped (or
+// Presented).
 type Cancel struct{ Agent int }
 
-// Wake asks for a Woke event at a moment. It replaces the Wake before it.
+// Wake requests a Woke event at a moment. It replaces the Wake before it.
 type Wake struct{ At Time }
 
-// Present asks the winner to present (rule 9): one step without coordination
-// tools, ended by Presented.
+// Present begins the winner's presentation (rule 9): one step without coordination
+// tools, which Presented ends.
 type Present struct {
 	Agent      int
 	Round      int
@@ -147,16 +150,5 @@ type Present struct {
 	Synthesize bool
 }
 
-// Finish ends the turn. It comes last, and once; Result says with what.
+// Finish ends the turn. It comes last, and once; Result has the outcome.
 type Finish struct{}
-
-func (Start) command()    {}
-func (Update) command()   {}
-func (Restrict) command() {}
-func (Cancel) command()   {}
-func (Wake) command()     {}
-func (Present) command()  {}
-func (Finish) command()   {}
-
-// When returns the moment of an event.
-func When(ev Event) Time { return ev.at() }

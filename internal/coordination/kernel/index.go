@@ -5,30 +5,30 @@ import (
 	"slices"
 )
 
-// index is what the rules ask of the state at each event, kept up to date so that no event
-// looks at all agents. It is not written down: it follows from the state.
+// index has what the rules need of the state at each event, kept up to date so that no event
+// looks at all agents. It is not stored: it follows from the state.
 type index struct {
-	// live agents have not failed, and members are in the open round; of both, some have a
-	// call out.
+	// live counts the agents that have not failed, members the agents in the open round, and
+	// liveOut and memberOut those of them with a call out.
 	live, liveOut      int
 	members, memberOut int
-	// limits are the time limits of steps that are still to come, earliest first.
+	// limits are the future time limits of steps, earliest first.
 	limits []limit
-	// standing is the place of each agent's current answer, -1 where there is none.
+	// standing is the place of each agent's current answer, -1 without an answer.
 	standing []int
 	// current are the standing answers in the config's order, and votable their agents. Both
-	// are nil until they are asked for, and shared by all offers of the set.
+	// are nil until they are needed, and shared by all offers of the set.
 	current []Answer
 	votable []int
-	// candidates says who stands for each agent's answer; nil until it is asked for.
+	// candidates has the candidate of each agent's answer; nil until it is needed.
 	candidates []int
-	// tally has the valid votes of each candidate; nil until it is asked for.
+	// tally has the valid votes of each candidate; nil until it is needed.
 	tally []int
-	// voided is the number of votes before which all are void.
+	// voided is the number of oldest votes that are all void.
 	voided int
 }
 
-// limit is a moment at which so many limits of steps stand.
+// limit is a moment with the number of steps that have a limit then.
 type limit struct {
 	at    Time
 	steps int
@@ -48,7 +48,7 @@ func (m *Machine) ix() *index {
 	return m.index
 }
 
-// change changes what is known of an agent. Nothing else does.
+// change changes an agent's state and the index. All changes of members go through it.
 func (m *Machine) change(agent int, do func(x *member)) {
 	x := &m.s.Members[agent]
 	ix := m.ix()
@@ -88,7 +88,7 @@ func (ix *index) bookLimit(at Time, by int) {
 	}
 }
 
-// nextLimit is the first time limit of a step after a moment, 0 if there is none.
+// nextLimit returns the first time limit of a step after a moment, 0 without one.
 func (ix *index) nextLimit(now Time) Time {
 	for _, l := range ix.limits {
 		if l.at > now {
@@ -98,7 +98,7 @@ func (ix *index) nextLimit(now Time) Time {
 	return 0
 }
 
-// add books an answer, which is the newest.
+// add books the newest answer.
 func (ix *index) add(a Answer, place int) {
 	ix.standing[a.Agent] = place
 	ix.current, ix.votable, ix.candidates, ix.tally = nil, nil, nil, nil

@@ -8,9 +8,8 @@ import (
 
 func (m *Machine) after(d time.Duration) Time { return m.s.Now + Time(d.Milliseconds()) }
 
-// start is rules 1 and 6: the limits are applied when a step starts. An agent
-// that may not answer and has nothing it may vote for is not started and
-// abstains.
+// start is rules 1 and 6: the limits apply when a step starts. An agent that may neither
+// answer nor vote abstains in place of a step.
 func (m *Machine) start(agent, round int) {
 	offer := m.offer(agent, round)
 	isStarted := offer.MayAnswer || len(offer.MayVote) > 0
@@ -63,8 +62,8 @@ func (m *Machine) stepLimit(round int) time.Duration {
 
 // applyTimeLimits is rule 6: at a round's limit only the coordination tools are
 // offered, after its grace the call is cancelled; at the turn's limit the best so
-// far is the result. Every event says how late it is, so that a limit holds even
-// where another event overtakes the clock's.
+// far is the result. Every event has its time, so a limit holds even if another event
+// overtakes the clock's.
 func (m *Machine) applyTimeLimits() {
 	if m.Over() {
 		return
@@ -89,7 +88,7 @@ func (m *Machine) applyTimeLimits() {
 	}
 }
 
-// cancel asks an agent's call to end. Its step ends when the call has.
+// cancel cancels an agent's call. Its step ends when the call has returned.
 func (m *Machine) cancel(agent int) {
 	m.change(agent, func(x *member) { x.Phase, x.RestrictAt, x.CancelAt = Stopping, 0, 0 })
 	m.emit(Cancel{Agent: agent})
@@ -107,9 +106,9 @@ func (m *Machine) applyStopped(agent int) {
 	}
 }
 
-// applyOutOfTurns is rule 7: an agent that asked for tools to the last abstains, and its
-// earlier answer stands. One that is alone has no peers to go on: its text, if it has one,
-// is the best so far.
+// applyOutOfTurns is rule 7: an agent that requested tools up to its last call abstains, and
+// its earlier answer stands. In a panel of one its text, if there is one, is the best so
+// far.
 func (m *Machine) applyOutOfTurns(ev OutOfTurns) {
 	isAlone := len(m.cfg.Agents) == 1
 	if isAlone && ev.Answer != (blob.Ref{}) {
@@ -122,7 +121,7 @@ func (m *Machine) applyOutOfTurns(ev OutOfTurns) {
 	}
 }
 
-// wake asks for the clock's next event, when that has changed.
+// wake requests the clock's next event, if its time has changed.
 func (m *Machine) wake() {
 	if m.Over() {
 		return

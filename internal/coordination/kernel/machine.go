@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Machine is the state of one turn's coordination. The zero value is only good
-// for UnmarshalJSON.
+// Machine is the state of one turn's coordination. The zero value is only for
+// UnmarshalJSON.
 type Machine struct {
 	cfg Config
 	s   state
 	out []Command
-	// index follows from s; nil until it is asked for.
+	// index follows from s; nil until it is needed.
 	index *index
 }
 
@@ -29,21 +29,21 @@ func New(cfg Config) (*Machine, error) {
 	return &Machine{cfg: cfg, s: state{Stage: stageNew, Members: members, Winner: -1}}, nil
 }
 
-// Config returns what the turn is played by.
+// Config returns the rules of the turn.
 func (m *Machine) Config() Config { return m.cfg }
 
-// Over says that Finish was commanded: no further event changes the result.
+// Over reports whether the turn has its result, which no further event changes.
 func (m *Machine) Over() bool { return m.s.Stage == stageOver }
 
-// Apply takes one event and returns what is to be done now. An event that cannot
-// be in this state is an error and changes nothing: it means that the caller, or
-// the journal it reads, is damaged.
+// Apply applies one event and returns the commands that follow. An event that is
+// impossible in this state is an error and changes nothing: the caller, or its journal, is
+// damaged.
 func (m *Machine) Apply(ev Event) ([]Command, error) {
 	if err := m.check(ev); err != nil {
-		return nil, fmt.Errorf("kernel: %T at %d: %w", ev, ev.at(), err)
+		return nil, fmt.Errorf("kernel: %T at %d: %w", ev, ev.When(), err)
 	}
 	m.out = nil
-	m.s.Now = max(m.s.Now, ev.at())
+	m.s.Now = max(m.s.Now, ev.When())
 	m.take(ev)
 	m.applyTimeLimits()
 	m.advance()
@@ -53,10 +53,10 @@ func (m *Machine) Apply(ev Event) ([]Command, error) {
 
 func (m *Machine) emit(c Command) { m.out = append(m.out, c) }
 
-// check refuses what cannot be. After the end everything is let pass: calls
-// that were cancelled come back then.
+// check refuses impossible events. After the end it accepts all: cancelled calls return
+// then.
 func (m *Machine) check(ev Event) error {
-	if _, first := ev.(Accepted); first != (m.s.Stage == stageNew) {
+	if _, first := ev.(Opened); first != (m.s.Stage == stageNew) {
 		return fmt.Errorf("the turn is %s", m.s.Stage)
 	}
 	if m.Over() {
@@ -86,12 +86,15 @@ func (m *Machine) check(ev Event) error {
 		if !m.s.Presenting {
 			return errors.New("nobody was asked to present")
 		}
+	case Opened, Woke, Interrupted, BudgetSpent:
+	default:
+		return errors.New("the kernel has no such event")
 	}
 	return nil
 }
 
-// checkAct asks that an act be on the set that the step was shown, or on one
-// that it was told of since (rule 8).
+// checkAct refuses an act on another set than the step's own or a newer one that an Update
+// has given it (rule 8).
 func (m *Machine) checkAct(agent, seen int) error {
 	if err := m.checkPhase(agent, Busy, Late); err != nil {
 		return err
@@ -138,13 +141,13 @@ func (m *Machine) stoodIn(agent, set int) bool {
 	return newest >= 0 && (newest < set || slices.ContainsFunc(m.s.Answers[:set], func(a Answer) bool { return a.Agent == agent }))
 }
 
-// take books the event, without yet asking what follows from it.
+// take books the event. advance draws the consequences.
 func (m *Machine) take(ev Event) {
 	if m.Over() {
 		return
 	}
 	switch ev := ev.(type) {
-	case Accepted:
+	case Opened:
 		m.s.Stage = stageRunning
 		if m.cfg.TurnLimit > 0 {
 			m.s.TurnAt = m.after(m.cfg.TurnLimit)
@@ -167,7 +170,7 @@ func (m *Machine) take(ev Event) {
 	case Presented:
 		m.applyPresented(ev)
 	case Woke:
-		m.s.WakeAt = 0 // if it came too early, it is asked for again
+		m.s.WakeAt = 0 // if it came too early, it is requested again
 	case Interrupted:
 		m.endEarly(Cut)
 	case BudgetSpent:
@@ -184,7 +187,7 @@ func (m *Machine) advance() {
 	}
 }
 
-// step takes one decision, if there is one to take.
+// step takes one decision, and reports whether another may follow.
 func (m *Machine) step() bool {
 	switch {
 	case m.loneSurvivor(), m.nobodyLeft(), m.earlyMajority():
@@ -196,7 +199,7 @@ func (m *Machine) step() bool {
 	}
 }
 
-// endStep makes an agent idle and remembers how its step ended.
+// endStep makes an agent idle and records the end of its step.
 func (m *Machine) endStep(agent int, act Act, reason string) {
 	m.change(agent, func(x *member) {
 		if x.Phase == Late && act != ActFailed {

@@ -74,7 +74,7 @@ func drawConfig(t *rapid.T) Config {
 	cfg := Config{
 		Agents:                ids,
 		Pace:                  rapid.SampledFrom([]Pace{PaceRounds, PaceEager}).Draw(t, "pace"),
-		Decision:              rapid.SampledFrom([]Decision{AllVoted, Majority, Unanimous}).Draw(t, "decision"),
+		Decision:              rapid.SampledFrom([]VoteRule{AllVoted, Majority, Unanimous}).Draw(t, "decision"),
 		MaxRounds:             rapid.IntRange(2, 6).Draw(t, "max rounds"),
 		StragglerGrace:        limit.Draw(t, "grace"),
 		MaxNewAnswersPerAgent: rapid.IntRange(0, 3).Draw(t, "per agent"),

@@ -6,24 +6,24 @@ import (
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
-// AgentState is what an agent came to in the turn.
+// AgentState is the outcome of an agent in the turn.
 type AgentState struct {
 	State  Act    `json:"state"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// Result is how a turn ended. It refers to texts as the journal does. It shares its answers with the
-// machine, which changes none that it has accepted: nobody may change them.
+// Result is the outcome of a turn. It refers to texts as the journal does. It shares its answers
+// with the machine, so nobody may change them.
 type Result struct {
 	Status Status
-	// Winner is the winning answer; nil when there is none.
+	// Winner is the winning answer, or nil.
 	Winner *Answer
-	// Text is the answer to show: the presentation if there was one, else the
-	// winning answer's own. Work is what the winner had made beside that text.
+	// Text is the answer to show: the presentation if there was one, else the winning
+	// answer. Work is as in Answer, for that text.
 	Text blob.Ref
 	Work blob.Ref
-	// Answers are the standing answers in the config's order, All every one that
-	// was accepted, in the order of arrival.
+	// Answers are the standing answers in the config's order, All are all accepted
+	// answers in the order of arrival.
 	Answers []Answer
 	All     []Answer
 	Votes   []Vote
@@ -60,8 +60,8 @@ func (m *Machine) Result() Result {
 	return r
 }
 
-// LastAnswer returns the label under which an agent's text was accepted, or why
-// it was not.
+// LastAnswer returns the label of an agent's accepted text, or the reason why it was not
+// accepted.
 func (m *Machine) LastAnswer(agent int, text blob.Ref) (label, void string) {
 	if i := m.standing(agent); i >= 0 && m.s.Answers[i].Text == text {
 		return m.Label(m.s.Answers[i]), ""
@@ -69,8 +69,8 @@ func (m *Machine) LastAnswer(agent int, text blob.Ref) (label, void string) {
 	return "", "it came after the last round had begun"
 }
 
-// LastVote returns the label of the answer that an agent's last vote was for,
-// and why the vote is void, if it is.
+// LastVote returns the label of the answer that an agent last voted for. void is the reason
+// why the vote is void, empty for a valid vote.
 func (m *Machine) LastVote(agent int) (label, void string) {
 	for i := len(m.s.Votes) - 1; i >= 0; i-- {
 		if v := m.s.Votes[i]; v.Voter == agent {

@@ -2,9 +2,8 @@ package kernel
 
 import "slices"
 
-// stepRounds is rule 2, `pace: rounds`: all members of a round act on the same
-// set, because a new answer voids the votes cast before it, so that judging an
-// incomplete set is paid for and thrown away.
+// stepRounds is rule 2, `pace: rounds`: all members of a round act on the same set. A new
+// answer voids the votes before it, so judging an incomplete set would waste calls.
 func (m *Machine) stepRounds() bool {
 	if !m.s.RoundOpen {
 		return m.openRound()
@@ -16,8 +15,8 @@ func (m *Machine) stepRounds() bool {
 	return true
 }
 
-// openRound is rule 2's start of a round: its members are the live agents that
-// are idle now. With nobody idle it waits for a late one.
+// openRound is rule 2's start of a round: its members are the live agents that are idle
+// now. If no agent is idle, it waits for a late one.
 func (m *Machine) openRound() bool {
 	if ix := m.ix(); ix.live == ix.liveOut {
 		return false
@@ -59,9 +58,8 @@ func (m *Machine) graceIsOver(members, out int) bool {
 	return m.s.Now >= m.s.GraceAt
 }
 
-// closeRound is rules 2 and 4: whoever is still out is late; a round in which an
-// answer was accepted is followed by another, as is one that all members failed;
-// any other was the last, and its votes decide.
+// closeRound is rules 2 and 4: agents that are still out are late. Another round follows if
+// an answer was accepted or all members failed; otherwise the votes decide.
 func (m *Machine) closeRound() {
 	m.s.RoundOpen, m.s.GraceAt = false, 0
 	allFailed := true
@@ -84,17 +82,16 @@ func (m *Machine) closeRound() {
 	}
 }
 
-// leaveBehind is rule 2: an agent that is still out is late. A call that was
-// cancelled is about to come back anyway.
+// leaveBehind is rule 2: an agent that is still out is late. A cancelled call returns soon
+// anyway.
 func (m *Machine) leaveBehind(agent int) {
 	if m.s.Members[agent].Phase == Busy {
 		m.change(agent, func(x *member) { x.Phase = Late })
 	}
 }
 
-// firstAnswersAgree is the end of rule 2: when every live agent has given its
-// first answer and all answers are the same text, that is the consensus, with no
-// vote.
+// firstAnswersAgree is the end of rule 2: if every live agent has given its first answer
+// and all answers are the same text, the agents agree without a vote.
 func (m *Machine) firstAnswersAgree() bool {
 	shown := m.current()
 	if len(shown) < 2 {
@@ -108,9 +105,9 @@ func (m *Machine) firstAnswersAgree() bool {
 	return !slices.ContainsFunc(shown, func(a Answer) bool { return a.N > 1 || a.Hash != shown[0].Hash })
 }
 
-// applyAnswer is rule 3: it replaces the agent's answer and voids all votes of
-// the turn. A late one is accepted when it lands, but for the last round: nobody
-// could vote on it any more, and whoever is late, another answer stands.
+// applyAnswer is rule 3: an answer replaces the agent's answer and voids all votes of the
+// turn. A late answer is accepted on arrival, except in the last round, in which nobody
+// could vote on it.
 func (m *Machine) applyAnswer(ev Answered) {
 	late := m.s.Members[ev.Agent].Phase == Late
 	m.change(ev.Agent, func(x *member) { x.Seen = ev.Seen })
@@ -139,8 +136,8 @@ func (m *Machine) voidVotes() {
 	ix.voided = len(m.s.Votes)
 }
 
-// applyVote is rule 3: a vote is bound to the set that its voter saw. A void vote
-// is recorded as void, and never counted.
+// applyVote is rule 3: a vote belongs to the set that its voter saw. A void vote is
+// recorded and not counted.
 func (m *Machine) applyVote(ev Voted) {
 	x := m.s.Members[ev.Agent]
 	vote := Vote{
@@ -167,7 +164,7 @@ const (
 	voidNewer = "a newer answer was accepted"
 )
 
-// answerIn is the answer of an agent in a set.
+// answerIn returns the answer of an agent in a set.
 func (m *Machine) answerIn(agent, set int) Answer {
 	if i := m.standing(agent); i >= 0 && i < set {
 		return m.s.Answers[i]

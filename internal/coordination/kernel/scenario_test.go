@@ -55,7 +55,7 @@ func basics(rounds ...int) []scenario {
 	var list []scenario
 	for n := 1; n <= 3; n++ {
 		for _, pace := range []Pace{PaceRounds, PaceEager} {
-			for _, decision := range []Decision{AllVoted, Majority, Unanimous} {
+			for _, decision := range []VoteRule{AllVoted, Majority, Unanimous} {
 				for _, selfVote := range []bool{true, false} {
 					for _, last := range rounds {
 						cfg := Defaults(panel(n)...)

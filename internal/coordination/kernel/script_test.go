@@ -76,7 +76,7 @@ func (s *script) start(t *testing.T, d *datadriven.TestData) string {
 		case "pace":
 			cfg.Pace = Pace(value)
 		case "decision":
-			cfg.Decision = Decision(value)
+			cfg.Decision = VoteRule(value)
 		case "final":
 			cfg.Final = Strategy(value)
 		case "max_rounds":
@@ -113,7 +113,7 @@ func (s *script) event(t *testing.T, d *datadriven.TestData) Event {
 	ref := blob.Ref{SHA256: text, Bytes: len(text)}
 	switch d.Cmd {
 	case "accept":
-		return Accepted{At: s.now}
+		return Opened{At: s.now}
 	case "wake":
 		return Woke{At: s.now}
 	case "interrupt":

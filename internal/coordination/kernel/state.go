@@ -8,20 +8,20 @@ import (
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
-// Answer is one accepted answer. Its label is the agent's id and N, the count of
-// that agent's answers.
+// Answer is one accepted answer. Its label is the agent's id and N, the number of the
+// answer among the agent's.
 type Answer struct {
 	Agent int      `json:"agent"`
 	N     int      `json:"n"`
 	Round int      `json:"round"`
 	Text  blob.Ref `json:"text"`
 	Hash  string   `json:"hash"`
-	// Work names what the author had made beside the text; no rule reads it.
+	// Work refers to the author's work beside the text; no rule reads it.
 	Work blob.Ref `json:"work,omitzero"`
 }
 
-// Vote is one vote, counted or not. Void is empty while the vote is valid, else
-// it says why it is not.
+// Vote is one vote, counted or not. Void is the reason why it is not valid, empty for a
+// valid vote.
 type Vote struct {
 	Voter  int    `json:"voter"`
 	For    int    `json:"for"`
@@ -32,11 +32,11 @@ type Vote struct {
 	Void   string `json:"void,omitempty"`
 }
 
-// Phase says whether an agent has a call out.
+// Phase is the state of an agent's call.
 type Phase string
 
-// The phases of an agent. A late agent keeps its call and belongs to no round; a
-// stopping one was cancelled and its call has not come back yet.
+// The phases of an agent. A late agent keeps its call and belongs to no round. The call of
+// a stopping agent was cancelled and has not returned yet.
 const (
 	Idle     Phase = "idle"
 	Busy     Phase = "busy"
@@ -44,10 +44,10 @@ const (
 	Stopping Phase = "stopping"
 )
 
-// Act returns what an agent's last step came to, ActNone if none has ended in this round.
+// Act returns the outcome of an agent's last step, ActNone if no step has ended in this round.
 func (m *Machine) Act(agent int) Act { return m.s.Members[agent].Act }
 
-// Act is what an agent's last step came to.
+// Act is the outcome of an agent's last step.
 type Act string
 
 // The acts of an agent, which are also its states in a result.
@@ -66,30 +66,30 @@ const (
 // member is one agent's part of the state.
 type member struct {
 	Phase Phase `json:"phase"`
-	// Failed says that the agent is out for the turn, also when it was dismissed; Reason
-	// is why, or why it abstained or is out of turns.
+	// Failed reports whether the agent is out for the turn, also after a dismissal. Reason is
+	// the reason for that, or for abstaining or being out of turns.
 	Failed  bool   `json:"failed,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Starts  int    `json:"starts"`
 	Answers int    `json:"answers"`
-	// Round and Seen are of the current step, else of the last one: its round
-	// (eager: its number of starts) and the set that it saw.
+	// Round and Seen belong to the current or the last step: its round (eager: its number
+	// of starts) and the set that it saw.
 	Round int `json:"round"`
 	Seen  int `json:"seen"`
-	// InRound says that the agent is a member of the open round, Act what it did
+	// InRound reports whether the agent is a member of the open round. Act is its act
 	// there, or in its last step.
 	InRound bool `json:"in_round,omitempty"`
 	Act     Act  `json:"act,omitempty"`
-	// MayAnswer says that the current step was offered new_answer.
+	// MayAnswer reports whether the current step was offered new_answer.
 	MayAnswer bool `json:"may_answer,omitempty"`
-	// RestrictAt and CancelAt are the time limits of the current step, 0: none.
+	// RestrictAt and CancelAt are the time limits of the current step; 0 means no limit.
 	RestrictAt Time `json:"restrict_at,omitempty"`
 	CancelAt   Time `json:"cancel_at,omitempty"`
 }
 
 func (m member) out() bool { return m.Phase != Idle }
 
-// stage is how far the turn has come.
+// stage is the stage of the turn.
 type stage string
 
 const (
@@ -103,8 +103,8 @@ type state struct {
 	Stage   stage    `json:"stage"`
 	Now     Time     `json:"now"`
 	Members []member `json:"members"`
-	// Answers are all accepted answers in the order of their arrival. A set of
-	// answers is the standing ones among the first so many.
+	// Answers are all accepted answers in the order of their arrival. A set of answers is
+	// the standing answers among the first so many.
 	Answers []Answer `json:"answers"`
 	Votes   []Vote   `json:"votes"`
 
@@ -112,16 +112,16 @@ type state struct {
 	RoundOpen bool `json:"round_open,omitempty"`
 	// RoundSet is the set that the round's members were shown.
 	RoundSet int `json:"round_set"`
-	// GraceAt is when stragglers may be left behind, 0: not running.
+	// GraceAt is when stragglers may be left behind; 0 means that the clock does not run.
 	GraceAt Time `json:"grace_at,omitempty"`
-	// TurnAt is the turn's time limit, 0: none.
+	// TurnAt is the turn's time limit; 0 means no limit.
 	TurnAt Time `json:"turn_at,omitempty"`
 	WakeAt Time `json:"wake_at,omitempty"`
 
 	Status Status `json:"status,omitempty"`
 	// Winner is the winning answer's place in Answers; -1 until there is one.
 	Winner int `json:"winner"`
-	// Presenting says that the winner was asked to present and has not answered.
+	// Presenting reports whether the winner was asked to present and has not answered.
 	Presenting bool     `json:"presenting,omitempty"`
 	Presented  blob.Ref `json:"presented"`
 	// PresentedWork is the Work of the presentation.
@@ -129,8 +129,7 @@ type state struct {
 	Warnings      []string `json:"warnings,omitempty"`
 }
 
-// stateVersion is raised whenever a state that was written before could be
-// misread.
+// stateVersion increases when this program could misread an older state.
 const stateVersion = 1
 
 type machineJSON struct {
@@ -139,12 +138,12 @@ type machineJSON struct {
 	State   state  `json:"state"`
 }
 
-// MarshalJSON writes the whole machine, with a version.
+// MarshalJSON encodes the whole machine, with a version.
 func (m *Machine) MarshalJSON() ([]byte, error) {
 	return json.Marshal(machineJSON{stateVersion, m.cfg, m.s})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote, and refuses another version.
+// UnmarshalJSON decodes a machine that MarshalJSON encoded. It refuses other versions.
 func (m *Machine) UnmarshalJSON(data []byte) error {
 	var in machineJSON
 	if err := json.Unmarshal(data, &in); err != nil {
@@ -157,10 +156,10 @@ func (m *Machine) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// set is the current set of answers.
+// set returns the current set of answers.
 func (m *Machine) set() int { return len(m.s.Answers) }
 
-// agents returns those that ok picks, in the config's order.
+// agents returns the agents that ok picks, in the config's order.
 func (m *Machine) agents(ok func(member) bool) []int {
 	var list []int
 	for i, x := range m.s.Members {
@@ -171,5 +170,5 @@ func (m *Machine) agents(ok func(member) bool) []int {
 	return list
 }
 
-// Label names an answer: the agent's id and the count of its answers.
+// Label returns the name of an answer: the agent's id and N.
 func (m *Machine) Label(a Answer) string { return m.cfg.Agents[a.Agent] + "." + strconv.Itoa(a.N) }

@@ -111,7 +111,7 @@ func checkEarlyWake(w world) error {
 // nothing.
 func checkRefusals(w world) error {
 	impossible := []Event{
-		Accepted{At: w.c.now}, Failed{Agent: -1}, Failed{Agent: len(w.c.seats)}, Stopped{Agent: len(w.c.seats)},
+		Opened{At: w.c.now}, Failed{Agent: -1}, Failed{Agent: len(w.c.seats)}, Stopped{Agent: len(w.c.seats)},
 		Dismissed{Agent: -1}, Dismissed{Agent: len(w.c.seats)},
 	}
 	if !w.c.presenting {

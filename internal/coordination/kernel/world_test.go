@@ -100,7 +100,7 @@ func (w world) checkEnd() error {
 // machine.
 func (w world) next() []Event {
 	if !w.c.accepted {
-		return []Event{Accepted{At: 1000}}
+		return []Event{Opened{At: 1000}}
 	}
 	var list []Event
 	times := []Time{w.c.now}

@@ -2,17 +2,17 @@ package policy
 
 // Turn is a turn of the history by its sizes.
 type Turn struct {
-	// Number is its number in the session; 0 where it has none.
+	// Number is its number in the session, 0 if it has no number.
 	Number int
 	// Units are its messages in order.
 	Units []Unit
 }
 
-// Unit is what is shown or left out as a whole: a message, or one with tool calls
-// and the one with their results.
+// Unit is shown or left out as a whole: a message, or a message with tool calls and
+// the message with their results.
 type Unit struct{ Messages, Tokens int }
 
-// Tokens returns what the whole turn takes.
+// Tokens returns the size of the whole turn.
 func (t Turn) Tokens() int {
 	sum := 0
 	for _, u := range t.Units {
@@ -21,39 +21,39 @@ func (t Turn) Tokens() int {
 	return sum
 }
 
-// Range are turns by their numbers, from the first to the last.
+// Range is a range of turns by their numbers, with both ends.
 type Range struct {
 	First int `json:"first_turn"`
 	Last  int `json:"last_turn"`
 }
 
-// Summary is a summary that there is: the turns that it stands for, and its size.
+// Summary is an existing summary: the turns that it replaces, and its size.
 type Summary struct {
 	Range
 	Tokens int
 }
 
-// Picker chooses what of a history is shown. It is given turns, newest first, for
-// as long as it asks for more, and so sees no more of a long history than it shows
-// and one turn beside.
+// Picker chooses the shown part of a history. The caller adds turns, newest first, for
+// as long as Add wants more: of a long history it needs only the shown part and one
+// more turn.
 type Picker struct {
 	settings Settings
 	room     int // for turns and summary
 	summary  Summary
 	stop     stop
-	// taken is all that fits both the policy and the room, whole how far that was at
-	// the end of a turn, and recent how far it was within KeepRecent messages.
+	// taken is the part that fits the policy and the room. whole is its extent at the
+	// last end of a turn, and recent its extent within KeepRecent messages.
 	taken, whole, recent mark
-	// kept are the turns that stay as they are beside a new summary, and before is the
-	// number of the turn before them, 0 if that was not seen.
+	// kept are the turns that stay unchanged beside a new summary, and before is the
+	// number of the turn before them, 0 if the picker has not seen it.
 	kept   mark
 	before int
 }
 
-// mark is a place in the history, by what lies between it and the end.
+// mark is a place in the history, counted from the end.
 type mark struct{ turns, messages, tokens, first int }
 
-// stop is why a picker wants no more turns.
+// stop is the reason why a picker wants no more turns.
 type stop int
 
 const (
@@ -63,8 +63,8 @@ const (
 	summarized      // is what comes before
 )
 
-// NewPicker returns a picker that has seen nothing. Room is how many tokens may be
-// shown. Only Summarize uses the summary, which is zero if there is none.
+// NewPicker returns a picker without turns. room is the most tokens to show. Only
+// Summarize uses the summary; the zero value means that there is no summary.
 func NewPicker(s Settings, room int, summary Summary) *Picker {
 	if s.Kind != Summarize {
 		summary = Summary{}
@@ -72,7 +72,7 @@ func NewPicker(s Settings, room int, summary Summary) *Picker {
 	return &Picker{settings: s, room: room, summary: summary}
 }
 
-// Add gives the picker the next older turn, and says whether it wants another.
+// Add gives the picker the next older turn, and reports whether it wants another.
 func (p *Picker) Add(t Turn) (more bool) {
 	if p.stop == goesOn && t.Number <= p.summary.Last && p.summary.Last > 0 {
 		p.stop = summarized
@@ -94,7 +94,7 @@ func (p *Picker) Add(t Turn) (more bool) {
 	return p.stop == goesOn
 }
 
-// take takes the messages of a turn, from its last, as far as they may be shown.
+// take adds the messages of a turn, from its last, as far as they fit.
 func (p *Picker) take(t Turn) {
 	next := p.taken
 	next.turns++
@@ -117,7 +117,7 @@ func (p *Picker) take(t Turn) {
 	}
 }
 
-// fits says whether there is a summary that can be shown.
+// fits reports whether there is a summary that fits.
 func (p *Picker) fits() bool { return p.summary.Last > 0 && p.summary.Tokens <= p.room }
 
 func (p *Picker) roomForTurns() int {
@@ -127,7 +127,7 @@ func (p *Picker) roomForTurns() int {
 	return p.room
 }
 
-// Selection returns what is shown of the turns that were added.
+// Selection returns the shown part of the added turns.
 func (p *Picker) Selection() Selection {
 	shown := p.taken
 	if p.stop == tooMany || p.stop == noRoom {
@@ -155,10 +155,10 @@ func (p *Picker) Selection() Selection {
 	return s
 }
 
-// NewSummary returns the turns that a new summary has to stand for, before what is
-// shown is chosen again with it; false if none is needed. The new one replaces the
-// one that there is, and is made from that and the turns after it. If none can be
-// made, the Selection shows the newest turns that fit.
+// NewSummary returns the turns that a new summary must replace. It returns false if no
+// new summary is needed. The new summary is made from the existing one and the turns
+// after it, and replaces both; then the caller picks again with it. If it cannot be made,
+// Selection shows the newest turns that fit.
 func (p *Picker) NewSummary() (Range, bool) {
 	if p.settings.Kind != Summarize || p.before == 0 || p.stop != tooMany && p.stop != noRoom {
 		return Range{}, false

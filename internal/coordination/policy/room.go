@@ -4,22 +4,20 @@ import "math"
 
 const noLimit = math.MaxInt
 
-// Unlimited is the room in a model whose context window is not known.
+// Unlimited is the room in a model with an unknown context window.
 const Unlimited = noLimit
 
-// usualOutput is how much of an output is reckoned with where nothing says (DESIGN
-// §6).
+// usualOutput is the assumed size of an output without a limit (DESIGN §6).
 const usualOutput = 8192
 
-// Room returns how many tokens of a model's context window the history of a turn
-// may take. A window of 0 is unknown. Fixed is what the first input has besides: its
-// tokens with a history of one empty turn. Output is the most that an agent writes
-// in a call, 0 where no limit is sent.
+// Room returns the number of tokens of a model's context window that the history of a
+// turn may take. A window of 0 is unknown. fixed is the size of the rest of the first
+// input: its tokens with a history of one empty turn. output is the most tokens that an
+// agent writes in a call, 0 if the call has no limit.
 //
-// The window has to hold more than the first input: what the model writes, and in
-// later rounds an answer of each of the agents, which for a panel of one is the
-// room for its tools. As much as half of the window is kept free for that, and no
-// more, so that small models still see a history.
+// The window also holds the model's output and, in later rounds, an answer of each
+// agent; for a panel of one this is the room for its tools. Room keeps at most half of the
+// window free for them, so that small models still see a history.
 func Room(window, fixed, output, agents int) int {
 	if window <= 0 {
 		return Unlimited
@@ -34,6 +32,6 @@ func Room(window, fixed, output, agents int) int {
 	return max(window-free-fixed, 0)
 }
 
-// SummaryWords returns how many words a summary may have where the history has the
-// given room: 500, in a small window fewer, so that it takes about a quarter.
+// SummaryWords returns the most words of a summary for a history with the given room:
+// 500, or fewer in a small window, so that the summary takes about a quarter.
 func SummaryWords(room int) int { return min(max(room/6, 50), 500) }

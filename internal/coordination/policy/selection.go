@@ -5,38 +5,37 @@ import (
 	"strings"
 )
 
-// Selection is what of a history is shown in a turn. It is journaled with the
+// Selection is the part of a history that a turn shows. It is journaled with the
 // turn, so that an input can be rebuilt to the byte.
 type Selection struct {
 	Kind Kind `json:"policy"`
-	// Turns is how many turns from the end are shown, and Messages how many messages
-	// from the end: of the oldest of the turns the first messages may be missing.
+	// Turns and Messages count the shown turns and messages, from the end. The first
+	// messages of the oldest turn may be missing.
 	Turns    int `json:"turns"`
 	Messages int `json:"messages"`
-	// FirstTurn is the number of the oldest of the turns, 0 if there is none.
+	// FirstTurn is the number of the oldest shown turn, 0 if no turn is shown.
 	FirstTurn int `json:"first_turn,omitempty"`
-	// Cut is at how many characters each text is cut; 0: not.
+	// Cut is the most characters of each text; 0 means no limit.
 	Cut int `json:"cut,omitempty"`
-	// KeepSystem says that the system messages in a conversation that a client gave
+	// KeepSystem reports whether the system messages in a conversation that a client gave
 	// stand first, and are not among Messages.
 	KeepSystem bool `json:"keep_system,omitempty"`
-	// Summary are the turns that a summary stands for, before the others.
+	// Summary is the range of turns that a summary replaces, before the others.
 	Summary *Range `json:"summary,omitempty"`
-	// LeftOut says that something older is neither shown nor summarized, and NoRoom
-	// that it would not fit.
+	// LeftOut reports whether older messages are neither shown nor summarized, and NoRoom
+	// whether they would not fit.
 	LeftOut bool `json:"left_out,omitempty"`
 	NoRoom  bool `json:"no_room,omitempty"`
-	// Tokens is how many all of that has, as it was counted.
+	// Tokens is the counted size of all of this.
 	Tokens int `json:"tokens"`
 }
 
-// Everything says that the whole history is shown as it is.
+// Everything reports whether the whole history is shown unchanged.
 func (s Selection) Everything() bool {
 	return !s.LeftOut && s.Summary == nil && (s.Cut == 0 || s.Messages == 0)
 }
 
-// String tells people what is shown and what is not, in a line; it is empty for
-// Everything.
+// String describes the selection for people in one line. It is empty for Everything.
 func (s Selection) String() string {
 	if s.Everything() {
 		return ""

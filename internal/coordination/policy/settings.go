@@ -8,17 +8,17 @@ import (
 // Kind names a policy.
 type Kind string
 
-// The policies. What does not fit a model's context window is left out under each
-// of them, the oldest first, since a call that is too long would fail.
+// The policies. Each of them leaves out the oldest messages that do not fit a model's
+// context window, since a call that is too long would fail.
 const (
-	// Full shows all turns, and of more than fits the newest that do.
+	// Full shows all turns, or the newest that fit.
 	Full Kind = "full"
 	// Window shows the last few messages, each cut to a length (seed 002).
 	Window Kind = "window"
-	// Prune shows all messages up to a number of them, and of more the last few
+	// Prune shows all messages up to a number, and beyond that only the last few
 	// (seed 000).
 	Prune Kind = "prune"
-	// Summarize shows a summary of the older turns and the newer ones as they are.
+	// Summarize shows a summary of the older turns and the newer ones unchanged.
 	Summarize Kind = "summarize"
 )
 
@@ -26,20 +26,20 @@ const (
 // have no effect.
 type Settings struct {
 	Kind Kind
-	// MaxMessages is up to how many messages Prune and Summarize leave alone, and
-	// KeepRecent how many of the last they keep of more. Summarize keeps whole turns.
+	// Prune and Summarize show up to MaxMessages messages, and beyond that the last
+	// KeepRecent. Summarize keeps whole turns.
 	MaxMessages, KeepRecent int
-	// KeepSystem keeps the system messages in a conversation that a client gave,
-	// whatever else is left out of it. An agent's own system message is no part of the
-	// history, and always sent.
+	// KeepSystem keeps the system messages of a client's conversation, whatever else is
+	// left out. An agent's own system message is always sent: it is not part of the
+	// history.
 	KeepSystem bool
-	// Of the last WindowMessages messages Window shows the last WindowShown, each cut
-	// at WindowCharacters characters; 0: not cut.
+	// Window shows the last WindowShown of the last WindowMessages messages, each cut
+	// at WindowCharacters characters; 0 means no limit.
 	WindowMessages, WindowShown, WindowCharacters int
 	WarnAt                                        Thresholds
 }
 
-// Defaults are Full, with the numbers that seeds 000 and 002 give the others.
+// Defaults returns Full, with the numbers of seeds 000 and 002 for the others.
 func Defaults() Settings {
 	return Settings{
 		Kind:        Full,
@@ -49,8 +49,7 @@ func Defaults() Settings {
 	}
 }
 
-// Validate says what is wrong with the settings, by the names that they have in a
-// configuration.
+// Validate returns an error for wrong settings. It names them as a configuration does.
 func (s Settings) Validate() error {
 	switch s.Kind {
 	case Full, Window, Prune, Summarize:
@@ -71,7 +70,7 @@ func (s Settings) Validate() error {
 	return s.WarnAt.validate()
 }
 
-// Cut is at how many characters the policy cuts each text; 0: not.
+// Cut returns the most characters of each text, 0 for no limit.
 func (s Settings) Cut() int {
 	if s.Kind == Window {
 		return s.WindowCharacters
@@ -79,7 +78,7 @@ func (s Settings) Cut() int {
 	return 0
 }
 
-// most is how many messages the policy looks at.
+// most returns the most messages that the policy looks at.
 func (s Settings) most() int {
 	switch s.Kind {
 	case Window:

@@ -1,45 +1,43 @@
 package policy
 
-// StepLimits are how much is sent of what a step adds to its first input. They are
-// journaled with the turn and reckon in bytes, whose number is journaled too, so that
-// an input can be rebuilt to the byte.
+// StepLimits limit the part of a step's additions that a call sends. They are journaled
+// with the turn and count bytes, which the journal has too, so that an input can be
+// rebuilt to the byte.
 type StepLimits struct {
 	// Kind is the policy. Under Full there is no limit but Bytes.
 	Kind Kind `json:"policy"`
-	// Messages is up to how many messages all are sent, and Keep how many of the last are
-	// of more.
+	// Up to Messages messages, all are sent; beyond that, only the last Keep.
 	Messages int `json:"messages,omitempty"`
 	Keep     int `json:"keep,omitempty"`
-	// Bytes is the room for them beside the first input, 0 where the model's window is
-	// not known: then there is no such limit. Of more, so much is sent as takes half.
+	// Bytes is the room for them beside the first input. If they take more, the newest
+	// ones that fit half of it are sent. 0 means no limit, as for an unknown window.
 	Bytes int `json:"bytes,omitempty"`
-	// FirstTokens is what the first input of round 1 has, as it was counted, and Window
-	// how many tokens the model can read; 0 if that is not known.
+	// FirstTokens is the counted size of the first input of round 1, and Window the
+	// size of the model's window, 0 if unknown.
 	FirstTokens int `json:"first_tokens,omitempty"`
 	Window      int `json:"context_window,omitempty"`
-	// SummaryWords is how many words the summary of what is left out may have; 0 if none is
-	// made. Bytes is without the room for it.
+	// SummaryWords is the most words of the summary of the omitted messages, 0 without a
+	// summary. Bytes does not include the room for it.
 	SummaryWords int `json:"summary_words,omitempty"`
 }
 
-// SummaryBytes is how much of a summary is sent.
+// SummaryBytes returns the most bytes of a summary that are sent.
 func (l StepLimits) SummaryBytes() int { return l.SummaryWords * bytesPerWord }
 
-// BytesOfPicture is how many bytes of text take about the room of a picture that a tool
-// returned.
+// BytesOfPicture is the number of bytes of text that take about as much room as a
+// picture from a tool.
 const BytesOfPicture = 4800
 
 // bytesPerWord is more than a word of most languages has.
 const bytesPerWord = 8
 
-// StepLimits returns the limits for a model with a window, 0 if that is not known,
-// whose first input has so many tokens. Output is as for Room. A token is reckoned as
-// so many bytes.
+// StepLimits returns the limits for a model with a window, 0 if unknown, whose first
+// input has so many tokens. output is as for Room. A token counts as so many bytes.
 //
-// Prune and Summarize leave max_messages of the step alone and keep keep_recent of
-// more; for Summarize a summary stands in the place of the others. Window leaves its messages alone and
-// keeps its shown ones of more, but cuts none: a result is cut when it comes, and what
-// the model has not read yet has to be whole.
+// Prune and Summarize send up to max_messages of the step, and beyond that the last
+// keep_recent; with Summarize a summary replaces the others. Window sends up to
+// window.messages, and beyond that the last window.shown. It does not cut them: a result
+// is cut when it arrives, and the model must read new messages whole.
 func (s Settings) StepLimits(window, first, output, bytesPerToken int) StepLimits {
 	l := StepLimits{Kind: s.Kind, FirstTokens: first, Window: max(window, 0)}
 	switch s.Kind {
@@ -63,7 +61,7 @@ func (s Settings) StepLimits(window, first, output, bytesPerToken int) StepLimit
 	return l
 }
 
-// reserved is how many tokens of a window are kept for what one call writes.
+// reserved returns the tokens of a window that are kept for the output of one call.
 func reserved(window, output int) int {
 	if output > 0 {
 		return min(output, window/2)
@@ -71,32 +69,31 @@ func reserved(window, output int) int {
 	return min(usualOutput, window/4)
 }
 
-// StepUnit is a message of the model in a step with all that came back to it: it is
-// sent or left out as a whole.
+// StepUnit is a message of the model in a step with its results. It is sent or left out
+// as a whole.
 type StepUnit struct {
 	Messages, Bytes int
-	// Carried is how many bytes of it are told in the place of what is left out, until
-	// a later unit that is left out has some of its own.
+	// Carried is the number of its bytes that the input repeats if the unit is left out,
+	// until a later omitted unit has carried bytes.
 	Carried int
 }
 
-// StepCut says how much of a step a call is not sent.
+// StepCut is the part of a step that a call omits.
 type StepCut struct {
-	// Units is how many are left out, from the oldest, and Bytes what is sent of the
-	// others and carried of these.
+	// Units counts the omitted units, from the oldest. Bytes is the size of the others,
+	// with the carried bytes of the omitted ones.
 	Units, Bytes int
-	// NoRoom says that units were left out because they would not fit.
+	// NoRoom reports whether units were left out because they would not fit.
 	NoRoom bool
 }
 
-// Cut returns what a call is not sent of the units of its step, which stand oldest
-// first. Taken is how many bytes the step's first input has beside that of round 1. The
-// newest unit is always sent.
+// Cut returns the part of a step that a call omits. units are the step's units, oldest
+// first; taken is the number of bytes that the step's first input has beyond that of
+// round 1. The newest unit is always sent.
 //
-// It goes through the step as the calls before did: what was left out stays left out,
-// and once a limit is passed so much is that many calls follow before the next time.
-// Between those times each input is the one before and something more, as prompt caches
-// want it.
+// It follows the calls before: omitted units stay omitted, and when a limit is passed it
+// omits enough for many further calls. Between two such cuts each input only appends to
+// the one before, so that prompt caches work.
 func (l StepLimits) Cut(units []StepUnit, taken int) StepCut {
 	cut, carried := StepCut{}, 0
 	messages, room := 0, max(l.Bytes-taken, 1)

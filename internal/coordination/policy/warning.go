@@ -2,7 +2,7 @@ package policy
 
 import "fmt"
 
-// Warning says how near a conversation is to what a model can read.
+// Warning tells how near a conversation is to the end of a model's context window.
 type Warning string
 
 // The warnings of seed 000.
@@ -12,29 +12,28 @@ const (
 	AtLimit          Warning = "at_limit"
 )
 
-// Threshold is from where on people are warned: a share of the context window, or
-// a number of tokens or of messages. Those that are 0 do not count.
+// Threshold is the size at which a warning begins: a share of the context window, or a
+// number of tokens or messages. Fields that are 0 do not count.
 type Threshold struct {
 	Percent          float64
 	Tokens, Messages int
 }
 
-// Thresholds are the two from which on there is a warning.
+// Thresholds are the thresholds of the two warnings.
 type Thresholds struct{ Approaching, Limit Threshold }
 
-// Use is what a conversation takes.
+// Use is the size of a conversation.
 type Use struct {
-	// Tokens is how many the input of a call has, or is estimated to have, and Window
-	// how many the model can read; 0 if that is not known.
+	// Tokens is the counted or estimated size of a call's input, and Window the size of
+	// the model's window, 0 if unknown.
 	Tokens, Window int
-	// Messages is how many the conversation has, shown or not.
+	// Messages counts the messages of the conversation, shown or not.
 	Messages int
-	// NoRoom says that something is left out which would not fit.
+	// NoRoom reports whether a part is left out because it would not fit.
 	NoRoom bool
 }
 
-// Warning returns what is to be said of a use. What has no room is at the limit,
-// whatever the numbers.
+// Warning returns the warning about a use. NoRoom means AtLimit, whatever the numbers.
 func (t Thresholds) Warning(u Use) Warning {
 	switch {
 	case u.NoRoom || t.Limit.reached(u):
@@ -51,7 +50,7 @@ func (t Threshold) reached(u Use) bool {
 		t.Messages > 0 && u.Messages >= t.Messages
 }
 
-// String is the threshold as a configuration has it.
+// String returns the threshold as it is written in a configuration.
 func (t Threshold) String() string {
 	switch {
 	case t.Percent != 0:

@@ -2,7 +2,7 @@ package topic
 
 import "strings"
 
-// Page is what a front end says of where its user is (seed 002, context via
+// Page is a front end's description of the user's page (seed 002, context via
 // instructions and middleware extraction).
 type Page struct {
 	CurrentPage   string `json:"current_page,omitempty"`
@@ -11,8 +11,8 @@ type Page struct {
 }
 
 // ParsePage finds the lines CURRENT PAGE:, USER: and PREVIOUS TOPIC: in a client's
-// system message. ok is false for a message without a CURRENT PAGE, which carries no
-// such context; of a line that stands there twice the first counts.
+// system message. ok is false for a message without a CURRENT PAGE. The first of two
+// equal lines counts.
 func ParsePage(message string) (page Page, ok bool) {
 	fields := map[string]*string{"CURRENT PAGE": &page.CurrentPage, "USER": &page.User, "PREVIOUS TOPIC": &page.PreviousTopic}
 	for line := range strings.Lines(message) {

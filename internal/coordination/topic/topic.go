@@ -1,6 +1,6 @@
-// Package topic keeps what a conversation is about, who it is with, and whether
-// they were greeted (seed 002, context components). All of it is plain values that
-// a session stores as JSON; nothing here reads a clock.
+// Package topic keeps the context of a conversation: its topic, the user's page, and
+// whether the user was greeted (seed 002, context components). Its values are plain;
+// sessions store them as JSON. It reads no clock.
 package topic
 
 import (
@@ -12,19 +12,19 @@ import (
 	"unicode/utf8"
 )
 
-// Topic is what is talked about. With Details, its place and time stand beside it.
+// Topic is the subject of a conversation. Details has its place and time, if known.
 type Topic struct {
 	Name string `json:"name"`
-	// Details are by lower-case name, such as "location" and "era". Nil is none; an
-	// empty map has both of these as unknown.
+	// Details has values by lower-case name, such as "location" and "era". Nil means no
+	// details; in an empty map both of these are unknown.
 	Details map[string]string `json:"details,omitzero"`
 }
 
-// unknown is what seed 002 writes for a detail that is not there.
+// unknown is the text of seed 002 for a missing detail.
 const unknown = "Unknown"
 
-// String is the anchor as models read it: the lines of seed 002, then any further
-// details in the order of their names.
+// String returns the text for models: the lines of seed 002, then any further details
+// in the order of their names.
 func (t Topic) String() string {
 	lines := []string{"Currently discussing: " + t.Name}
 	if t.Details == nil {
@@ -50,30 +50,30 @@ func capitalised(name string) string {
 	return string(unicode.ToUpper(first)) + name[size:]
 }
 
-// Pending is a topic that somebody has to confirm before it is the current one,
-// with the question that brought it up.
+// Pending is a topic that the user must confirm before it becomes the current one, with
+// the question that raised it.
 type Pending struct {
 	Topic    Topic  `json:"topic"`
 	Question string `json:"question"`
 }
 
-// State is the context of a session. Its zero value is that of a new one. One
+// State is the context of a session. The zero value belongs to a new session. One
 // goroutine uses it.
 type State struct {
 	Current *Topic   `json:"current_topic,omitempty"`
 	Pending *Pending `json:"pending_topic,omitempty"`
-	// Greeted says that the session has had its greeting, LastMessage when its last
+	// Greeted reports whether the session has had its greeting, LastMessage when its last
 	// message was.
 	Greeted     bool      `json:"greeted_this_session"`
 	LastMessage time.Time `json:"last_interaction_time,omitzero"`
-	// Page is what the newest system message with page context has said.
+	// Page is the page of the newest system message with page context.
 	Page Page `json:"page,omitzero"`
 }
 
-// AcceptSystem takes a client's system message for what it says of the page. Its previous
-// topic becomes the current one if there is none. ok is false for a message without
-// page context, which changes nothing. Nor does one with the page that the state has
-// already: the same message may be taken before every turn.
+// AcceptSystem reads the page from a client's system message. The page's previous topic
+// becomes the current one if there is no current one. ok is false for a message without
+// page context, which changes nothing. A message with the present page changes nothing
+// either, so the same message may be accepted before every turn.
 func (s *State) AcceptSystem(message string) (ok bool) {
 	page, ok := ParsePage(message)
 	if !ok || page == s.Page {
@@ -86,17 +86,17 @@ func (s *State) AcceptSystem(message string) (ok bool) {
 	return true
 }
 
-// Set makes t the current topic. What was pending stays so.
+// Set makes t the current topic. It keeps the pending topic.
 func (s *State) Set(t Topic) { s.Current = &t }
 
 // Clear forgets the current topic and the pending one.
 func (s *State) Clear() { s.Current, s.Pending = nil, nil }
 
-// Propose makes t the pending topic, in place of one that is pending already.
+// Propose makes t the pending topic, in place of another one.
 func (s *State) Propose(t Topic, question string) { s.Pending = &Pending{t, question} }
 
-// Confirm makes the pending topic the current one and returns the question that is
-// to be asked now. Without a pending topic ok is false and nothing changes.
+// Confirm makes the pending topic the current one and returns its question, which must
+// be asked now. Without a pending topic ok is false and nothing changes.
 func (s *State) Confirm() (question string, ok bool) {
 	if s.Pending == nil {
 		return "", false
@@ -106,18 +106,18 @@ func (s *State) Confirm() (question string, ok bool) {
 	return question, true
 }
 
-// Decline forgets the pending topic; ok says whether there was one.
+// Decline forgets the pending topic; ok reports whether there was one.
 func (s *State) Decline() (ok bool) {
 	ok = s.Pending != nil
 	s.Pending = nil
 	return ok
 }
 
-// recent is how soon after a message nobody is greeted.
+// recent is the time after a message in which nobody is greeted.
 const recent = 5 * time.Minute
 
-// ShouldGreet says whether a greeting is in place at a moment: not twice in a
-// session, nor within five minutes of its last message.
+// ShouldGreet reports whether to greet at a moment: once in a session, and not within
+// five minutes of its last message.
 func (s *State) ShouldGreet(now time.Time) bool {
 	return !s.Greeted && (s.LastMessage.IsZero() || now.Sub(s.LastMessage) >= recent)
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
 // Reserving is an attempt of a model call that may cost Most and requests budget. It gets one
@@ -14,7 +14,7 @@ import (
 // one attempt at a time.
 type Reserving struct {
 	At   kernel.Time   `json:"at"`
-	Key  machine.Key   `json:"key"`
+	Key  effect.Key    `json:"key"`
 	Most budget.Amount `json:"most"`
 	// Least is the cost of the attempt with the shortest useful output. If it is Most, or zero
 	// as in journals of older versions, the output cannot be shortened.
@@ -24,7 +24,7 @@ type Reserving struct {
 // Settled is the end of an attempt that was granted, or that was given up while it waited.
 type Settled struct {
 	At  kernel.Time `json:"at"`
-	Key machine.Key `json:"key"`
+	Key effect.Key  `json:"key"`
 	// Spent is the attempt's cost, nil if unknown: then the whole reservation is spent.
 	Spent *budget.Amount `json:"spent,omitempty"`
 }
@@ -33,11 +33,11 @@ type Settled struct {
 // and may be paid for twice.
 type Resumed struct {
 	At kernel.Time `json:"at"`
-	// Branched says that the journal is a copy of a turn that went on otherwise: nothing was
+	// Branched reports whether the journal is a copy of a turn that went on elsewhere: nothing was
 	// lost, and the other turn pays for its calls under way.
 	Branched bool `json:"branched,omitempty"`
-	// Budget is the most that the turn may spend from now on, with its spending so far; none
-	// leaves the budget as it was.
+	// Budget is the most that the turn may spend from now on, with its spending so far. Without
+	// limits, the budget stays the same.
 	Budget budget.Allowance `json:"budget,omitzero"`
 }
 
@@ -45,40 +45,31 @@ type Resumed struct {
 // again, and may be paid for twice.
 type Lost struct {
 	At  kernel.Time `json:"at"`
-	Key machine.Key `json:"key"`
+	Key effect.Key  `json:"key"`
 }
 
-func (e Reserving) at() kernel.Time { return e.At }
-func (e Settled) at() kernel.Time   { return e.At }
-func (e Resumed) at() kernel.Time   { return e.At }
-func (e Lost) at() kernel.Time      { return e.At }
-
-func (Reserving) kind() string { return "reserving" }
-func (Settled) kind() string   { return "settled" }
-func (Resumed) kind() string   { return "resumed" }
-func (Lost) kind() string      { return "lost" }
+func (e Reserving) When() kernel.Time { return e.At }
+func (e Settled) When() kernel.Time   { return e.At }
+func (e Resumed) When() kernel.Time   { return e.At }
+func (e Lost) When() kernel.Time      { return e.At }
 
 // Granted lets a call's attempt be sent, with its output shortened by Less tokens.
 type Granted struct {
-	Key  machine.Key
+	Key  effect.Key
 	Less int
 }
 
-// HeldUp says that a call's attempt waits for the reservations of others, and for which limit.
+// HeldUp reports that a call's attempt waits for the reservations of others, and for which limit.
 type HeldUp struct {
-	Key machine.Key
+	Key effect.Key
 	Why string
 }
 
-// Refused says that a call's attempt is never sent, and why.
+// Refused reports that a call's attempt is never sent, and why.
 type Refused struct {
-	Key machine.Key
+	Key effect.Key
 	Why string
 }
-
-func (Granted) command() {}
-func (HeldUp) command()  {}
-func (Refused) command() {}
 
 // account is the turn's ledger, with the keys of its attempts.
 type account struct {
@@ -90,8 +81,8 @@ type account struct {
 
 // attempt maps an attempt of the ledger to its call.
 type attempt struct {
-	Number int         `json:"number"`
-	Key    machine.Key `json:"key"`
+	Number int        `json:"number"`
+	Key    effect.Key `json:"key"`
 }
 
 // Ledger returns the account of the turn's spending.
@@ -167,8 +158,8 @@ func (m *Machine) unsent() []attempt {
 
 // sent returns the model calls under way, without those that a pause holds or that wait for the
 // budget.
-func (m *Machine) sent(unsent []attempt) []machine.Key {
-	return slices.DeleteFunc(m.calls(), func(key machine.Key) bool {
+func (m *Machine) sent(unsent []attempt) []effect.Key {
+	return slices.DeleteFunc(m.calls(), func(key effect.Key) bool {
 		return m.isHeld(key) || slices.ContainsFunc(unsent, func(a attempt) bool { return a.Key == key })
 	})
 }
@@ -219,7 +210,7 @@ func (m *Machine) lost(ev Lost) error {
 }
 
 // calls returns the model calls under way.
-func (m *Machine) calls() (list []machine.Key) {
+func (m *Machine) calls() (list []effect.Key) {
 	for _, a := range m.s.Sidecalls.Waiting {
 		list = append(list, a.Key())
 	}
@@ -292,7 +283,7 @@ func (m *Machine) isUnsent(a attempt) bool { return m.s.Account.Ledger.Lacks(a.N
 
 // isCancelled reports whether a working agent's calls were cancelled.
 func (m *Machine) isCancelled(agent int) bool {
-	if agent == machine.NoAgent {
+	if agent == effect.NoAgent {
 		return m.s.Sidecalls.Interrupted
 	}
 	return m.s.Steps[agent].Step.Cancelled()
@@ -310,14 +301,14 @@ func (m *Machine) underWay() int {
 }
 
 // isOut reports whether the machine waits for the result of a call.
-func (m *Machine) isOut(key machine.Key) bool {
-	if key.Agent == machine.NoAgent {
-		return !m.isHeld(key) && slices.ContainsFunc(m.s.Sidecalls.Waiting, func(a machine.Sidecall) bool { return a.Key() == key })
+func (m *Machine) isOut(key effect.Key) bool {
+	if key.Agent == effect.NoAgent {
+		return !m.isHeld(key) && slices.ContainsFunc(m.s.Sidecalls.Waiting, func(a effect.Sidecall) bool { return a.Key() == key })
 	}
 	return m.checkOut(key) == nil
 }
 
 // attempt returns the place of a call's attempt, -1 if it has none.
-func (m *Machine) attempt(key machine.Key) int {
+func (m *Machine) attempt(key effect.Key) int {
 	return slices.IndexFunc(m.s.Account.Attempts, func(a attempt) bool { return a.Key == key })
 }

@@ -4,16 +4,16 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/massgen/massgen/internal/coordination/budget"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
 // spending are the attempts of a play with a budget.
 type spending struct {
 	limits   budget.Limits
-	attempts map[machine.Key]attemptState
-	most     map[machine.Key]budget.Amount
-	least    map[machine.Key]budget.Amount
+	attempts map[effect.Key]attemptState
+	most     map[effect.Key]budget.Amount
+	least    map[effect.Key]budget.Amount
 	// billed is what the services may have asked for.
 	billed budget.Amount
 }
@@ -53,7 +53,7 @@ func drawAllowance(t *rapid.T, limits budget.Limits) budget.Allowance {
 }
 
 // drawAttempt returns what comes next of the attempts of a call, nil if its result does.
-func (p *play) drawAttempt(key machine.Key) turn.Event {
+func (p *play) drawAttempt(key effect.Key) turn.Event {
 	s := &p.spending
 	if s.limits.None() {
 		return nil
@@ -88,7 +88,7 @@ func (p *play) drawAttempt(key machine.Key) turn.Event {
 
 // mayGoOn says that something of an effect can come next: one that waits for the budget
 // only comes back if it is cancelled.
-func (p *play) mayGoOn(e machine.Effect) bool {
+func (p *play) mayGoOn(e effect.Effect) bool {
 	return p.spending.attempts[e.EffectKey()] != attemptWaits || p.cancelled[e.EffectKey().Agent]
 }
 
@@ -146,7 +146,7 @@ func (p *play) resume() turn.Event {
 	s := &p.spending
 	for _, e := range p.out {
 		key := e.EffectKey()
-		if _, isModel := e.(machine.ModelCall); !isModel {
+		if _, isModel := e.(effect.ModelCall); !isModel {
 			continue
 		}
 		if s.attempts[key] == attemptRuns {
@@ -162,7 +162,7 @@ func (p *play) resume() turn.Event {
 }
 
 // isRefused says that a call may only fail.
-func (p *play) isRefused(key machine.Key) bool { return p.spending.attempts[key] == attemptRefused }
+func (p *play) isRefused(key effect.Key) bool { return p.spending.attempts[key] == attemptRefused }
 
 // able are the places of the effects that can go on.
 func (p *play) able() (places []int) {

@@ -6,69 +6,46 @@ import (
 	"fmt"
 
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/internal/system/fastjson"
 )
 
-// Event is one entry of the journal. The set is closed.
-type Event interface {
-	at() kernel.Time
-	kind() string
-}
+// Event is one entry of the journal. Encode lists all of them.
+type Event = kernel.Event
 
 // Accepted is a turn's first event, with the whole description by which the turn is played.
 type Accepted struct {
 	At    kernel.Time   `json:"at"`
 	Rules kernel.Config `json:"rules"`
-	Turn  machine.Turn  `json:"turn"`
+	Turn  effect.Turn   `json:"turn"`
 	// Budget is the most that the turn may spend.
 	Budget budget.Allowance `json:"budget,omitzero"`
 }
 
 // ModelDone is the result of a ModelCall.
 type ModelDone struct {
-	At    kernel.Time        `json:"at"`
-	Key   machine.Key        `json:"key"`
-	Reply machine.ModelReply `json:"reply"`
+	At    kernel.Time       `json:"at"`
+	Key   effect.Key        `json:"key"`
+	Reply effect.ModelReply `json:"reply"`
 }
 
 // ToolDone is the result of a ToolCall.
 type ToolDone struct {
-	At    kernel.Time       `json:"at"`
-	Key   machine.Key       `json:"key"`
-	Reply machine.ToolReply `json:"reply"`
+	At    kernel.Time      `json:"at"`
+	Key   effect.Key       `json:"key"`
+	Reply effect.ToolReply `json:"reply"`
 }
 
-// Woke is a ring of the clock, requested by Wake.
-type Woke struct {
-	At kernel.Time `json:"at"`
-}
-
-// Interrupted is a person's interrupt, which ends the turn.
-type Interrupted struct {
-	At kernel.Time `json:"at"`
-}
-
-func (e Accepted) at() kernel.Time    { return e.At }
-func (e ModelDone) at() kernel.Time   { return e.At }
-func (e ToolDone) at() kernel.Time    { return e.At }
-func (e Woke) at() kernel.Time        { return e.At }
-func (e Interrupted) at() kernel.Time { return e.At }
-
-func (Accepted) kind() string    { return "accepted" }
-func (ModelDone) kind() string   { return "model_done" }
-func (ToolDone) kind() string    { return "tool_done" }
-func (Woke) kind() string        { return "woke" }
-func (Interrupted) kind() string { return "interrupted" }
-
-// When returns the time of an event.
-func When(ev Event) kernel.Time { return ev.at() }
+func (e Accepted) When() kernel.Time  { return e.At }
+func (e ModelDone) When() kernel.Time { return e.At }
+func (e ToolDone) When() kernel.Time  { return e.At }
 
 // KeyOf returns the key of the effect with that result, or of the tool call that the event
 // decides about; ok is false for any other event.
-func KeyOf(ev Event) (key machine.Key, ok bool) {
+func KeyOf(ev Event) (key effect.Key, ok bool) {
 	switch ev := ev.(type) {
 	case Decided:
 		return ev.Key, true
@@ -77,7 +54,46 @@ func KeyOf(ev Event) (key machine.Key, ok bool) {
 	case ToolDone:
 		return ev.Key, true
 	}
-	return machine.Key{}, false
+	return effect.Key{}, false
+}
+
+// kind returns the name of an event's type in the journal, empty for an event of the kernel alone.
+func kind(ev Event) string {
+	switch ev.(type) {
+	case Accepted:
+		return "accepted"
+	case ModelDone:
+		return "model_done"
+	case ToolDone:
+		return "tool_done"
+	case ToolsChanged:
+		return "tools_changed"
+	case kernel.Woke:
+		return "woke"
+	case kernel.Interrupted:
+		return "interrupted"
+	case Decided:
+		return "decided"
+	case Committed:
+		return "committed"
+	case Reserving:
+		return "reserving"
+	case Settled:
+		return "settled"
+	case Resumed:
+		return "resumed"
+	case Lost:
+		return "lost"
+	case Noted:
+		return "noted"
+	case Paused:
+		return "paused"
+	case Unpaused:
+		return "unpaused"
+	case kernel.Dismissed:
+		return "dismissed"
+	}
+	return ""
 }
 
 // Encode returns an event as the journal stores it: {"type", "event"}.
@@ -85,57 +101,57 @@ func Encode(ev Event) ([]byte, error) {
 	data, err := json.Marshal(struct {
 		Type  string `json:"type"`
 		Event Event  `json:"event"`
-	}{ev.kind(), ev})
+	}{kind(ev), ev})
 	if err != nil {
-		return nil, fmt.Errorf("encode an event of type %s: %w", ev.kind(), err)
+		return nil, fmt.Errorf("encode an event of type %s: %w", kind(ev), err)
 	}
 	return data, nil
 }
 
-// Decode reads what Encode wrote.
+// Decode reads an event that Encode wrote.
 func Decode(data []byte) (Event, error) {
 	head, err := readHead(data)
 	if err != nil {
 		return nil, fmt.Errorf("decode an event: %w", err)
 	}
 	switch head.Type {
-	case Accepted{}.kind():
-		return decode[Accepted](head.Event)
-	case ModelDone{}.kind():
-		return decode[ModelDone](head.Event)
-	case ToolDone{}.kind():
-		return decode[ToolDone](head.Event)
-	case ToolsChanged{}.kind():
-		return decode[ToolsChanged](head.Event)
-	case Woke{}.kind():
-		return decode[Woke](head.Event)
-	case Interrupted{}.kind():
-		return decode[Interrupted](head.Event)
-	case Decided{}.kind():
-		return decode[Decided](head.Event)
-	case Committed{}.kind():
-		return decode[Committed](head.Event)
-	case Reserving{}.kind():
-		return decode[Reserving](head.Event)
-	case Settled{}.kind():
-		return decode[Settled](head.Event)
-	case Resumed{}.kind():
-		return decode[Resumed](head.Event)
-	case Lost{}.kind():
-		return decode[Lost](head.Event)
-	case Noted{}.kind():
-		return decode[Noted](head.Event)
-	case Paused{}.kind():
-		return decode[Paused](head.Event)
-	case Unpaused{}.kind():
-		return decode[Unpaused](head.Event)
-	case Dismissed{}.kind():
-		return decode[Dismissed](head.Event)
+	case "accepted":
+		return decode[Accepted](head)
+	case "model_done":
+		return decode[ModelDone](head)
+	case "tool_done":
+		return decode[ToolDone](head)
+	case "tools_changed":
+		return decode[ToolsChanged](head)
+	case "woke":
+		return decode[kernel.Woke](head)
+	case "interrupted":
+		return decode[kernel.Interrupted](head)
+	case "decided":
+		return decode[Decided](head)
+	case "committed":
+		return decode[Committed](head)
+	case "reserving":
+		return decode[Reserving](head)
+	case "settled":
+		return decode[Settled](head)
+	case "resumed":
+		return decode[Resumed](head)
+	case "lost":
+		return decode[Lost](head)
+	case "noted":
+		return decode[Noted](head)
+	case "paused":
+		return decode[Paused](head)
+	case "unpaused":
+		return decode[Unpaused](head)
+	case "dismissed":
+		return decode[kernel.Dismissed](head)
 	}
 	return nil, fmt.Errorf("decode an event: type %q is unknown to this program", head.Type)
 }
 
-// head is an event of which only the type was read.
+// head is an event with its type read and the rest still encoded.
 type head struct {
 	Type  string          `json:"type"`
 	Event json.RawMessage `json:"event"`
@@ -154,85 +170,67 @@ func readHead(data []byte) (h head, err error) {
 	return h, err
 }
 
-func decode[E Event](data []byte) (Event, error) {
+func decode[E Event](h head) (Event, error) {
 	var ev E
-	if err := fastjson.Unmarshal(data, &ev); err != nil {
-		return nil, fmt.Errorf("decode an event of type %s: %w", ev.kind(), err)
+	if err := fastjson.Unmarshal(h.Event, &ev); err != nil {
+		return nil, fmt.Errorf("decode an event of type %s: %w", h.Type, err)
 	}
 	return ev, nil
 }
 
-// Command is a command of the machine. The set is closed: Run, RequestPermission, Cancel, Wake,
-// Clock, Granted, Refused and Finish touch the world, the others only inform.
-type Command interface{ command() }
+// Command is a command of the machine. Run, RequestPermission, Clock, Granted, Refused and the
+// kernel's Cancel, Wake and Finish touch the world; the others only inform. Cancel also cancels the
+// sidecalls, for effect.NoAgent. The results of cancelled effects may come after Finish.
+type Command any
 
 // Run runs one effect. Its result is one ModelDone or ToolDone.
-type Run struct{ Effect machine.Effect }
+type Run struct{ Effect effect.Effect }
 
-// Cancel cancels the effects of an agent, each of which still has its one result; for
-// machine.NoAgent it cancels the sidecalls.
-type Cancel struct{ Agent int }
-
-// Wake requests a Woke event at a moment; it replaces the Wake before it.
-type Wake struct{ At kernel.Time }
-
-// Finish ends the turn. The results of cancelled effects may come after it.
-type Finish struct{}
-
-// StepStarted says that an agent begins a step.
+// StepStarted reports that an agent begins a step.
 type StepStarted struct {
 	Agent, Round int
-	Purpose      machine.Purpose
+	Purpose      effect.Purpose
 }
 
-// WentToJSON says that an agent's model uses no tools and writes JSON objects from now on.
+// WentToJSON reports that an agent's model uses no tools and writes JSON objects from now on.
 type WentToJSON struct{ Agent, Round int }
 
-// ToolCall is a call of an agent's own tool. Ended and State are zero while it has no
+// ToolRun is a call of an agent's own tool. Ended and State are zero while it has no
 // result.
-type ToolCall struct {
-	Call    machine.ToolCall `json:"call"`
-	Started kernel.Time      `json:"started"`
-	Ended   kernel.Time      `json:"ended,omitempty"`
-	Result  blob.Ref         `json:"result,omitzero"`
-	Error   bool             `json:"error,omitempty"`
+type ToolRun struct {
+	Call    effect.ToolCall `json:"call"`
+	Started kernel.Time     `json:"started"`
+	Ended   kernel.Time     `json:"ended,omitempty"`
+	Result  blob.Ref        `json:"result,omitzero"`
+	Error   bool            `json:"error,omitempty"`
 	// State is the outcome of the call, and Why the reason if it was refused.
-	State machine.ToolState `json:"state,omitempty"`
-	Why   string            `json:"why,omitempty"`
+	State effect.ToolState `json:"state,omitempty"`
+	Why   string           `json:"why,omitempty"`
 }
 
 // ToolEnded has the outcome of a tool call, also of one that was refused and never ran.
-type ToolEnded struct{ Call ToolCall }
+type ToolEnded struct{ Call ToolRun }
 
 // StepEnded has the outcome of an agent's step.
 type StepEnded struct {
 	Agent, Round int
-	Purpose      machine.Purpose
-	Outcome      machine.Outcome
+	Purpose      effect.Purpose
+	Outcome      step.Outcome
 	// Label names the answer, or the answer voted for. Void is the reason why a vote does not
-	// count, or says that an answer was not used.
+	// count, or why an answer was not used.
 	Label, Void string
 	Elapsed     kernel.Time
 	Usage       budget.Usage
 	// ToolCalls counts the calls of the agent's own tools, refused ones too.
 	ToolCalls int
 	// Transcript has the messages of the step, with its last one.
-	Transcript []machine.Entry
+	Transcript []effect.Entry
 	// Partial is the received part of the message whose call failed and ended the step.
 	Partial blob.Ref
 }
 
-func (Run) command()         {}
-func (Cancel) command()      {}
-func (Wake) command()        {}
-func (Finish) command()      {}
-func (StepStarted) command() {}
-func (StepEnded) command()   {}
-func (ToolEnded) command()   {}
-func (WentToJSON) command()  {}
-
-// UsageOf returns the cost of one model call: nothing, if it was not sent.
-func UsageOf(r machine.ModelReply) budget.Usage {
+// UsageOf returns the cost of one model call. A call that was not sent costs nothing.
+func UsageOf(r effect.ModelReply) budget.Usage {
 	if r.Failure != nil && r.Failure.Unsent {
 		return budget.Usage{}
 	}

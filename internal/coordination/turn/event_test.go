@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
@@ -21,35 +21,35 @@ var wholeEvents = []turn.Event{
 		Agents: []string{"ada"}, Pace: "eager", Decision: "majority", MaxRounds: 3, StragglerGrace: 4,
 		MaxNewAnswersPerAgent: 5, MaxNewAnswersGlobal: 6, SelfVote: true, FirstRoundLimit: 7, RoundLimit: 8,
 		RoundGrace: 9, TurnLimit: 10, Final: "synthesize",
-	}, Turn: machine.Turn{
+	}, Turn: effect.Turn{
 		Session: "s", Turn: 2, Question: ref("q"), History: ref("h"), Conversation: ref("c"),
-		Agents: []machine.Agent{{ID: "ada", System: ref("s"), Model: "m", Params: ref("p"), Tools: ref("t")}},
-		Limits: machine.Limits{MaxTurns: 1, MaxAttempts: 2, MaxOverlap: 3},
+		Agents: []effect.Agent{{ID: "ada", System: ref("s"), Model: "m", Params: ref("p"), Tools: ref("t")}},
+		Limits: effect.Limits{MaxTurns: 1, MaxAttempts: 2, MaxOverlap: 3},
 	}},
-	turn.ModelDone{At: 2, Key: machine.Key{Agent: 1, Round: 2, Purpose: "coordination", Index: 3}, Reply: machine.ModelReply{
+	turn.ModelDone{At: 2, Key: effect.Key{Agent: 1, Round: 2, Purpose: "coordination", Index: 3}, Reply: effect.ModelReply{
 		Message: ref("m"), Text: ref("t"), Hash: "h",
-		Calls: []machine.Call{
+		Calls: []effect.Call{
 			{ID: "a", Name: "vote", Target: -1, Reason: "<r>", Problem: "p"},
 			{ID: "b", Name: "new_answer", Answer: ref("c"), Hash: "h", Overlaps: []int{0, 7}, Own: true, Target: 2},
 		},
-		Usage:   &machine.Usage{InputTokens: 1, OutputTokens: 2, CachedInputTokens: 3, ReasoningTokens: 1},
-		Failure: &machine.Failure{Kind: "network", Message: "m", Abandoned: true},
+		Usage:   &effect.Usage{InputTokens: 1, OutputTokens: 2, CachedInputTokens: 3, ReasoningTokens: 1},
+		Failure: &effect.Failure{Kind: "network", Message: "m", Abandoned: true},
 	}},
 	turn.ModelDone{},
-	turn.ToolDone{At: 3, Key: machine.Key{Agent: 1, Round: 2, Purpose: "tool", Index: 3},
-		Reply: machine.ToolReply{Index: 3, Result: ref("r"), Error: true, Abandoned: true}},
+	turn.ToolDone{At: 3, Key: effect.Key{Agent: 1, Round: 2, Purpose: "tool", Index: 3},
+		Reply: effect.ToolReply{Index: 3, Result: ref("r"), Error: true, Abandoned: true}},
 	turn.ToolsChanged{At: 10, Agent: 1, Tools: ref("t")},
 	turn.ToolsChanged{At: 11},
-	turn.Woke{At: 4},
-	turn.Interrupted{At: 5},
-	turn.Reserving{At: 6, Key: machine.Key{Agent: 1, Round: 2, Purpose: "coordination", Index: 3}, Most: budget.Amount{USD: 1, Tokens: 2, Calls: 3}, Least: budget.Amount{USD: 1, Tokens: 1, Calls: 3}},
-	turn.Settled{At: 7, Key: machine.Key{Agent: 1}, Spent: &budget.Amount{USD: 1, Tokens: 2, Calls: 3}},
+	kernel.Woke{At: 4},
+	kernel.Interrupted{At: 5},
+	turn.Reserving{At: 6, Key: effect.Key{Agent: 1, Round: 2, Purpose: "coordination", Index: 3}, Most: budget.Amount{USD: 1, Tokens: 2, Calls: 3}, Least: budget.Amount{USD: 1, Tokens: 1, Calls: 3}},
+	turn.Settled{At: 7, Key: effect.Key{Agent: 1}, Spent: &budget.Amount{USD: 1, Tokens: 2, Calls: 3}},
 	turn.Settled{At: 8},
 	turn.Noted{At: 10, Note: ref("n")},
 	turn.Noted{At: 10, Note: ref("n"), ID: "note1"},
 	turn.Paused{At: 11},
 	turn.Unpaused{At: 11},
-	turn.Dismissed{At: 11, Agent: 1},
+	kernel.Dismissed{At: 11, Agent: 1},
 	turn.Resumed{At: 9, Branched: true, Budget: budget.Allowance{Limits: budget.Limits{Calls: new(1)}, Session: budget.Limits{Tokens: new(2)}, Before: budget.Amount{Tokens: 3}}},
 }
 
@@ -100,10 +100,10 @@ func TestEventsOfTheJournalHaveAFixedForm(t *testing.T) {
 		ev   turn.Event
 		want string
 	}{
-		{turn.Woke{At: 4}, `{"type":"woke","event":{"at":4}}`},
-		{turn.Interrupted{At: 5}, `{"type":"interrupted","event":{"at":5}}`},
+		{kernel.Woke{At: 4}, `{"type":"woke","event":{"at":4}}`},
+		{kernel.Interrupted{At: 5}, `{"type":"interrupted","event":{"at":5}}`},
 		{
-			turn.ToolDone{At: 3, Key: machine.Key{Agent: 1, Round: 2, Purpose: "tool"}, Reply: machine.ToolReply{Result: ref("r")}},
+			turn.ToolDone{At: 3, Key: effect.Key{Agent: 1, Round: 2, Purpose: "tool"}, Reply: effect.ToolReply{Result: ref("r")}},
 			`{"type":"tool_done","event":{"at":3,"key":{"agent":1,"round":2,"purpose":"tool","index":0},"reply":{"index":0,"result":{"sha256":"r","bytes":1}}}}`,
 		},
 	} {
@@ -137,7 +137,7 @@ func TestEventsAreReadInAnySpelling(t *testing.T) {
 	for _, data := range []string{
 		`{"type":"woke","event":{"at":7}}`, `{"event":{"at":7},"type":"woke"}`, "{\n \"type\": \"woke\", \"event\": {\"at\": 7}\n}\n",
 	} {
-		if ev, err := turn.Decode([]byte(data)); err != nil || ev != (turn.Woke{At: 7}) {
+		if ev, err := turn.Decode([]byte(data)); err != nil || ev != (kernel.Woke{At: 7}) {
 			t.Errorf("%s is read as %v, %v", data, ev, err)
 		}
 	}

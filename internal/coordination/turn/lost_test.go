@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
@@ -23,9 +23,9 @@ func TestLostCallIsPaidForAndAsksAgain(t *testing.T) {
 		}
 		return commands
 	}
-	apply(turn.Accepted{Rules: rules, Turn: machine.Turn{Agents: make([]machine.Agent, 2), Limits: machine.DefaultLimits()}, Budget: budget.Allowance{Limits: budget.Limits{Calls: &calls}}})
-	key := func(agent int) machine.Key {
-		return machine.Key{Agent: agent, Round: 1, Purpose: machine.Coordination}
+	apply(turn.Accepted{Rules: rules, Turn: effect.Turn{Agents: make([]effect.Agent, 2), Limits: effect.DefaultLimits()}, Budget: budget.Allowance{Limits: budget.Limits{Calls: &calls}}})
+	key := func(agent int) effect.Key {
+		return effect.Key{Agent: agent, Round: 1, Purpose: effect.Coordination}
 	}
 	most := budget.Amount{Calls: 1}
 	apply(turn.Reserving{Key: key(0), Most: most})
@@ -42,7 +42,7 @@ func TestLostCallIsPaidForAndAsksAgain(t *testing.T) {
 	if m.Repeated() != 1 || m.Usage()[1].Calls != 0 {
 		t.Errorf("repeated %d, usage %+v", m.Repeated(), m.Usage())
 	}
-	if _, err := m.Apply(turn.Lost{Key: machine.Key{Agent: 1, Round: 7}}); err == nil {
+	if _, err := m.Apply(turn.Lost{Key: effect.Key{Agent: 1, Round: 7}}); err == nil {
 		t.Error("a call that nobody waits for was lost")
 	}
 }

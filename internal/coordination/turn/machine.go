@@ -7,8 +7,9 @@ import (
 	"slices"
 
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
@@ -18,14 +19,14 @@ type Machine struct {
 	s   state
 	out []Command
 	// withdrawn are questions that must still be answered within one Apply.
-	withdrawn []machine.PermissionRequest
+	withdrawn []effect.PermissionRequest
 }
 
 type state struct {
 	Kernel *kernel.Machine `json:"kernel"`
-	Turn   machine.Turn    `json:"turn"`
+	Turn   effect.Turn     `json:"turn"`
 	// Steps has the step under way of each agent, or nil.
-	Steps []*step `json:"steps"`
+	Steps []*openStep `json:"steps"`
 	// Usage is the usage of each agent, and Abandoned the agents whose calls ignored their
 	// cancellation.
 	Usage     []budget.Usage `json:"usage"`
@@ -39,34 +40,34 @@ type state struct {
 	Fallbacks []Fallback `json:"fallbacks,omitempty"`
 	Sidecalls sidecalls  `json:"asides,omitzero"`
 	Account   account    `json:"account,omitzero"`
-	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
+	ToolCalls []ToolRun  `json:"tool_calls,omitempty"`
 	Unkept    []Unkept   `json:"unkept,omitempty"`
 	Partials  []Partial  `json:"partials,omitempty"`
 	Notes     notes      `json:"notes,omitzero"`
 	Pause     pause      `json:"pause,omitzero"`
-	// Permissions are the questions that wait for a person; IsPermissionOpen says that the
+	// Permissions are the questions that wait for a person; IsPermissionOpen reports whether the
 	// first of them was put.
-	Permissions      []machine.PermissionRequest `json:"asks,omitempty"`
-	IsPermissionOpen bool                        `json:"is_asking,omitempty"`
+	Permissions      []effect.PermissionRequest `json:"asks,omitempty"`
+	IsPermissionOpen bool                       `json:"is_asking,omitempty"`
 	// Withdrawn are the questions that were put and withdrawn. Their answers may still come.
-	Withdrawn []machine.Key `json:"taken_back,omitempty"`
+	Withdrawn []effect.Key `json:"taken_back,omitempty"`
 }
 
 // Fallback describes an agent's calls that went to another model than its own.
 type Fallback struct {
 	Agent int `json:"agent"`
 	// Fallback is the one of the first such call.
-	machine.Fallback
+	effect.Fallback
 	Calls int `json:"calls"`
 }
 
-// step is a step under way, with the data for its end.
-type step struct {
-	Step    *machine.Step   `json:"step"`
-	Round   int             `json:"round"`
-	Purpose machine.Purpose `json:"purpose"`
-	Started kernel.Time     `json:"started"`
-	Usage   budget.Usage    `json:"usage"`
+// openStep is a step under way, with the data for its end.
+type openStep struct {
+	Step    *step.Machine  `json:"step"`
+	Round   int            `json:"round"`
+	Purpose effect.Purpose `json:"purpose"`
+	Started kernel.Time    `json:"started"`
+	Usage   budget.Usage   `json:"usage"`
 	// Partial is the received part of the last message, if its call failed.
 	Partial blob.Ref `json:"partial,omitzero"`
 }
@@ -78,10 +79,10 @@ type machineJSON struct {
 	State   state `json:"state"`
 }
 
-// MarshalJSON writes the whole machine, with a version.
+// MarshalJSON encodes the whole machine, with a version.
 func (m *Machine) MarshalJSON() ([]byte, error) { return json.Marshal(machineJSON{stateVersion, m.s}) }
 
-// UnmarshalJSON reads what MarshalJSON wrote, and refuses another version.
+// UnmarshalJSON decodes a machine that MarshalJSON encoded. It refuses other versions.
 func (m *Machine) UnmarshalJSON(data []byte) error {
 	var in machineJSON
 	if err := json.Unmarshal(data, &in); err != nil {
@@ -103,7 +104,7 @@ func (m *Machine) Over() bool { return m.s.Kernel != nil && m.s.Kernel.Over() }
 
 // Turn returns the description that the turn's inputs are built from. It holds until the next event: the
 // caller must not change it, and copies what it keeps.
-func (m *Machine) Turn() *machine.Turn { return &m.s.Turn }
+func (m *Machine) Turn() *effect.Turn { return &m.s.Turn }
 
 // Usage returns each agent's cost so far, in the config's order.
 func (m *Machine) Usage() []budget.Usage { return append([]budget.Usage(nil), m.s.Usage...) }
@@ -131,17 +132,17 @@ func (m *Machine) Label(a kernel.Answer) string { return m.s.Kernel.Label(a) }
 func (m *Machine) TurnAt() kernel.Time { return m.s.Kernel.TurnAt() }
 
 // StepState returns the state in which an agent's step waits, or its last one ended.
-func (m *Machine) StepState(agent int) machine.StepState {
+func (m *Machine) StepState(agent int) step.State {
 	if s := m.s.Steps[agent]; s != nil {
 		return s.Step.State()
 	}
 	switch m.s.Kernel.Act(agent) {
 	case kernel.ActNone:
-		return machine.StepIdle
+		return step.Idle
 	case kernel.ActFailed:
-		return machine.StepError
+		return step.Error
 	}
-	return machine.StepCompleted
+	return step.Completed
 }
 
 // Describe returns the coordination's state as text.
@@ -156,7 +157,7 @@ const usualCommands = 4
 func (m *Machine) Apply(ev Event) ([]Command, error) {
 	m.out = make([]Command, 0, usualCommands)
 	if err := m.apply(ev); err != nil {
-		return nil, fmt.Errorf("turn: %s: %w", ev.kind(), err)
+		return nil, fmt.Errorf("turn: %s: %w", kind(ev), err)
 	}
 	m.hold()
 	return m.out, nil
@@ -172,7 +173,7 @@ func (m *Machine) apply(ev Event) error {
 	if err := m.take(ev); err != nil {
 		return err
 	}
-	return m.checkBudget(ev.at())
+	return m.checkBudget(ev.When())
 }
 
 func (m *Machine) take(ev Event) error {
@@ -183,9 +184,9 @@ func (m *Machine) take(ev Event) error {
 		return m.toolDone(ev)
 	case ToolsChanged:
 		return m.toolsChanged(ev)
-	case Woke:
-		return m.decide(kernel.Woke{At: ev.At})
-	case Interrupted:
+	case kernel.Woke:
+		return m.decide(ev)
+	case kernel.Interrupted:
 		return m.interrupted(ev)
 	case Decided:
 		return m.decided(ev)
@@ -205,7 +206,7 @@ func (m *Machine) take(ev Event) error {
 		return m.paused()
 	case Unpaused:
 		return m.unpaused()
-	case Dismissed:
+	case kernel.Dismissed:
 		return m.dismissed(ev)
 	}
 	return fmt.Errorf("unknown event %T", ev)
@@ -223,7 +224,7 @@ func (m *Machine) accept(ev Accepted) error {
 	if len(ev.Turn.Agents) != n {
 		return fmt.Errorf("%d agents have rules and %d have calls", n, len(ev.Turn.Agents))
 	}
-	m.s = state{Kernel: k, Turn: ev.Turn, Steps: make([]*step, n), Usage: make([]budget.Usage, n)}
+	m.s = state{Kernel: k, Turn: ev.Turn, Steps: make([]*openStep, n), Usage: make([]budget.Usage, n)}
 	m.s.Account.Ledger.Limits = ev.Budget
 	if len(ev.Turn.Sidecalls) > 0 {
 		m.ask(ev.Turn.Sidecalls)
@@ -233,7 +234,7 @@ func (m *Machine) accept(ev Accepted) error {
 }
 
 func (m *Machine) modelDone(ev ModelDone) error {
-	if ev.Key.Agent == machine.NoAgent {
+	if ev.Key.Agent == effect.NoAgent {
 		return m.sidecallDone(ev)
 	}
 	if err := m.checkOut(ev.Key); err != nil {
@@ -255,13 +256,13 @@ func (m *Machine) modelDone(ev ModelDone) error {
 	if f := ev.Reply.Fallback; f != nil {
 		m.recordFallback(agent, *f)
 	}
-	return m.stepEvent(ev.At, agent, ev.Reply)
+	return m.reply(ev.At, agent, ev.Reply)
 }
 
-// book adds the cost of a call by a working agent, or by machine.NoAgent.
+// book adds the cost of a call by a working agent, or by effect.NoAgent.
 func (m *Machine) book(agent int, u budget.Usage) {
 	switch {
-	case agent != machine.NoAgent:
+	case agent != effect.NoAgent:
 		m.s.Usage[agent] = m.s.Usage[agent].Plus(u)
 		m.s.Steps[agent].Usage = m.s.Steps[agent].Usage.Plus(u)
 	case m.Over():
@@ -271,7 +272,7 @@ func (m *Machine) book(agent int, u budget.Usage) {
 	}
 }
 
-func (m *Machine) recordFallback(agent int, f machine.Fallback) {
+func (m *Machine) recordFallback(agent int, f effect.Fallback) {
 	same := func(g Fallback) bool { return g.Agent == agent && g.From == f.From && g.To == f.To }
 	i := slices.IndexFunc(m.s.Fallbacks, same)
 	if i < 0 {
@@ -292,7 +293,7 @@ func (m *Machine) toolDone(ev ToolDone) error {
 		once(&m.s.Abandoned, ev.Key.Agent)
 	}
 	m.recordTool(ev)
-	return m.stepEvent(ev.At, ev.Key.Agent, ev.Reply)
+	return m.reply(ev.At, ev.Key.Agent, ev.Reply)
 }
 
 // once adds an agent to a list, unless the list has it.
@@ -303,7 +304,7 @@ func once(list *[]int, agent int) {
 }
 
 // checkOut refuses a result that nothing waits for, such as one that the journal has twice.
-func (m *Machine) checkOut(key machine.Key) error {
+func (m *Machine) checkOut(key effect.Key) error {
 	if key.Agent < 0 || key.Agent >= len(m.s.Steps) {
 		return fmt.Errorf("there is no agent %d", key.Agent)
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
@@ -19,14 +18,10 @@ type Noted struct {
 	ID string `json:"id,omitempty"`
 }
 
-func (e Noted) at() kernel.Time { return e.At }
+func (e Noted) When() kernel.Time { return e.At }
 
-func (Noted) kind() string { return "noted" }
-
-// NoteAccepted says that a note was accepted.
+// NoteAccepted reports that a note was accepted.
 type NoteAccepted struct{ Text blob.Ref }
-
-func (NoteAccepted) command() {}
 
 // notes are the turn's notes. An agent that has seen one has seen those before it.
 type notes struct {
@@ -67,12 +62,9 @@ func (m *Machine) noted(ev Noted) error {
 	}
 	m.s.Notes.Texts = append(m.s.Notes.Texts, ev.Note)
 	m.out = append(m.out, NoteAccepted{ev.Note})
-	for agent, s := range m.s.Steps {
-		if s == nil {
-			continue
-		}
-		if err := m.tell(agent, machine.Note{Text: ev.Note}); err != nil {
-			return err
+	for _, s := range m.s.Steps {
+		if s != nil {
+			s.Step.AddNote(ev.Note)
 		}
 	}
 	return nil

@@ -3,14 +3,14 @@ package turn
 import (
 	"slices"
 
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // Partial is the received part of a message whose call was cancelled, cut or timed out, or
 // failed otherwise. It is for people, and is never an answer.
 type Partial struct {
-	Key machine.Key `json:"key"`
+	Key effect.Key `json:"key"`
 	// Reason is the kind of the failure.
 	Reason string   `json:"reason"`
 	Text   blob.Ref `json:"text"`

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
 // Paused is a person's pause: calls under way go on, and nothing new starts until Unpaused,
@@ -19,25 +19,20 @@ type Unpaused struct {
 	At kernel.Time `json:"at"`
 }
 
-func (e Paused) at() kernel.Time   { return e.At }
-func (e Unpaused) at() kernel.Time { return e.At }
-
-func (Paused) kind() string   { return "paused" }
-func (Unpaused) kind() string { return "unpaused" }
+func (e Paused) When() kernel.Time   { return e.At }
+func (e Unpaused) When() kernel.Time { return e.At }
 
 // Clock stops the turn's clock, or starts it again: the turn's time stands still while the turn
 // is paused.
 type Clock struct{ Runs bool }
 
-func (Clock) command() {}
-
 // Held is an effect that waits until the turn is no longer paused: one of the two.
 type Held struct {
-	Model *machine.ModelCall `json:"model,omitempty"`
-	Tool  *machine.ToolCall  `json:"tool,omitempty"`
+	Model *effect.ModelCall `json:"model,omitempty"`
+	Tool  *effect.ToolCall  `json:"tool,omitempty"`
 }
 
-func (h Held) effect() machine.Effect {
+func (h Held) effect() effect.Effect {
 	if h.Model != nil {
 		return *h.Model
 	}
@@ -95,7 +90,7 @@ func (m *Machine) hold() {
 			continue
 		}
 		out = append(out, c)
-		if cancel, ok := c.(Cancel); ok {
+		if cancel, ok := c.(kernel.Cancel); ok {
 			out = m.release(out, cancel.Agent)
 		}
 	}
@@ -115,8 +110,8 @@ func (m *Machine) release(out []Command, agent int) []Command {
 
 // recalled returns a held effect as it starts now: a model call has the notes, the answers and
 // the tools that have come meanwhile.
-func (m *Machine) recalled(h Held) machine.Effect {
-	if h.Model == nil || h.Model.Key.Agent == machine.NoAgent {
+func (m *Machine) recalled(h Held) effect.Effect {
+	if h.Model == nil || h.Model.Key.Agent == effect.NoAgent {
 		return h.effect()
 	}
 	call, ok := m.s.Steps[h.Model.Key.Agent].Step.Recall()
@@ -126,17 +121,17 @@ func (m *Machine) recalled(h Held) machine.Effect {
 	return m.withTools(call)
 }
 
-func heldOf(e machine.Effect) Held {
+func heldOf(e effect.Effect) Held {
 	switch e := e.(type) {
-	case machine.ModelCall:
+	case effect.ModelCall:
 		return Held{Model: &e}
-	case machine.ToolCall:
+	case effect.ToolCall:
 		return Held{Tool: &e}
 	}
 	panic("an effect is a model call or a tool call")
 }
 
 // isHeld reports whether the pause holds an effect.
-func (m *Machine) isHeld(key machine.Key) bool {
+func (m *Machine) isHeld(key effect.Key) bool {
 	return slices.ContainsFunc(m.s.Pause.Held, func(h Held) bool { return h.effect().EffectKey() == key })
 }

@@ -5,33 +5,29 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
 // Decided is a person's answer to a RequestPermission.
 type Decided struct {
 	At  kernel.Time `json:"at"`
-	Key machine.Key `json:"key"`
+	Key effect.Key  `json:"key"`
 	// Allow lets the call run. Reason is the reason of a denial, for the model; it may be
 	// empty.
 	Allow  bool   `json:"allow"`
 	Reason string `json:"reason,omitempty"`
 }
 
-func (e Decided) at() kernel.Time { return e.At }
-
-func (Decided) kind() string { return "decided" }
+func (e Decided) When() kernel.Time { return e.At }
 
 // RequestPermission asks a person whether a tool call may run. It gets one Decided; there is
 // one question at a time. A Cancel of its agent withdraws the question, and a later answer
 // changes nothing.
-type RequestPermission struct{ Request machine.PermissionRequest }
-
-func (RequestPermission) command() {}
+type RequestPermission struct{ Request effect.PermissionRequest }
 
 // requestPermissions adds questions to those that wait for a person, and puts the first.
-func (m *Machine) requestPermissions(list []machine.PermissionRequest) {
+func (m *Machine) requestPermissions(list []effect.PermissionRequest) {
 	m.s.Permissions = append(m.s.Permissions, list...)
 	m.requestNext()
 }
@@ -45,14 +41,14 @@ func (m *Machine) requestNext() {
 }
 
 // IsPermissionOpen reports whether a question was put, and was neither answered nor withdrawn.
-func (m *Machine) IsPermissionOpen(key machine.Key) bool {
+func (m *Machine) IsPermissionOpen(key effect.Key) bool {
 	return m.s.IsPermissionOpen && m.s.Permissions[0].Key == key
 }
 
 // OpenPermission returns the open question; ok is false if there is none.
-func (m *Machine) OpenPermission() (ask machine.PermissionRequest, ok bool) {
+func (m *Machine) OpenPermission() (ask effect.PermissionRequest, ok bool) {
 	if !m.s.IsPermissionOpen {
-		return machine.PermissionRequest{}, false
+		return effect.PermissionRequest{}, false
 	}
 	return m.s.Permissions[0], true
 }
@@ -70,7 +66,7 @@ func (m *Machine) decided(ev Decided) error {
 	}
 	m.s.Permissions, m.s.IsPermissionOpen = slices.Delete(m.s.Permissions, 0, 1), false
 	m.requestNext()
-	return m.stepEvent(ev.At, ev.Key.Agent, machine.Approval{Index: ev.Key.Index, Allow: ev.Allow, Reason: ev.Reason})
+	return m.permit(ev.At, ev.Key, ev.Allow, ev.Reason)
 }
 
 // withdraw withdraws the questions of a cancelled agent. They are denied when the kernel's
@@ -80,7 +76,7 @@ func (m *Machine) withdraw(agent int) {
 		m.s.IsPermissionOpen = false
 		m.s.Withdrawn = append(m.s.Withdrawn, m.s.Permissions[0].Key)
 	}
-	m.s.Permissions = slices.DeleteFunc(m.s.Permissions, func(a machine.PermissionRequest) bool {
+	m.s.Permissions = slices.DeleteFunc(m.s.Permissions, func(a effect.PermissionRequest) bool {
 		if a.Key.Agent == agent {
 			m.withdrawn = append(m.withdrawn, a)
 		}
@@ -93,10 +89,15 @@ func (m *Machine) refuse(at kernel.Time) error {
 	for len(m.withdrawn) > 0 {
 		ask := m.withdrawn[0]
 		m.withdrawn = m.withdrawn[1:]
-		if err := m.stepEvent(at, ask.Key.Agent, machine.Approval{Index: ask.Key.Index, Reason: "cancelled"}); err != nil {
+		if err := m.permit(at, ask.Key, false, "cancelled"); err != nil {
 			return err
 		}
 	}
 	m.requestNext()
 	return nil
+}
+
+// permit gives a step the answer to its question.
+func (m *Machine) permit(at kernel.Time, key effect.Key, allow bool, reason string) error {
+	return m.stepped(at, key.Agent, m.s.Steps[key.Agent].Step.Permit(key.Index, allow, reason))
 }

@@ -12,8 +12,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
 )
@@ -30,18 +31,18 @@ type play struct {
 	journal []turn.Event
 	// out are the effects under way, keys all that there were, steps what each
 	// agent is at.
-	out    []machine.Effect
-	asking *machine.PermissionRequest // the question that a person has not answered
+	out    []effect.Effect
+	asking *effect.PermissionRequest // the question that a person has not answered
 	// withdrawn are questions that a person may still answer, in vain.
-	withdrawn []machine.Key
-	keys      map[machine.Key]bool
+	withdrawn []effect.Key
+	keys      map[effect.Key]bool
 	steps     map[int]turn.StepStarted
 	usage     map[int]budget.Usage
 	finished  bool
 	// tools counts the calls of each step under way, ended those that have been told of;
 	// refused counts those that were not on offer.
 	tools   map[int]int
-	ended   map[machine.Key]bool
+	ended   map[effect.Key]bool
 	refused int
 	// list has the tools of each agent whose tools have changed.
 	list map[int]blob.Ref
@@ -59,10 +60,10 @@ type play struct {
 func playTurn(t *rapid.T, twins bool) *play {
 	p := &play{
 		t: t, m: &turn.Machine{}, twins: twins, now: 1,
-		keys: map[machine.Key]bool{}, steps: map[int]turn.StepStarted{}, usage: map[int]budget.Usage{},
-		tools: map[int]int{}, ended: map[machine.Key]bool{}, list: map[int]blob.Ref{},
+		keys: map[effect.Key]bool{}, steps: map[int]turn.StepStarted{}, usage: map[int]budget.Usage{},
+		tools: map[int]int{}, ended: map[effect.Key]bool{}, list: map[int]blob.Ref{},
 		cancelled: map[int]bool{}, dismissed: map[int]bool{},
-		spending: spending{limits: drawLimits(t), attempts: map[machine.Key]attemptState{}, most: map[machine.Key]budget.Amount{}, least: map[machine.Key]budget.Amount{}},
+		spending: spending{limits: drawLimits(t), attempts: map[effect.Key]attemptState{}, most: map[effect.Key]budget.Amount{}, least: map[effect.Key]budget.Amount{}},
 	}
 	accepted := drawAccepted(t)
 	accepted.Budget = drawAllowance(t, p.spending.limits)
@@ -74,7 +75,7 @@ func playTurn(t *rapid.T, twins bool) *play {
 		t.Fatalf("at the end %v is asked", p.asking)
 	}
 	if p.m.Result().Winner != nil && rapid.Bool().Draw(t, "facts") {
-		p.apply(turn.Committed{At: p.now, Sidecalls: []machine.Sidecall{{Purpose: machine.FactExtraction}}})
+		p.apply(turn.Committed{At: p.now, Sidecalls: []effect.Sidecall{{Purpose: effect.FactExtraction}}})
 	}
 	for len(p.out) > 0 {
 		p.apply(p.drawEvent())
@@ -86,7 +87,7 @@ func drawAccepted(t *rapid.T) turn.Accepted {
 	ids := []string{"ada", "bob", "cyd", "dan"}[:rapid.IntRange(1, 4).Draw(t, "agents")]
 	rules := kernel.Defaults(ids...)
 	rules.Pace = rapid.SampledFrom([]kernel.Pace{kernel.PaceRounds, kernel.PaceEager}).Draw(t, "pace")
-	rules.Decision = rapid.SampledFrom([]kernel.Decision{kernel.AllVoted, kernel.Majority, kernel.Unanimous}).Draw(t, "decision")
+	rules.Decision = rapid.SampledFrom([]kernel.VoteRule{kernel.AllVoted, kernel.Majority, kernel.Unanimous}).Draw(t, "decision")
 	rules.Final = rapid.SampledFrom([]kernel.Strategy{kernel.WinnerReuse, kernel.WinnerPresent, kernel.Synthesize}).Draw(t, "final")
 	rules.MaxRounds = rapid.IntRange(2, 3).Draw(t, "max rounds")
 	rules.SelfVote = len(ids) == 2 || rapid.Bool().Draw(t, "self vote")
@@ -95,17 +96,17 @@ func drawAccepted(t *rapid.T) turn.Accepted {
 	for _, limit := range []*time.Duration{&rules.StragglerGrace, &rules.FirstRoundLimit, &rules.RoundLimit, &rules.RoundGrace, &rules.TurnLimit} {
 		*limit = time.Duration(rapid.SampledFrom([]int{0, 0, 3, 20}).Draw(t, "limit")) * time.Millisecond
 	}
-	list := make([]machine.Agent, len(ids))
+	list := make([]effect.Agent, len(ids))
 	for i := range list {
 		list[i].Workspace = rapid.Bool().Draw(t, "workspace")
 		list[i].ID, list[i].Tools = ids[i], ref("first")
 	}
-	return turn.Accepted{At: 1, Rules: rules, Turn: machine.Turn{
+	return turn.Accepted{At: 1, Rules: rules, Turn: effect.Turn{
 		Session: "s", Turn: 1, Agents: list,
-		Limits: machine.Limits{
+		Limits: effect.Limits{
 			MaxTurns: 3, MaxAttempts: 2, MaxToolCalls: rapid.IntRange(0, 2).Draw(t, "max tool calls"), EndAtLimits: rapid.Bool().Draw(t, "end at limits"),
 		},
-		Sidecalls: []machine.Sidecall{{Purpose: machine.Summarizing}, {Purpose: machine.TopicDetection}}[:rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "asides")],
+		Sidecalls: []effect.Sidecall{{Purpose: effect.Summarizing}, {Purpose: effect.TopicDetection}}[:rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "asides")],
 	}}
 }
 
@@ -113,14 +114,14 @@ func (p *play) drawEvent() turn.Event {
 	p.now += kernel.Time(rapid.IntRange(0, 3).Draw(p.t, "time passes"))
 	if p.wakeAt > 0 && p.now >= p.wakeAt {
 		p.wakeAt = 0
-		return turn.Woke{At: p.now}
+		return kernel.Woke{At: p.now}
 	}
 	if !p.finished && rapid.IntRange(0, 19).Draw(p.t, "note") == 0 {
 		p.notes++
 		return turn.Noted{At: p.now, Note: ref(fmt.Sprint("note ", p.notes))}
 	}
 	if rapid.IntRange(0, 39).Draw(p.t, "interrupt") == 0 {
-		return turn.Interrupted{At: p.now}
+		return kernel.Interrupted{At: p.now}
 	}
 	if ev := p.drawPause(); ev != nil {
 		return ev
@@ -148,24 +149,24 @@ func (p *play) drawEvent() turn.Event {
 		return p.changeTools()
 	}
 	i := p.pick()
-	effect := p.out[i]
-	if _, isModel := effect.(machine.ModelCall); isModel {
-		if ev := p.drawAttempt(effect.EffectKey()); ev != nil {
+	eff := p.out[i]
+	if _, isModel := eff.(effect.ModelCall); isModel {
+		if ev := p.drawAttempt(eff.EffectKey()); ev != nil {
 			return ev
 		}
 	}
 	p.out = slices.Delete(p.out, i, i+1)
-	if call, ok := effect.(machine.ToolCall); ok {
-		reply := machine.ToolReply{Index: call.Key.Index, Result: ref("found")}
+	if call, ok := eff.(effect.ToolCall); ok {
+		reply := effect.ToolReply{Index: call.Key.Index, Result: ref("found")}
 		if call.IsSnapshot() {
 			reply.Result, reply.Error = ref(call.Key.String()), rapid.Bool().Draw(p.t, "not kept")
 		}
 		return turn.ToolDone{At: p.now, Key: call.Key, Reply: reply}
 	}
-	if key := effect.EffectKey(); p.isRefused(key) {
-		return turn.ModelDone{At: p.now, Key: key, Reply: machine.ModelReply{Failure: &machine.Failure{Kind: "budget", Message: "it was not sent", Unsent: true}}}
+	if key := eff.EffectKey(); p.isRefused(key) {
+		return turn.ModelDone{At: p.now, Key: key, Reply: effect.ModelReply{Failure: &effect.Failure{Kind: "budget", Message: "it was not sent", Unsent: true}}}
 	}
-	return turn.ModelDone{At: p.now, Key: effect.EffectKey(), Reply: p.drawReply()}
+	return turn.ModelDone{At: p.now, Key: eff.EffectKey(), Reply: p.drawReply()}
 }
 
 // drawPause pauses the turn now and then, or lets it go on, at the latest when nothing is
@@ -190,16 +191,16 @@ func (p *play) drawDismissal() turn.Event {
 		return nil
 	}
 	p.dismissed[agent] = true
-	return turn.Dismissed{At: p.now, Agent: agent}
+	return kernel.Dismissed{At: p.now, Agent: agent}
 }
 
-func (p *play) drawReply() machine.ModelReply {
+func (p *play) drawReply() effect.ModelReply {
 	if rapid.IntRange(0, 9).Draw(p.t, "failure") == 0 {
-		return machine.ModelReply{Failure: &machine.Failure{Kind: "network", Message: "gone", Abandoned: rapid.Bool().Draw(p.t, "abandoned")}}
+		return effect.ModelReply{Failure: &effect.Failure{Kind: "network", Message: "gone", Abandoned: rapid.Bool().Draw(p.t, "abandoned")}}
 	}
-	r := machine.ModelReply{Message: ref(fmt.Sprint("message ", len(p.journal)))}
+	r := effect.ModelReply{Message: ref(fmt.Sprint("message ", len(p.journal)))}
 	if rapid.Bool().Draw(p.t, "usage") {
-		r.Usage = &machine.Usage{InputTokens: 10, OutputTokens: 1}
+		r.Usage = &effect.Usage{InputTokens: 10, OutputTokens: 1}
 		if rapid.Bool().Draw(p.t, "priced") {
 			cost := 0.25 // sums of it are exact
 			r.Usage.CostUSD = &cost
@@ -212,12 +213,12 @@ func (p *play) drawReply() machine.ModelReply {
 		switch rapid.IntRange(0, 5).Draw(p.t, "call") {
 		case 0, 1:
 			hash := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g"}).Draw(p.t, "answer")
-			r.Calls = append(r.Calls, machine.Call{Name: machine.NewAnswer, Answer: ref(hash), Hash: hash})
+			r.Calls = append(r.Calls, effect.Call{Name: effect.NewAnswer, Answer: ref(hash), Hash: hash})
 		case 2, 3, 4:
-			r.Calls = append(r.Calls, machine.Call{Name: machine.Vote, Target: rapid.IntRange(-1, 4).Draw(p.t, "target")})
+			r.Calls = append(r.Calls, effect.Call{Name: effect.Vote, Target: rapid.IntRange(-1, 4).Draw(p.t, "target")})
 		default:
-			permission := rapid.SampledFrom([]machine.Permission{machine.Allowed, machine.Asked, machine.Denied}).Draw(p.t, "permission")
-			r.Calls = append(r.Calls, machine.Call{Name: "search", Own: true, Permission: permission})
+			permission := rapid.SampledFrom([]effect.Permission{effect.Allowed, effect.Asked, effect.Denied}).Draw(p.t, "permission")
+			r.Calls = append(r.Calls, effect.Call{Name: "search", Own: true, Permission: permission})
 		}
 	}
 	return r
@@ -254,7 +255,7 @@ func (p *play) compare(twin *turn.Machine, ev turn.Event, want []turn.Command) {
 	}
 }
 
-func usageOf(r machine.ModelReply) budget.Usage {
+func usageOf(r effect.ModelReply) budget.Usage {
 	if r.Failure != nil && r.Failure.Unsent {
 		return budget.Usage{}
 	}
@@ -275,17 +276,17 @@ func (p *play) took(c turn.Command) {
 		if p.keys[key] {
 			p.t.Fatalf("two effects have the key %s", key)
 		}
-		if _, ok := p.steps[key.Agent]; key.Agent != machine.NoAgent && (!ok || p.finished) {
+		if _, ok := p.steps[key.Agent]; key.Agent != effect.NoAgent && (!ok || p.finished) {
 			p.t.Fatalf("%s runs outside of a step, finished=%t", key, p.finished)
 		}
-		if key.Agent == machine.NoAgent && len(p.steps) > 0 {
+		if key.Agent == effect.NoAgent && len(p.steps) > 0 {
 			p.t.Fatalf("%s runs beside agents", key)
 		}
 		p.keys[key] = true
-		if call, ok := c.Effect.(machine.ModelCall); ok && key.Agent != machine.NoAgent && call.NotesTold() != p.notes {
+		if call, ok := c.Effect.(effect.ModelCall); ok && key.Agent != effect.NoAgent && call.NotesTold() != p.notes {
 			p.t.Fatalf("%s is told %d notes of %d", key, call.NotesTold(), p.notes)
 		}
-		if call, isTool := c.Effect.(machine.ToolCall); isTool && !call.IsSnapshot() {
+		if call, isTool := c.Effect.(effect.ToolCall); isTool && !call.IsSnapshot() {
 			p.countTool(key.Agent)
 		}
 		p.out = append(p.out, c.Effect)
@@ -296,20 +297,20 @@ func (p *play) took(c turn.Command) {
 		p.asking = &c.Request
 	case turn.Granted, turn.Refused:
 		p.tookBudget(c)
-	case turn.Cancel:
+	case kernel.Cancel:
 		p.cancelled[c.Agent] = true
 		if p.asking != nil && p.asking.Key.Agent == c.Agent {
 			p.withdrawn = append(p.withdrawn, p.asking.Key)
 			p.asking = nil
 		}
-		if _, ok := p.steps[c.Agent]; !ok && c.Agent != machine.NoAgent {
+		if _, ok := p.steps[c.Agent]; !ok && c.Agent != effect.NoAgent {
 			p.t.Fatalf("agent %d is cancelled and idle", c.Agent)
 		}
 	case turn.ToolEnded:
 		p.tookTool(c.Call)
-	case turn.Wake:
+	case kernel.Wake:
 		p.wakeAt = c.At
-	case turn.Finish:
+	case kernel.Finish:
 		if p.finished {
 			p.t.Fatal("finished twice")
 		}
@@ -338,16 +339,16 @@ func (p *play) countTool(agent int) {
 
 // tookTool checks what is told of a call that is over: each once, and one that ran only
 // if it began.
-func (p *play) tookTool(c turn.ToolCall) {
+func (p *play) tookTool(c turn.ToolRun) {
 	key := c.Call.Key
-	if c.State == machine.ToolRefused {
-		if key.Index != machine.NoIndex || c.Why == "" {
+	if c.State == effect.ToolRefused {
+		if key.Index != effect.NoIndex || c.Why == "" {
 			p.t.Fatalf("%s ended as %+v", key, c)
 		}
 		p.refused++
 		return
 	}
-	refused := c.State == machine.ToolDenied || c.State == machine.ToolCancelled
+	refused := c.State == effect.ToolDenied || c.State == effect.ToolCancelled
 	if p.ended[key] || refused == p.keys[key] {
 		p.t.Fatalf("%s ended as %q, begun=%t, told before=%t", key, c.State, p.keys[key], p.ended[key])
 	}
@@ -362,19 +363,19 @@ func (p *play) tookEnd(c turn.StepEnded) {
 		p.t.Fatalf("agent %d ends %s in round %d, it was at %+v", c.Agent, c.Purpose, c.Round, p.steps[c.Agent])
 	}
 	delete(p.steps, c.Agent)
-	isFinal := c.Purpose == machine.Presentation || c.Purpose == machine.Synthesis
+	isFinal := c.Purpose == effect.Presentation || c.Purpose == effect.Synthesis
 	hasAnswer := c.Outcome.Answer != blob.Ref{}
 	if o := c.Outcome; hasAnswer && p.m.Turn().Agents[c.Agent].Workspace == (o.Work == o.Unkept) {
 		p.t.Fatalf("agent %d answered, and its work is %+v", c.Agent, o)
 	}
-	if o := c.Outcome; hasAnswer != (o.Kind == machine.Answered) && (o.Kind != machine.OutOfTurns || c.Purpose != machine.Conversation) {
+	if o := c.Outcome; hasAnswer != (o.Kind == step.Answered) && (o.Kind != step.OutOfTurns || c.Purpose != effect.Conversation) {
 		p.t.Fatalf("agent %d ends %s with %+v", c.Agent, c.Purpose, o)
 	}
-	acted := hasAnswer || c.Outcome.Kind == machine.Voted
+	acted := hasAnswer || c.Outcome.Kind == step.Voted
 	if told := c.Label != "" || c.Void != ""; told != (acted && !isFinal) {
 		p.t.Fatalf("%s of a %s has the label %q and is void for %q", c.Outcome.Kind, c.Purpose, c.Label, c.Void)
 	}
-	notBegun := c.Outcome.Kind == machine.Stopped && c.Elapsed == 0 || !p.spending.limits.None()
+	notBegun := c.Outcome.Kind == step.Stopped && c.Elapsed == 0 || !p.spending.limits.None()
 	if c.Elapsed < 0 || c.Usage.Calls < 1 && !notBegun {
 		p.t.Fatalf("a step took %d ms and %d calls", c.Elapsed, c.Usage.Calls)
 	}
@@ -393,11 +394,11 @@ func TestEveryTurnEndsAndAddsUp(t *testing.T) {
 			}
 		}
 		sidecalls := p.m.SidecallsUsage().Plus(p.m.UsageAfter())
-		if diff := cmp.Diff(p.usage[machine.NoAgent], sidecalls); diff != "" {
+		if diff := cmp.Diff(p.usage[effect.NoAgent], sidecalls); diff != "" {
 			t.Fatalf("the usage of the asides differs (-want +got):\n%s", diff)
 		}
 		for _, c := range p.m.ToolCalls() {
-			if p.ended[c.Call.Key] == (c.State == machine.ToolRefused) || c.State == "" || c.Ended < c.Started {
+			if p.ended[c.Call.Key] == (c.State == effect.ToolRefused) || c.State == "" || c.Ended < c.Started {
 				t.Fatalf("told is %t of %+v", p.ended[c.Call.Key], c)
 			}
 		}
@@ -426,7 +427,7 @@ func TestEveryTurnEndsAndAddsUp(t *testing.T) {
 // checkWork: each answer has the snapshot that was taken for it, if there is one, and the
 // result has that of its text. None is among the tools.
 func (p *play) checkWork(r kernel.Result) {
-	kept := map[blob.Ref]machine.Key{}
+	kept := map[blob.Ref]effect.Key{}
 	for _, ev := range p.journal {
 		if done, ok := ev.(turn.ToolDone); ok && strings.Contains(string(done.Key.Purpose), "snapshot") && !done.Reply.Error {
 			kept[done.Reply.Result] = done.Key
@@ -434,11 +435,11 @@ func (p *play) checkWork(r kernel.Result) {
 	}
 	for _, a := range r.All {
 		key, ok := kept[a.Work]
-		if ok != (a.Work != blob.Ref{}) || ok && (key != machine.Key{Agent: a.Agent, Round: a.Round, Purpose: machine.Snapshot}) {
+		if ok != (a.Work != blob.Ref{}) || ok && (key != effect.Key{Agent: a.Agent, Round: a.Round, Purpose: effect.Snapshot}) {
 			p.t.Fatalf("the answer %+v has the work of %v", a, key)
 		}
 	}
-	if r.Winner != nil && r.Work != r.Winner.Work && kept[r.Work].Purpose != machine.FinalSnapshot && r.Work != (blob.Ref{}) {
+	if r.Winner != nil && r.Work != r.Winner.Work && kept[r.Work].Purpose != effect.FinalSnapshot && r.Work != (blob.Ref{}) {
 		p.t.Fatalf("the result %+v has the work %v", r, r.Work)
 	}
 	for _, c := range p.m.ToolCalls() {
@@ -455,8 +456,8 @@ func TestDamagedJournalsAreErrors(t *testing.T) {
 		journal := playTurn(t, false).journal
 		i := rapid.IntRange(0, len(journal)-1).Draw(t, "entry")
 		ev := journal[i]
-		_, isWoke := ev.(turn.Woke)
-		_, isInterrupt := ev.(turn.Interrupted)
+		_, isWoke := ev.(kernel.Woke)
+		_, isInterrupt := ev.(kernel.Interrupted)
 		_, ignored := ev.(turn.ToolsChanged) // of what nobody waits for they are nothing
 		switch ev.(type) {
 		case turn.Reserving, turn.Settled, turn.Resumed, turn.Noted:

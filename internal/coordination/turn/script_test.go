@@ -12,8 +12,8 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
 )
@@ -57,7 +57,7 @@ type script struct {
 	ids      []string
 	at       kernel.Time
 	messages int
-	out      map[int]machine.Key // the model call of each agent
+	out      map[int]effect.Key // the model call of each agent
 }
 
 func (s *script) run(t *testing.T, d *datadriven.TestData) string {
@@ -69,7 +69,7 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 		return s.states()
 	}
 	if d.Cmd == "accept" {
-		*s = script{t: t, d: d, m: &turn.Machine{}, out: map[int]machine.Key{}}
+		*s = script{t: t, d: d, m: &turn.Machine{}, out: map[int]effect.Key{}}
 		s.ids = s.arg("agents")
 	}
 	var seconds float64
@@ -100,28 +100,28 @@ func (s *script) event() turn.Event {
 	case "reply":
 		return turn.ModelDone{At: s.at, Key: s.key(), Reply: s.reply()}
 	case "fail":
-		failure := machine.Failure{Kind: "network", Message: strings.TrimSpace(s.d.Input), Abandoned: s.d.HasArg("abandoned")}
-		return turn.ModelDone{At: s.at, Key: s.key(), Reply: machine.ModelReply{Failure: &failure}}
+		failure := effect.Failure{Kind: "network", Message: strings.TrimSpace(s.d.Input), Abandoned: s.d.HasArg("abandoned")}
+		return turn.ModelDone{At: s.at, Key: s.key(), Reply: effect.ModelReply{Failure: &failure}}
 	case "result":
 		key := s.key()
 		key.Index = s.number(s.d.CmdArgs[1].Key)
 		if key.Purpose = "tool"; s.d.HasArg("final") {
 			key.Purpose = "final_tool"
 		}
-		reply := machine.ToolReply{Index: key.Index, Result: ref(strings.TrimSpace(s.d.Input)), Abandoned: s.d.HasArg("abandoned")}
+		reply := effect.ToolReply{Index: key.Index, Result: ref(strings.TrimSpace(s.d.Input)), Abandoned: s.d.HasArg("abandoned")}
 		s.d.MaybeScanArgs(s.t, "claims", &reply.Index)
 		return turn.ToolDone{At: s.at, Key: key, Reply: reply}
 	case "kept":
 		key := s.key()
-		key.Index, key.Purpose = 0, machine.Snapshot
+		key.Index, key.Purpose = 0, effect.Snapshot
 		if s.d.HasArg("final") {
-			key.Purpose = machine.FinalSnapshot
+			key.Purpose = effect.FinalSnapshot
 		}
-		return turn.ToolDone{At: s.at, Key: key, Reply: machine.ToolReply{Result: ref(strings.TrimSpace(s.d.Input)), Error: s.d.HasArg("error")}}
+		return turn.ToolDone{At: s.at, Key: key, Reply: effect.ToolReply{Result: ref(strings.TrimSpace(s.d.Input)), Error: s.d.HasArg("error")}}
 	case "woke":
-		return turn.Woke{At: s.at}
+		return kernel.Woke{At: s.at}
 	case "interrupt":
-		return turn.Interrupted{At: s.at}
+		return kernel.Interrupted{At: s.at}
 	case "resume":
 		return turn.Resumed{At: s.at, Branched: s.d.HasArg("branched")}
 	case "pause":
@@ -129,7 +129,7 @@ func (s *script) event() turn.Event {
 	case "unpause":
 		return turn.Unpaused{At: s.at}
 	case "dismiss":
-		return turn.Dismissed{At: s.at, Agent: s.key().Agent}
+		return kernel.Dismissed{At: s.at, Agent: s.key().Agent}
 	case "note":
 		return turn.Noted{At: s.at, Note: ref(s.d.CmdArgs[0].Key)}
 	case "reserve":
@@ -164,10 +164,10 @@ func (s *script) accepted() turn.Accepted {
 			*limit = time.Duration(seconds) * time.Second
 		}
 	}
-	described := machine.Turn{Session: "s", Turn: 1, Question: ref("q"), Limits: machine.Limits{MaxTurns: 10, MaxAttempts: 3, EndAtLimits: true}}
+	described := effect.Turn{Session: "s", Turn: 1, Question: ref("q"), Limits: effect.Limits{MaxTurns: 10, MaxAttempts: 3, EndAtLimits: true}}
 	s.d.MaybeScanArgs(s.t, "max_turns", &described.Limits.MaxTurns)
 	s.d.MaybeScanArgs(s.t, "max_attempts", &described.Limits.MaxAttempts)
-	described.Agents, described.Sidecalls = make([]machine.Agent, len(s.ids)), s.sidecalls()
+	described.Agents, described.Sidecalls = make([]effect.Agent, len(s.ids)), s.sidecalls()
 	if s.d.HasArg("workspaces") {
 		for _, id := range s.arg("workspaces") {
 			described.Agents[slices.Index(s.ids, id)].Workspace = true
@@ -226,24 +226,24 @@ func (s *script) amount(prefix string) *budget.Amount {
 	return &a
 }
 
-func (s *script) sidecalls() (list []machine.Sidecall) {
+func (s *script) sidecalls() (list []effect.Sidecall) {
 	if !s.d.HasArg("asides") {
 		return nil
 	}
 	for _, purpose := range s.arg("asides") {
-		list = append(list, machine.Sidecall{Purpose: machine.Purpose(purpose)})
+		list = append(list, effect.Sidecall{Purpose: effect.Purpose(purpose)})
 	}
 	return list
 }
 
 func isSidecall(id string) bool {
-	return slices.Contains([]machine.Purpose{machine.TopicDetection, machine.Summarizing, machine.FactExtraction}, machine.Purpose(id))
+	return slices.Contains([]effect.Purpose{effect.TopicDetection, effect.Summarizing, effect.FactExtraction}, effect.Purpose(id))
 }
 
-func (s *script) key() machine.Key {
+func (s *script) key() effect.Key {
 	id := s.d.CmdArgs[0].Key
 	if isSidecall(id) {
-		return machine.Sidecall{Purpose: machine.Purpose(id)}.Key()
+		return effect.Sidecall{Purpose: effect.Purpose(id)}.Key()
 	}
 	agent := slices.Index(s.ids, id)
 	if agent < 0 {
@@ -251,7 +251,7 @@ func (s *script) key() machine.Key {
 	}
 	key, ok := s.out[agent]
 	if !ok {
-		key = machine.Key{Agent: agent, Round: 1, Purpose: machine.Coordination}
+		key = effect.Key{Agent: agent, Round: 1, Purpose: effect.Coordination}
 	}
 	s.d.MaybeScanArgs(s.t, "round", &key.Round)
 	s.d.MaybeScanArgs(s.t, "index", &key.Index)
@@ -259,9 +259,9 @@ func (s *script) key() machine.Key {
 	return key
 }
 
-func (s *script) reply() machine.ModelReply {
+func (s *script) reply() effect.ModelReply {
 	s.messages++
-	r := machine.ModelReply{Message: ref(fmt.Sprintf("m%d", s.messages))}
+	r := effect.ModelReply{Message: ref(fmt.Sprintf("m%d", s.messages))}
 	for line := range strings.Lines(s.d.Input) {
 		kind, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		first, words, _ := strings.Cut(rest, " ")
@@ -269,21 +269,21 @@ func (s *script) reply() machine.ModelReply {
 		case "text":
 			r.Text, r.Hash = ref(rest), rest
 		case "answer":
-			r.Calls = append(r.Calls, machine.Call{Name: machine.NewAnswer, Answer: ref(rest), Hash: rest})
+			r.Calls = append(r.Calls, effect.Call{Name: effect.NewAnswer, Answer: ref(rest), Hash: rest})
 		case "vote":
-			r.Calls = append(r.Calls, machine.Call{Name: machine.Vote, Target: slices.Index(s.ids, first), Reason: words})
+			r.Calls = append(r.Calls, effect.Call{Name: effect.Vote, Target: slices.Index(s.ids, first), Reason: words})
 		case "tool":
-			r.Calls = append(r.Calls, machine.Call{Name: rest, Own: true})
+			r.Calls = append(r.Calls, effect.Call{Name: rest, Own: true})
 		case "stray":
-			r.Calls = append(r.Calls, machine.Call{Name: rest})
+			r.Calls = append(r.Calls, effect.Call{Name: rest})
 		case "asked":
-			r.Calls = append(r.Calls, machine.Call{Name: rest, Own: true, Permission: machine.Asked})
+			r.Calls = append(r.Calls, effect.Call{Name: rest, Own: true, Permission: effect.Asked})
 		case "denied":
-			r.Calls = append(r.Calls, machine.Call{Name: first, Own: true, Permission: machine.Denied, Why: words})
+			r.Calls = append(r.Calls, effect.Call{Name: first, Own: true, Permission: effect.Denied, Why: words})
 		case "question":
 			r.Change.Question = ref(rest)
 		case "usage":
-			r.Usage = &machine.Usage{InputTokens: s.number(first), OutputTokens: s.number(words), CachedInputTokens: 1}
+			r.Usage = &effect.Usage{InputTokens: s.number(first), OutputTokens: s.number(words), CachedInputTokens: 1}
 		default:
 			s.d.Fatalf(s.t, "a reply has no %q", kind)
 		}
@@ -341,17 +341,17 @@ func (s *script) told(commands []turn.Command) string {
 		switch c := c.(type) {
 		case turn.Run:
 			key := c.Effect.EffectKey()
-			if key.Agent == machine.NoAgent {
+			if key.Agent == effect.NoAgent {
 				fmt.Fprintf(&b, "run %s\n", key.Purpose)
 				continue
 			}
-			if _, isModel := c.Effect.(machine.ModelCall); isModel {
+			if _, isModel := c.Effect.(effect.ModelCall); isModel {
 				s.out[key.Agent] = key
 			}
 			fmt.Fprintf(&b, "run %s %s round=%d%s\n", s.ids[key.Agent], describeEffect(c.Effect), key.Round, describeTools(c.Effect))
-		case turn.Cancel:
+		case kernel.Cancel:
 			who := "asides"
-			if c.Agent != machine.NoAgent {
+			if c.Agent != effect.NoAgent {
 				who = s.ids[c.Agent]
 			}
 			fmt.Fprintf(&b, "cancel %s\n", who)
@@ -359,7 +359,7 @@ func (s *script) told(commands []turn.Command) string {
 			fmt.Fprintf(&b, "tools %s: %q -> %q\n", s.ids[c.Agent], c.Before.SHA256, c.After.SHA256)
 		case turn.Clock:
 			fmt.Fprintf(&b, "clock runs=%t\n", c.Runs)
-		case turn.Wake:
+		case kernel.Wake:
 			fmt.Fprintf(&b, "wake at=%gs\n", float64(c.At)/1000)
 		case turn.RequestPermission:
 			fmt.Fprintf(&b, "ask %s %s.%d %s\n", s.ids[c.Request.Key.Agent], c.Request.Key.Purpose, c.Request.Key.Index, c.Request.Name)
@@ -378,7 +378,7 @@ func (s *script) told(commands []turn.Command) string {
 			fmt.Fprintf(&b, "refuse %s: %s\n", s.who(c.Key), c.Why)
 		case turn.NoteAccepted:
 			fmt.Fprintf(&b, "take note %s\n", c.Text.SHA256)
-		case turn.Finish:
+		case kernel.Finish:
 			b.WriteString("finish\n")
 		case turn.StepStarted:
 			fmt.Fprintf(&b, "start %s %s round=%d\n", s.ids[c.Agent], c.Purpose, c.Round)
@@ -396,16 +396,16 @@ func (s *script) told(commands []turn.Command) string {
 	return b.String()
 }
 
-func (s *script) who(key machine.Key) string {
-	if key.Agent == machine.NoAgent {
+func (s *script) who(key effect.Key) string {
+	if key.Agent == effect.NoAgent {
 		return string(key.Purpose)
 	}
 	return fmt.Sprintf("%s %s.%d", s.ids[key.Agent], key.Purpose, key.Index)
 }
 
-func describeEffect(e machine.Effect) string {
+func describeEffect(e effect.Effect) string {
 	switch e := e.(type) {
-	case machine.ModelCall:
+	case effect.ModelCall:
 		updates := 0
 		for _, entry := range e.Transcript {
 			if entry.Update != nil {
@@ -418,7 +418,7 @@ func describeEffect(e machine.Effect) string {
 			text += fmt.Sprintf(" notes=%d (%d from the start)", n, len(e.Notes))
 		}
 		return text
-	case machine.ToolCall:
+	case effect.ToolCall:
 		return strings.TrimSpace(fmt.Sprintf("%s.%d %s", e.Key.Purpose, e.Key.Index, e.Name))
 	}
 	return fmt.Sprintf("%T", e)

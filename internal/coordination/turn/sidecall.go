@@ -6,16 +6,16 @@ import (
 	"slices"
 
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
 // sidecalls are the calls that belong to no agent (DESIGN §1): some before round 1, some after
 // the winner is committed. The kernel does not know of them.
 type sidecalls struct {
 	// Waiting are the sidecalls under way.
-	Waiting []machine.Sidecall `json:"waiting,omitempty"`
-	// Interrupted says that the turn ends as soon as the sidecalls before round 1 have
+	Waiting []effect.Sidecall `json:"waiting,omitempty"`
+	// Interrupted reports whether the turn ends as soon as the sidecalls before round 1 have
 	// returned, Committed that those after its end were requested.
 	Interrupted bool `json:"interrupted,omitempty"`
 	Committed   bool `json:"committed,omitempty"`
@@ -27,52 +27,46 @@ type sidecalls struct {
 
 // SidecallOutcome is the outcome of a sidecall.
 type SidecallOutcome struct {
-	Purpose machine.Purpose `json:"purpose"`
-	// Failure is the reason why it failed, empty if it did not.
+	Purpose effect.Purpose `json:"purpose"`
+	// Failure is the reason why it failed, empty after a success.
 	Failure string `json:"failure,omitempty"`
-	// Fallback is set if another model than that of the sidecall was called.
-	Fallback *machine.Fallback `json:"fallback,omitempty"`
-	// Truncated says that the reply was cut at its output limit.
+	// Fallback is set if another model than the sidecall's own was called.
+	Fallback *effect.Fallback `json:"fallback,omitempty"`
+	// Truncated reports whether the reply was cut at its output limit.
 	Truncated bool `json:"truncated,omitempty"`
 }
 
-// Committed says that the winner is in the history. Calls may follow that no answer depends on.
+// Committed reports that the winner is in the history. Calls may follow that no answer depends on.
 type Committed struct {
-	At        kernel.Time        `json:"at"`
-	Sidecalls []machine.Sidecall `json:"asides"`
+	At        kernel.Time       `json:"at"`
+	Sidecalls []effect.Sidecall `json:"asides"`
 }
 
-func (e Committed) at() kernel.Time { return e.At }
+func (e Committed) When() kernel.Time { return e.At }
 
-func (Committed) kind() string { return "committed" }
+// SidecallStarted reports that a sidecall begins.
+type SidecallStarted struct{ Sidecall effect.Sidecall }
 
-// SidecallStarted says that a sidecall begins.
-type SidecallStarted struct{ Sidecall machine.Sidecall }
-
-// SidecallEnded has its outcome.
+// SidecallEnded has the outcome of a sidecall.
 type SidecallEnded struct {
 	Outcome SidecallOutcome
 	Usage   budget.Usage
 }
 
-func (SidecallStarted) command() {}
-func (SidecallEnded) command()   {}
-
 // SidecallOutcomes returns the outcomes of the sidecalls, in the order of their ends.
 func (m *Machine) SidecallOutcomes() []SidecallOutcome { return slices.Clone(m.s.Sidecalls.Ended) }
 
-// SidecallsUsage returns the cost of the sidecalls before round 1, UsageAfter that of those
-// after the winner was committed.
+// SidecallsUsage returns the cost of the sidecalls before round 1.
 func (m *Machine) SidecallsUsage() budget.Usage { return m.s.Sidecalls.Usage }
 
-// UsageAfter is described at SidecallsUsage.
+// UsageAfter returns the cost of the sidecalls after the winner was committed.
 func (m *Machine) UsageAfter() budget.Usage { return m.s.Sidecalls.Following }
 
 // ask commands sidecalls.
-func (m *Machine) ask(list []machine.Sidecall) {
+func (m *Machine) ask(list []effect.Sidecall) {
 	m.s.Sidecalls.Waiting = slices.Clone(list)
 	for _, a := range list {
-		m.out = append(m.out, SidecallStarted{a}, Run{machine.ModelCall{Key: a.Key(), Sidecall: &a}})
+		m.out = append(m.out, SidecallStarted{a}, Run{effect.ModelCall{Key: a.Key(), Sidecall: &a}})
 	}
 }
 
@@ -90,7 +84,7 @@ func (m *Machine) committed(ev Committed) error {
 
 // sidecallDone books the reply to a sidecall, and begins round 1 after the last one before it.
 func (m *Machine) sidecallDone(ev ModelDone) error {
-	i := slices.IndexFunc(m.s.Sidecalls.Waiting, func(a machine.Sidecall) bool { return a.Key() == ev.Key })
+	i := slices.IndexFunc(m.s.Sidecalls.Waiting, func(a effect.Sidecall) bool { return a.Key() == ev.Key })
 	if i < 0 || m.isHeld(ev.Key) {
 		return fmt.Errorf("no effect %s is out", ev.Key)
 	}
@@ -100,7 +94,7 @@ func (m *Machine) sidecallDone(ev ModelDone) error {
 		told.Outcome.Failure = f.Message
 	}
 	m.s.Sidecalls.Ended = append(m.s.Sidecalls.Ended, told.Outcome)
-	m.book(machine.NoAgent, told.Usage)
+	m.book(effect.NoAgent, told.Usage)
 	m.out = append(m.out, told)
 	m.s.Turn = m.s.Turn.Changed(ev.Reply.Change)
 	if len(m.s.Sidecalls.Waiting) > 0 || m.Over() {
@@ -111,7 +105,7 @@ func (m *Machine) sidecallDone(ev ModelDone) error {
 
 // beginRounds gives the kernel the start of the turn and, if one came meanwhile, the interrupt.
 func (m *Machine) beginRounds(at kernel.Time) error {
-	if err := m.decide(kernel.Accepted{At: at}); err != nil || !m.s.Sidecalls.Interrupted {
+	if err := m.decide(kernel.Opened{At: at}); err != nil || !m.s.Sidecalls.Interrupted {
 		return err
 	}
 	if err := m.decide(kernel.Interrupted{At: at}); err != nil {
@@ -131,8 +125,8 @@ func (m *Machine) callOff(at kernel.Time) error {
 		return ok
 	})
 	for _, agent := range calledOff {
-		reply := machine.ModelReply{Failure: &machine.Failure{Kind: "cancelled", Message: "it was not begun"}}
-		if err := m.stepEvent(at, agent, reply); err != nil {
+		reply := effect.ModelReply{Failure: &effect.Failure{Kind: "cancelled", Message: "it was not begun"}}
+		if err := m.reply(at, agent, reply); err != nil {
 			return err
 		}
 	}
@@ -142,12 +136,12 @@ func (m *Machine) callOff(at kernel.Time) error {
 // interrupted passes an interrupt on to the kernel. While sidecalls are out, it cancels them
 // instead: before round 1 the kernel gets the interrupt when they have returned, and after the
 // end there is nothing else to cut.
-func (m *Machine) interrupted(ev Interrupted) error {
+func (m *Machine) interrupted(ev kernel.Interrupted) error {
 	m.goOn()
 	if len(m.s.Sidecalls.Waiting) == 0 {
-		return m.decide(kernel.Interrupted{At: ev.At})
+		return m.decide(ev)
 	}
 	m.s.Sidecalls.Interrupted = true
-	m.out = append(m.out, Cancel{machine.NoAgent})
+	m.out = append(m.out, kernel.Cancel{Agent: effect.NoAgent})
 	return nil
 }

@@ -3,19 +3,24 @@ package turn
 import (
 	"slices"
 
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
-// stepEvent feeds a result to the step that waits for it, and the step's end to
-// the kernel.
-func (m *Machine) stepEvent(at kernel.Time, agent int, ev machine.Event) error {
-	s := m.s.Steps[agent]
-	effects, err := s.Step.Apply(ev)
+// reply feeds the result of an effect to the step that waits for it.
+func (m *Machine) reply(at kernel.Time, agent int, r effect.Reply) error {
+	effects, err := m.s.Steps[agent].Step.Apply(r)
 	if err != nil {
 		return err
 	}
+	return m.stepped(at, agent, effects)
+}
+
+// stepped runs the effects of a step that has changed, and feeds its end to the kernel.
+func (m *Machine) stepped(at kernel.Time, agent int, effects []effect.Effect) error {
+	s := m.s.Steps[agent]
 	m.recordJSON(agent, s)
 	m.recordRefusals(at, s.Step.NewRefusals())
 	m.run(at, effects)
@@ -37,8 +42,8 @@ func (m *Machine) stepEvent(at kernel.Time, agent int, ev machine.Event) error {
 
 // recordJSON records that a step has gone over to JSON, for the agent's later steps, and
 // reports it once.
-func (m *Machine) recordJSON(agent int, s *step) {
-	if s.Step.JSON() && m.s.Turn.Agents[agent].ToolMode == machine.ToolsAuto && !slices.Contains(m.s.JSON, agent) {
+func (m *Machine) recordJSON(agent int, s *openStep) {
+	if s.Step.JSON() && m.s.Turn.Agents[agent].ToolMode == effect.ToolsAuto && !slices.Contains(m.s.JSON, agent) {
 		m.s.JSON = append(m.s.JSON, agent)
 		m.out = append(m.out, WentToJSON{Agent: agent, Round: s.Round})
 	}
@@ -55,78 +60,69 @@ func (m *Machine) decide(ev kernel.Event) error {
 			return err
 		}
 	}
-	return m.refuse(kernel.When(ev))
+	return m.refuse(ev.When())
 }
 
 func (m *Machine) carry(cause kernel.Event, c kernel.Command) error {
 	switch c := c.(type) {
 	case kernel.Start:
-		purpose := machine.Coordination
+		purpose := effect.Coordination
 		if len(m.s.Steps) == 1 {
-			purpose = machine.Conversation
+			purpose = effect.Conversation
 		}
-		m.begin(kernel.When(cause), machine.Task{Agent: c.Agent, Round: c.Round, Purpose: purpose, Offer: c.Offer})
+		m.begin(cause.When(), step.Task{Agent: c.Agent, Round: c.Round, Purpose: purpose, Offer: c.Offer})
 	case kernel.Present:
-		purpose := machine.Presentation
+		purpose := effect.Presentation
 		if c.Synthesize {
-			purpose = machine.Synthesis
+			purpose = effect.Synthesis
 		}
-		m.begin(kernel.When(cause), machine.Task{
+		m.begin(cause.When(), step.Task{
 			Agent: c.Agent, Round: c.Round, Purpose: purpose, Offer: c.Offer, Votes: c.Votes,
 		})
 	case kernel.Update:
-		return m.tell(c.Agent, machine.Update{Offer: c.Offer})
+		return m.s.Steps[c.Agent].Step.Obey(c)
 	case kernel.Restrict:
-		return m.tell(c.Agent, machine.Restrict{})
+		return m.s.Steps[c.Agent].Step.Obey(c)
 	case kernel.Cancel:
-		m.out = append(m.out, Cancel{c.Agent})
+		m.out = append(m.out, c)
 		m.withdraw(c.Agent)
-		return m.tell(c.Agent, machine.Cancel{})
-	case kernel.Wake:
-		m.out = append(m.out, Wake{c.At})
-	case kernel.Finish:
-		m.out = append(m.out, Finish{})
+		return m.s.Steps[c.Agent].Step.Obey(c)
+	case kernel.Wake, kernel.Finish:
+		m.out = append(m.out, c)
 	}
 	return nil
 }
 
-func (m *Machine) begin(at kernel.Time, task machine.Task) {
+func (m *Machine) begin(at kernel.Time, task step.Task) {
 	task.Limits, task.Notes = m.s.Turn.Limits, m.notesSoFar()
 	mode := m.s.Turn.Agents[task.Agent].ToolMode
-	task.JSON = mode == machine.ToolsJSON || slices.Contains(m.s.JSON, task.Agent)
-	task.MayUseJSON = mode == machine.ToolsAuto
+	task.JSON = mode == effect.ToolsJSON || slices.Contains(m.s.JSON, task.Agent)
+	task.MayUseJSON = mode == effect.ToolsAuto
 	task.Snapshot = m.s.Turn.Agents[task.Agent].Workspace
 	if limits := m.s.Turn.Agents[task.Agent].Step; limits != nil && limits.SummaryWords > 0 {
 		task.Context = limits
 	}
-	s, effects := machine.Begin(task)
-	m.s.Steps[task.Agent] = &step{Step: s, Round: task.Round, Purpose: task.Purpose, Started: at}
+	s, effects := step.Begin(task)
+	m.s.Steps[task.Agent] = &openStep{Step: s, Round: task.Round, Purpose: task.Purpose, Started: at}
 	m.out = append(m.out, StepStarted{Agent: task.Agent, Round: task.Round, Purpose: task.Purpose})
 	m.run(at, effects)
 }
 
-// tell passes an event of the kernel to a step whose effects are out, which does not answer
-// with an effect.
-func (m *Machine) tell(agent int, ev machine.Event) error {
-	_, err := m.s.Steps[agent].Step.Apply(ev)
-	return err
-}
-
 // kernelEvent returns the meaning of a step's end to the kernel.
-func kernelEvent(at kernel.Time, agent int, purpose machine.Purpose, o machine.Outcome) kernel.Event {
+func kernelEvent(at kernel.Time, agent int, purpose effect.Purpose, o step.Outcome) kernel.Event {
 	if purpose.IsFinalAnswer() {
 		return kernel.Presented{At: at, Answer: o.Answer, Work: o.Work, Reason: o.Reason}
 	}
 	switch o.Kind {
-	case machine.Answered:
+	case step.Answered:
 		return kernel.Answered{At: at, Agent: agent, Seen: o.Seen, Answer: o.Answer, Hash: o.Hash, Work: o.Work}
-	case machine.Voted:
+	case step.Voted:
 		return kernel.Voted{At: at, Agent: agent, Seen: o.Seen, For: o.For, Reason: o.Reason}
-	case machine.Abstained:
+	case step.Abstained:
 		return kernel.Abstained{At: at, Agent: agent, Seen: o.Seen, Reason: o.Reason}
-	case machine.OutOfTurns:
+	case step.OutOfTurns:
 		return kernel.OutOfTurns{At: at, Agent: agent, Seen: o.Seen, Answer: o.Answer, Hash: o.Hash, Work: o.Work, Reason: o.Reason}
-	case machine.Stopped:
+	case step.Stopped:
 		return kernel.Stopped{At: at, Agent: agent}
 	default:
 		return kernel.Failed{At: at, Agent: agent, Reason: o.Reason}
@@ -134,7 +130,7 @@ func kernelEvent(at kernel.Time, agent int, purpose machine.Purpose, o machine.O
 }
 
 // ended reports a step's end as the kernel has booked it.
-func (m *Machine) ended(at kernel.Time, agent int, s *step, o machine.Outcome) StepEnded {
+func (m *Machine) ended(at kernel.Time, agent int, s *openStep, o step.Outcome) StepEnded {
 	told := StepEnded{
 		Agent: agent, Round: s.Round, Purpose: s.Purpose, Outcome: o,
 		Elapsed: at - s.Started, Usage: s.Usage, ToolCalls: s.Step.ToolCalls(), Transcript: s.Step.Transcript(),
@@ -144,7 +140,7 @@ func (m *Machine) ended(at kernel.Time, agent int, s *step, o machine.Outcome) S
 	case s.Purpose.IsFinalAnswer(): // it has no label, and nothing can make it void
 	case o.Answer != (blob.Ref{}):
 		told.Label, told.Void = m.s.Kernel.LastAnswer(agent, o.Answer)
-	case o.Kind == machine.Voted:
+	case o.Kind == step.Voted:
 		told.Label, told.Void = m.s.Kernel.LastVote(agent)
 	}
 	return told

@@ -4,19 +4,20 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // ToolCalls returns the calls of the agents' own tools and of hosted tools, in the order in which
 // they began, were refused, or became known.
-func (m *Machine) ToolCalls() []ToolCall { return slices.Clone(m.s.ToolCalls) }
+func (m *Machine) ToolCalls() []ToolRun { return slices.Clone(m.s.ToolCalls) }
 
-func (m *Machine) run(at kernel.Time, effects []machine.Effect) {
+func (m *Machine) run(at kernel.Time, effects []effect.Effect) {
 	for _, e := range effects {
-		if call, isTool := e.(machine.ToolCall); isTool && !call.IsSnapshot() {
-			m.s.ToolCalls = append(m.s.ToolCalls, ToolCall{Call: call, Started: at})
+		if call, isTool := e.(effect.ToolCall); isTool && !call.IsSnapshot() {
+			m.s.ToolCalls = append(m.s.ToolCalls, ToolRun{Call: call, Started: at})
 		}
 		m.out = append(m.out, Run{m.withTools(e)})
 	}
@@ -34,27 +35,27 @@ func (m *Machine) recordTool(ev ToolDone) {
 	}
 	c := &m.s.ToolCalls[i]
 	c.Result, c.Error, c.Ended = ev.Reply.Result, ev.Reply.Error, ev.At
-	c.State = cmp.Or(ev.Reply.State, machine.ToolRan)
+	c.State = cmp.Or(ev.Reply.State, effect.ToolRan)
 	m.out = append(m.out, ToolEnded{*c})
 }
 
 // recordRefusals books refused calls, and reports them.
-func (m *Machine) recordRefusals(at kernel.Time, refusals []machine.Refusal) {
+func (m *Machine) recordRefusals(at kernel.Time, refusals []step.Refusal) {
 	for _, r := range refusals {
-		c := ToolCall{Call: r.Call, Started: at, Ended: at, Error: true, State: r.State, Why: r.Why}
+		c := ToolRun{Call: r.Call, Started: at, Ended: at, Error: true, State: r.State, Why: r.Why}
 		m.s.ToolCalls = append(m.s.ToolCalls, c)
 		m.out = append(m.out, ToolEnded{c})
 	}
 }
 
-// noteHosted books the calls that the provider ran within a model call, and tells of them.
+// noteHosted books the calls that the provider ran within a model call, and reports them.
 func (m *Machine) noteHosted(ev ModelDone) {
 	key := ev.Key
-	key.Purpose = machine.HostedTool
+	key.Purpose = effect.HostedTool
 	for i, h := range ev.Reply.Hosted {
-		c := ToolCall{
-			Call:    machine.ToolCall{Key: key, Message: ev.Reply.Message, Call: i, Name: h.Name},
-			Started: ev.At, Ended: ev.At, Error: h.Error, State: machine.ToolRan,
+		c := ToolRun{
+			Call:    effect.ToolCall{Key: key, Message: ev.Reply.Message, Call: i, Name: h.Name},
+			Started: ev.At, Ended: ev.At, Error: h.Error, State: effect.ToolRan,
 		}
 		m.s.ToolCalls = append(m.s.ToolCalls, c)
 		m.out = append(m.out, ToolEnded{c})
@@ -62,7 +63,7 @@ func (m *Machine) noteHosted(ev ModelDone) {
 }
 
 // Unkept is an answer without a snapshot of its author's workspace. Reason refers to the
-// reason. Final says that it is the turn's final answer.
+// reason. Final reports whether it is the turn's final answer.
 type Unkept struct {
 	Agent  int      `json:"agent"`
 	Final  bool     `json:"final,omitempty"`
@@ -72,7 +73,7 @@ type Unkept struct {
 // Unkept returns the answers without a snapshot, each agent and reason once.
 func (m *Machine) Unkept() []Unkept { return slices.Clone(m.s.Unkept) }
 
-func (m *Machine) recordUnkept(agent int, purpose machine.Purpose, o machine.Outcome) {
+func (m *Machine) recordUnkept(agent int, purpose effect.Purpose, o step.Outcome) {
 	unkept := Unkept{Agent: agent, Final: purpose.IsFinalAnswer() || len(m.s.Steps) == 1, Reason: o.Unkept}
 	if o.Unkept != (blob.Ref{}) && !slices.Contains(m.s.Unkept, unkept) {
 		m.s.Unkept = append(m.s.Unkept, unkept)

@@ -3,12 +3,12 @@ package turn
 import (
 	"fmt"
 
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
-// ToolsChanged says that an agent has other tools of its own from now on. Model calls under way
+// ToolsChanged reports that an agent has other tools of its own from now on. Model calls under way
 // keep theirs, and the coordination tools stay.
 type ToolsChanged struct {
 	At    kernel.Time `json:"at"`
@@ -17,17 +17,13 @@ type ToolsChanged struct {
 	Tools blob.Ref `json:"tools,omitzero"`
 }
 
-func (e ToolsChanged) at() kernel.Time { return e.At }
-
-func (ToolsChanged) kind() string { return "tools_changed" }
+func (e ToolsChanged) When() kernel.Time { return e.At }
 
 // NewTools reports other tools. Before and After are as in ToolsChanged.
 type NewTools struct {
 	Agent         int
 	Before, After blob.Ref
 }
-
-func (NewTools) command() {}
 
 // Tools returns the reference of the own tools that an agent's next model call may offer.
 func (m *Machine) Tools(agent int) blob.Ref {
@@ -50,8 +46,8 @@ func (m *Machine) toolsChanged(ev ToolsChanged) error {
 }
 
 // withTools returns a model call with the tools of its agent, if they have changed.
-func (m *Machine) withTools(e machine.Effect) machine.Effect {
-	call, isModel := e.(machine.ModelCall)
+func (m *Machine) withTools(e effect.Effect) effect.Effect {
+	call, isModel := e.(effect.ModelCall)
 	if !isModel || m.s.Tools == nil {
 		return e
 	}

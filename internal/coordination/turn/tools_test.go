@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
 )
@@ -21,8 +21,8 @@ func (s *script) toolsChanged() turn.Event {
 }
 
 // describeTools names the tools of a call that are not those of the accepted turn.
-func describeTools(e machine.Effect) string {
-	call, ok := e.(machine.ModelCall)
+func describeTools(e effect.Effect) string {
+	call, ok := e.(effect.ModelCall)
 	if !ok || call.Tools == nil {
 		return ""
 	}
@@ -38,8 +38,8 @@ func (p *play) changeTools() turn.Event {
 }
 
 // checkTools: a model call is sent the tools that its agent has when it is asked for.
-func (p *play) checkTools(e machine.Effect) {
-	call, ok := e.(machine.ModelCall)
+func (p *play) checkTools(e effect.Effect) {
+	call, ok := e.(effect.ModelCall)
 	if !ok || call.Sidecall != nil {
 		return
 	}

@@ -2,7 +2,6 @@ package panels
 
 import (
 	"cmp"
-	"math"
 
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/contextbuild"
@@ -18,18 +17,6 @@ func toolMode(m providers.Model, b configs.Backend) effect.ToolMode {
 		return effect.ToolsJSON
 	}
 	return cmp.Or(effect.ToolMode(b.ToolMode), effect.ToolsAuto)
-}
-
-func limits(c *configs.Config) effect.Limits {
-	o := c.Orchestrator
-	l := effect.Limits{
-		MaxTurns: o.MaxTurns, MaxAttempts: o.MaxAttempts, MaxToolCalls: o.MaxToolCalls, ResultLimit: o.MaxToolResultBytes,
-		ToolLimit: int(o.ToolTimeout.Milliseconds()),
-	}
-	if share := o.AnswerNoveltyRequirement.MaxOverlap(); share < 1 {
-		l.MaxOverlap = int(math.Round(share * 1000))
-	}
-	return l
 }
 
 // participants are the ids of the agents by the names that models know them by.

@@ -46,7 +46,7 @@ timeout_settings:
 	if diff := cmp.Diff(want, c.Orchestrator.Rules); diff != "" {
 		t.Errorf("rules (-want +got)\n%s", diff)
 	}
-	if got := limits(c); got != (effect.Limits{MaxTurns: 4, MaxAttempts: 6, MaxToolCalls: 8, ToolLimit: 2500, ResultLimit: 9000, MaxOverlap: 700}) {
+	if got := c.Orchestrator.Limits; got != (effect.Limits{MaxTurns: 4, MaxAttempts: 6, MaxToolCalls: 8, ToolLimit: 2500, ResultLimit: 9000, MaxOverlap: 700}) {
 		t.Errorf("limits %+v", got)
 	}
 	standard := kernel.Defaults()
@@ -54,7 +54,7 @@ timeout_settings:
 	if diff := cmp.Diff(standard, configs.Default().Orchestrator.Rules); diff != "" {
 		t.Errorf("the default rules (-want +got)\n%s", diff)
 	}
-	if got := limits(configs.Default()); got != effect.DefaultLimits() {
+	if got := configs.Default().Orchestrator.Limits; got != effect.DefaultLimits() {
 		t.Errorf("the default limits are %+v", got)
 	}
 }

@@ -137,7 +137,7 @@ func Open(ctx context.Context, s Settings) (*Panel, error) {
 
 func (p *Panel) open(ctx context.Context, s Settings) error {
 	opts := coordinator.Options{
-		Rules: s.Config.Orchestrator.Rules, Limits: limits(s.Config), Budget: s.Config.Budget, Override: s.Override,
+		Rules: s.Config.Orchestrator.Rules, Limits: s.Config.Orchestrator.Limits, Budget: s.Config.Budget, Override: s.Override,
 		Store: s.Store, Remote: s.Engine, Approve: s.Approve, DescribeFiles: s.Config.DescribesFiles(),
 	}
 	if s.Engine != nil || s.ForOthers { // only they compare it

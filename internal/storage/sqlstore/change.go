@@ -49,7 +49,7 @@ func (w *Tx) mustBeNew(id string) {
 
 // Delete implements sessions.Backing.
 func (s *Store) Delete(ctx context.Context, id string) error {
-	return s.quiet.Alone(ctx, "delete session "+id, id, true, func(w *Tx) { w.delete(id) })
+	return s.holds.Alone(ctx, "delete session "+id, id, true, func(w *Tx) { w.delete(id) })
 }
 
 func (w *Tx) delete(name string) {

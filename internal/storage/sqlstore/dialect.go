@@ -30,7 +30,7 @@ type Dialect struct {
 	Time func(time.Time) any
 	// MostRows is the most rows that one INSERT may add.
 	MostRows int
-	// Prepares says that preparing a statement once pays off, because connections stay open.
+	// Prepares reports whether preparing a statement once pays off, because connections stay open.
 	Prepares bool
 	Faults
 }
@@ -67,26 +67,21 @@ type Holds interface {
 	Write(ctx context.Context, what, id string, turn int, ends bool, do func(*Tx, *Running)) error
 	// LetGo ends the hold of a turn, even if ctx is over. It returns false if there was none.
 	LetGo(ctx context.Context, id string, turn int) (held bool, err error)
-}
-
-// Quiet runs operations that no running turn may disturb. Both methods return ErrBusy if one
-// runs.
-type Quiet interface {
-	// Alone runs a transaction while no turn holds a session. If erases is true, it deletes
-	// texts.
+	// Alone runs a transaction while no turn holds a session, or returns ErrBusy. If erases is
+	// true, it deletes texts.
 	Alone(ctx context.Context, what, id string, erases bool, do func(*Tx)) error
-	// Unheld runs do while no turn holds a session.
+	// Unheld runs do while no turn holds a session, or returns ErrBusy.
 	Unheld(ctx context.Context, id string, do func() error) error
 }
 
 // Texts are the texts that were put and that no event names yet.
 type Texts interface {
 	Put(ctx context.Context, data []byte) (blob.Ref, error)
-	// AtHand returns a text that takes no query, or nil. isFresh says that the text may not be in
+	// AtHand returns a text that takes no query, or nil. isFresh reports whether the text may not be in
 	// the database yet.
 	AtHand(ref blob.Ref) (data []byte, isFresh bool)
 	// Named is called when an event that names texts is stored. refs has each text as often as
-	// the event names it. ends says that their turn does not hold its session any more.
+	// the event names it. ends reports whether their turn does not hold its session any more.
 	Named(refs []blob.Ref, ends bool)
 }
 

@@ -59,7 +59,7 @@ func (d *DB) dump(ctx context.Context, id string) (dump *sessions.Dump, err erro
 
 // Load implements sessions.Backing.
 func (s *Store) Load(ctx context.Context, what string, d *sessions.Dump) error {
-	return s.quiet.Alone(ctx, what, d.Session.ID, false, func(w *Tx) { w.load(d) })
+	return s.holds.Alone(ctx, what, d.Session.ID, false, func(w *Tx) { w.load(d) })
 }
 
 // load adds a session that was checked.
@@ -102,7 +102,7 @@ func (w *Tx) load(d *sessions.Dump) {
 
 // Copy implements sessions.Backing.
 func (s *Store) Copy(ctx context.Context, what, from string, turn int, to string, next func(sessions.Session, kernel.Status) (sessions.Session, error)) error {
-	return s.quiet.Alone(ctx, what, to, false, func(w *Tx) {
+	return s.holds.Alone(ctx, what, to, false, func(w *Tx) {
 		parent := w.session(from) // it stays until the transaction's end
 		w.mustBeNew(to)
 		var status kernel.Status

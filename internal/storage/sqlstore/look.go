@@ -121,7 +121,7 @@ func (s *Store) Last(ctx context.Context, id string, last int, isIdle bool) (tur
 		return err
 	}
 	if isIdle {
-		err = s.quiet.Unheld(ctx, id, read)
+		err = s.holds.Unheld(ctx, id, read)
 	} else {
 		err = read()
 	}

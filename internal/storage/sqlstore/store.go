@@ -16,11 +16,10 @@ import (
 type Store struct {
 	db    *DB
 	holds Holds
-	quiet Quiet
 }
 
 // New returns a Store on a database that has the schema.
-func New(db *DB, holds Holds, quiet Quiet) *Store { return &Store{db, holds, quiet} }
+func New(db *DB, holds Holds) *Store { return &Store{db, holds} }
 
 // Put implements sessions.Backing.
 func (s *Store) Put(ctx context.Context, data []byte) (blob.Ref, error) {

@@ -20,7 +20,7 @@ type Tx struct {
 	// on is the connection of a database that prepares statements, else nil.
 	on  *connection
 	err error
-	// refused says that err is a refusal of the store, and no statement failed.
+	// refused reports whether err is a refusal of the store, and no statement failed.
 	refused bool
 }
 

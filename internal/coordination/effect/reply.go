@@ -1,14 +1,12 @@
-package machine
+package effect
 
-import (
-	"github.com/massgen/massgen/internal/coordination/kernel"
+import "github.com/massgen/massgen/internal/system/blob"
 
-	"github.com/massgen/massgen/internal/system/blob"
-)
+// Reply is the result of an effect: ModelReply or ToolReply.
+type Reply interface{ reply() }
 
-// Event is an event for a step. The set is closed: ModelReply, ToolReply, Approval, Restrict,
-// Update, Note, Cancel.
-type Event interface{ event() }
+func (ModelReply) reply() {}
+func (ToolReply) reply()  {}
 
 // ModelReply is the result of a ModelCall.
 type ModelReply struct {
@@ -17,19 +15,19 @@ type ModelReply struct {
 	// Text is the message's text, Hash its normalised hash; zero if it is blank.
 	Text blob.Ref `json:"text"`
 	Hash string   `json:"hash,omitempty"`
-	// Problem says why the text is no answer, where the turn has a schema; Text is zero then.
+	// Problem is the reason why the text does not fit the turn's schema; Text is zero then.
 	Problem string `json:"problem,omitempty"`
 	// Calls are the message's tool calls in order, their arguments decoded.
 	Calls []Call `json:"calls,omitempty"`
 	// Hosted are the calls of hosted tools in the message, in order: the provider has run them.
 	Hosted []Hosted `json:"hosted,omitempty"`
 	// Citations is the JSON of a list of backends.Citation: the sources of the answer that the
-	// message has, zero for none.
+	// message has, or zero.
 	Citations blob.Ref `json:"citations,omitzero"`
 	Usage     *Usage   `json:"usage,omitempty"`
 	// Fallback is set if another model than the agent's own replied.
 	Fallback *Fallback `json:"fallback,omitempty"`
-	// Truncated says that the message ended at its output limit.
+	// Truncated reports whether the message ended at its output limit.
 	Truncated bool `json:"truncated,omitempty"`
 	// Change is the change that the reply to a sidecall makes.
 	Change Change `json:"change,omitzero"`
@@ -59,7 +57,7 @@ type Usage struct {
 }
 
 // Fallback names the models that failed before the call went to To, each with its provider, and
-// says why the last of them failed.
+// the reason why the last of them failed.
 type Fallback struct {
 	From   string `json:"from"`
 	To     string `json:"to"`
@@ -70,11 +68,11 @@ type Fallback struct {
 type Failure struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
-	// NoTools says that the service accepts no tools for this model.
+	// NoTools reports whether the service accepts no tools for this model.
 	NoTools bool `json:"no_tools,omitempty"`
-	// Unsent says that no request was sent.
+	// Unsent reports whether no request was sent.
 	Unsent bool `json:"unsent,omitempty"`
-	// Abandoned says that the effect ignored its cancellation.
+	// Abandoned reports whether the effect ignored its cancellation.
 	Abandoned bool `json:"abandoned,omitempty"`
 }
 
@@ -82,8 +80,8 @@ type Failure struct {
 type Call struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Own says that the name is one of the agent's own tools, Permission whether the call may
-	// run, and Why by which rule.
+	// Own reports whether the name is one of the agent's own tools. Permission decides whether the
+	// call may run, and Why names the rule.
 	Own        bool       `json:"own,omitempty"`
 	Permission Permission `json:"permission,omitempty"`
 	Why        string     `json:"why,omitempty"`
@@ -105,7 +103,8 @@ const (
 	Vote      = "vote"
 )
 
-func (c Call) isAct() bool { return c.Name == NewAnswer || c.Name == Vote }
+// IsAct reports whether the call is one of a coordination tool.
+func (c Call) IsAct() bool { return c.Name == NewAnswer || c.Name == Vote }
 
 // ToolReply is the result of a ToolCall.
 type ToolReply struct {
@@ -122,55 +121,6 @@ type ToolReply struct {
 	ElapsedMS int64 `json:"took,omitempty"`
 	// State is the outcome of the call; empty means ToolRan.
 	State ToolState `json:"state,omitempty"`
-	// Abandoned says that the tool ignored its cancellation, or the end of its time.
+	// Abandoned reports whether the tool ignored its cancellation, or the end of its time.
 	Abandoned bool `json:"abandoned,omitempty"`
 }
-
-// Restrict leaves the step only the coordination tools.
-type Restrict struct{}
-
-// Update gives the step a newer set of answers.
-type Update struct{ Offer kernel.Offer }
-
-// Note gives the step a person's addition to the question.
-type Note struct{ Text blob.Ref }
-
-// Cancel ends the step once its effects have returned.
-type Cancel struct{}
-
-func (ModelReply) event() {}
-func (ToolReply) event()  {}
-func (Restrict) event()   {}
-func (Update) event()     {}
-func (Note) event()       {}
-func (Cancel) event()     {}
-
-// Outcome is how a step ended. It is zero while the step goes on.
-type Outcome struct {
-	Kind OutcomeKind `json:"kind,omitempty"`
-	// Seen identifies the set of answers in the input of the last call.
-	Seen   int      `json:"seen,omitempty"`
-	Answer blob.Ref `json:"answer,omitzero"`
-	Hash   string   `json:"hash,omitempty"`
-	// Work is the result of the answer's snapshot, Unkept the reason why there is none; both
-	// are zero for an agent without a workspace.
-	Work   blob.Ref `json:"work,omitzero"`
-	Unkept blob.Ref `json:"unkept,omitzero"`
-	For    int      `json:"for,omitempty"`
-	Reason string   `json:"reason,omitempty"`
-}
-
-// OutcomeKind is the kind of an Outcome.
-type OutcomeKind string
-
-// The outcomes of a step.
-const (
-	Answered  OutcomeKind = "answered"
-	Voted     OutcomeKind = "voted"
-	Abstained OutcomeKind = "abstained"
-	Failed    OutcomeKind = "failed"
-	Stopped   OutcomeKind = "stopped"
-	// OutOfTurns is a step that requested tools to its last call. Only a panel of one has an
-	// answer with it, if there was any text.
-	OutOfTurns OutcomeKind = "max_turns"
-)

@@ -1,4 +1,4 @@
-package machine_test
+package step_test
 
 import (
 	"encoding/json"
@@ -10,9 +10,10 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/policy"
+	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
@@ -46,7 +47,7 @@ func TestScripts(t *testing.T) {
 
 // script is a step under test. Messages are m1, m2, … and calls c1, c2, ….
 type script struct {
-	step            *machine.Step
+	step            *step.Machine
 	messages, calls int
 	printed         int // how many entries of the transcript
 }
@@ -54,7 +55,7 @@ type script struct {
 func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	if d.Cmd == "begin" {
 		*s = script{}
-		step, effects := machine.Begin(task(t, d))
+		step, effects := step.Begin(task(t, d))
 		s.step = step
 		return s.told(effects, nil)
 	}
@@ -74,10 +75,10 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 			return "no call is out\n"
 		}
 		s.printed = 0
-		return s.told([]machine.Effect{call}, nil)
+		return s.told([]effect.Effect{call}, nil)
 	}
 	before := encode(t, s.step)
-	effects, err := s.step.Apply(s.event(t, d))
+	effects, err := give(s.step, s.event(t, d))
 	if err != nil && encode(t, s.step) != before {
 		t.Errorf("%s: the refused event changed the step", d.Pos)
 	}
@@ -85,12 +86,35 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) string {
 	return s.told(effects, err)
 }
 
-func (s *script) event(t *testing.T, d *datadriven.TestData) machine.Event {
+// permitted is a person's answer to the question whose key has the index.
+type permitted struct {
+	index  int
+	allow  bool
+	reason string
+}
+
+// give gives a step an event: the result of an effect, a command of the kernel, the text of a note,
+// or a person's answer.
+func give(s *step.Machine, ev any) ([]effect.Effect, error) {
+	switch ev := ev.(type) {
+	case effect.Reply:
+		return s.Apply(ev)
+	case blob.Ref:
+		s.AddNote(ev)
+	case permitted:
+		return s.Permit(ev.index, ev.allow, ev.reason), nil
+	case kernel.Command:
+		return nil, s.Obey(ev)
+	}
+	return nil, nil
+}
+
+func (s *script) event(t *testing.T, d *datadriven.TestData) any {
 	switch d.Cmd {
 	case "reply":
 		return s.reply(t, d)
 	case "fail":
-		return machine.ModelReply{Failure: &machine.Failure{
+		return effect.ModelReply{Failure: &effect.Failure{
 			Kind: "network", Message: strings.TrimSpace(d.Input), NoTools: d.HasArg("no_tools"),
 		}}
 	case "result":
@@ -98,27 +122,27 @@ func (s *script) event(t *testing.T, d *datadriven.TestData) machine.Event {
 		if err != nil {
 			d.Fatalf(t, "%v", err)
 		}
-		return machine.ToolReply{Index: index, Result: ref(strings.TrimSpace(d.Input)), Error: d.HasArg("error")}
+		return effect.ToolReply{Index: index, Result: ref(strings.TrimSpace(d.Input)), Error: d.HasArg("error")}
 	case "approve", "refuse":
-		a := machine.Approval{Index: number(t, d.CmdArgs[0].Key), Allow: d.Cmd == "approve"}
-		d.MaybeScanArgs(t, "reason", &a.Reason)
+		a := permitted{index: number(t, d.CmdArgs[0].Key), allow: d.Cmd == "approve"}
+		d.MaybeScanArgs(t, "reason", &a.reason)
 		return a
 	case "restrict":
-		return machine.Restrict{}
+		return kernel.Restrict{}
 	case "cancel":
-		return machine.Cancel{}
+		return kernel.Cancel{}
 	case "update":
-		return machine.Update{Offer: offer(t, d)}
+		return kernel.Update{Offer: offer(t, d)}
 	case "note":
-		return machine.Note{Text: ref(d.CmdArgs[0].Key)}
+		return ref(d.CmdArgs[0].Key)
 	}
 	d.Fatalf(t, "unknown command")
 	return nil
 }
 
-func (s *script) reply(t *testing.T, d *datadriven.TestData) machine.ModelReply {
+func (s *script) reply(t *testing.T, d *datadriven.TestData) effect.ModelReply {
 	s.messages++
-	r := machine.ModelReply{Message: ref(fmt.Sprintf("m%d", s.messages))}
+	r := effect.ModelReply{Message: ref(fmt.Sprintf("m%d", s.messages))}
 	for line := range strings.Lines(d.Input) {
 		kind, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if kind == "text" {
@@ -137,11 +161,11 @@ func (s *script) reply(t *testing.T, d *datadriven.TestData) machine.ModelReply 
 	return r
 }
 
-func call(t *testing.T, kind, rest string) machine.Call {
+func call(t *testing.T, kind, rest string) effect.Call {
 	first, words, _ := strings.Cut(rest, " ")
 	switch kind {
 	case "answer":
-		c := machine.Call{Name: machine.NewAnswer}
+		c := effect.Call{Name: effect.NewAnswer}
 		if list, ok := strings.CutPrefix(rest, "["); ok {
 			list, rest, _ = strings.Cut(list, "] ")
 			for _, n := range strings.Fields(list) {
@@ -153,20 +177,20 @@ func call(t *testing.T, kind, rest string) machine.Call {
 		}
 		return c
 	case "vote":
-		return machine.Call{Name: machine.Vote, Target: number(t, first), Reason: words}
+		return effect.Call{Name: effect.Vote, Target: number(t, first), Reason: words}
 	case "tool":
-		return machine.Call{Name: rest, Own: true}
+		return effect.Call{Name: rest, Own: true}
 	case "asked":
-		return machine.Call{Name: rest, Own: true, Permission: machine.Asked, Why: "a rule"}
+		return effect.Call{Name: rest, Own: true, Permission: effect.Asked, Why: "a rule"}
 	case "denied":
-		return machine.Call{Name: first, Own: true, Permission: machine.Denied, Why: words}
+		return effect.Call{Name: first, Own: true, Permission: effect.Denied, Why: words}
 	case "stray":
-		return machine.Call{Name: rest}
+		return effect.Call{Name: rest}
 	case "bad":
-		return machine.Call{Name: first, Problem: words}
+		return effect.Call{Name: first, Problem: words}
 	}
 	t.Fatalf("a reply has no %q", kind)
-	return machine.Call{}
+	return effect.Call{}
 }
 
 func number(t *testing.T, text string) int {
@@ -179,10 +203,10 @@ func number(t *testing.T, text string) int {
 
 func ref(text string) blob.Ref { return blob.Ref{SHA256: text, Bytes: len(text)} }
 
-func task(t *testing.T, d *datadriven.TestData) machine.Task {
-	task := machine.Task{
-		Agent: 1, Round: 2, Purpose: machine.Coordination, Offer: offer(t, d),
-		Limits: machine.Limits{MaxTurns: 10, MaxAttempts: 3, EndAtLimits: !d.HasArg("old")},
+func task(t *testing.T, d *datadriven.TestData) step.Task {
+	task := step.Task{
+		Agent: 1, Round: 2, Purpose: effect.Coordination, Offer: offer(t, d),
+		Limits: effect.Limits{MaxTurns: 10, MaxAttempts: 3, EndAtLimits: !d.HasArg("old")},
 	}
 	d.MaybeScanArgs(t, "agent", &task.Agent)
 	d.MaybeScanArgs(t, "round", &task.Round)
@@ -229,14 +253,14 @@ func offer(t *testing.T, d *datadriven.TestData) kernel.Offer {
 	return o
 }
 
-func key(t *testing.T, d *datadriven.TestData) machine.Key {
-	k := machine.Key{Agent: 1, Round: 2, Purpose: machine.Purpose(d.CmdArgs[0].Key), Index: number(t, d.CmdArgs[1].Key)}
+func key(t *testing.T, d *datadriven.TestData) effect.Key {
+	k := effect.Key{Agent: 1, Round: 2, Purpose: effect.Purpose(d.CmdArgs[0].Key), Index: number(t, d.CmdArgs[1].Key)}
 	d.MaybeScanArgs(t, "agent", &k.Agent)
 	d.MaybeScanArgs(t, "round", &k.Round)
 	return k
 }
 
-func encode(t interface{ Fatal(...any) }, s *machine.Step) string {
+func encode(t interface{ Fatal(...any) }, s *step.Machine) string {
 	data, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
@@ -244,8 +268,8 @@ func encode(t interface{ Fatal(...any) }, s *machine.Step) string {
 	return string(data)
 }
 
-func decode(t interface{ Fatal(...any) }, data string) *machine.Step {
-	s := &machine.Step{}
+func decode(t interface{ Fatal(...any) }, data string) *step.Machine {
+	s := &step.Machine{}
 	if err := json.Unmarshal([]byte(data), s); err != nil {
 		t.Fatal(err)
 	}
@@ -254,11 +278,11 @@ func decode(t interface{ Fatal(...any) }, data string) *machine.Step {
 
 // told says what an event led to. Of a transcript, only the entries that are new
 // since the call before are shown.
-func (s *script) told(effects []machine.Effect, err error) string {
+func (s *script) told(effects []effect.Effect, err error) string {
 	var b strings.Builder
 	for _, e := range effects {
 		switch e := e.(type) {
-		case machine.ModelCall:
+		case effect.ModelCall:
 			if e.Key.Purpose.IsStepSummary() {
 				fmt.Fprintf(&b, "call %s of %d entries, %s\n", e.Key, len(e.Transcript), describeSummary(e.Summary))
 				continue
@@ -281,7 +305,7 @@ func (s *script) told(effects []machine.Effect, err error) string {
 				fmt.Fprintf(&b, "  %s\n", describeEntry(entry))
 			}
 			s.printed = len(e.Transcript)
-		case machine.ToolCall:
+		case effect.ToolCall:
 			if e.IsSnapshot() {
 				fmt.Fprintf(&b, "call %s\n", e.Key)
 				continue
@@ -306,7 +330,7 @@ func (s *script) told(effects []machine.Effect, err error) string {
 	return b.String()
 }
 
-func describeSummary(s *machine.StepSummary) string {
+func describeSummary(s *effect.StepSummary) string {
 	if s == nil {
 		return "no summary"
 	}
@@ -333,7 +357,7 @@ func texts(refs []blob.Ref) []string {
 	return list
 }
 
-func describeEntry(e machine.Entry) string {
+func describeEntry(e effect.Entry) string {
 	words := []string{string(e.Kind)}
 	if e.CallID != "" {
 		words = append(words, e.CallID, e.Name)
@@ -350,7 +374,7 @@ func describeEntry(e machine.Entry) string {
 	if n := e.Notice; n != nil {
 		words = append(words, fmt.Sprintf("notice %s agent=%d votable=%t %q", n.Code, n.Agent, n.Votable, n.Detail))
 	}
-	if e.Kind == machine.Reminder {
+	if e.Kind == effect.Reminder {
 		words = append(words, fmt.Sprintf("may_answer=%t may_vote=%t", e.MayAnswer, e.MayVote))
 	}
 	if e.Update != nil {
@@ -365,10 +389,10 @@ func describeEntry(e machine.Entry) string {
 	return strings.Join(words, " ")
 }
 
-func describeOutcome(o machine.Outcome) string {
+func describeOutcome(o step.Outcome) string {
 	words := []string{string(o.Kind), fmt.Sprintf("seen=%d", o.Seen)}
 	switch o.Kind {
-	case machine.Answered, machine.OutOfTurns:
+	case step.Answered, step.OutOfTurns:
 		if o.Answer != (blob.Ref{}) {
 			words = append(words, fmt.Sprintf("%q hash=%q", o.Answer.SHA256, o.Hash))
 		}
@@ -378,7 +402,7 @@ func describeOutcome(o machine.Outcome) string {
 		if o.Unkept != (blob.Ref{}) {
 			words = append(words, "unkept="+o.Unkept.SHA256)
 		}
-	case machine.Voted:
+	case step.Voted:
 		words = append(words, fmt.Sprintf("for=%d", o.For))
 	}
 	if o.Reason != "" {

@@ -1,4 +1,4 @@
-package machine
+package effect
 
 import (
 	"github.com/massgen/massgen/internal/coordination/policy"

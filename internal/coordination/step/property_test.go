@@ -1,4 +1,4 @@
-package machine_test
+package step_test
 
 import (
 	"fmt"
@@ -10,9 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/policy"
+	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
@@ -20,31 +21,31 @@ import (
 // tools that come back in any order, limits, updates and cancels at any time.
 type run struct {
 	t    *rapid.T
-	task machine.Task
-	step *machine.Step
+	task step.Task
+	step *step.Machine
 	// twin is the step as it is read back from JSON after each event.
-	twin *machine.Step
+	twin *step.Machine
 	// offer is what the model was last told of, next what waits to be told.
 	offer     kernel.Offer
 	next      *kernel.Offer
 	notes     []blob.Ref // that have not been told
 	cancelled bool
-	replies   map[string]machine.ModelReply
-	calls     []machine.ModelCall
-	tools     []machine.ToolCall // those that are out
-	kept      *machine.ToolReply // the result of the snapshot, if one was taken
-	summary   *machine.ModelCall // a call for a summary that is out
-	summed    int                // how many entries the summaries that came stand for
-	keys      map[machine.Key]bool
+	replies   map[string]effect.ModelReply
+	calls     []effect.ModelCall
+	tools     []effect.ToolCall // those that are out
+	kept      *effect.ToolReply // the result of the snapshot, if one was taken
+	summary   *effect.ModelCall // a call for a summary that is out
+	summed    int               // how many entries the summaries that came stand for
+	keys      map[effect.Key]bool
 }
 
 func TestEveryStepKeepsTheRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		r := &run{t: t, task: drawTask(t), replies: map[string]machine.ModelReply{}, keys: map[machine.Key]bool{}}
+		r := &run{t: t, task: drawTask(t), replies: map[string]effect.ModelReply{}, keys: map[effect.Key]bool{}}
 		r.offer = r.task.Offer
-		var effects []machine.Effect
-		r.step, effects = machine.Begin(r.task)
+		var effects []effect.Effect
+		r.step, effects = step.Begin(r.task)
 		r.took(effects)
 		for r.step.Outcome().Kind == "" {
 			r.applyRefused()
@@ -55,16 +56,16 @@ func TestEveryStepKeepsTheRules(t *testing.T) {
 	})
 }
 
-func drawTask(t *rapid.T) machine.Task {
-	return machine.Task{
+func drawTask(t *rapid.T) step.Task {
+	return step.Task{
 		Agent: rapid.IntRange(0, 2).Draw(t, "agent"), Round: 2,
-		Purpose: rapid.SampledFrom([]machine.Purpose{
-			machine.Coordination, machine.Coordination, machine.Conversation, machine.Presentation,
+		Purpose: rapid.SampledFrom([]effect.Purpose{
+			effect.Coordination, effect.Coordination, effect.Conversation, effect.Presentation,
 		}).Draw(t, "purpose"),
 		Offer:    drawOffer(t, rapid.Bool().Draw(t, "may answer")),
 		Snapshot: rapid.Bool().Draw(t, "snapshot"),
 		Context:  drawContext(t),
-		Limits: machine.Limits{
+		Limits: effect.Limits{
 			MaxTurns:    rapid.IntRange(1, 4).Draw(t, "max turns"),
 			MaxAttempts: rapid.IntRange(1, 4).Draw(t, "max attempts"),
 			MaxOverlap:  rapid.SampledFrom([]int{0, 500}).Draw(t, "overlap"),
@@ -104,22 +105,22 @@ func drawText(t *rapid.T) string {
 	return rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "text")
 }
 
-// drawEvent draws what may happen now: a word of the kernel, or a result of
-// something that is out.
-func (r *run) drawEvent() machine.Event {
+// drawEvent draws an event that is possible now: a command of the kernel, a note, or the result of
+// an effect that is out.
+func (r *run) drawEvent() any {
 	switch rapid.IntRange(0, 15).Draw(r.t, "event") {
 	case 0:
-		return machine.Restrict{}
+		return kernel.Restrict{}
 	case 1, 2:
 		r.next = new(drawOffer(r.t, r.task.Offer.MayAnswer))
-		return machine.Update{Offer: *r.next}
+		return kernel.Update{Offer: *r.next}
 	case 4:
 		note := ref(fmt.Sprint("note ", len(r.calls), " ", len(r.notes)))
 		r.notes = append(r.notes, note)
-		return machine.Note{Text: note}
+		return note
 	case 3:
 		r.cancelled = true
-		return machine.Cancel{}
+		return kernel.Cancel{}
 	}
 	if r.summary != nil {
 		return r.drawSummary()
@@ -131,7 +132,7 @@ func (r *run) drawEvent() machine.Event {
 	call := r.tools[i]
 	index := call.Key.Index
 	r.tools = slices.Delete(r.tools, i, i+1)
-	reply := machine.ToolReply{Index: index, Result: ref(fmt.Sprint("result of ", index)), Error: rapid.Bool().Draw(r.t, "error")}
+	reply := effect.ToolReply{Index: index, Result: ref(fmt.Sprint("result of ", index)), Error: rapid.Bool().Draw(r.t, "error")}
 	if call.IsSnapshot() {
 		r.kept = &reply
 	}
@@ -139,24 +140,24 @@ func (r *run) drawEvent() machine.Event {
 }
 
 // drawSummary draws the reply to a call for a summary, which may be none.
-func (r *run) drawSummary() machine.ModelReply {
+func (r *run) drawSummary() effect.ModelReply {
 	call := r.summary
 	r.summary = nil
 	switch rapid.IntRange(0, 3).Draw(r.t, "summary") {
 	case 0:
-		return machine.ModelReply{Failure: &machine.Failure{Kind: "network", Message: "gone"}}
+		return effect.ModelReply{Failure: &effect.Failure{Kind: "network", Message: "gone"}}
 	case 1:
-		return machine.ModelReply{Message: ref("nothing"), Calls: []machine.Call{r.drawCall()}}
+		return effect.ModelReply{Message: ref("nothing"), Calls: []effect.Call{r.drawCall()}}
 	}
 	r.summed = len(call.Transcript)
-	return machine.ModelReply{Message: ref("a summary"), Text: ref("a summary")}
+	return effect.ModelReply{Message: ref("a summary"), Text: ref("a summary")}
 }
 
-func (r *run) drawReply() machine.ModelReply {
+func (r *run) drawReply() effect.ModelReply {
 	if rapid.IntRange(0, 19).Draw(r.t, "failure") == 0 {
-		return machine.ModelReply{Failure: &machine.Failure{Kind: "network", Message: "gone"}}
+		return effect.ModelReply{Failure: &effect.Failure{Kind: "network", Message: "gone"}}
 	}
-	reply := machine.ModelReply{Message: ref(fmt.Sprint("message ", len(r.replies)))}
+	reply := effect.ModelReply{Message: ref(fmt.Sprint("message ", len(r.replies)))}
 	if rapid.Bool().Draw(r.t, "has text") {
 		text := drawText(r.t)
 		reply.Text, reply.Hash = ref(text), text
@@ -170,11 +171,11 @@ func (r *run) drawReply() machine.ModelReply {
 	return reply
 }
 
-func (r *run) drawCall() machine.Call {
+func (r *run) drawCall() effect.Call {
 	problem := rapid.SampledFrom([]string{"", "", "", "wrong"}).Draw(r.t, "problem")
 	switch rapid.IntRange(0, 4).Draw(r.t, "kind") {
 	case 0:
-		c := machine.Call{Name: machine.NewAnswer, Problem: problem}
+		c := effect.Call{Name: effect.NewAnswer, Problem: problem}
 		if problem == "" && rapid.IntRange(0, 3).Draw(r.t, "empty") > 0 {
 			c.Hash = drawText(r.t)
 			c.Answer = ref(c.Hash)
@@ -182,27 +183,27 @@ func (r *run) drawCall() machine.Call {
 		}
 		return c
 	case 1:
-		return machine.Call{Name: machine.Vote, Problem: problem, Target: rapid.IntRange(-1, 4).Draw(r.t, "target"), Reason: "why not"}
+		return effect.Call{Name: effect.Vote, Problem: problem, Target: rapid.IntRange(-1, 4).Draw(r.t, "target"), Reason: "why not"}
 	case 2:
-		return machine.Call{Name: "stray"}
+		return effect.Call{Name: "stray"}
 	}
-	return machine.Call{Name: "search", Own: true}
+	return effect.Call{Name: "search", Own: true}
 }
 
 // apply gives the step and its twin one event; they must do the same.
-func (r *run) apply(ev machine.Event) {
-	effects, err := r.step.Apply(ev)
+func (r *run) apply(ev any) {
+	effects, err := give(r.step, ev)
 	if err != nil {
 		r.t.Fatalf("%T: %v", ev, err)
 	}
-	again, err := r.twin.Apply(ev)
+	again, err := give(r.twin, ev)
 	if diff := cmp.Diff(effects, again); diff != "" || err != nil {
 		r.t.Fatalf("the step read back does something else after %T (%v):\n%s", ev, err, diff)
 	}
 	r.took(effects)
 }
 
-func (r *run) took(effects []machine.Effect) {
+func (r *run) took(effects []effect.Effect) {
 	for _, e := range effects {
 		if key := e.EffectKey(); r.keys[key] {
 			r.t.Fatalf("two effects have the key %s", key)
@@ -212,7 +213,7 @@ func (r *run) took(effects []machine.Effect) {
 			r.t.Fatalf("the step does not wait for %s", e.EffectKey())
 		}
 		switch e := e.(type) {
-		case machine.ModelCall:
+		case effect.ModelCall:
 			if e.Key.Purpose.IsStepSummary() {
 				r.checkSummary(e)
 				r.summary = &e
@@ -220,7 +221,7 @@ func (r *run) took(effects []machine.Effect) {
 			}
 			r.checkCall(e)
 			r.calls = append(r.calls, e)
-		case machine.ToolCall:
+		case effect.ToolCall:
 			if e.IsSnapshot() {
 				r.checkSnapshot(e, len(effects))
 			} else if !r.calls[len(r.calls)-1].OwnTools {
@@ -233,7 +234,7 @@ func (r *run) took(effects []machine.Effect) {
 }
 
 // checkCall looks at what a model is about to be told.
-func (r *run) checkCall(c machine.ModelCall) {
+func (r *run) checkCall(c effect.ModelCall) {
 	limits := r.task.Limits
 	most := limits.MaxTurns
 	if !limits.EndAtLimits {
@@ -273,7 +274,7 @@ func (r *run) checkCall(c machine.ModelCall) {
 }
 
 // checkSummary: one is asked for of more than the one before stands for, and takes that up.
-func (r *run) checkSummary(c machine.ModelCall) {
+func (r *run) checkSummary(c effect.ModelCall) {
 	before := 0
 	if c.Summary != nil {
 		before = c.Summary.Entries
@@ -285,16 +286,16 @@ func (r *run) checkSummary(c machine.ModelCall) {
 }
 
 // checkSnapshot: one is taken when nothing else is out, of an agent that has a workspace.
-func (r *run) checkSnapshot(e machine.ToolCall, effects int) {
-	isFinal := r.task.Purpose == machine.Presentation
-	if !r.task.Snapshot || len(r.tools) > 0 || effects > 1 || (e.Key.Purpose == machine.FinalSnapshot) != isFinal {
+func (r *run) checkSnapshot(e effect.ToolCall, effects int) {
+	isFinal := r.task.Purpose == effect.Presentation
+	if !r.task.Snapshot || len(r.tools) > 0 || effects > 1 || (e.Key.Purpose == effect.FinalSnapshot) != isFinal {
 		r.t.Fatalf("%s is taken of a %s with snapshot=%t, %d tools out", e.Key, r.task.Purpose, r.task.Snapshot, len(r.tools))
 	}
 }
 
 // checkWork: an answer, and nothing else, has what was kept with it.
-func (r *run) checkWork(o machine.Outcome) {
-	want := machine.Outcome{}
+func (r *run) checkWork(o step.Outcome) {
+	want := step.Outcome{}
 	switch answered := o.Answer != (blob.Ref{}); {
 	case answered && r.task.Snapshot && r.kept == nil:
 		r.t.Fatal("an answer was not kept with its work")
@@ -310,9 +311,9 @@ func (r *run) checkWork(o machine.Outcome) {
 
 // checkAddition is DESIGN §7: every call of a message has its result, in order. A
 // message without calls is followed by the reminder.
-func (r *run) checkAddition(entries []machine.Entry) {
+func (r *run) checkAddition(entries []effect.Entry) {
 	reply := r.replies[entries[0].Text.SHA256]
-	if entries[0].Kind != machine.Assistant || len(entries) != 1+max(1, len(reply.Calls)) {
+	if entries[0].Kind != effect.Assistant || len(entries) != 1+max(1, len(reply.Calls)) {
 		r.t.Fatalf("%d calls led to %+v", len(reply.Calls), entries)
 	}
 	last := entries[len(entries)-1]
@@ -326,14 +327,14 @@ func (r *run) checkAddition(entries []machine.Entry) {
 		}
 	}
 	if len(reply.Calls) == 0 {
-		if last.Kind != machine.Reminder || last.Update != nil {
+		if last.Kind != effect.Reminder || last.Update != nil {
 			r.t.Fatalf("a message without calls is followed by %+v", last)
 		}
 		return
 	}
 	for i, e := range entries[1:] {
 		c := reply.Calls[i]
-		if e.Kind != machine.Result || e.CallID != c.ID || e.Name != c.Name || (e.Notice == nil) == (e.Text == blob.Ref{}) {
+		if e.Kind != effect.Result || e.CallID != c.ID || e.Name != c.Name || (e.Notice == nil) == (e.Text == blob.Ref{}) {
 			r.t.Fatalf("call %+v has the result %+v", c, e)
 		}
 		if e.Update != nil && i+1 < len(reply.Calls) {
@@ -351,9 +352,9 @@ func (r *run) checkAddition(entries []machine.Entry) {
 // applyRefused tries results that nothing waits for: errors that change nothing.
 func (r *run) applyRefused() {
 	before := encode(r.t, r.step)
-	refused := []machine.Event{machine.ToolReply{Index: -1}, machine.ToolReply{Index: 99}}
+	refused := []effect.Reply{effect.ToolReply{Index: -1}, effect.ToolReply{Index: 99}}
 	if len(r.tools) > 0 || r.step.Outcome().Kind != "" {
-		refused = append(refused, machine.ModelReply{Message: ref("again")})
+		refused = append(refused, effect.ModelReply{Message: ref("again")})
 	}
 	for _, ev := range refused {
 		if _, err := r.step.Apply(ev); err == nil {
@@ -365,43 +366,43 @@ func (r *run) applyRefused() {
 	}
 }
 
-func (r *run) checkOutcome(o machine.Outcome) {
-	if (o.Kind == machine.Stopped) != r.cancelled {
+func (r *run) checkOutcome(o step.Outcome) {
+	if (o.Kind == step.Stopped) != r.cancelled {
 		r.t.Fatalf("the step ended with %s, cancelled=%t", o.Kind, r.cancelled)
 	}
 	if o.Seen != r.offer.Set {
 		r.t.Fatalf("the step saw %d, the model was told of %d", o.Seen, r.offer.Set)
 	}
 	r.checkWork(o)
-	coordinates := r.task.Purpose == machine.Coordination
+	coordinates := r.task.Purpose == effect.Coordination
 	switch o.Kind {
-	case machine.Voted:
+	case step.Voted:
 		if !coordinates || !slices.Contains(r.offer.MayVote, o.For) {
 			r.t.Fatalf("%s: a vote for %d, allowed are %v", r.task.Purpose, o.For, r.offer.MayVote)
 		}
-	case machine.Answered:
+	case step.Answered:
 		if o.Answer == (blob.Ref{}) || o.Hash != o.Answer.SHA256 || coordinates && !r.offer.MayAnswer {
 			r.t.Fatalf("the answer %+v", o)
 		}
-	case machine.Abstained:
+	case step.Abstained:
 		if !coordinates {
 			r.t.Fatalf("a %s abstained", r.task.Purpose)
 		}
-	case machine.OutOfTurns:
+	case step.OutOfTurns:
 		r.checkOutOfTurns(o)
 	}
 }
 
 // checkOutOfTurns: the last call offered no tools, and its message asked for one. Only a
 // panel of one has a text.
-func (r *run) checkOutOfTurns(o machine.Outcome) {
+func (r *run) checkOutOfTurns(o step.Outcome) {
 	last := r.calls[len(r.calls)-1]
 	reply := r.replies[fmt.Sprint("message ", len(r.replies)-1)]
-	isAlone := r.task.Purpose == machine.Conversation
+	isAlone := r.task.Purpose == effect.Conversation
 	if !r.task.Limits.EndAtLimits || last.OwnTools || len(reply.Calls) == 0 || !isAlone && o.Answer != (blob.Ref{}) {
 		r.t.Fatalf("after %+v a %s ends with %+v", reply, r.task.Purpose, o)
 	}
-	hasText := slices.ContainsFunc(slices.Collect(maps.Values(r.replies)), func(m machine.ModelReply) bool { return m.Text != blob.Ref{} })
+	hasText := slices.ContainsFunc(slices.Collect(maps.Values(r.replies)), func(m effect.ModelReply) bool { return m.Text != blob.Ref{} })
 	if isAlone && hasText != (o.Answer != blob.Ref{}) {
 		r.t.Fatalf("with a text %t it ends with %+v", hasText, o)
 	}
@@ -409,7 +410,7 @@ func (r *run) checkOutOfTurns(o machine.Outcome) {
 
 func TestStateOfAnotherVersionIsRefused(t *testing.T) {
 	for _, data := range []string{`{"version":2,"state":{}}`, `{"state":{}}`, `{"version":"1"}`, `[]`, ``} {
-		s := &machine.Step{}
+		s := &step.Machine{}
 		if err := s.UnmarshalJSON([]byte(data)); err == nil {
 			t.Errorf("%s was read", data)
 		}

@@ -1,4 +1,4 @@
-package machine
+package step
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/system/blob"
@@ -14,19 +15,19 @@ import (
 
 // Task is the task of a step.
 type Task struct {
-	Agent   int           `json:"agent"`
-	Round   int           `json:"round"`
-	Purpose Purpose       `json:"purpose"`
-	Offer   kernel.Offer  `json:"offer"`
-	Votes   []kernel.Vote `json:"votes,omitempty"`
+	Agent   int            `json:"agent"`
+	Round   int            `json:"round"`
+	Purpose effect.Purpose `json:"purpose"`
+	Offer   kernel.Offer   `json:"offer"`
+	Votes   []kernel.Vote  `json:"votes,omitempty"`
 	// Notes are a person's notes from before the step began.
-	Notes  []blob.Ref `json:"notes,omitempty"`
-	Limits Limits     `json:"limits"`
+	Notes  []blob.Ref    `json:"notes,omitempty"`
+	Limits effect.Limits `json:"limits"`
 	// JSON begins the step in JSON mode. MayUseJSON lets the step change to JSON mode later
 	// (ToolsAuto).
 	JSON       bool `json:"json,omitempty"`
 	MayUseJSON bool `json:"may_use_json,omitempty"`
-	// Snapshot says that the agent's answer is kept with a snapshot of the agent's workspace.
+	// Snapshot reports whether the agent's answer gets a snapshot of the agent's workspace.
 	Snapshot bool `json:"snapshot,omitempty"`
 	// Context is the part of the step that inputs have, if summaries cover the rest; nil if
 	// there are none.
@@ -34,7 +35,7 @@ type Task struct {
 }
 
 // Step is one agent's step under way.
-type Step struct{ s state }
+type Machine struct{ s state }
 
 type state struct {
 	Task Task `json:"task"`
@@ -43,8 +44,8 @@ type state struct {
 	Offer kernel.Offer  `json:"offer"`
 	Next  *kernel.Offer `json:"next,omitempty"`
 	// Notes are the notes that the model has not seen yet.
-	Notes      []blob.Ref `json:"notes,omitempty"`
-	Transcript []Entry    `json:"transcript,omitempty"`
+	Notes      []blob.Ref     `json:"notes,omitempty"`
+	Transcript []effect.Entry `json:"transcript,omitempty"`
 	// Calls counts the model calls so far. Tools counts the calls of the agent's own tools,
 	// including denied calls. Attempts counts the messages that came to nothing (rule 7).
 	Calls    int `json:"calls"`
@@ -56,41 +57,42 @@ type state struct {
 	FirstHash      string   `json:"first_hash,omitempty"`
 	FirstIsAttempt bool     `json:"first_is_attempt,omitempty"`
 	Restricted     bool     `json:"restricted,omitempty"`
-	// Repaired says that the model was asked once more for an answer that fits the schema.
+	// Repaired reports whether the model was asked once more for an answer that fits the schema.
 	Repaired bool `json:"repaired,omitempty"`
-	// JSON says that the model has to act by JSON objects. Ignored counts the messages that
+	// JSON reports whether the model has to act by JSON objects. Ignored counts the messages that
 	// called no tool.
 	JSON    bool `json:"json,omitempty"`
 	Ignored int  `json:"ignored,omitempty"`
-	// OwnTools says that the last call offered the agent's own tools. Exceeded says that the
-	// model called its own tools more often than MaxToolCalls allows.
+	// OwnTools reports whether the last call offered the agent's own tools, and Exceeded whether
+	// the model called them more often than MaxToolCalls allows.
 	OwnTools  bool `json:"own_tools,omitempty"`
 	Exceeded  bool `json:"exceeded,omitempty"`
 	Cancelled bool `json:"cancelled,omitempty"`
 	// LeftOut is the number of the oldest entries for which a summary was requested, and
 	// Summary is the newest one. Summaries counts the calls for summaries so far.
-	LeftOut   int          `json:"left_out,omitempty"`
-	Summary   *StepSummary `json:"summary,omitempty"`
-	Summaries int          `json:"summaries,omitempty"`
-	// Waiting says that a model call is out, and Summarizing that it is one for a summary. Pending are the tool calls that are out. When they
-	// are back, the step ends with Act, if Act is not nil. Answer is not nil while a snapshot
-	// is out. When the snapshot is back, the step ends with Answer.
-	Waiting               bool                `json:"waiting,omitempty"`
-	Summarizing           bool                `json:"summarizing,omitempty"`
-	Pending               []pending           `json:"pending,omitempty"`
-	NewPermissionRequests []PermissionRequest `json:"new_asks,omitempty"`
-	NewRefusals           []Refusal           `json:"new_refusals,omitempty"`
-	Act                   *Outcome            `json:"act,omitempty"`
-	Answer                *Outcome            `json:"answer,omitempty"`
-	Outcome               Outcome             `json:"outcome"`
+	LeftOut   int                 `json:"left_out,omitempty"`
+	Summary   *effect.StepSummary `json:"summary,omitempty"`
+	Summaries int                 `json:"summaries,omitempty"`
+	// Waiting reports whether a model call is out, and Summarizing whether that call is for a
+	// summary. Pending are the tool calls that are out. When they are back, the step ends with
+	// Act, if Act is not nil. Answer is not nil while a snapshot is out. When the snapshot is
+	// back, the step ends with Answer.
+	Waiting               bool                       `json:"waiting,omitempty"`
+	Summarizing           bool                       `json:"summarizing,omitempty"`
+	Pending               []pending                  `json:"pending,omitempty"`
+	NewPermissionRequests []effect.PermissionRequest `json:"new_asks,omitempty"`
+	NewRefusals           []Refusal                  `json:"new_refusals,omitempty"`
+	Act                   *Outcome                   `json:"act,omitempty"`
+	Answer                *Outcome                   `json:"answer,omitempty"`
+	Outcome               Outcome                    `json:"outcome"`
 }
 
 // pending is a tool call that is out, and the index of the transcript entry for its result. If Permission
 // is not nil, the call is not out yet, because a person has to permit the call first.
 type pending struct {
-	Index      int                `json:"index"`
-	Entry      int                `json:"entry"`
-	Permission *PermissionRequest `json:"ask,omitempty"`
+	Index      int                       `json:"index"`
+	Entry      int                       `json:"entry"`
+	Permission *effect.PermissionRequest `json:"ask,omitempty"`
 }
 
 const stateVersion = 1
@@ -101,10 +103,10 @@ type stepJSON struct {
 }
 
 // MarshalJSON encodes the whole step, with a version.
-func (s *Step) MarshalJSON() ([]byte, error) { return json.Marshal(stepJSON{stateVersion, s.s}) }
+func (s *Machine) MarshalJSON() ([]byte, error) { return json.Marshal(stepJSON{stateVersion, s.s}) }
 
 // UnmarshalJSON decodes a step that MarshalJSON encoded. It refuses other versions.
-func (s *Step) UnmarshalJSON(data []byte) error {
+func (s *Machine) UnmarshalJSON(data []byte) error {
 	var in stepJSON
 	if err := json.Unmarshal(data, &in); err != nil {
 		return fmt.Errorf("read step state: %w", err)
@@ -117,95 +119,106 @@ func (s *Step) UnmarshalJSON(data []byte) error {
 }
 
 // Begin starts a step and returns it with its first effect.
-func Begin(task Task) (*Step, []Effect) {
-	s := &Step{state{Task: task, Offer: task.Offer, JSON: task.JSON && task.Purpose == Coordination}}
-	return s, []Effect{s.callModel()}
+func Begin(task Task) (*Machine, []effect.Effect) {
+	s := &Machine{state{Task: task, Offer: task.Offer, JSON: task.JSON && task.Purpose == effect.Coordination}}
+	return s, []effect.Effect{s.callModel()}
 }
 
 // Outcome returns the outcome of the step. The outcome's Kind is empty while the step goes on.
-func (s *Step) Outcome() Outcome { return s.s.Outcome }
+func (s *Machine) Outcome() Outcome { return s.s.Outcome }
 
 // Transcript returns the entries that the step has added to its first input, including the last
 // message. The caller must not change them.
-func (s *Step) Transcript() []Entry { return slices.Clip(s.s.Transcript) }
+func (s *Machine) Transcript() []effect.Entry { return slices.Clip(s.s.Transcript) }
 
 // JSON reports whether the step asks the model to act by JSON objects now.
-func (s *Step) JSON() bool { return s.s.JSON }
+func (s *Machine) JSON() bool { return s.s.JSON }
 
 // Waits reports whether the effect with key k is out.
-func (s *Step) Waits(k Key) bool {
+func (s *Machine) Waits(k effect.Key) bool {
 	isModel := s.s.Waiting && k == s.callingKey()
 	isSnapshot := s.s.Answer != nil && k == s.snapshotKey()
 	return isModel || isSnapshot || slices.ContainsFunc(s.s.Pending, func(p pending) bool { return p.Permission == nil && k == s.toolKey(p.Index) })
 }
 
 // Calling returns the key of the model call that is out. ok is false if no model call is out.
-func (s *Step) Calling() (key Key, ok bool) { return s.callingKey(), s.s.Waiting }
+func (s *Machine) Calling() (key effect.Key, ok bool) { return s.callingKey(), s.s.Waiting }
 
-func (s *Step) callingKey() Key {
-	if !s.s.Summarizing {
-		return s.modelKey(s.s.Calls - 1)
+func (s *Machine) callingKey() effect.Key {
+	if s.s.Summarizing {
+		return s.key(effect.StepSummarizing, effect.FinalStepSummarizing, s.s.Summaries-1)
 	}
-	key := s.modelKey(s.s.Summaries - 1)
-	key.Purpose = key.Purpose.summaryPurpose()
-	return key
+	return s.modelKey(s.s.Calls - 1)
 }
 
 // NotesTold returns the number of notes in the input of the model call that is out.
-func (s *Step) NotesTold() int { return len(s.s.Task.Notes) + notesIn(s.s.Transcript) }
+func (s *Machine) NotesTold() int { return s.input().NotesTold() }
 
 // Cancelled reports whether the step was cancelled. A cancelled step ends when its effects are
 // back.
-func (s *Step) Cancelled() bool { return s.s.Cancelled }
+func (s *Machine) Cancelled() bool { return s.s.Cancelled }
 
 // Out returns the number of effects that are out and of tool calls that wait for a person.
-func (s *Step) Out() int {
+func (s *Machine) Out() int {
 	if s.s.Waiting || s.s.Answer != nil {
 		return 1
 	}
 	return len(s.s.Pending)
 }
 
-// Apply applies one event to the step and returns the effects to run now. If the step does not wait
-// for a result, Apply returns an error for this result and changes nothing.
-func (s *Step) Apply(ev Event) ([]Effect, error) {
+// Apply applies the result of an effect and returns the effects to run now. If the step does not
+// wait for the result, Apply returns an error and changes nothing.
+func (s *Machine) Apply(r effect.Reply) ([]effect.Effect, error) {
 	if s.s.Outcome.Kind != "" {
 		return nil, errors.New("step: it has ended")
 	}
-	switch ev := ev.(type) {
-	case ModelReply:
+	switch r := r.(type) {
+	case effect.ModelReply:
 		if !s.s.Waiting {
 			return nil, errors.New("step: no model call is out")
 		}
 		s.s.Waiting = false
 		if s.s.Summarizing {
-			return s.applySummary(ev), nil
+			return s.applySummary(r), nil
 		}
-		return s.applyReply(ev), nil
-	case ToolReply:
+		return s.applyReply(r), nil
+	case effect.ToolReply:
 		if s.s.Answer != nil {
-			return s.applySnapshot(ev)
+			return s.applySnapshot(r)
 		}
-		return s.applyResult(ev)
-	case Approval:
-		return s.applyApproval(ev), nil
-	case Restrict:
-		s.s.Restricted = true
-	case Update:
-		s.s.Next = &ev.Offer
-	case Note:
-		s.s.Notes = append(s.s.Notes, ev.Text)
-	case Cancel:
-		s.s.Cancelled = true
+		return s.applyResult(r)
 	}
-	return nil, nil
+	return nil, fmt.Errorf("step: unknown result %T", r)
 }
+
+// Obey carries out a command of the kernel to the step's agent: Update gives it a newer set of
+// answers, Restrict leaves it only the coordination tools, and Cancel ends the step once its effects
+// have returned.
+func (s *Machine) Obey(c kernel.Command) error {
+	if s.s.Outcome.Kind != "" {
+		return errors.New("step: it has ended")
+	}
+	switch c := c.(type) {
+	case kernel.Update:
+		s.s.Next = &c.Offer
+	case kernel.Restrict:
+		s.s.Restricted = true
+	case kernel.Cancel:
+		s.s.Cancelled = true
+	default:
+		return fmt.Errorf("step: unknown command %T", c)
+	}
+	return nil
+}
+
+// AddNote gives the step a person's addition to the question.
+func (s *Machine) AddNote(text blob.Ref) { s.s.Notes = append(s.s.Notes, text) }
 
 // isConversation reports whether the step ends with a text and offers no coordination tools (rules
 // 1 and 9).
-func (s *Step) isConversation() bool { return s.s.Task.Purpose != Coordination }
+func (s *Machine) isConversation() bool { return s.s.Task.Purpose != effect.Coordination }
 
-func (s *Step) callModel() Effect {
+func (s *Machine) callModel() effect.Effect {
 	s.s.OwnTools = !s.s.JSON && !s.s.Restricted && s.mayUseTools()
 	call := s.input()
 	s.s.Calls++
@@ -215,8 +228,8 @@ func (s *Step) callModel() Effect {
 
 // input returns the model call that would be made now. It shares the step's entries: once a call is sent, the
 // step adds others and changes none of these.
-func (s *Step) input() ModelCall {
-	return ModelCall{
+func (s *Machine) input() effect.ModelCall {
+	return effect.ModelCall{
 		Key:        s.modelKey(s.s.Calls),
 		Offer:      s.s.Task.Offer,
 		Votes:      s.s.Task.Votes,
@@ -231,7 +244,7 @@ func (s *Step) input() ModelCall {
 // Recall returns the model call that is out, with the notes and the newer answers that came after
 // the call was made. The caller must not have sent the call yet. ok is false if no model call is
 // out.
-func (s *Step) Recall() (call Effect, ok bool) {
+func (s *Machine) Recall() (call effect.Effect, ok bool) {
 	switch {
 	case !s.s.Waiting:
 		return nil, false
@@ -245,7 +258,7 @@ func (s *Step) Recall() (call Effect, ok bool) {
 }
 
 // applyNews adds what has come since the last result to the input of the next call.
-func (s *Step) applyNews() {
+func (s *Machine) applyNews() {
 	if len(s.s.Transcript) == 0 {
 		s.s.Task.Notes = slices.Concat(s.s.Task.Notes, s.s.Notes)
 	} else {
@@ -256,25 +269,32 @@ func (s *Step) applyNews() {
 	s.s.Notes = nil
 }
 
-func (s *Step) modelKey(index int) Key {
-	return Key{Agent: s.s.Task.Agent, Round: s.s.Task.Round, Purpose: s.s.Task.Purpose, Index: index}
+func (s *Machine) modelKey(index int) effect.Key {
+	return effect.Key{Agent: s.s.Task.Agent, Round: s.s.Task.Round, Purpose: s.s.Task.Purpose, Index: index}
 }
 
-func (s *Step) toolKey(index int) Key {
+func (s *Machine) toolKey(index int) effect.Key { return s.key(effect.Tool, effect.FinalTool, index) }
+
+// key returns the key of an effect that is no call of the step's own purpose. A final answer has
+// purposes of its own, since the same agent may have worked earlier in the same round.
+func (s *Machine) key(purpose, final effect.Purpose, index int) effect.Key {
 	key := s.modelKey(index)
-	key.Purpose = key.Purpose.toolPurpose()
+	key.Purpose = purpose
+	if s.s.Task.Purpose.IsFinalAnswer() {
+		key.Purpose = final
+	}
 	return key
 }
 
 // applyReply applies the reply to a model call. The message ends the step, calls tools, or comes to
 // nothing.
-func (s *Step) applyReply(r ModelReply) []Effect {
+func (s *Machine) applyReply(r effect.ModelReply) []effect.Effect {
 	switch {
 	case s.s.Cancelled:
 		return s.end(Outcome{Kind: Stopped, Reason: "cancelled"})
 	case r.Failure != nil && r.Failure.NoTools && s.mayUseJSON():
 		s.s.JSON = true
-		return []Effect{s.callModel()}
+		return []effect.Effect{s.callModel()}
 	case r.Failure != nil:
 		return s.end(Outcome{Kind: Failed, Reason: r.Failure.Message})
 	}
@@ -288,14 +308,14 @@ func (s *Step) applyReply(r ModelReply) []Effect {
 }
 
 // endConversation ends the step with the text as the answer (rule 1).
-func (s *Step) endConversation(r ModelReply) []Effect {
+func (s *Machine) endConversation(r effect.ModelReply) []effect.Effect {
 	if r.Problem != "" {
 		return s.repairAnswer(r)
 	}
 	if r.Text == (blob.Ref{}) {
 		return s.end(Outcome{Kind: Failed, Reason: "the model's reply was empty"})
 	}
-	s.s.Transcript = append(s.s.Transcript, Entry{Kind: Assistant, Text: r.Message})
+	s.s.Transcript = append(s.s.Transcript, effect.Entry{Kind: effect.Assistant, Text: r.Message})
 	return s.act(Outcome{Kind: Answered, Answer: r.Text, Hash: r.Hash})
 }
 
@@ -303,25 +323,25 @@ func (s *Step) endConversation(r ModelReply) []Effect {
 // tools, which run concurrently. When they are back, the message's act ends the step. A message has
 // an act only if it calls exactly one coordination tool and the call is valid. applyCalls enters the
 // error of a refused call into the transcript.
-func (s *Step) applyCalls(r ModelReply) []Effect {
+func (s *Machine) applyCalls(r effect.ModelReply) []effect.Effect {
 	act, refused := s.judgeActs(r.Calls)
 	s.s.Act = act
 	s.s.Transcript = slices.Grow(s.s.Transcript, len(r.Calls)+2) // this message, its results, and the next message
-	s.s.Transcript = append(s.s.Transcript, Entry{Kind: Assistant, Text: r.Message})
-	var effects []Effect
+	s.s.Transcript = append(s.s.Transcript, effect.Entry{Kind: effect.Assistant, Text: r.Message})
+	var effects []effect.Effect
 	asked, called := len(s.s.NewPermissionRequests), s.s.Tools
 	for i, c := range r.Calls {
-		entry := Entry{Kind: Result, CallID: c.ID, Name: c.Name, JSON: s.s.JSON}
+		entry := effect.Entry{Kind: effect.Result, CallID: c.ID, Name: c.Name, JSON: s.s.JSON}
 		switch {
-		case c.isAct() && !s.isConversation():
+		case c.IsAct() && !s.isConversation():
 			entry.Notice = refused[i]
 		case c.Own && s.s.OwnTools && s.exceeds():
 			s.s.Exceeded = true
 			s.turnDown(c, r.Message, i, fmt.Sprintf("the limit of tool calls is %d", s.s.Task.Limits.MaxToolCalls))
-			entry.Notice = &Notice{Code: TooManyCalls, Detail: strconv.Itoa(s.s.Task.Limits.MaxToolCalls)}
-		case c.Own && s.s.OwnTools && c.Permission == Denied:
+			entry.Notice = &effect.Notice{Code: effect.TooManyCalls, Detail: strconv.Itoa(s.s.Task.Limits.MaxToolCalls)}
+		case c.Own && s.s.OwnTools && c.Permission == effect.Denied:
 			entry.Notice = s.refuse(s.newCall(c, r.Message, i), c.Why)
-		case c.Own && s.s.OwnTools && c.Permission == Asked:
+		case c.Own && s.s.OwnTools && c.Permission == effect.Asked:
 			s.requestPermission(s.newCall(c, r.Message, i), c.Why, len(s.s.Transcript))
 		case c.Own && s.s.OwnTools:
 			call := s.newCall(c, r.Message, i)
@@ -329,7 +349,7 @@ func (s *Step) applyCalls(r ModelReply) []Effect {
 			effects = append(effects, call)
 		default:
 			s.turnDown(c, r.Message, i, "there is no such tool on offer")
-			entry.Notice = &Notice{Code: ToolsWithdrawn, Detail: c.Name}
+			entry.Notice = &effect.Notice{Code: effect.ToolsWithdrawn, Detail: c.Name}
 		}
 		s.s.Transcript = append(s.s.Transcript, entry)
 	}
@@ -350,18 +370,18 @@ func (s *Step) applyCalls(r ModelReply) []Effect {
 }
 
 // ToolCalls returns the number of calls of the agent's own tools so far, including denied calls.
-func (s *Step) ToolCalls() int { return s.s.Tools }
+func (s *Machine) ToolCalls() int { return s.s.Tools }
 
 // attempted counts a message that came to nothing. The first text of such a message replaces an
 // earlier text from beside a tool call, because the earlier text was about the tool.
-func (s *Step) attempted(r ModelReply) {
+func (s *Machine) attempted(r effect.ModelReply) {
 	s.s.Attempts++
 	if !s.s.JSON && !s.s.FirstIsAttempt && r.Text != (blob.Ref{}) {
 		s.s.FirstText, s.s.FirstHash, s.s.FirstIsAttempt = r.Text, r.Hash, true
 	}
 }
 
-func (s *Step) applyResult(r ToolReply) ([]Effect, error) {
+func (s *Machine) applyResult(r effect.ToolReply) ([]effect.Effect, error) {
 	i := slices.IndexFunc(s.s.Pending, func(p pending) bool { return p.Index == r.Index && p.Permission == nil })
 	if i < 0 {
 		return nil, fmt.Errorf("step: no tool call %d is out", r.Index)
@@ -372,7 +392,7 @@ func (s *Step) applyResult(r ToolReply) ([]Effect, error) {
 }
 
 // settle removes a pending call that has its result. After the last pending call the step goes on.
-func (s *Step) settle(i int) []Effect {
+func (s *Machine) settle(i int) []effect.Effect {
 	s.s.Pending = slices.Delete(s.s.Pending, i, i+1)
 	if len(s.s.Pending) > 0 {
 		return nil
@@ -381,7 +401,7 @@ func (s *Step) settle(i int) []Effect {
 }
 
 // goOn continues the step when every call of the last message has its result.
-func (s *Step) goOn() []Effect {
+func (s *Machine) goOn() []effect.Effect {
 	switch {
 	case s.s.Cancelled:
 		return s.end(Outcome{Kind: Stopped, Reason: "cancelled"})
@@ -394,23 +414,23 @@ func (s *Step) goOn() []Effect {
 		s.s.JSON = true
 	}
 	s.tell()
-	return []Effect{s.next()}
+	return []effect.Effect{s.next()}
 }
 
 // maxIgnored is the number of messages without a tool call after which ToolsAuto changes to JSON
 // mode.
 const maxIgnored = 2
 
-func (s *Step) mayUseJSON() bool { return s.s.Task.MayUseJSON && !s.s.JSON && !s.isConversation() }
+func (s *Machine) mayUseJSON() bool { return s.s.Task.MayUseJSON && !s.s.JSON && !s.isConversation() }
 
 // tell adds to the transcript the news for the model's next call. After a message without any call
 // it adds a reminder (rule 7). Otherwise it adds a newer set of answers to the last result (rule
 // 8). To the reminder or the result it also adds the notes of a person (rule 11), and the sentence
 // that this is the last turn.
-func (s *Step) tell() {
-	if s.s.Transcript[len(s.s.Transcript)-1].Kind == Assistant {
-		s.s.Transcript = append(s.s.Transcript, Entry{
-			Kind: Reminder, JSON: s.s.JSON, MayAnswer: s.s.Offer.MayAnswer, MayVote: len(s.s.Offer.MayVote) > 0,
+func (s *Machine) tell() {
+	if s.s.Transcript[len(s.s.Transcript)-1].Kind == effect.Assistant {
+		s.s.Transcript = append(s.s.Transcript, effect.Entry{
+			Kind: effect.Reminder, JSON: s.s.JSON, MayAnswer: s.s.Offer.MayAnswer, MayVote: len(s.s.Offer.MayVote) > 0,
 		})
 	}
 	last := &s.s.Transcript[len(s.s.Transcript)-1]
@@ -420,18 +440,18 @@ func (s *Step) tell() {
 }
 
 // update adds the newer set of answers, if there is one, to the last entry if that is a result.
-func (s *Step) update(last *Entry) {
-	if last.Kind == Result && s.s.Next != nil {
+func (s *Machine) update(last *effect.Entry) {
+	if last.Kind == effect.Result && s.s.Next != nil {
 		last.Update, s.s.Offer, s.s.Next = s.s.Next, *s.s.Next, nil
 	}
 }
 
 // hasAnswer reports whether the agent's own answer is among the answers that it was shown.
-func (s *Step) hasAnswer() bool {
+func (s *Machine) hasAnswer() bool {
 	return slices.ContainsFunc(s.s.Offer.Shown, func(a kernel.Answer) bool { return a.Agent == s.s.Task.Agent })
 }
 
-func (s *Step) end(o Outcome) []Effect {
+func (s *Machine) end(o Outcome) []effect.Effect {
 	o.Seen = s.s.Offer.Set
 	s.s.Outcome = o
 	return nil

@@ -1,25 +1,26 @@
-package machine
+package step
 
 import (
 	"slices"
 
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // judgeActs judges the coordination tools that a message calls. It returns the act that ends
 // the step, or else a notice for each of them, by the call's position, that says what to do.
-func (s *Step) judgeActs(calls []Call) (*Outcome, map[int]*Notice) {
+func (s *Machine) judgeActs(calls []effect.Call) (*Outcome, map[int]*effect.Notice) {
 	if s.isConversation() {
 		return nil, nil
 	}
 	var acts []int
 	for i, c := range calls {
-		if c.isAct() {
+		if c.IsAct() {
 			acts = append(acts, i)
 		}
 	}
-	refused := map[int]*Notice{}
+	refused := map[int]*effect.Notice{}
 	if len(acts) == 1 {
 		i := acts[0]
 		act, notice := s.judge(calls[i])
@@ -30,13 +31,13 @@ func (s *Step) judgeActs(calls []Call) (*Outcome, map[int]*Notice) {
 		return nil, refused
 	}
 	for _, i := range acts {
-		refused[i] = &Notice{Code: SeveralActs}
+		refused[i] = &effect.Notice{Code: effect.SeveralActs}
 	}
 	return nil, refused
 }
 
-func (s *Step) judge(c Call) (*Outcome, *Notice) {
-	if c.Name == NewAnswer {
+func (s *Machine) judge(c effect.Call) (*Outcome, *effect.Notice) {
+	if c.Name == effect.NewAnswer {
 		return s.judgeAnswer(c)
 	}
 	return s.judgeVote(c)
@@ -44,53 +45,53 @@ func (s *Step) judge(c Call) (*Outcome, *Notice) {
 
 // judgeAnswer is rules 6 and 7: an empty content is no answer, and an answer is
 // compared only with those that its author was shown.
-func (s *Step) judgeAnswer(c Call) (*Outcome, *Notice) {
+func (s *Machine) judgeAnswer(c effect.Call) (*Outcome, *effect.Notice) {
 	if !s.s.Offer.MayAnswer {
-		return nil, &Notice{Code: AnswerWithdrawn}
+		return nil, &effect.Notice{Code: effect.AnswerWithdrawn}
 	}
 	if c.Problem != "" {
-		return nil, &Notice{Code: BadArguments, Detail: c.Problem}
+		return nil, &effect.Notice{Code: effect.BadArguments, Detail: c.Problem}
 	}
 	if c.Answer == (blob.Ref{}) {
-		return nil, &Notice{Code: EmptyAnswer}
+		return nil, &effect.Notice{Code: effect.EmptyAnswer}
 	}
 	for _, shown := range s.s.Offer.Shown {
 		if shown.Hash == c.Hash {
-			return nil, s.copyNotice(Duplicate, shown.Agent)
+			return nil, s.copyNotice(effect.Duplicate, shown.Agent)
 		}
 	}
 	for i, shown := range s.s.Offer.Shown {
 		if limit := s.s.Task.Limits.MaxOverlap; limit > 0 && i < len(c.Overlaps) && c.Overlaps[i] > limit {
-			return nil, s.copyNotice(TooSimilar, shown.Agent)
+			return nil, s.copyNotice(effect.TooSimilar, shown.Agent)
 		}
 	}
 	return &Outcome{Kind: Answered, Answer: c.Answer, Hash: c.Hash}, nil
 }
 
-func (s *Step) copyNotice(code Code, of int) *Notice {
-	return &Notice{Code: code, Agent: of, Votable: slices.Contains(s.s.Offer.MayVote, of)}
+func (s *Machine) copyNotice(code effect.Code, of int) *effect.Notice {
+	return &effect.Notice{Code: code, Agent: of, Votable: slices.Contains(s.s.Offer.MayVote, of)}
 }
 
 // judgeVote is DESIGN §5: an impossible vote gets a tool error.
-func (s *Step) judgeVote(c Call) (*Outcome, *Notice) {
+func (s *Machine) judgeVote(c effect.Call) (*Outcome, *effect.Notice) {
 	if len(s.s.Offer.Shown) == 0 {
-		return nil, &Notice{Code: NoAnswersYet}
+		return nil, &effect.Notice{Code: effect.NoAnswersYet}
 	}
 	if len(s.s.Offer.MayVote) == 0 {
-		return nil, &Notice{Code: NothingToVote}
+		return nil, &effect.Notice{Code: effect.NothingToVote}
 	}
 	if c.Problem != "" {
-		return nil, &Notice{Code: BadArguments, Detail: c.Problem}
+		return nil, &effect.Notice{Code: effect.BadArguments, Detail: c.Problem}
 	}
 	if c.Target < 0 {
-		return nil, &Notice{Code: UnknownAgent}
+		return nil, &effect.Notice{Code: effect.UnknownAgent}
 	}
 	shown := func(a kernel.Answer) bool { return a.Agent == c.Target }
 	if !slices.ContainsFunc(s.s.Offer.Shown, shown) {
-		return nil, &Notice{Code: NoAnswerOf, Agent: c.Target}
+		return nil, &effect.Notice{Code: effect.NoAnswerOf, Agent: c.Target}
 	}
 	if !slices.Contains(s.s.Offer.MayVote, c.Target) {
-		return nil, &Notice{Code: NoSelfVote, Agent: c.Target}
+		return nil, &effect.Notice{Code: effect.NoSelfVote, Agent: c.Target}
 	}
 	return &Outcome{Kind: Voted, For: c.Target, Reason: c.Reason}, nil
 }

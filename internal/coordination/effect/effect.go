@@ -1,4 +1,4 @@
-package machine
+package effect
 
 import (
 	"fmt"
@@ -55,23 +55,23 @@ type Agent struct {
 	Params   blob.Ref `json:"params"`
 	Tools    blob.Ref `json:"tools"`
 	ToolMode ToolMode `json:"tool_mode,omitempty"`
-	// Shown is the selection of the history for the agent; nil is all of it.
+	// Shown is the selection of the history for the agent; nil means all of it.
 	Shown *policy.Selection `json:"shown,omitempty"`
-	// Step limits what the agent's inputs have of a step's additions; nil is all of it.
+	// Step limits the part of a step's additions that the agent's inputs have; nil means all.
 	Step *policy.StepLimits `json:"step,omitempty"`
-	// Workspace says that each answer of the agent gets a snapshot of its files.
+	// Workspace reports whether each answer of the agent gets a snapshot of its files.
 	Workspace bool `json:"workspace,omitempty"`
-	// Bounded says that the model is a small one on a server that enforces the schema of a
-	// reply: in JSON mode its replies, and the texts in the schema, have a limit.
+	// Bounded reports whether a small model runs on a server that enforces the schema of a reply: in
+	// JSON mode its replies, and the texts in the schema, have a limit.
 	Bounded bool `json:"bounded,omitempty"`
-	// Files are what the agent is sent in place of the turn's files, unless it is nil and
-	// Described is false. Described says that the turn's description stands for the others.
+	// Files replace the turn's files for this agent, unless Files is nil and Described is false.
+	// Described reports whether the turn's description stands for the omitted files.
 	Files     []blob.File `json:"files,omitempty"`
 	Described bool        `json:"described,omitempty"`
 }
 
-// FilesOf returns the files that an agent is sent with the question. The description of
-// others stands among them as a text.
+// FilesOf returns the files that an agent receives with the question. A text among them
+// describes the omitted files.
 func (t *Turn) FilesOf(agent int) []blob.File {
 	a := t.Agents[agent]
 	if !a.Described && a.Files == nil {
@@ -90,11 +90,11 @@ func (t *Turn) FilesOf(agent int) []blob.File {
 	return files
 }
 
-// ToolMode says how a model gets the coordination tools.
+// ToolMode is the way in which a model gets the coordination tools.
 type ToolMode string
 
 // The modes. ToolsNative, which the zero value means too, offers tools. ToolsJSON requests one
-// JSON object, for models that cannot call tools. ToolsAuto begins with tools and goes over to
+// JSON object, for models that cannot call tools. ToolsAuto begins with tools and changes to
 // JSON when the service refuses them or the model has ignored them twice.
 const (
 	ToolsNative ToolMode = "native"
@@ -125,7 +125,7 @@ type Limits struct {
 	MaxOverlap int `json:"max_overlap"`
 }
 
-// Beyond returns the name of a limit that is wider than the other's, "" if none is.
+// Beyond returns the name of a limit that is wider than the other's, or "".
 func (l Limits) Beyond(other Limits) string {
 	for _, of := range []struct {
 		name      string
@@ -184,28 +184,12 @@ const (
 // IsFinalAnswer reports whether a step is the winner's call of rule 9.
 func (p Purpose) IsFinalAnswer() bool { return p == Presentation || p == Synthesis }
 
-// IsAnswer reports whether a step writes the turn's answer: one of rule 9, or that of a panel
-// of one.
+// IsAnswer reports whether a step writes the turn's answer: a step of rule 9, or the step of a
+// panel of one.
 func (p Purpose) IsAnswer() bool { return p.IsFinalAnswer() || p == Conversation }
 
 // IsSnapshot reports whether an effect copies a workspace.
 func (p Purpose) IsSnapshot() bool { return p == Snapshot || p == FinalSnapshot }
-
-// toolPurpose returns the purpose of a step's tool calls.
-func (p Purpose) toolPurpose() Purpose {
-	if p.IsFinalAnswer() {
-		return FinalTool
-	}
-	return Tool
-}
-
-// snapshotPurpose returns the purpose of the snapshot of a step's answer.
-func (p Purpose) snapshotPurpose() Purpose {
-	if p.IsFinalAnswer() {
-		return FinalSnapshot
-	}
-	return Snapshot
-}
 
 // Effect is one of the two ways to touch the world: ModelCall and ToolCall.
 type Effect interface{ EffectKey() Key }
@@ -246,8 +230,8 @@ func (t *Turn) ToolsOf(call ModelCall) blob.Ref {
 	return t.Agents[call.Key.Agent].Tools
 }
 
-// Current returns the offer that holds for the call's input: that of its last update, else that
-// of the step's start.
+// Current returns the offer of the call's input: the offer of its last update, or of the step's
+// start.
 func (c ModelCall) Current() kernel.Offer {
 	for _, e := range slices.Backward(c.Transcript) {
 		if e.Update != nil {
@@ -258,17 +242,16 @@ func (c ModelCall) Current() kernel.Offer {
 }
 
 // NotesTold counts the notes in the call's input. They are the turn's first ones.
-func (c ModelCall) NotesTold() int { return len(c.Notes) + notesIn(c.Transcript) }
-
-func notesIn(entries []Entry) (n int) {
-	for _, e := range entries {
+func (c ModelCall) NotesTold() int {
+	n := len(c.Notes)
+	for _, e := range c.Transcript {
 		n += len(e.Notes)
 	}
 	return n
 }
 
-// ToolCall requests one tool's result: that of call number Call of an assistant message. A
-// snapshot is a ToolCall that no message requested: it has a Key and nothing else.
+// ToolCall requests the result of call number Call of an assistant message. A snapshot is a
+// ToolCall that no message requested: it has a Key and nothing else.
 type ToolCall struct {
 	Key     Key      `json:"key"`
 	Message blob.Ref `json:"message"`
@@ -276,7 +259,7 @@ type ToolCall struct {
 	Name    string   `json:"name"`
 	// Shown are the answers in the input of the message.
 	Shown []kernel.Answer `json:"shown,omitempty"`
-	// Asked says that a person has allowed it.
+	// Asked reports whether a person has allowed it.
 	Asked bool `json:"asked,omitempty"`
 }
 
@@ -312,8 +295,8 @@ type Entry struct {
 	Notes []blob.Ref `json:"notes,omitempty"`
 	// Final adds the sentence that this is the last turn.
 	Final bool `json:"final,omitempty"`
-	// JSON says that the act was requested as a JSON object: a result then stands in a user
-	// message, since there was no call that it could answer.
+	// JSON reports whether the act was requested as a JSON object. Then a result stands in a user
+	// message, since there is no call for it.
 	JSON bool `json:"json,omitempty"`
 	// MayAnswer and MayVote say which acts a reminder may name.
 	MayAnswer bool `json:"may_answer,omitempty"`
@@ -330,12 +313,12 @@ const (
 	Reminder  EntryKind = "reminder"
 )
 
-// Notice is a tool error that says what to do, for the model to read.
+// Notice is a tool error for the model, with a cure.
 type Notice struct {
 	Code Code `json:"code"`
-	// Agent is the agent that it is about, if any.
+	// Agent is the agent that the notice is about, if any.
 	Agent int `json:"agent,omitempty"`
-	// Votable says that a vote for Agent would be accepted.
+	// Votable reports whether a vote for Agent would be accepted.
 	Votable bool `json:"votable,omitempty"`
 	// Detail describes the fault, if the code does not.
 	Detail string `json:"detail,omitempty"`

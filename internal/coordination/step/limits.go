@@ -1,14 +1,15 @@
-package machine
+package step
 
 import (
 	"fmt"
 	"slices"
 
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // exceeds reports whether one more tool call would be one too many.
-func (s *Step) exceeds() bool {
+func (s *Machine) exceeds() bool {
 	limit := s.s.Task.Limits.MaxToolCalls
 	return limit > 0 && s.s.Tools >= limit
 }
@@ -16,7 +17,7 @@ func (s *Step) exceeds() bool {
 // mayUseTools reports whether the limits let the next model call offer the agent's own tools:
 // not in the last of max_turns calls (seed 001), and not when max_tool_calls is used up (seed
 // 004).
-func (s *Step) mayUseTools() bool {
+func (s *Machine) mayUseTools() bool {
 	limits := s.s.Task.Limits
 	if s.s.Exceeded || limits.EndAtLimits && s.exceeds() {
 		return false
@@ -26,33 +27,33 @@ func (s *Step) mayUseTools() bool {
 
 // isFinalTurn reports whether the next call tells the model that this is its final turn. That
 // call is the last of max_turns, or the first after max_tool_calls was used up.
-func (s *Step) isFinalTurn() bool {
+func (s *Machine) isFinalTurn() bool {
 	limits := s.s.Task.Limits
 	return s.s.Calls == limits.MaxTurns-1 || limits.EndAtLimits && s.s.OwnTools && s.exceeds()
 }
 
 // isLastCall reports whether the step may have no other model call.
-func (s *Step) isLastCall() bool {
+func (s *Machine) isLastCall() bool {
 	limits := s.s.Task.Limits
 	return limits.EndAtLimits && s.s.Calls >= limits.MaxTurns
 }
 
 // isOutOfTurns reports whether a message requested tools although a limit had left it none.
-func (s *Step) isOutOfTurns(calls []Call) bool {
+func (s *Machine) isOutOfTurns(calls []effect.Call) bool {
 	isUsedUp := s.s.Task.Limits.EndAtLimits && !s.s.OwnTools && s.exceeds()
-	asks := func(c Call) bool { return s.isConversation() || !c.isAct() }
+	asks := func(c effect.Call) bool { return s.isConversation() || !c.IsAct() }
 	return (s.isLastCall() || isUsedUp) && slices.ContainsFunc(calls, asks)
 }
 
 // endOutOfTurns is rule 7: a text beside a tool call is no answer to a panel. A panel of one
 // has nothing better to show.
-func (s *Step) endOutOfTurns() []Effect {
+func (s *Machine) endOutOfTurns() []effect.Effect {
 	limits := s.s.Task.Limits
 	o := Outcome{Kind: OutOfTurns, Reason: fmt.Sprintf("max_turns is %d, and its last model call still asked for tools", limits.MaxTurns)}
 	if !s.isLastCall() {
 		o.Reason = fmt.Sprintf("max_tool_calls is %d, and it still asked for tools", limits.MaxToolCalls)
 	}
-	if s.s.Task.Purpose == Conversation {
+	if s.s.Task.Purpose == effect.Conversation {
 		o.Answer, o.Hash = s.s.FirstText, s.s.FirstHash
 	}
 	return s.act(o)
@@ -60,10 +61,10 @@ func (s *Step) endOutOfTurns() []Effect {
 
 // giveUp is rule 7: the first non-empty text becomes the answer of an agent that
 // has none; else it abstains, or fails with nothing to show.
-func (s *Step) giveUp() []Effect {
+func (s *Machine) giveUp() []effect.Effect {
 	reason := fmt.Sprintf("%d of its messages neither answered nor voted", s.s.Attempts)
 	hasText := s.s.FirstText != (blob.Ref{})
-	text := Call{Answer: s.s.FirstText, Hash: s.s.FirstHash}
+	text := effect.Call{Answer: s.s.FirstText, Hash: s.s.FirstHash}
 	_, refused := s.judgeAnswer(text)
 	switch {
 	case s.isConversation() && hasText, refused == nil && !s.hasAnswer():
@@ -76,10 +77,10 @@ func (s *Step) giveUp() []Effect {
 
 // lastRefusal returns the end of a reason: the fault in the arguments of the step's last new_answer,
 // "" if there was none.
-func (s *Step) lastRefusal() string {
+func (s *Machine) lastRefusal() string {
 	for _, e := range slices.Backward(s.s.Transcript) {
-		if e.Kind == Result && e.Name == NewAnswer {
-			if e.Notice != nil && e.Notice.Code == BadArguments {
+		if e.Kind == effect.Result && e.Name == effect.NewAnswer {
+			if e.Notice != nil && e.Notice.Code == effect.BadArguments {
 				return "; its last answer was refused: " + e.Notice.Detail
 			}
 			return ""

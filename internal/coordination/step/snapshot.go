@@ -1,30 +1,27 @@
-package machine
+package step
 
 import (
 	"fmt"
 
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // act ends the step. An answer first gets a snapshot of its author's workspace: peers must
 // judge the files as they were at the answer.
-func (s *Step) act(o Outcome) []Effect {
+func (s *Machine) act(o Outcome) []effect.Effect {
 	if o.Answer == (blob.Ref{}) || !s.s.Task.Snapshot {
 		return s.end(o)
 	}
 	answer := o // o itself would be allocated for every answer
 	s.s.Answer = &answer
-	return []Effect{ToolCall{Key: s.snapshotKey()}}
+	return []effect.Effect{effect.ToolCall{Key: s.snapshotKey()}}
 }
 
-func (s *Step) snapshotKey() Key {
-	key := s.modelKey(0)
-	key.Purpose = key.Purpose.snapshotPurpose()
-	return key
-}
+func (s *Machine) snapshotKey() effect.Key { return s.key(effect.Snapshot, effect.FinalSnapshot, 0) }
 
 // applySnapshot ends the step. An answer counts even if its snapshot failed.
-func (s *Step) applySnapshot(r ToolReply) ([]Effect, error) {
+func (s *Machine) applySnapshot(r effect.ToolReply) ([]effect.Effect, error) {
 	o := *s.s.Answer
 	switch {
 	case r.Index != s.snapshotKey().Index:

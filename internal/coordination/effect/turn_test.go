@@ -1,28 +1,28 @@
-package machine_test
+package effect_test
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // TestChangeReplacesWhatItHas, and leaves what it does not have.
 func TestChangeReplacesWhatItHas(t *testing.T) {
-	begun := machine.Turn{
-		Question: sized(1), Sections: sized(2), Summary: &machine.Summary{Text: sized(3)}, Agents: []machine.Agent{{}},
+	begun := effect.Turn{
+		Question: sized(1), Sections: sized(2), Summary: &effect.Summary{Text: sized(3)}, Agents: []effect.Agent{{}},
 	}
-	summary := &machine.Summary{Text: sized(6)}
+	summary := &effect.Summary{Text: sized(6)}
 	for name, c := range map[string]struct {
-		change machine.Change
-		want   func(*machine.Turn)
+		change effect.Change
+		want   func(*effect.Turn)
 	}{
-		"nothing":      {machine.Change{}, func(*machine.Turn) {}},
-		"the question": {machine.Change{Question: sized(4)}, func(t *machine.Turn) { t.Question = sized(4) }},
-		"the sections": {machine.Change{Sections: sized(5)}, func(t *machine.Turn) { t.Sections = sized(5) }},
-		"the summary":  {machine.Change{Summary: summary}, func(t *machine.Turn) { t.Summary = summary }},
+		"nothing":      {effect.Change{}, func(*effect.Turn) {}},
+		"the question": {effect.Change{Question: sized(4)}, func(t *effect.Turn) { t.Question = sized(4) }},
+		"the sections": {effect.Change{Sections: sized(5)}, func(t *effect.Turn) { t.Sections = sized(5) }},
+		"the summary":  {effect.Change{Summary: summary}, func(t *effect.Turn) { t.Summary = summary }},
 	} {
 		want := begun
 		c.want(&want)
@@ -35,7 +35,7 @@ func TestChangeReplacesWhatItHas(t *testing.T) {
 // TestCallsKeepTheirTools: a call that names a list of tools is sent and read by that, and any
 // other by the agent's.
 func TestCallsKeepTheirTools(t *testing.T) {
-	described := machine.Turn{Agents: []machine.Agent{{Tools: sized(1)}, {Tools: sized(2)}}}
+	described := effect.Turn{Agents: []effect.Agent{{Tools: sized(1)}, {Tools: sized(2)}}}
 	named, none := sized(3), blob.Ref{}
 	for name, c := range map[string]struct {
 		tools *blob.Ref
@@ -43,7 +43,7 @@ func TestCallsKeepTheirTools(t *testing.T) {
 	}{
 		"those of the turn": {nil, sized(2)}, "others": {&named, named}, "none any more": {&none, none},
 	} {
-		call := machine.ModelCall{Key: machine.Key{Agent: 1}, Tools: c.tools}
+		call := effect.ModelCall{Key: effect.Key{Agent: 1}, Tools: c.tools}
 		if got := described.ToolsOf(call); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}

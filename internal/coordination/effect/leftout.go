@@ -1,4 +1,4 @@
-package machine
+package effect
 
 import (
 	"github.com/massgen/massgen/internal/coordination/kernel"
@@ -11,11 +11,11 @@ type LeftOut struct {
 	// Entries counts the omitted entries, Messages and Results the messages and tool results
 	// among them.
 	Entries, Messages, Results int
-	// NoRoom says that they would not fit.
+	// NoRoom reports whether they did not fit.
 	NoRoom bool
-	// Update is the newest set of answers among the omitted entries, nil for none, Notes all
-	// notes among them, and Final says that they had the sentence about the last turn: the
-	// input repeats these in their place.
+	// Update is the newest set of answers among the omitted entries, or nil, and Notes are all
+	// notes among them. Final reports whether they had the sentence about the last turn. The input
+	// repeats these in their place.
 	Update *kernel.Offer
 	Notes  []blob.Ref
 	Final  bool
@@ -68,7 +68,7 @@ const wordBytes = 300
 // stepUnits parts a transcript before each message of the assistant, and returns the first
 // entry of each unit. The results of a message stand in one message.
 func stepUnits(entries []Entry) (units []policy.StepUnit, starts []int) {
-	var update, notes int // of what is told again when it is left out
+	var update, notes int // the bytes that are repeated when their units are left out
 	for i, e := range entries {
 		if e.Kind == Assistant || len(units) == 0 {
 			units, starts = append(units, policy.StepUnit{}), append(starts, i)
