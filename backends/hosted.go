@@ -3,9 +3,20 @@ package backends
 import (
 	"slices"
 	"strings"
-
-	"github.com/massgen/massgen/internal/models/hosted"
 )
+
+// The names of the tools that providers run, in journals, results and tables of prices. Providers
+// have names of their own.
+const (
+	WebSearch     = "web_search"
+	WebFetch      = "web_fetch"
+	CodeExecution = "code_execution"
+)
+
+// IsHosted reports whether a tool's name is one of these.
+func IsHosted(name string) bool {
+	return name == WebSearch || name == WebFetch || name == CodeExecution
+}
 
 // defaultMaxUses is how often a call may use each hosted tool when the configuration does not say.
 const defaultMaxUses = 5
@@ -43,7 +54,7 @@ func (h HostedTools) Names() (names []string) {
 	for _, t := range []struct {
 		name string
 		is   bool
-	}{{hosted.WebSearch, h.WebSearch}, {hosted.WebFetch, h.WebFetch}, {hosted.CodeExecution, h.Code()}} {
+	}{{WebSearch, h.WebSearch}, {WebFetch, h.WebFetch}, {CodeExecution, h.Code()}} {
 		if t.is {
 			names = append(names, t.name)
 		}
@@ -54,11 +65,11 @@ func (h HostedTools) Names() (names []string) {
 // Key returns the key of a configuration that asks for the tool of a name.
 func (h HostedTools) Key(name string) string {
 	switch {
-	case name == hosted.WebSearch:
+	case name == WebSearch:
 		return "enable_web_search"
-	case name == hosted.CodeExecution && h.CodeInterpreter:
+	case name == CodeExecution && h.CodeInterpreter:
 		return "enable_code_interpreter"
-	case name == hosted.CodeExecution:
+	case name == CodeExecution:
 		return "enable_code_execution"
 	}
 	return name
@@ -79,7 +90,7 @@ func (h HostedTools) Check(model string, has []string, cure string) error {
 // set, and when its result is there. As a part of a message it has the result. It is for people, and
 // is never sent back: the provider gets the Opaque parts beside it.
 type HostedCall struct {
-	// ID is unique within the message. Name is one of package internal/models/hosted.
+	// ID is unique within the message. Name is WebSearch, WebFetch or CodeExecution.
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments,omitempty"`

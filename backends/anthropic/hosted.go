@@ -9,7 +9,6 @@ import (
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/models/hosted"
 )
 
 // Claude calls the tools that it runs itself server tools ("Web search tool", "Web fetch tool" and
@@ -18,7 +17,7 @@ import (
 
 // checkHosted returns a *backends.ParamError for a hosted tool that the model does not have.
 func checkHosted(model string, own version, h backends.HostedTools) error {
-	has := []string{hosted.WebSearch, hosted.WebFetch, hosted.CodeExecution}
+	has := []string{backends.WebSearch, backends.WebFetch, backends.CodeExecution}
 	if own.before(version35) {
 		has = nil
 	}
@@ -45,8 +44,8 @@ func encodeHosted(h backends.HostedTools) (tools []sdk.ToolUnionParam) {
 
 // hostedName is the name of a hosted tool by that of a block. Code runs under three names.
 func hostedName(name string) string {
-	if strings.Contains(name, hosted.CodeExecution) {
-		return hosted.CodeExecution
+	if strings.Contains(name, backends.CodeExecution) {
+		return backends.CodeExecution
 	}
 	return name
 }
@@ -141,9 +140,9 @@ func pageText(content json.RawMessage) string {
 // noteHosted notes of a call what the rest of the answer refers to.
 func (a *answer) noteHosted(call backends.HostedCall, b *block) {
 	switch call.Name {
-	case hosted.CodeExecution:
+	case backends.CodeExecution:
 		a.usage.codeRuns = 1
-	case hosted.WebFetch:
+	case backends.WebFetch:
 		a.pages.note([]byte(b.start.JSON.Content.Raw()))
 	}
 }
@@ -182,7 +181,7 @@ func fetchedBefore(req backends.Request, provider string) pages {
 				Type    string          `json:"type"`
 				Content json.RawMessage `json:"content"`
 			}
-			if json.Unmarshal(part.Data, &result) == nil && result.Type == hosted.WebFetch+hostedResult {
+			if json.Unmarshal(part.Data, &result) == nil && result.Type == backends.WebFetch+hostedResult {
 				before.note(result.Content)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/system/blob"
-	"github.com/massgen/massgen/internal/system/fastjson"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // Event is one entry of the journal. The set is closed.
@@ -156,7 +156,7 @@ func readHead(data []byte) (h head, err error) {
 
 func decode[E Event](data []byte) (Event, error) {
 	var ev E
-	if err := fastjson.Unmarshal(data, &ev); err != nil {
+	if err := plain.Unmarshal(data, &ev); err != nil {
 		return nil, fmt.Errorf("decode an event of type %s: %w", ev.kind(), err)
 	}
 	return ev, nil

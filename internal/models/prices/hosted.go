@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/models/hosted"
 )
 
 //go:embed hosted.csv
@@ -101,7 +100,7 @@ func (t *Table) hostedCost(provider, model string, u backends.Usage) *float64 {
 	for _, used := range []struct {
 		tool string
 		n    int
-	}{{hosted.WebSearch, u.WebSearches}, {hosted.CodeExecution, u.CodeRuns}} {
+	}{{backends.WebSearch, u.WebSearches}, {backends.CodeExecution, u.CodeRuns}} {
 		if used.n <= 0 {
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/massgen/massgen/internal/models/hosted"
+	"github.com/massgen/massgen/backends"
 )
 
 // Override is what a config says of a model; nil is what it does not say, and stays
@@ -77,7 +77,7 @@ func (o Override) change(m *Model) error {
 // are: m may be a copy of one, under another name.
 func (o Override) changeHosted(m *Model) error {
 	fees := maps.Clone(m.Hosted)
-	for tool, fee := range map[string]*float64{hosted.WebSearch: o.WebSearch, hosted.CodeExecution: o.CodeExecution} {
+	for tool, fee := range map[string]*float64{backends.WebSearch: o.WebSearch, backends.CodeExecution: o.CodeExecution} {
 		if fee == nil {
 			continue
 		}
@@ -87,7 +87,7 @@ func (o Override) changeHosted(m *Model) error {
 		if fees == nil {
 			fees = map[string]Fee{}
 		}
-		fees[tool] = Fee{USD: *fee, PerCall: tool == hosted.CodeExecution}
+		fees[tool] = Fee{USD: *fee, PerCall: tool == backends.CodeExecution}
 	}
 	m.Hosted = fees
 	return nil

@@ -13,7 +13,6 @@ import (
 	"github.com/massgen/massgen/backends/anthropic"
 	"github.com/massgen/massgen/backends/gemini"
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/internal/models/hosted"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -190,9 +189,9 @@ func abilitiesOf(p provider, model string) (takes, efforts []string) {
 	}{
 		{"images", files.Images},
 		{"pdf", files.PDFs},
-		{hosted.WebSearch, runs(p, c, backends.HostedTools{WebSearch: true})},
-		{hosted.WebFetch, runs(p, c, backends.HostedTools{WebFetch: true})},
-		{hosted.CodeExecution, runs(p, c, backends.HostedTools{CodeExecution: true})},
+		{backends.WebSearch, runs(p, c, backends.HostedTools{WebSearch: true})},
+		{backends.WebFetch, runs(p, c, backends.HostedTools{WebFetch: true})},
+		{backends.CodeExecution, runs(p, c, backends.HostedTools{CodeExecution: true})},
 		{"reasoning", len(efforts) > 0},
 	} {
 		if one.is {

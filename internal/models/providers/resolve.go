@@ -15,10 +15,8 @@ import (
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/models/attach"
-	"github.com/massgen/massgen/internal/models/fallback"
 	"github.com/massgen/massgen/internal/models/prices"
 	"github.com/massgen/massgen/internal/models/retry"
-	"github.com/massgen/massgen/internal/models/tokens"
 	"github.com/massgen/massgen/internal/models/wire"
 	"github.com/massgen/massgen/internal/system/plain"
 )
@@ -44,7 +42,7 @@ type Resolver struct {
 	Settings
 
 	prices       *prices.Table
-	vocabularies *tokens.Vocabularies
+	vocabularies *prices.Vocabularies
 	gates        map[account]*retry.Gate
 	shared       map[account]*wire.Shared
 	open         map[connection]backends.Backend
@@ -61,7 +59,7 @@ type Resolver struct {
 func New(s Settings) (*Resolver, error) {
 	table, err := prices.New(s.Config.Prices)
 	return &Resolver{
-		Settings: s, prices: table, vocabularies: tokens.New(),
+		Settings: s, prices: table, vocabularies: prices.NewVocabularies(),
 		gates: map[account]*retry.Gate{}, shared: map[account]*wire.Shared{}, open: map[connection]backends.Backend{}, meant: map[meant]provider{}, seats: map[string]int{},
 	}, err
 }
@@ -163,14 +161,14 @@ func (r *Resolver) resolve(ctx context.Context, b configs.Backend, isAgent bool)
 	if err != nil {
 		faults = append(faults, err)
 	}
-	var others []fallback.Choice
+	var others []retry.Choice
 	for i, f := range b.Fallback {
 		other, err := r.model(ctx, standIn(b, f))
 		if err != nil {
 			faults = append(faults, fmt.Errorf("fallback %d: %w", i+1, err))
 			continue
 		}
-		others = append(others, fallback.Choice{
+		others = append(others, retry.Choice{
 			Provider: other.Provider, Backend: other.Backend, Model: other.Name,
 			Headers: f.Params.Headers, ExtraBody: f.Params.ExtraBody,
 		})
@@ -183,7 +181,7 @@ func (r *Resolver) resolve(ctx context.Context, b configs.Backend, isAgent bool)
 	case len(faults) > 0:
 		return Model{}, faults
 	case len(others) > 0:
-		m.Backend = fallback.New(m.Provider, m.Backend, others...)
+		m.Backend = retry.NewFallback(m.Provider, m.Backend, others...)
 	}
 	return m, nil
 }

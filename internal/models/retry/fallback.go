@@ -1,4 +1,4 @@
-package fallback
+package retry
 
 import (
 	"context"
@@ -25,29 +25,29 @@ type Choice struct {
 	ExtraBody map[string]any
 }
 
-// Backend calls the first of its models that can be used. It is safe for
+// Fallback calls the first of its models that can be used. It is safe for
 // concurrent use.
-type Backend struct {
+type Fallback struct {
 	choices []Choice // the first takes requests as they stand
 	// refused has of each choice the error by which its key was refused, which no later call
 	// asks again.
 	refused []atomic.Pointer[backends.Error]
 }
 
-var _ backends.Budgeted = (*Backend)(nil)
+var _ backends.Budgeted = (*Fallback)(nil)
 
-// New returns a backend that sends requests as they stand to first, which reports
+// NewFallback returns a backend that sends requests as they stand to first, which reports
 // name provider, and if that cannot be used, to the others in their order.
-func New(provider string, first backends.Backend, others ...Choice) *Backend {
-	return &Backend{
+func NewFallback(provider string, first backends.Backend, others ...Choice) *Fallback {
+	return &Fallback{
 		choices: slices.Concat([]Choice{{Provider: provider, Backend: first}}, others),
 		refused: make([]atomic.Pointer[backends.Error], 1+len(others)),
 	}
 }
 
 // Reserves says whether all of its models reserve their attempts.
-func (b *Backend) Reserves() bool {
-	return !slices.ContainsFunc(b.choices, func(c Choice) bool { return !backends.Reserves(c.Backend) })
+func (f *Fallback) Reserves() bool {
+	return !slices.ContainsFunc(f.choices, func(c Choice) bool { return !backends.Reserves(c.Backend) })
 }
 
 // Stream calls one model after the other, until one answers, has begun to answer,
@@ -57,37 +57,37 @@ func (b *Backend) Reserves() bool {
 // error of a call that failed with several models is of the last one's kind and names
 // each. Every call begins with the first model again, but passes over one whose key was
 // refused before, unless it is the last.
-func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
+func (f *Fallback) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
 	return func(yield func(backends.Event, error) bool) {
 		var said []string
-		for i, choice := range b.choices {
-			sent := b.request(i, req)
-			isLast := i+1 == len(b.choices)
-			begun, known := false, !isLast && b.refused[i].Load() != nil
+		for i, choice := range f.choices {
+			sent := f.request(i, req)
+			isLast := i+1 == len(f.choices)
+			begun, known := false, !isLast && f.refused[i].Load() != nil
 			var err error
 			if known {
-				err = b.refused[i].Load()
+				err = f.refused[i].Load()
 			} else if begun, err = stream(choice.Backend.Stream(ctx, sent), yield); err == nil {
 				return
 			}
-			b.note(i, err)
+			f.note(i, err)
 			from := named(choice, sent)
 			said = append(said, fmt.Sprintf("%s: %v", from, err))
 			if isLast || begun || !curable(err) || ctx.Err() != nil {
 				yield(nil, failed(said, err))
 				return
 			}
-			next := named(b.choices[i+1], b.request(i+1, req))
+			next := named(f.choices[i+1], f.request(i+1, req))
 			backends.TraceFrom(ctx).FellBack(backends.FallbackInfo{Key: req.Key, From: from, To: next, Err: err, Known: known})
 		}
 	}
 }
 
 // note keeps that the key of choice i was refused.
-func (b *Backend) note(i int, err error) {
+func (f *Fallback) note(i int, err error) {
 	var e *backends.Error
 	if errors.As(err, &e) && e.Kind == backends.KindAuth && curable(err) {
-		b.refused[i].Store(e)
+		f.refused[i].Store(e)
 	}
 }
 
@@ -97,9 +97,9 @@ func named(c Choice, sent backends.Request) string {
 }
 
 // request is req as choice i gets it.
-func (b *Backend) request(i int, req backends.Request) backends.Request {
+func (f *Fallback) request(i int, req backends.Request) backends.Request {
 	if i > 0 {
-		c := b.choices[i]
+		c := f.choices[i]
 		req.Model, req.Params.Headers, req.Params.ExtraBody = c.Model, c.Headers, c.ExtraBody
 	}
 	return req
@@ -118,4 +118,29 @@ func stream(events iter.Seq2[backends.Event, error], yield func(backends.Event, 
 		}
 	}
 	return begun, nil
+}
+
+// curable says whether another model may answer where one failed with err.
+func curable(err error) bool {
+	var e *backends.Error
+	if !errors.As(err, &e) || e.Begun {
+		return false
+	}
+	switch e.Kind {
+	case backends.KindAuth, backends.KindRateLimit, backends.KindOverloaded:
+		return true
+	}
+	return e.Unreachable
+}
+
+// failed is the last error, in which all failures are named that were before it.
+func failed(said []string, last error) error {
+	var e *backends.Error
+	if len(said) == 1 || !errors.As(last, &e) {
+		return last
+	}
+	out := *e
+	out.Err = last
+	out.Message = fmt.Sprintf("%d models failed: %s", len(said), strings.Join(said, "; "))
+	return &out
 }
