@@ -209,15 +209,15 @@ func (r Response) Truncated() bool {
 func Collect(stream iter.Seq2[Event, error], observe func(Event)) (Response, error) {
 	var b responseBuilder
 	for ev, err := range stream {
-		if b.err = err; err != nil { // returning from here would cost the loop two more variables on the heap
-			break
+		if err != nil {
+			return b.response(), err
 		}
 		if observe != nil {
 			observe(ev)
 		}
 		b.add(ev)
 	}
-	return b.response(), b.err
+	return b.response(), nil
 }
 
 type responseBuilder struct {
@@ -227,7 +227,6 @@ type responseBuilder struct {
 	isText bool // what text holds: Text, else Reasoning
 	usage  *Usage
 	finish string
-	err    error
 }
 
 func (b *responseBuilder) add(ev Event) {

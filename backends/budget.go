@@ -31,17 +31,11 @@ type Reservation interface {
 	Settle(usage *Usage)
 }
 
-// Budgeted is a Backend that reserves each of its attempts with the Budget of its context.
-type Budgeted interface {
-	Backend
-	// Reserves says whether it does so, which may be up to the backends that it calls.
-	Reserves() bool
-}
-
-// Reserves says whether a backend reserves its attempts.
+// Reserves reports whether a backend reserves each of its attempts with the Budget of its context. It
+// calls the backend's method of the same name, if there is one.
 func Reserves(b Backend) bool {
-	budgeted, ok := b.(Budgeted)
-	return ok && budgeted.Reserves()
+	r, ok := b.(interface{ Reserves() bool })
+	return ok && r.Reserves()
 }
 
 type budgetKey struct{}

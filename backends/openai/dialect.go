@@ -42,9 +42,10 @@ type Dialect struct {
 	// ThinkTags says that reasoning may stand in the text, between <think> and
 	// </think> at its beginning.
 	ThinkTags bool
-	// Reasoning says how the reasoning of an answer goes back with it, and
-	// NeedsReasoning that a message with tool calls is refused without.
-	Reasoning      Reasoning
+	// Reasoning is the field of a message that takes back the reasoning which came with it; empty
+	// where no reasoning is sent back. NeedsReasoning is set where the service refuses a message with
+	// tool calls that lacks it.
+	Reasoning      string
 	NeedsReasoning bool
 	// NineLetterIDs says that the ids of tool calls have to be nine letters or digits.
 	NineLetterIDs bool
@@ -59,18 +60,12 @@ type Dialect struct {
 // responsesAPI is the API of a Dialect that is not chat completions.
 const responsesAPI = "responses"
 
-// Reasoning is the field of an assistant message that takes the reasoning which
-// came with it.
-type Reasoning string
-
-// The ways in which services want reasoning back.
+// The values of Dialect.Reasoning.
 const (
-	// reasoningStays: it is not sent back.
-	reasoningStays Reasoning = ""
-	// ReasoningContent: as a text.
-	ReasoningContent Reasoning = "reasoning_content"
-	// ReasoningDetails: as the list of objects in which it came.
-	ReasoningDetails Reasoning = "reasoning_details"
+	// ReasoningContent sends the reasoning back as a text.
+	ReasoningContent = "reasoning_content"
+	// ReasoningDetails sends it back as the list of objects in which it came.
+	ReasoningDetails = "reasoning_details"
 )
 
 // ModelLimits are the limits of the models whose names begin with one of Names,
@@ -80,9 +75,6 @@ type ModelLimits struct {
 	Names string
 	Limits
 }
-
-// NoEfforts is Limits.Efforts of a model that does not take any.
-const NoEfforts = "-"
 
 // Limits are what a model takes of the parameters. The zero Limits take all.
 type Limits struct {
@@ -101,8 +93,8 @@ type Limits struct {
 	Efforts string
 	// MaxStop is how many stop sequences there may be, 0 if it is not known.
 	MaxStop int
-	// NoStop, NoSeed, NoVerbosity, NoImages and NoPDF say that these are not taken.
-	NoStop, NoSeed, NoVerbosity, NoImages, NoPDF bool
+	// NoEfforts, NoStop, NoSeed, NoVerbosity, NoImages and NoPDF are set where the model refuses these.
+	NoEfforts, NoStop, NoSeed, NoVerbosity, NoImages, NoPDF bool
 	// MaxImage is how many bytes a picture may have, 0 if the service says nothing.
 	MaxImage int
 	// NoToolsInReasoning says that chat completions refuse tools while the model reasons.
@@ -136,6 +128,7 @@ func (l Limits) or(all Limits) Limits {
 		FixedSampling:       l.FixedSampling || all.FixedSampling,
 		Reasons:             l.Reasons || all.Reasons,
 		Efforts:             cmp.Or(l.Efforts, all.Efforts),
+		NoEfforts:           l.NoEfforts || all.NoEfforts && l.Efforts == "",
 		MaxStop:             cmp.Or(l.MaxStop, all.MaxStop),
 		NoStop:              l.NoStop || all.NoStop,
 		NoSeed:              l.NoSeed || all.NoSeed,
@@ -150,7 +143,7 @@ func (l Limits) or(all Limits) Limits {
 
 // efforts returns the known words, none if they are not known.
 func (l Limits) efforts() []string {
-	if l.Efforts == NoEfforts {
+	if l.NoEfforts {
 		return nil
 	}
 	return strings.Fields(l.Efforts)
@@ -208,7 +201,7 @@ func (d Dialect) checkSummary(l Limits, model string, p backends.Params) error {
 	switch {
 	case !d.OwnResponses || !p.WantsSummary():
 		return nil
-	case l.Efforts == NoEfforts:
+	case l.NoEfforts:
 		return backends.NewParamError("summary", "%s does not reason: leave it out", model)
 	case !d.callsOverResponses(model, p.Hosted):
 		return backends.NewParamError("summary", "chat completions have none: set api: responses, or leave it out")
@@ -235,7 +228,7 @@ func (d Dialect) checkEffort(l Limits, model, effort string) error {
 	switch {
 	case effort == "", effort == "none" && d.NoThinking != nil:
 		return nil
-	case l.Efforts == NoEfforts:
+	case l.NoEfforts:
 		return backends.NewParamError("reasoning_effort", "%s takes none: leave it out", model)
 	case len(known) > 0 && !slices.Contains(known, effort):
 		return backends.NewParamError("reasoning_effort", "%s takes %s, not %s", model, alternatives(known), effort)

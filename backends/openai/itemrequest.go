@@ -19,7 +19,7 @@ func (e encoder) encodeResponses(req *backends.Request) (map[string]any, error) 
 	if err := e.dialect.Check(e.model, req.Params); err != nil {
 		return nil, err
 	}
-	if e.dialect.limits(e.model).Efforts != NoEfforts { // models that never reason refuse it
+	if !e.dialect.limits(e.model).NoEfforts { // models that never reason refuse it
 		fields["include"] = []goopenai.ResponseInclude{goopenai.ResponseIncludeReasoningEncryptedContent}
 	}
 	var err error
@@ -27,11 +27,11 @@ func (e encoder) encodeResponses(req *backends.Request) (map[string]any, error) 
 		return nil, err
 	}
 	if len(req.Tools) > 0 {
-		tools, err := e.shared.EncodeTools("items", req.Tools, func() (any, error) { return encodeItemTools(req.Tools) })
+		tools, err := encodeItemTools(req.Tools)
 		if err != nil {
 			return nil, err
 		}
-		fields["tools"] = wire.Encoded{tools}
+		fields["tools"] = tools
 	}
 	if err := e.addHosted(fields, req); err != nil {
 		return nil, err

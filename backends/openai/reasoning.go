@@ -28,7 +28,7 @@ const noReasoning = " "
 // kept returns the reasoning that goes back with a message.
 func (e encoder) kept(m backends.Message) keptReasoning {
 	var out keptReasoning
-	if e.dialect.Reasoning == reasoningStays {
+	if e.dialect.Reasoning == "" {
 		return out
 	}
 	for _, p := range m.Parts {
@@ -49,7 +49,7 @@ func (e encoder) kept(m backends.Message) keptReasoning {
 // reasoningKeeper collects the reasoning of one answer in the form in which it goes
 // back.
 type reasoningKeeper struct {
-	form    Reasoning
+	form    string
 	text    strings.Builder
 	details []*reasoningDetail
 }
@@ -145,7 +145,7 @@ func (k *reasoningKeeper) opaque(from origin) (backends.Opaque, bool) {
 		for i, d := range k.details {
 			list[i] = d.whole()
 		}
-		kept[string(ReasoningDetails)] = list
+		kept[ReasoningDetails] = list
 	}
 	if len(kept) == 0 {
 		return backends.Opaque{}, false

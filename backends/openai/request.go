@@ -48,11 +48,11 @@ func (e encoder) encode(req *backends.Request) (map[string]any, error) {
 		if err := e.dialect.CheckTools(e.model, req.Params); err != nil {
 			return nil, err
 		}
-		tools, err := e.shared.EncodeTools("functions", req.Tools, func() (any, error) { return encodeTools(req.Tools) })
+		tools, err := encodeTools(req.Tools)
 		if err != nil {
 			return nil, err
 		}
-		fields["tools"] = wire.Encoded{tools}
+		fields["tools"] = tools
 	}
 	if len(req.Schema) > 0 {
 		if err := wire.CheckReplySchema(req.Schema); err != nil {

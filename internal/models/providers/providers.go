@@ -59,12 +59,11 @@ const (
 
 // findProvider returns the provider with a backend type.
 func findProvider(name string) (provider, bool) {
-	list := providers
-	i := slices.IndexFunc(list, func(p provider) bool { return p.name == name })
+	i := slices.IndexFunc(providers, func(p provider) bool { return p.name == name })
 	if i < 0 {
 		return provider{}, false
 	}
-	return list[i], true
+	return providers[i], true
 }
 
 // providerOfModel returns the provider whose models' names begin so. Names of
@@ -96,9 +95,6 @@ func providerOfURL(baseURL string) (provider, bool) {
 		return provider{}, false
 	}
 	for _, p := range providers {
-		if !strings.Contains(p.baseURL, u.Host) {
-			continue
-		}
 		if own, err := url.Parse(p.baseURL); err == nil && own.Host == u.Host {
 			return p, true
 		}

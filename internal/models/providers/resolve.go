@@ -47,11 +47,9 @@ type Resolver struct {
 	shared       map[account]*wire.Shared
 	open         map[connection]backends.Backend
 	adapters     []backends.Backend
-	// meant are the providers that were found, which agents often have in common.
-	meant map[meant]provider
-	owned int            // models that a program brought along
-	auto  []choice       // see choices
-	seats map[string]int // how many agents of type auto each provider has
+	owned        int            // models that a program brought along
+	auto         []choice       // see choices
+	seats        map[string]int // how many agents of type auto each provider has
 }
 
 // New returns a Resolver for the agents of a config. The error is for prices that are
@@ -60,7 +58,7 @@ func New(s Settings) (*Resolver, error) {
 	table, err := prices.New(s.Config.Prices)
 	return &Resolver{
 		Settings: s, prices: table, vocabularies: prices.NewVocabularies(),
-		gates: map[account]*retry.Gate{}, shared: map[account]*wire.Shared{}, open: map[connection]backends.Backend{}, meant: map[meant]provider{}, seats: map[string]int{},
+		gates: map[account]*retry.Gate{}, shared: map[account]*wire.Shared{}, open: map[connection]backends.Backend{}, seats: map[string]int{},
 	}, err
 }
 
@@ -213,17 +211,9 @@ func orVariable(name string) string {
 
 // provider says whose backend is meant, and fills in what auto found.
 func (r *Resolver) provider(ctx context.Context, b *configs.Backend) (provider, error) {
-	said := meant{b.Type, b.BaseURL, b.Model}
-	if p, ok := r.meant[said]; ok {
-		return p, nil
-	}
-	p, ok, err := said.provider()
-	if err != nil {
+	p, ok, err := namedProvider(b)
+	if ok || err != nil {
 		return p, err
-	}
-	if ok {
-		r.meant[said] = p
-		return p, nil
 	}
 	if b.Type == "" && b.Model != "" {
 		return r.localWith(ctx, b)
@@ -231,24 +221,22 @@ func (r *Resolver) provider(ctx context.Context, b *configs.Backend) (provider, 
 	return r.chosen(ctx, b), nil
 }
 
-// meant is what a config says of whose backend is meant.
-type meant struct{ kind, baseURL, model string }
-
-// provider is the one that the type, the address or the model names; ok is false if none does.
-func (m meant) provider() (p provider, ok bool, err error) {
+// namedProvider returns the provider that the type, the address or the model of b names; ok is false
+// if none of them names one.
+func namedProvider(b *configs.Backend) (p provider, ok bool, err error) {
 	switch {
-	case m.kind != "" && m.kind != Auto:
-		if p, ok = findProvider(m.kind); !ok {
-			err = unknownType(m.kind)
+	case b.Type != "" && b.Type != Auto:
+		if p, ok = findProvider(b.Type); !ok {
+			err = unknownType(b.Type)
 		}
-	case m.baseURL != "":
+	case b.BaseURL != "":
 		// A port of this machine may be anybody's. Only a service that has to be asked
 		// for its models is taken for the one whose port it is.
-		if p, ok = providerOfURL(m.baseURL); !ok || p.local && m.model != "" {
+		if p, ok = providerOfURL(b.BaseURL); !ok || p.local && b.Model != "" {
 			p, ok = findProvider(anyType)
 		}
 	default:
-		p, ok = providerOfModel(m.model)
+		p, ok = providerOfModel(b.Model)
 	}
 	return p, ok, err
 }

@@ -45,8 +45,6 @@ type Backend struct {
 	options Options
 }
 
-var _ backends.Budgeted = (*Backend)(nil)
-
 // New returns a backend that calls inner through gate. inner may be called more
 // than once for one call, each time for one attempt under the same key: what has
 // to see each attempt, as a recorder or a budget, goes around inner.

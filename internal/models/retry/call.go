@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"time"
 
@@ -21,13 +20,8 @@ type call struct {
 	req      backends.Request
 	ceilings *backoff.ExponentialBackOff // of the waits, nil before the first
 	yield    func(backends.Event, error) bool
-	// begun says that an event was yielded.
-	begun bool
-	// usage and ended are the last usage of the latest attempt, and its error.
-	usage *backends.Usage
-	ended error
-	// until is when the last attempt may be sent: zero before the first.
-	until time.Time
+	begun    bool      // whether an event was yielded
+	until    time.Time // the latest time for another attempt; zero before the first
 }
 
 // newCeilings returns the ceilings of the waits. They have no jitter of their own:
@@ -88,10 +82,10 @@ func (c *call) unpaid(last *backends.Error, err error) error {
 
 // reserve reserves another attempt with the call's budget. It returns the request to send. Its
 // output limit is lower than the call's if the budget has no room for more.
-func (c *call) reserve() (req *backends.Request, held backends.Reservation, err error) {
+func (c *call) reserve() (req backends.Request, held backends.Reservation, err error) {
 	budget := backends.BudgetFrom(c.ctx)
 	if budget == nil {
-		return &c.req, unlimited{}, nil
+		return c.req, unlimited{}, nil
 	}
 	most := c.options.Most(c.req)
 	least := most
@@ -100,10 +94,9 @@ func (c *call) reserve() (req *backends.Request, held backends.Reservation, err 
 	}
 	held, less, err := budget.Reserve(c.ctx, most, least)
 	if err != nil || less == 0 {
-		return &c.req, held, err
+		return c.req, held, err
 	}
-	shorter := limited(c.req, *c.req.Params.MaxTokens-less)
-	return &shorter, held, nil
+	return limited(c.req, *c.req.Params.MaxTokens-less), held, nil
 }
 
 // The fewest output tokens to which a budget shortens a call. A model that reasons needs some
@@ -139,8 +132,8 @@ func (unlimited) Settle(*backends.Usage) {}
 
 // enter waits at the gate. A repetition waits no longer than until its deadline. last
 // is the failure of the attempt before, or nil.
-func (c *call) enter(req *backends.Request, last *backends.Error) (pass, error) {
-	tokens := estimate(*req)
+func (c *call) enter(req backends.Request, last *backends.Error) (pass, error) {
+	tokens := estimate(req)
 	if last == nil {
 		p, err := c.gate.enter(c.ctx, tokens)
 		c.until = time.Now().Add(c.options.MaxTime)
@@ -171,46 +164,27 @@ func afterwards(last *backends.Error, err error) error {
 }
 
 // attempt sends the request once.
-func (c *call) attempt(req *backends.Request, p pass, held backends.Reservation) error {
-	c.usage, c.ended = nil, nil
-	returned := false
+func (c *call) attempt(req backends.Request, p pass, held backends.Reservation) error {
+	var usage *backends.Usage
+	ended := errStopped // also if the inner backend or the reader panics
 	defer func() {
-		if !returned { // something panicked
-			c.ended = errStopped
-		}
-		p.leave(c.ctx, c.ended, c.usage)
-		settle(held, c.usage, c.ended)
+		p.leave(c.ctx, ended, usage)
+		settle(held, usage, ended)
 	}()
-	for ev, failure := range c.stream(req) {
-		if c.ended = failure; failure == nil {
-			c.ended = c.pass(ev)
+	for ev, err := range c.inner.Stream(c.ctx, req) {
+		if err != nil {
+			ended = err
+			return err
 		}
-		if c.ended != nil {
-			break
+		c.begun = true
+		if u, ok := ev.(backends.Usage); ok {
+			usage = &u
+		}
+		if !c.yield(ev, nil) {
+			return errStopped
 		}
 	}
-	returned = true
-	return c.ended
-}
-
-// stream begins an attempt. It is not inlined, so that the copy of the request leaves the stack before the
-// attempt is under way.
-//
-//go:noinline
-func (c *call) stream(req *backends.Request) iter.Seq2[backends.Event, error] {
-	return c.inner.Stream(c.ctx, *req)
-}
-
-// pass passes an event on. The error says that nobody reads on.
-func (c *call) pass(ev backends.Event) error {
-	c.begun = true
-	if u, ok := ev.(backends.Usage); ok {
-		last := u // with the address of u, each event would take memory
-		c.usage = &last
-	}
-	if !c.yield(ev, nil) {
-		return errStopped
-	}
+	ended = nil
 	return nil
 }
 

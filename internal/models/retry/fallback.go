@@ -34,8 +34,6 @@ type Fallback struct {
 	refused []atomic.Pointer[backends.Error]
 }
 
-var _ backends.Budgeted = (*Fallback)(nil)
-
 // NewFallback returns a backend that sends requests as they stand to first, which reports
 // name provider, and if that cannot be used, to the others in their order.
 func NewFallback(provider string, first backends.Backend, others ...Choice) *Fallback {

@@ -86,9 +86,18 @@ func estimate(req backends.Request) int {
 const (
 	// bytesPerToken is DESIGN §6's estimate.
 	bytesPerToken = 3
-	// imageTokens is about what providers count for a picture of ordinary size.
+	// imageTokens is about what providers count for a picture of ordinary size, and pageTokens
+	// for a page of a PDF.
 	imageTokens = 1600
+	pageTokens  = 3000
 )
+
+func fileTokens(f backends.File) int {
+	if f.Pages > 0 {
+		return f.Pages * pageTokens
+	}
+	return imageTokens
+}
 
 // partBytes is the length of a part's text; an image has none.
 func partBytes(p backends.Part) int {
