@@ -1,10 +1,9 @@
 package prices
 
 import (
+	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // Date is the day on which the facts of the table were gathered.
@@ -43,7 +42,7 @@ func (t *Table) Lookup(provider, model string) (Model, bool) {
 	name := strings.TrimPrefix(model, "models/") // as Gemini's API lists them
 	m, ok := t.named(key(provider, name))
 	if !ok {
-		m, ok = t.named(key(provider, version().ReplaceAllString(name, "")))
+		m, ok = t.named(key(provider, version.ReplaceAllString(name, "")))
 	}
 	if ok {
 		return m, true
@@ -65,7 +64,7 @@ func (t *Table) named(key string) (Model, bool) {
 
 // version is what providers add to the name of a model for one state of it:
 // claude-sonnet-4-20250514, gpt-5.2-2025-12-11, grok-4.3-latest.
-var version = plain.Pattern(`[-@](latest|20\d{6}|20\d{2}-\d{2}-\d{2})$`)
+var version = regexp.MustCompile(`[-@](latest|20\d{6}|20\d{2}-\d{2}-\d{2})$`)
 
 func key(provider, model string) string { return provider + "/" + strings.ToLower(model) }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -92,7 +93,7 @@ func (l *listing) ask(ctx context.Context, r *Resolver, c connection) {
 		return
 	}
 	l.wasAsked = true
-	l.ids = slices.DeleteFunc(all, func(id string) bool { return !isName(id) || otherUse().MatchString(id) })
+	l.ids = slices.DeleteFunc(all, func(id string) bool { return !isName(id) || otherUse.MatchString(id) })
 }
 
 // isName reports whether what a service lists can be the name of a model. No request can name
@@ -103,7 +104,7 @@ func isName(id string) bool {
 }
 
 // otherUse is in the names of models that do not answer in text.
-var otherUse = plain.Pattern(`(?i)embed|whisper|tts|dall-e|image|imagen|veo|sora|transcri|moderation|realtime|audio|speech|rerank|babbage|davinci|-instruct-0914|robotics|(^|-)live-|nano-banana`)
+var otherUse = regexp.MustCompile(`(?i)embed|whisper|tts|dall-e|image|imagen|veo|sora|transcri|moderation|realtime|audio|speech|rerank|babbage|davinci|-instruct-0914|robotics|(^|-)live-|nano-banana`)
 
 // idsOf returns the models that a service lists.
 func (r *Resolver) idsOf(ctx context.Context, p provider, c connection) (ids []string, err error) {
