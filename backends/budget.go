@@ -15,7 +15,7 @@ type Budget interface {
 
 // Cost is what an attempt costs, or may cost.
 type Cost struct {
-	// Tokens are those of input and output.
+	// Tokens counts input and output.
 	Tokens int
 	// USD is nil where the price is unknown.
 	USD *float64
@@ -26,8 +26,8 @@ type Cost struct {
 type Reservation interface {
 	// Release ends it for an attempt that cost nothing.
 	Release()
-	// Settle ends it for any other. With nil usage nobody knows what it cost, and all that
-	// was held stays spent.
+	// Settle ends it for any other attempt. A nil usage means that the cost is unknown: the whole
+	// reservation stays spent.
 	Settle(usage *Usage)
 }
 
@@ -45,14 +45,14 @@ func WithBudget(ctx context.Context, b Budget) context.Context {
 	return context.WithValue(ctx, budgetKey{}, b)
 }
 
-// BudgetFrom returns the budget of ctx, nil if there is none.
+// BudgetFrom returns the budget of ctx, nil if it has no budget.
 func BudgetFrom(ctx context.Context) Budget {
 	b, _ := ctx.Value(budgetKey{}).(Budget)
 	return b
 }
 
-// Unpaid is the error of an attempt that a budget has no room for, or that was given up while
-// it waited for some: it was not made, and costs nothing.
+// Unpaid is the error of an attempt that was not made and costs nothing: the budget had no room
+// for it, or it was given up while it waited for room.
 func Unpaid(kind Kind, message string, cause error) error {
 	return &Error{Kind: kind, Provider: "budget", Message: message, Free: true, Unsent: true, Err: cause}
 }

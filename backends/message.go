@@ -22,8 +22,7 @@ const (
 )
 
 // Message is one entry of a conversation: a role and its parts, in order.
-// A Message is a value; whoever holds one may read it concurrently and must not
-// change its parts.
+// A Message is a value: several goroutines may read it, and nobody changes its parts.
 type Message struct {
 	Role  Role
 	Parts []Part
@@ -58,9 +57,8 @@ type File struct {
 	Data []byte `json:"-"`
 }
 
-// ToolCall is a model's wish to run a tool. Arguments is the text that the
-// model wrote, which need not be valid JSON; whoever decodes it answers for
-// that.
+// ToolCall is a model's request to run a tool. Arguments is the text that the
+// model wrote. It may be invalid JSON: its decoder has to cope with that.
 type ToolCall struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`

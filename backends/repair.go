@@ -20,7 +20,7 @@ const NoResult = "There is no result: the call was interrupted."
 //     without a result gets one that says so, a result without a call is left out;
 //   - the ids of a message's calls are not empty and differ;
 //   - the name of each call fits what providers allow (letters, digits, "_" and
-//     "-", at most 64), and its arguments are a JSON object: what is none is
+//     "-", at most 64), and its arguments are a JSON object: other text is
 //     wrapped as {"invalid_arguments": text};
 //   - tool calls stand only in assistant messages, results only in tool messages,
 //     and no message is without parts.
@@ -32,8 +32,8 @@ func Repair(messages []Message) []Message {
 	return repaired
 }
 
-// RepairNoting is Repair that also notes each call that had no result, and each
-// result that had no call, in a line for people that names its message, from 1.
+// RepairNoting is Repair with a note for each call that had no result and each
+// result that had no call: a line for people that numbers the messages from 1.
 func RepairNoting(messages []Message) (repaired []Message, notes []string) {
 	var r repairer
 	for i, m := range messages {

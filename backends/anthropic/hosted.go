@@ -24,8 +24,8 @@ func checkHosted(model string, own version, h backends.HostedTools) error {
 	return h.Check(model, has, "leave it out, or take a model from 3.5 on")
 }
 
-// encodeHosted returns the hosted tools. They stand before the other tools, of which the last has
-// the cache mark.
+// encodeHosted returns the hosted tools. They precede the other tools, since the last tool has the
+// cache mark.
 func encodeHosted(h backends.HostedTools) (tools []sdk.ToolUnionParam) {
 	most := sdk.Int(int64(h.Uses()))
 	if h.WebSearch {
@@ -42,7 +42,7 @@ func encodeHosted(h backends.HostedTools) (tools []sdk.ToolUnionParam) {
 	return tools
 }
 
-// hostedName is the name of a hosted tool by that of a block. Code runs under three names.
+// hostedName returns the name of the hosted tool that a block's name means. Code runs under three names.
 func hostedName(name string) string {
 	if strings.Contains(name, backends.CodeExecution) {
 		return backends.CodeExecution
@@ -55,8 +55,7 @@ const (
 	hostedResult = "_tool_result"
 )
 
-// hostedCall returns what people are told of a block that belongs to a hosted tool, or ok false for
-// any other block.
+// hostedCall describes a block of a hosted tool for people; ok is false for any other block.
 func (b *block) hostedCall() (call backends.HostedCall, ok bool) {
 	switch kind := b.start.Type; {
 	case kind == hostedUse:

@@ -121,7 +121,7 @@ type builtIn struct {
 	pages     urlContext
 }
 
-// addPart returns what people are told of a part.
+// addPart returns the events that describe a part to people.
 func (h *builtIn) addPart(raw json.RawMessage) []backends.Event {
 	var p hostedPart
 	if json.Unmarshal(raw, &p) != nil {
@@ -202,7 +202,7 @@ func (h *builtIn) addMetadata(c candidate) {
 	}
 }
 
-// end returns the calls that no part told of, and the sources.
+// end returns the calls that no part described, and the sources.
 func (h *builtIn) end() (events []backends.Event) {
 	g := h.grounding
 	if len(g.WebSearchQueries) > 0 && !h.told[backends.WebSearch] {
@@ -238,7 +238,7 @@ func (h *builtIn) end() (events []backends.Event) {
 }
 
 // cited are the places of the sources that support a part of the answer, or of all sources if the
-// service does not say what they support, or names none that is there.
+// service does not say what they support, or names only sources that are not there.
 func (h *builtIn) cited() (places []int) {
 	count := len(h.grounding.GroundingChunks)
 	for _, s := range h.grounding.GroundingSupports {

@@ -44,9 +44,9 @@ func OpenAI() Dialect {
 const responsesOnly = "gpt-5-codex gpt-5.1-codex gpt-5.2-codex gpt-5.3-codex codex- o1-pro o3-pro o3-deep-research " +
 	"o4-mini-deep-research computer-use-preview"
 
-// Compatible is the dialect of a service of which nothing is known: it is sent what
-// there is, and max_tokens. Only models of OpenAI's are known by their names, since
-// whoever passes calls on to them passes on what they refuse.
+// Compatible is the dialect of an unknown service: it is sent every parameter, and
+// max_tokens. OpenAI's models are known by their names, since a service that passes
+// calls on to them refuses what they refuse.
 func Compatible() Dialect {
 	return Dialect{
 		Models: []ModelLimits{

@@ -100,8 +100,8 @@ func joinHalves(text string) string {
 // charJoiner keeps the beginning of a character until its end comes.
 type charJoiner struct{ rest string }
 
-// join returns the whole characters of what was kept and text. What can become
-// none is U+FFFD.
+// join returns the whole characters of the kept beginning and text. Bytes that cannot
+// become a character are U+FFFD.
 func (j *charJoiner) join(text string) string {
 	text = joinHalves(j.rest + text)
 	end := len(text)

@@ -93,7 +93,7 @@ func (w *itemWriter) hosted(h *Hosted) {
 	}
 }
 
-// annotations are those of a text.
+// annotations are the sources that a text names.
 func (h *Hosted) annotations(text string) []object {
 	list := []object{}
 	if h == nil {
@@ -187,7 +187,7 @@ func checkServerTools(body []byte) error {
 func checkGoogleTools(body []byte) error {
 	var request struct {
 		Tools []map[string]json.RawMessage `json:"tools"`
-		// Mode says that the calls of its own tools are to stand in the content.
+		// Mode reports whether the calls of its own tools are to stand in the content.
 		ToolConfig struct {
 			Mode bool `json:"includeServerSideToolInvocations"`
 		} `json:"toolConfig"`

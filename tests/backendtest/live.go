@@ -17,9 +17,9 @@ type Live struct {
 	Model   string
 	// Force is what a request says, beside all else, to have the model call a tool.
 	Force map[string]any
-	// Signs says that the model's thinking has opaque parts, which have to come back.
+	// Signs reports whether the model's thinking has opaque parts, which have to come back.
 	Signs bool
-	// Hosts says that the service searches the web and runs code, Sees that the model takes pictures
+	// Hosts reports whether the service searches the web and runs code, Sees whether the model takes pictures
 	// and PDFs.
 	Hosts, Sees bool
 	// Efforts are the model's words for reasoning_effort.

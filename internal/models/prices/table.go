@@ -9,8 +9,8 @@ import (
 // Date is the day on which the facts of the table were gathered.
 const Date = "2026-11-21"
 
-// Table is what is known of all models. Nothing changes it after New, so it is safe
-// for concurrent use.
+// Table has the prices and sizes of all models. Nothing changes it after New, so it is
+// safe for concurrent use.
 type Table struct {
 	models  map[string]Model  // by key
 	aliases map[string]string // from the key of another name to the model's
@@ -34,8 +34,8 @@ func New(overrides map[string]Override) (*Table, error) {
 	return t, nil
 }
 
-// Lookup returns what is known of a model, under its own name, another one that its
-// provider gives it, or its name with a date or "latest" at the end. Every model
+// Lookup returns the entry of a model, by its own name, an alias of its provider, or its
+// name with a date or "latest" at the end. Every model
 // of a provider that runs on the user's own machines is known: it costs nothing. For
 // any other model it returns false; a price is never guessed from a similar name.
 func (t *Table) Lookup(provider, model string) (Model, bool) {

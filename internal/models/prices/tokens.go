@@ -13,7 +13,7 @@ import (
 // Count is a number of tokens.
 type Count struct {
 	Tokens int `json:"tokens"`
-	// Estimated says that the model's tokenizer did not count all of it.
+	// Estimated reports whether a part was not counted by the model's tokenizer.
 	Estimated bool `json:"estimated,omitempty"`
 }
 
@@ -22,12 +22,11 @@ func (c Count) Plus(d Count) Count {
 	return Count{c.Tokens + d.Tokens, c.Estimated || d.Estimated}
 }
 
-// Vocabularies holds those of the tokenizers, each from the first text on that is
-// counted with it: loading takes some 20 ms and 6 MB. It is safe for concurrent
-// use.
+// Vocabularies holds the vocabularies of tokenizers. Each is loaded when a text is first
+// counted with it, which takes some 20 ms and 6 MB. It is safe for concurrent use.
 type Vocabularies struct{ o200k func() *codec.Codec }
 
-// NewVocabularies returns vocabularies, none of them loaded.
+// NewVocabularies returns Vocabularies that have loaded nothing.
 func NewVocabularies() *Vocabularies {
 	// The package of all encodings would make the program 12 MB larger, this one
 	// makes it 7 MB larger. The models that need another are of 2023 or before.
@@ -187,8 +186,8 @@ func (c Counter) Request(req backends.Request) Count {
 	return sum
 }
 
-// What services say that files take. Claude counts a picture's pixels and shows at most about
-// 2,576 by 1,960 of them; OpenAI and Gemini count tiles and come to less, but for the oldest
+// The tokens that files take, by the docs of services. Claude counts a picture's pixels and
+// shows at most about 2,576 by 1,960 of them; OpenAI and Gemini count tiles and come to less, but for the oldest
 // small models. Of a PDF's page the services read the text and a picture.
 const (
 	pixelsPerToken = 750

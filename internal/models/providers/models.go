@@ -32,7 +32,7 @@ type KnownModel struct {
 	// runs, and reasoning. Efforts are the words of reasoning_effort.
 	Takes   []string `json:"takes"`
 	Efforts []string `json:"efforts,omitempty"`
-	// Listed says whether the service lists it; nil where it was not asked.
+	// Listed reports whether the service lists it; nil where it was not asked.
 	Listed *bool `json:"listed,omitempty"`
 }
 

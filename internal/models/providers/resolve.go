@@ -62,7 +62,7 @@ func New(s Settings) (*Resolver, error) {
 	}, err
 }
 
-// choice is what type auto came to.
+// choice is a model that type auto chose.
 type choice struct {
 	provider provider
 	model    string
@@ -78,14 +78,14 @@ type Model struct {
 	// BaseURL is the service's address, which may hold a password.
 	BaseURL string
 	// Window is the smallest context window, in tokens, of the model and of those that
-	// stand in for it, MaxOutput the smallest most of what they write; 0 if none is known.
+	// stand in for it, MaxOutput the smallest limit of their output; 0 if it is not known.
 	Window, MaxOutput int
-	// Local says that the model, and all that stand in for it, run on servers that the table
+	// Local reports whether the model, and all that stand in for it, run on servers that the table
 	// knows as such.
 	Local bool
 	// Takes is what all of them take beside text.
 	Takes attach.Takes
-	// CanSearch says that the model, and those that stand in for it, can search the web.
+	// CanSearch reports whether the model, and those that stand in for it, can search the web.
 	CanSearch bool
 
 	splits bool // see SplitsTools
@@ -194,7 +194,7 @@ func (r *Resolver) Own(model string, b backends.Backend) Model {
 	return Model{Backend: r.wrap(connection{provider: ownType, baseURL: fmt.Sprint(r.owned), model: model}, b), Provider: ownType, Name: cmp.Or(model, ownType), Takes: allFiles()}
 }
 
-// smaller is the smaller of two sizes, of which 0 is not known.
+// smaller returns the smaller of two sizes. 0 means that a size is not known.
 func smaller(a, b int) int {
 	if a == 0 || b == 0 {
 		return max(a, b)
@@ -209,7 +209,7 @@ func orVariable(name string) string {
 	return ", or " + name + " in the environment"
 }
 
-// provider says whose backend is meant, and fills in what auto found.
+// provider returns the provider of a backend, and fills in what auto found.
 func (r *Resolver) provider(ctx context.Context, b *configs.Backend) (provider, error) {
 	p, ok, err := namedProvider(b)
 	if ok || err != nil {
@@ -347,7 +347,7 @@ func (r *Resolver) sharedBy(c connection) *wire.Shared {
 	return r.shared[of]
 }
 
-// IsDemo says whether type auto was asked for and came to canned answers.
+// IsDemo reports whether type auto was asked for and came to canned answers.
 func (r *Resolver) IsDemo() bool { return len(r.auto) > 0 && r.auto[0].provider.name == Demo }
 
 // Close ends the connections of all backends.

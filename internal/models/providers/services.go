@@ -83,7 +83,7 @@ func largeProviders() []provider {
 	}
 }
 
-// thinkingDisabled is how several services from China say that a model shall not
+// thinkingDisabled is how several services from China want to hear that a model shall not
 // reason.
 func thinkingDisabled() map[string]any {
 	return map[string]any{"thinking": map[string]string{"type": "disabled"}}

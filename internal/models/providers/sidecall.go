@@ -58,7 +58,7 @@ func (r *Resolver) Sidecalls(ctx context.Context, config *configs.Config) (Sidec
 	return all, failed
 }
 
-// sidecall connects a model. With tools, one that takes none is a fault.
+// sidecall connects a model. With tools, a model that takes no tools is a fault.
 func (r *Resolver) sidecall(ctx context.Context, b configs.Backend, tools bool) (Sidecall, []error) {
 	if tools {
 		b.ToolMode = string(machine.ToolsNative)

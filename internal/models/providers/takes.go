@@ -6,7 +6,7 @@ import (
 	"github.com/massgen/massgen/internal/models/attach"
 )
 
-// allFiles is what a model takes of which nothing else is known: the service says what is wrong.
+// allFiles are the files of an unknown model: the service refuses what it does not take.
 func allFiles() attach.Takes { return attach.Takes{Images: true, PDFs: true} }
 
 // takesOf says what a model takes beside text.

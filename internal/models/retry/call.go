@@ -24,8 +24,8 @@ type call struct {
 	until    time.Time // the latest time for another attempt; zero before the first
 }
 
-// newCeilings returns the ceilings of the waits. They have no jitter of their own:
-// that of package backoff comes from a source that no test can replace.
+// newCeilings returns the ceilings of the waits, without jitter: the jitter of package
+// backoff comes from a source that no test can replace.
 func newCeilings() *backoff.ExponentialBackOff {
 	return &backoff.ExponentialBackOff{
 		InitialInterval: firstCeiling, RandomizationFactor: 0, Multiplier: 2, MaxInterval: longestCeiling,
@@ -106,7 +106,7 @@ const (
 	leastReasoningTokens = 4096
 )
 
-// leastOutput is the lowest limit of a call's output, 0 where its own is none or no higher.
+// leastOutput is the lowest limit to which a call's output may be shortened, 0 if it cannot be.
 func leastOutput(p backends.Params) int {
 	least := leastTokens
 	if p.Reasons() {
@@ -118,20 +118,20 @@ func leastOutput(p backends.Params) int {
 	return least
 }
 
-// limited is a request with so many tokens of output at most.
+// limited returns req with output tokens at most.
 func limited(req backends.Request, output int) backends.Request {
 	req.Params.MaxTokens = &output
 	return req
 }
 
-// unlimited is what a call without a budget reserves.
+// unlimited is the reservation of a call without a budget.
 type unlimited struct{}
 
 func (unlimited) Release()               {}
 func (unlimited) Settle(*backends.Usage) {}
 
-// enter waits at the gate. A repetition waits no longer than until its deadline. last
-// is the failure of the attempt before, or nil.
+// enter waits at the gate. A repetition waits until c.until at most. last is the failure
+// of the attempt before, or nil.
 func (c *call) enter(req backends.Request, last *backends.Error) (pass, error) {
 	tokens := estimate(req)
 	if last == nil {
@@ -202,7 +202,7 @@ func settle(held backends.Reservation, usage *backends.Usage, err error) {
 	}
 }
 
-// repeatable says whether the same request may succeed later and was not paid for.
+// repeatable reports whether the same request may succeed later and was not paid for.
 func (c *call) repeatable(failure *backends.Error) bool {
 	return failure.Retryable() && !failure.Begun && !c.begun && c.ctx.Err() == nil
 }
@@ -229,9 +229,8 @@ func (c *call) plan(number int, failure *backends.Error) (time.Duration, error) 
 
 type timeLeftKey struct{}
 
-// WithTimeLeft returns a context for a call that is ended after some time which is not known
-// beforehand: left says what is left of it by now, if it is limited. No wait that is longer is
-// begun. Left may be called concurrently.
+// WithTimeLeft returns a context for a call whose end moves: left returns how much time is left
+// now, if it is limited. The call begins no longer wait. Left may be called concurrently.
 func WithTimeLeft(ctx context.Context, left func() (left time.Duration, limited bool)) context.Context {
 	return context.WithValue(ctx, timeLeftKey{}, left)
 }
@@ -251,14 +250,14 @@ func (c *call) timeLeft() time.Duration {
 
 func rounded(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }
 
-// givenUp is the failure with the reason why it is the last one.
+// givenUp returns the failure with the reason why it is the last one.
 func givenUp(failure *backends.Error, why string) error {
 	out := *failure
 	out.Message = strings.TrimSpace(out.Message + " (gave up: " + why + ")")
 	return &out
 }
 
-// interrupted is the end of a call whose context ended between two attempts.
+// interrupted returns the error of a call whose context ended between two attempts.
 func (c *call) interrupted(last *backends.Error, err error) error {
 	return &backends.Error{
 		Kind: backends.KindOf(err), Provider: last.Provider, Err: err, Free: last.Unbilled(),

@@ -29,8 +29,7 @@ type Choice struct {
 // concurrent use.
 type Fallback struct {
 	choices []Choice // the first takes requests as they stand
-	// refused has of each choice the error by which its key was refused, which no later call
-	// asks again.
+	// refused has, for each choice, the error that refused its key. Later calls pass over it.
 	refused []atomic.Pointer[backends.Error]
 }
 
@@ -43,18 +42,18 @@ func NewFallback(provider string, first backends.Backend, others ...Choice) *Fal
 	}
 }
 
-// Reserves says whether all of its models reserve their attempts.
+// Reserves reports whether all of its models reserve their attempts.
 func (f *Fallback) Reserves() bool {
 	return !slices.ContainsFunc(f.choices, func(c Choice) bool { return !backends.Reserves(c.Backend) })
 }
 
 // Stream calls one model after the other, until one answers, has begun to answer,
-// or fails for a reason that another model does not cure, or ctx has ended. What it
-// does cure is a bad key or an unpaid account, a rate limit, an overload, an open
-// breaker and a service that is not there. Each change is told to Trace.Fallback. The
-// error of a call that failed with several models is of the last one's kind and names
-// each. Every call begins with the first model again, but passes over one whose key was
-// refused before, unless it is the last.
+// or fails for a reason that another model does not cure, or ctx has ended. Another
+// model cures a bad key or an unpaid account, a rate limit, an overload, an open
+// breaker and a service that is not there. Trace.Fallback gets each change. If several
+// models failed, the error has the kind of the last failure and names each. Every call
+// begins with the first model again, but passes over a model whose key was refused
+// before, unless it is the last.
 func (f *Fallback) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
 	return func(yield func(backends.Event, error) bool) {
 		var said []string
@@ -89,12 +88,12 @@ func (f *Fallback) note(i int, err error) {
 	}
 }
 
-// named is PROVIDER/MODEL, or the provider alone where its own model is meant.
+// named returns PROVIDER/MODEL, or the provider alone if sent names no model.
 func named(c Choice, sent backends.Request) string {
 	return strings.TrimSuffix(c.Provider+"/"+sent.Model, "/")
 }
 
-// request is req as choice i gets it.
+// request returns req as choice i gets it.
 func (f *Fallback) request(i int, req backends.Request) backends.Request {
 	if i > 0 {
 		c := f.choices[i]
@@ -103,8 +102,8 @@ func (f *Fallback) request(i int, req backends.Request) backends.Request {
 	return req
 }
 
-// stream passes events on to yield, and returns the error at their end. It returns
-// none if the reader of yield stopped. begun says that something was yielded.
+// stream passes events on to yield, and returns the error at their end, nil if the reader
+// of yield stopped. begun reports whether an event was yielded.
 func stream(events iter.Seq2[backends.Event, error], yield func(backends.Event, error) bool) (begun bool, err error) {
 	for ev, err := range events {
 		if err != nil {
@@ -118,7 +117,7 @@ func stream(events iter.Seq2[backends.Event, error], yield func(backends.Event, 
 	return begun, nil
 }
 
-// curable says whether another model may answer where one failed with err.
+// curable reports whether another model may answer where one failed with err.
 func curable(err error) bool {
 	var e *backends.Error
 	if !errors.As(err, &e) || e.Begun {
@@ -131,7 +130,7 @@ func curable(err error) bool {
 	return e.Unreachable
 }
 
-// failed is the last error, in which all failures are named that were before it.
+// failed returns the last error, with a message that names all failures.
 func failed(said []string, last error) error {
 	var e *backends.Error
 	if len(said) == 1 || !errors.As(last, &e) {
