@@ -1,13 +1,13 @@
 package backends
 
 import (
+	"bufio"
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"hash"
 	"strconv"
 )
 
@@ -16,7 +16,8 @@ import (
 // and the note on the history, is not part of it, and neither are the headers and the
 // extra body, which may hold secrets. It is journaled, so its form does not change.
 func (r Request) Digest() (string, error) {
-	d := digest{sum: sha256.New()}
+	sum := sha256.New()
+	d := digest{w: bufio.NewWriterSize(sum, 512)}
 	d.text(r.Model)
 	d.count(len(r.Messages))
 	for _, m := range r.Messages {
@@ -36,23 +37,23 @@ func (r Request) Digest() (string, error) {
 	params := r.Params
 	params.Headers, params.ExtraBody = nil, nil
 	d.json(params)
-	if d.err != nil {
-		return "", fmt.Errorf("hash the input of %s: %w", r.Key, d.err)
+	if err := cmp.Or(d.err, d.w.Flush()); err != nil {
+		return "", fmt.Errorf("hash the input of %s: %w", r.Key, err)
 	}
-	return hex.EncodeToString(d.sum.Sum(nil)), nil
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // digest hashes each text behind its length, so that no two lists of texts become the same bytes.
 type digest struct {
-	sum hash.Hash
-	err error // the first failure of json
+	w   *bufio.Writer // over the hash
+	err error         // the first failure of json
 }
 
-func (d *digest) count(n int) { d.sum.Write(binary.AppendUvarint(nil, uint64(n))) }
+func (d *digest) count(n int) { d.w.Write(binary.AppendUvarint(d.w.AvailableBuffer(), uint64(n))) }
 
 func (d *digest) text(s string) {
 	d.count(len(s))
-	d.sum.Write([]byte(s))
+	d.w.WriteString(s)
 }
 
 func (d *digest) part(p Part) {
