@@ -10,7 +10,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/policy"
-	"github.com/massgen/massgen/internal/models/tokens"
+	"github.com/massgen/massgen/internal/models/prices"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
@@ -20,7 +20,7 @@ type Context struct {
 	// Window is the number of tokens that the agent's model can read, 0 if unknown.
 	Window int
 	// Counter counts tokens for the model; the zero value estimates.
-	Counter tokens.Counter
+	Counter prices.Counter
 }
 
 // chooses reports whether counting can change anything: without a limit the agent gets the
@@ -36,7 +36,7 @@ type Chosen struct {
 	Selection policy.Selection
 	// Tokens counts the agent's first input with that selection. It is not counted if the whole
 	// history is shown in any case, and no warning depends on it.
-	Tokens tokens.Count
+	Tokens prices.Count
 	// Step limits what the agent's steps may add; nil if nothing was counted.
 	Step *policy.StepLimits
 	// NewSummary are the turns that a new summary must cover; zero if none is needed.
@@ -92,7 +92,7 @@ func Count(ctx context.Context, blobs Blobs, turn *effect.Turn, agent int, c Con
 	}
 	selection := picker.Selection()
 	sum.Tokens += selection.Tokens
-	step := c.Policy.StepLimits(c.Window, sum.Tokens, output, tokens.BytesPerToken)
+	step := c.Policy.StepLimits(c.Window, sum.Tokens, output, prices.BytesPerToken)
 	chosen := Chosen{Selection: selection, Tokens: sum, Step: &step}
 	chosen.NewSummary, _ = picker.NewSummary()
 	return chosen, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -31,7 +32,7 @@ import (
 // type that contains itself.
 func NewTool[A, R any](name, description string, run func(ctx context.Context, args A) (R, error)) (Tool, error) {
 	switch {
-	case !toolName().MatchString(name):
+	case !toolName.MatchString(name):
 		return nil, fmt.Errorf("a tool is named %q: use 1 to 64 letters, digits, - and _", name)
 	case strings.TrimSpace(description) == "":
 		return nil, fmt.Errorf("tool %s has no description: add one, models choose by it", name)
@@ -53,7 +54,7 @@ func NewTool[A, R any](name, description string, run func(ctx context.Context, a
 }
 
 // toolName matches the names that all providers accept.
-var toolName = plain.Pattern(`^[a-zA-Z0-9_-]{1,64}$`)
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 type goTool[A, R any] struct {
 	definition backends.Tool
@@ -145,7 +146,7 @@ func encodeSchema(schema *jsonschema.Schema) (json.RawMessage, error) {
 
 // wherePrefix is the library's name of the part of a schema at fault, once for each schema
 // around the part.
-var wherePrefix = plain.Pattern(`^validating (\S+): `)
+var wherePrefix = regexp.MustCompile(`^validating (\S+): `)
 
 // mostMismatch is the most bytes of an error about arguments that a model gets: the library
 // repeats the value.
@@ -155,7 +156,7 @@ const mostMismatch = 300
 func mismatch(err error) error {
 	text, place := err.Error(), ""
 	for {
-		found := wherePrefix().FindStringSubmatch(text)
+		found := wherePrefix.FindStringSubmatch(text)
 		if found == nil {
 			break
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
-	"github.com/massgen/massgen/internal/system/fastjson"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -232,7 +231,7 @@ func (b *inputBuilder) encodePart(p sentPart) []byte {
 		data = strconv.AppendInt(data, int64(p.Previous.Bytes), 10)
 		data = append(data, `},`...)
 	}
-	return append(fastjson.AppendString(append(data, `"text":`...), p.Text), '}')
+	return append(append(append(data, `"text":`...), b.marshal(p.Text)...), '}')
 }
 
 // Recorded returns the input of a call from the journal and the texts that it names. It has no

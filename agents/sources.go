@@ -3,11 +3,11 @@ package agents
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // The most sources that are added to an answer, the most characters of a title, and the most bytes of
@@ -39,13 +39,13 @@ func withSources(answer string, sources []backends.Citation) string {
 }
 
 // addressEnd is what may follow an address. All else would go on with it.
-var addressEnd = plain.Pattern(`^/?[.,;:!?]*($|[\s)\]>"'*|\\\x60]|[^\x00-\x7f])`)
+var addressEnd = regexp.MustCompile(`^/?[.,;:!?]*($|[\s)\]>"'*|\\\x60]|[^\x00-\x7f])`)
 
 // hasAddress says whether a text has an address, and not only a longer one that begins with it.
 func hasAddress(text, address string) bool {
 	for {
 		_, after, ok := strings.Cut(text, address)
-		if !ok || addressEnd().MatchString(after) {
+		if !ok || addressEnd.MatchString(after) {
 			return ok
 		}
 		text = after

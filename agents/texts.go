@@ -7,7 +7,6 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/system/blob"
-	"github.com/massgen/massgen/internal/system/fastjson"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
 )
@@ -52,7 +51,7 @@ func (s *textStore) decode(ref blob.Ref, v any) {
 	if m, ok := v.(*backends.Message); ok {
 		err = m.UnmarshalJSON(data) // which does the same with fewer copies
 	} else {
-		err = fastjson.Unmarshal(data, v)
+		err = plain.Unmarshal(data, v)
 	}
 	if err != nil {
 		s.err = fmt.Errorf("blob %.12s: %w", ref.SHA256, err)

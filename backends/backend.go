@@ -29,12 +29,12 @@ type Request struct {
 	// Schema, if it is not empty, is the JSON Schema that the reply's text must
 	// fit. It goes with no tools.
 	Schema json.RawMessage `json:"schema,omitempty"`
-	// Lenient says that the caller checks the reply: a model or a service that cannot enforce
-	// the Schema is asked for as much of it as it can.
+	// Lenient reports whether the caller checks the reply. A model or a service that cannot enforce
+	// the whole Schema then enforces as much as it can.
 	Lenient bool   `json:"lenient,omitempty"`
 	Params  Params `json:"params"`
-	// History tells people what of the conversation so far, and of the step, the messages
-	// have, if that is not all of it. As the key, it is never sent to a model.
+	// History tells people which part of the conversation and of the step the messages contain,
+	// if they do not contain all of it. Like the key, it is never sent to a model.
 	History string `json:"history,omitempty"`
 	// ToolTimes tells people how long the tools took whose results are in the messages,
 	// in their order. It is never sent either.
@@ -67,14 +67,14 @@ func (k Key) String() string {
 	return fmt.Sprintf("turn %d, %s, round %d, %s %d", k.Turn, k.Agent, k.Round, k.Purpose, k.Index)
 }
 
-// Tool is what a model is told of a tool. Schema is the JSON Schema of the
+// Tool describes a tool to a model. Schema is the JSON Schema of the
 // arguments, sent as it stands.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Schema      json.RawMessage `json:"schema"`
-	// Forwarded says that who asked the question runs the tool. Only the step that writes the
-	// turn's answer is offered it, and a call may take any time.
+	// Forwarded reports whether the client that asked the question runs the tool. Only the step that
+	// writes the turn's answer is offered it, and a call may take any time.
 	Forwarded bool `json:"forwarded,omitempty"`
 }
 
@@ -87,8 +87,8 @@ type Params struct {
 	Stop            []string `json:"stop,omitempty"`
 	Seed            *int64   `json:"seed,omitempty"`
 	ReasoningEffort string   `json:"reasoning_effort,omitempty"`
-	// ReasoningSummary is how people see what the model thinks: auto, concise, detailed, or none
-	// for not at all. Where a service has one way only, the first three are the same.
+	// ReasoningSummary is how people see what the model thinks: auto, concise, detailed, or "none",
+	// which hides it. Where a service has one way only, the first three are the same.
 	ReasoningSummary string `json:"reasoning_summary,omitempty"`
 	// ReasoningTokens is the most that the model may think, in place of an effort, which then does not
 	// count.
@@ -104,18 +104,18 @@ type Params struct {
 	Hosted HostedTools `json:"hosted,omitzero"`
 }
 
-// AreDefault says whether no setting is made, so that the JSON of p is an empty object.
+// AreDefault reports whether no setting is made, so that the JSON of p is an empty object.
 func (p Params) AreDefault() bool { return reflect.ValueOf(&p).Elem().IsZero() }
 
-// Reasons says whether the settings ask the model to reason.
+// Reasons reports whether the settings ask the model to reason.
 func (p Params) Reasons() bool {
 	return p.ReasoningTokens != nil || p.ReasoningEffort != "" && p.ReasoningEffort != "none"
 }
 
-// CachesForHour says whether the settings ask Claude to keep the prompt in its cache for an hour.
+// CachesForHour reports whether the settings ask Claude to keep the prompt in its cache for an hour.
 func (p Params) CachesForHour() bool { return p.CacheTTL == "1h" }
 
-// WantsSummary says whether the settings ask to see what the model thinks.
+// WantsSummary reports whether the settings ask to see what the model thinks.
 func (p Params) WantsSummary() bool { return p.ReasoningSummary != "" && p.ReasoningSummary != "none" }
 
 // Event is one thing that a stream yields. The set is closed: TextDelta,
@@ -178,8 +178,8 @@ func (u Usage) Plus(v Usage) Usage {
 // end mark came.
 type Finish struct{ Reason string }
 
-// Paused says that the provider paused the answer, and goes on with it once it is sent what it
-// has said so far: Claude does so after many uses of its own tools.
+// Paused reports whether the provider paused the answer. It goes on when it receives its own words
+// again. Claude pauses after many uses of its own tools.
 func (f Finish) Paused() bool { return f.Reason == "pause_turn" }
 
 func (TextDelta) event()      {}
@@ -192,12 +192,12 @@ func (Finish) event()         {}
 // Response is a whole stream put together.
 type Response struct {
 	Message Message `json:"message"`
-	// Usage is nil when the provider told none: unknown, which is not zero.
+	// Usage is nil when the provider reported no usage: unknown, which is not zero.
 	Usage  *Usage `json:"usage,omitempty"`
 	Finish string `json:"finish"`
 }
 
-// Truncated says that the answer was cut at its most tokens. OpenAI has one word for it,
+// Truncated reports whether the answer was cut at its limit of tokens. OpenAI has one word for this,
 // Claude and Gemini have another.
 func (r Response) Truncated() bool {
 	return r.Finish == "length" || strings.EqualFold(r.Finish, "max_tokens")
@@ -209,15 +209,15 @@ func (r Response) Truncated() bool {
 func Collect(stream iter.Seq2[Event, error], observe func(Event)) (Response, error) {
 	var b responseBuilder
 	for ev, err := range stream {
-		if b.err = err; err != nil { // returning from here would cost the loop two more variables on the heap
-			break
+		if err != nil {
+			return b.response(), err
 		}
 		if observe != nil {
 			observe(ev)
 		}
 		b.add(ev)
 	}
-	return b.response(), b.err
+	return b.response(), nil
 }
 
 type responseBuilder struct {
@@ -227,7 +227,6 @@ type responseBuilder struct {
 	isText bool // what text holds: Text, else Reasoning
 	usage  *Usage
 	finish string
-	err    error
 }
 
 func (b *responseBuilder) add(ev Event) {

@@ -15,7 +15,7 @@ type Budget interface {
 
 // Cost is what an attempt costs, or may cost.
 type Cost struct {
-	// Tokens are those of input and output.
+	// Tokens counts input and output.
 	Tokens int
 	// USD is nil where the price is unknown.
 	USD *float64
@@ -26,22 +26,16 @@ type Cost struct {
 type Reservation interface {
 	// Release ends it for an attempt that cost nothing.
 	Release()
-	// Settle ends it for any other. With nil usage nobody knows what it cost, and all that
-	// was held stays spent.
+	// Settle ends it for any other attempt. A nil usage means that the cost is unknown: the whole
+	// reservation stays spent.
 	Settle(usage *Usage)
 }
 
-// Budgeted is a Backend that reserves each of its attempts with the Budget of its context.
-type Budgeted interface {
-	Backend
-	// Reserves says whether it does so, which may be up to the backends that it calls.
-	Reserves() bool
-}
-
-// Reserves says whether a backend reserves its attempts.
+// Reserves reports whether a backend reserves each of its attempts with the Budget of its context. It
+// calls the backend's method of the same name, if there is one.
 func Reserves(b Backend) bool {
-	budgeted, ok := b.(Budgeted)
-	return ok && budgeted.Reserves()
+	r, ok := b.(interface{ Reserves() bool })
+	return ok && r.Reserves()
 }
 
 type budgetKey struct{}
@@ -51,14 +45,14 @@ func WithBudget(ctx context.Context, b Budget) context.Context {
 	return context.WithValue(ctx, budgetKey{}, b)
 }
 
-// BudgetFrom returns the budget of ctx, nil if there is none.
+// BudgetFrom returns the budget of ctx, nil if it has no budget.
 func BudgetFrom(ctx context.Context) Budget {
 	b, _ := ctx.Value(budgetKey{}).(Budget)
 	return b
 }
 
-// Unpaid is the error of an attempt that a budget has no room for, or that was given up while
-// it waited for some: it was not made, and costs nothing.
+// Unpaid is the error of an attempt that was not made and costs nothing: the budget had no room
+// for it, or it was given up while it waited for room.
 func Unpaid(kind Kind, message string, cause error) error {
 	return &Error{Kind: kind, Provider: "budget", Message: message, Free: true, Unsent: true, Err: cause}
 }

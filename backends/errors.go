@@ -33,29 +33,29 @@ type Error struct {
 	Provider string
 	// Message is the provider's own text, or what was seen on the wire.
 	Message string
-	// Status is the HTTP status, 0 if none was received.
+	// Status is the HTTP status, 0 if no status was received.
 	Status int
-	// NoTools says that the service takes no tools for this model; Kind is then
+	// NoTools reports whether the service takes no tools for this model; Kind is then
 	// KindBadRequest.
 	NoTools bool
-	// QuotaSpent says that the account has used up what it paid for, which waiting does
+	// QuotaSpent reports whether the account has used up what it paid for, which waiting does
 	// not cure; Kind is then KindRateLimit.
 	QuotaSpent bool
-	// Unreachable says that waiting will not help: there is no such host, or nothing
+	// Unreachable reports whether waiting will not help: there is no such host, or nothing
 	// listens on that port of this machine.
 	Unreachable bool
-	// Free says that the call cost nothing although no Status tells so: nothing of it
-	// was sent, or it ended between two attempts of which the first cost nothing.
+	// Free reports whether the call cost nothing although no Status proves it: nothing was
+	// sent, or the call ended after a first attempt that cost nothing.
 	Free bool
-	// Unsent says that no attempt of the call was made.
+	// Unsent reports whether no attempt of the call was made.
 	Unsent bool
 	// RetryAfter is how long the provider asked to wait, 0 if it did not say.
 	RetryAfter time.Duration
-	// Begun says that a part of the answer had come before it failed, so that a
+	// Begun reports whether a part of the answer had come before it failed, so that a
 	// repetition would be paid for twice.
 	Begun bool
-	// Cut are the tool calls of which a part had come, and not the end. They are for
-	// people to look at, and are never run.
+	// Cut are the tool calls that had begun and not ended. They are for people to look at,
+	// and are never run.
 	Cut []ToolCall
 	Err error
 }
@@ -74,7 +74,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Retryable says whether the same request may succeed later.
+// Retryable reports whether the same request may succeed later.
 func (e *Error) Retryable() bool {
 	switch e.Kind {
 	case KindRateLimit, KindOverloaded, KindNetwork, KindTimeout:
@@ -83,9 +83,9 @@ func (e *Error) Retryable() bool {
 	return false
 }
 
-// Unbilled says that the call cost nothing: the service answered it with an error
-// status, or was not reached, or not asked. What broke in another way may have been
-// billed.
+// Unbilled reports whether the call cost nothing: the service answered with an error
+// status, was not reached, or was not asked. A call that broke in another way may have
+// been billed.
 func (e *Error) Unbilled() bool {
 	return !e.Begun && (e.Free || e.Status >= 400)
 }

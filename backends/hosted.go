@@ -3,20 +3,31 @@ package backends
 import (
 	"slices"
 	"strings"
-
-	"github.com/massgen/massgen/internal/models/hosted"
 )
+
+// The names of the tools that providers run, in journals, results and tables of prices. Providers
+// have names of their own.
+const (
+	WebSearch     = "web_search"
+	WebFetch      = "web_fetch"
+	CodeExecution = "code_execution"
+)
+
+// IsHosted reports whether a tool's name is one of these.
+func IsHosted(name string) bool {
+	return name == WebSearch || name == WebFetch || name == CodeExecution
+}
 
 // defaultMaxUses is how often a call may use each hosted tool when the configuration does not say.
 const defaultMaxUses = 5
 
 // HostedTools are the tools that the provider runs within a call of its model, so that their
-// results come with the answer. The zero value is none.
+// results come with the answer. The zero value has no tool.
 type HostedTools struct {
 	WebSearch bool `json:"web_search,omitempty"`
 	WebFetch  bool `json:"web_fetch,omitempty"`
-	// CodeInterpreter and CodeExecution are one tool: OpenAI's name for it and that of others. They
-	// stand apart so that an error names the key that the configuration has.
+	// CodeInterpreter is OpenAI's name of a tool, CodeExecution the name of the same tool elsewhere. They
+	// are separate so that an error names the key that the configuration has.
 	CodeInterpreter bool `json:"code_interpreter,omitempty"`
 	CodeExecution   bool `json:"code_execution,omitempty"`
 	// MaxUses is how often one call may use each of them, where the provider lets one limit that; 0
@@ -43,7 +54,7 @@ func (h HostedTools) Names() (names []string) {
 	for _, t := range []struct {
 		name string
 		is   bool
-	}{{hosted.WebSearch, h.WebSearch}, {hosted.WebFetch, h.WebFetch}, {hosted.CodeExecution, h.Code()}} {
+	}{{WebSearch, h.WebSearch}, {WebFetch, h.WebFetch}, {CodeExecution, h.Code()}} {
 		if t.is {
 			names = append(names, t.name)
 		}
@@ -54,11 +65,11 @@ func (h HostedTools) Names() (names []string) {
 // Key returns the key of a configuration that asks for the tool of a name.
 func (h HostedTools) Key(name string) string {
 	switch {
-	case name == hosted.WebSearch:
+	case name == WebSearch:
 		return "enable_web_search"
-	case name == hosted.CodeExecution && h.CodeInterpreter:
+	case name == CodeExecution && h.CodeInterpreter:
 		return "enable_code_interpreter"
-	case name == hosted.CodeExecution:
+	case name == CodeExecution:
 		return "enable_code_execution"
 	}
 	return name
@@ -79,22 +90,22 @@ func (h HostedTools) Check(model string, has []string, cure string) error {
 // set, and when its result is there. As a part of a message it has the result. It is for people, and
 // is never sent back: the provider gets the Opaque parts beside it.
 type HostedCall struct {
-	// ID is unique within the message. Name is one of package internal/models/hosted.
+	// ID is unique within the message. Name is WebSearch, WebFetch or CodeExecution.
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments,omitempty"`
-	// Result is what people are shown of the result. Error says that it tells what went wrong.
+	// Result is the part of the result that people see. Error reports whether it describes a failure.
 	Result string `json:"result,omitempty"`
 	Error  bool   `json:"error,omitempty"`
 	Open   bool   `json:"open,omitempty"`
 }
 
-// Citation is a source that a model names for what it says. As HostedCall it is for people, and is
-// not sent back.
+// Citation is a source that a model names for what it says. Like a HostedCall it is for people, and
+// is not sent back.
 type Citation struct {
 	URL   string `json:"url"`
 	Title string `json:"title,omitempty"`
-	// Text is the passage of the source, empty where the provider does not tell it.
+	// Text is the passage of the source, empty where the provider does not quote it.
 	Text string `json:"text,omitempty"`
 }
 
@@ -119,13 +130,13 @@ func partsOf[P Part](m Message) (list []P) {
 }
 
 // The most of a message's hosted calls and citations that are kept, and the most characters of
-// their texts: a service that says more than that is not believed.
+// their texts. The rest is dropped.
 const (
 	mostHosted     = 100
 	mostHostedText = 20_000
 )
 
-// hostedParts are the parts of a response that are only for people. They stand behind the others.
+// hostedParts are the parts of a response that are only for people. They come after the others.
 type hostedParts struct {
 	calls     []HostedCall
 	citations []Citation

@@ -1,14 +1,11 @@
 package backends
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/massgen/massgen/internal/system/blob"
-	"github.com/massgen/massgen/internal/system/fastjson"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -25,8 +22,7 @@ const (
 )
 
 // Message is one entry of a conversation: a role and its parts, in order.
-// A Message is a value; whoever holds one may read it concurrently and must not
-// change its parts.
+// A Message is a value: several goroutines may read it, and nobody changes its parts.
 type Message struct {
 	Role  Role
 	Parts []Part
@@ -61,9 +57,8 @@ type File struct {
 	Data []byte `json:"-"`
 }
 
-// ToolCall is a model's wish to run a tool. Arguments is the text that the
-// model wrote, which need not be valid JSON; whoever decodes it answers for
-// that.
+// ToolCall is a model's request to run a tool. Arguments is the text that the
+// model wrote. It may be invalid JSON: its decoder has to cope with that.
 type ToolCall struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
@@ -133,84 +128,37 @@ func (m Message) ToolCalls() []ToolCall {
 }
 
 // MarshalJSON writes {"role", "parts": [{"type", …}]}, the form in which
-// messages are stored and dumped.
+// messages are stored and dumped. It does not escape HTML.
 func (m Message) MarshalJSON() ([]byte, error) {
-	size := len(`{"role":"assistant","parts":[]}`)
-	for _, p := range m.Parts {
-		switch p := p.(type) {
-		case Text:
-			size += 32 + len(p.Text)
-		case ToolCall:
-			size += 64 + len(p.ID) + len(p.Name) + len(p.Arguments)
-		case ToolResult:
-			size += 64 + len(p.CallID) + len(p.Name) + len(p.Content)
-		default:
-			size += 64
-		}
-	}
-	out := fastjson.AppendString(append(make([]byte, 0, size), `{"role":`...), string(m.Role))
-	out = append(out, `,"parts":[`...)
+	out := storedMessage{m.Role, make([]json.RawMessage, len(m.Parts))}
 	for i, p := range m.Parts {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		var err error
-		if out, err = appendPart(out, p); err != nil {
+		fields, err := plain.JSON(p)
+		if err != nil {
 			return nil, fmt.Errorf("part %d of a %s message: %w", i, m.Role, err)
 		}
-	}
-	return append(out, "]}"...), nil
-}
-
-// appendPart appends a part with its type. It writes the kinds that most messages consist of as
-// encoding/json would.
-func appendPart(out []byte, p Part) ([]byte, error) {
-	out = append(append(append(out, typeOpen...), p.part()...), '"')
-	switch p := p.(type) {
-	case Text:
-		return append(appendField(out, "text", p.Text), '}'), nil
-	case ToolCall:
-		return append(appendField(appendField(appendField(out, "id", p.ID), "name", p.Name), "arguments", p.Arguments), '}'), nil
-	case ToolResult:
-		if len(p.Files) > 0 {
-			break
+		comma := ","
+		if string(fields) == "{}" {
+			comma = ""
 		}
-		out = appendField(appendField(appendField(out, "call_id", p.CallID), "name", p.Name), "content", p.Content)
-		if p.IsError {
-			out = append(out, `,"is_error":true`...)
-		}
-		return append(out, '}'), nil
+		out.Parts[i] = fmt.Appendf(nil, `{"type":%q%s%s`, p.part(), comma, fields[1:])
 	}
-	body, err := plain.JSON(p)
-	if err != nil {
-		return nil, err
-	}
-	if string(body) != "{}" {
-		out = append(out, ',')
-	}
-	return append(out, body[1:]...), nil
+	return plain.JSON(out)
 }
 
-func appendField(out []byte, name, value string) []byte {
-	out = append(append(append(out, `,"`...), name...), `":`...)
-	return fastjson.AppendString(out, value)
+// storedMessage is the JSON of a Message.
+type storedMessage struct {
+	Role  Role              `json:"role"`
+	Parts []json.RawMessage `json:"parts"`
 }
-
-// typeOpen begins each part.
-const typeOpen = `{"type":"`
 
 // UnmarshalJSON reads what MarshalJSON wrote. A part of an unknown type is an
 // error that names it.
 func (m *Message) UnmarshalJSON(data []byte) error {
-	var in struct {
-		Role  Role              `json:"role"`
-		Parts []json.RawMessage `json:"parts"`
-	}
-	in.Parts = make([]json.RawMessage, 0, 2) // most messages have no more
-	if err := fastjson.Unmarshal(data, &in); err != nil {
+	var in storedMessage
+	if err := plain.Unmarshal(data, &in); err != nil {
 		return err
 	}
-	m.Role, m.Parts = in.Role, slices.Grow([]Part(nil), len(in.Parts))
+	*m = Message{Role: in.Role}
 	for i, raw := range in.Parts {
 		p, err := unmarshalPart(raw)
 		if err != nil {
@@ -222,11 +170,13 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 }
 
 func unmarshalPart(raw json.RawMessage) (Part, error) {
-	kind, err := typeOf(raw)
-	if err != nil {
+	var head struct {
+		Type string `json:"type"`
+	}
+	if err := plain.Unmarshal(raw, &head); err != nil {
 		return nil, err
 	}
-	switch string(kind) {
+	switch head.Type {
 	case "text":
 		return decode[Text](raw)
 	case "reasoning":
@@ -246,25 +196,11 @@ func unmarshalPart(raw json.RawMessage) (Part, error) {
 	case "opaque":
 		return decode[Opaque](raw)
 	}
-	return nil, fmt.Errorf("unknown type %q", kind)
-}
-
-// typeOf returns the type of a part. It cuts what MarshalJSON wrote, and parses any other
-// spelling.
-func typeOf(raw json.RawMessage) ([]byte, error) {
-	rest, isOurs := bytes.CutPrefix(raw, []byte(typeOpen))
-	if kind, _, ok := bytes.Cut(rest, []byte(`"`)); isOurs && ok && !bytes.Contains(kind, []byte(`\`)) {
-		return kind, nil
-	}
-	var head struct {
-		Type string `json:"type"`
-	}
-	err := json.Unmarshal(raw, &head)
-	return []byte(head.Type), err
+	return nil, fmt.Errorf("unknown type %q", head.Type)
 }
 
 func decode[P Part](raw json.RawMessage) (Part, error) {
 	var p P
-	err := fastjson.Unmarshal(raw, &p)
+	err := plain.Unmarshal(raw, &p)
 	return p, err
 }

@@ -20,7 +20,7 @@ const NoResult = "There is no result: the call was interrupted."
 //     without a result gets one that says so, a result without a call is left out;
 //   - the ids of a message's calls are not empty and differ;
 //   - the name of each call fits what providers allow (letters, digits, "_" and
-//     "-", at most 64), and its arguments are a JSON object: what is none is
+//     "-", at most 64), and its arguments are a JSON object: other text is
 //     wrapped as {"invalid_arguments": text};
 //   - tool calls stand only in assistant messages, results only in tool messages,
 //     and no message is without parts.
@@ -32,17 +32,17 @@ func Repair(messages []Message) []Message {
 	return repaired
 }
 
-// RepairNoting is Repair that also notes each call that had no result, and each
-// result that had no call, in a line for people that names its message, from 1.
+// RepairNoting is Repair with a note for each call that had no result and each
+// result that had no call: a line for people that numbers the messages from 1.
 func RepairNoting(messages []Message) (repaired []Message, notes []string) {
-	r := repairer{entries: make([]repairedMessage, 0, len(messages))}
+	var r repairer
 	for i, m := range messages {
 		r.add(i+1, m)
 	}
 	return r.messages(), r.notes
 }
 
-// repairedMessage is a message and, if it calls tools, what came back.
+// repairedMessage is a message and the tools that it calls.
 type repairedMessage struct {
 	number  int // its place in the conversation, from 1
 	message Message
@@ -52,7 +52,7 @@ type repairedMessage struct {
 type repairedCall struct {
 	original string // the id that results refer to
 	call     ToolCall
-	result   Part // the ToolResult, nil for none yet
+	result   *ToolResult // nil until there is one
 }
 
 type repairer struct {
@@ -64,37 +64,17 @@ func (r *repairer) note(number int, format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf("message %d: %s", number, fmt.Sprintf(format, args...)))
 }
 
+// add adds a message. A tool's result goes to the entry with its call.
 func (r *repairer) add(number int, m Message) {
 	entry := repairedMessage{number: number, message: Message{Role: m.Role}}
-	if !slices.ContainsFunc(m.Parts, isOfTool) {
-		entry.message.Parts = slices.Clip(m.Parts)
-	} else {
-		r.addParts(&entry, m)
+	if m.Role == RoleTool {
+		entry.message.Role = RoleUser // of the parts that are no results
 	}
-	if entry.message.Role == RoleTool {
-		entry.message.Role = RoleUser
-	}
-	if len(entry.message.Parts) > 0 {
-		r.entries = append(r.entries, entry)
-	}
-}
-
-// isOfTool says whether a part is a call of a tool or a result.
-func isOfTool(p Part) bool {
-	switch p.(type) {
-	case ToolCall, ToolResult:
-		return true
-	}
-	return false
-}
-
-// addParts adds the parts of a message to its entry. A tool's result goes to the entry with its call.
-func (r *repairer) addParts(entry *repairedMessage, m Message) {
 	for _, part := range m.Parts {
 		switch p := part.(type) {
 		case ToolResult:
-			if !r.addResult(p, part) {
-				r.note(entry.number, "the result for %q was left out: no call waits for it", p.CallID)
+			if !r.addResult(p) {
+				r.note(number, "the result for %q was left out: no call waits for it", p.CallID)
 			}
 			continue
 		case ToolCall:
@@ -103,29 +83,26 @@ func (r *repairer) addParts(entry *repairedMessage, m Message) {
 			}
 			call := entry.validCall(p)
 			entry.calls = append(entry.calls, repairedCall{original: p.ID, call: call})
-			if call != p {
-				part = call
-			}
+			part = call
 		}
 		entry.message.Parts = append(entry.message.Parts, part)
+	}
+	if len(entry.message.Parts) > 0 {
+		r.entries = append(r.entries, entry)
 	}
 }
 
 // addResult gives a result to the latest open call with its id, because some services use the same ids
-// again in each message. It returns false if there is no such call. part is the same result.
-func (r *repairer) addResult(result ToolResult, part Part) bool {
+// again in each message. It returns false if there is no such call.
+func (r *repairer) addResult(result ToolResult) bool {
 	for _, e := range slices.Backward(r.entries) {
 		for i := range e.calls {
 			c := &e.calls[i]
-			if c.original != result.CallID || c.result != nil {
-				continue
-			}
-			c.result = part
-			if result.CallID != c.call.ID || result.Name != c.call.Name {
+			if c.original == result.CallID && c.result == nil {
 				result.CallID, result.Name = c.call.ID, c.call.Name
-				c.result = result
+				c.result = &result
+				return true
 			}
-			return true
 		}
 	}
 	return false
@@ -159,22 +136,19 @@ func (e *repairedMessage) hasID(id string) bool {
 }
 
 func (r *repairer) messages() []Message {
-	if len(r.entries) == 0 {
-		return nil
-	}
-	out := make([]Message, 0, cap(r.entries)) // most conversations need no repair
+	var out []Message
 	for _, e := range r.entries {
 		out = append(out, e.message)
 		if len(e.calls) == 0 {
 			continue
 		}
-		results := Message{Role: RoleTool, Parts: make([]Part, len(e.calls))}
-		for i, c := range e.calls {
+		results := Message{Role: RoleTool}
+		for _, c := range e.calls {
 			if c.result == nil {
 				r.note(e.number, "the call %q of %s has no result, and was given one that says so", c.call.ID, c.call.Name)
-				c.result = ToolResult{CallID: c.call.ID, Name: c.call.Name, Content: NoResult, IsError: true}
+				c.result = &ToolResult{CallID: c.call.ID, Name: c.call.Name, Content: NoResult, IsError: true}
 			}
-			results.Parts[i] = c.result
+			results.Parts = append(results.Parts, *c.result)
 		}
 		out = append(out, results)
 	}

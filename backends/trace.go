@@ -39,7 +39,7 @@ type FallbackInfo struct {
 	Key      Key
 	From, To string
 	Err      error
-	// Known says that Err is of an earlier call, and that From was not asked again.
+	// Known reports whether Err comes from an earlier call, so that From was not called again.
 	Known bool
 }
 

@@ -1,11 +1,11 @@
 package configs
 
 import (
+	"regexp"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/internal/system/secrets"
 )
 
@@ -18,8 +18,8 @@ func (r *reader) expand(at string, n *yaml.Node, s string) (string, bool) {
 		return s, true
 	}
 	ok := true
-	expanded := reference().ReplaceAllStringFunc(s, func(ref string) string {
-		m := reference().FindStringSubmatch(ref)
+	expanded := reference.ReplaceAllStringFunc(s, func(ref string) string {
+		m := reference.FindStringSubmatch(ref)
 		name, hasDefault, def := m[1], m[2] != "", m[3]
 		switch {
 		case ref == "$$":
@@ -68,4 +68,4 @@ func orDotEnv(name string) string {
 }
 
 // reference matches $$, ${NAME}, ${NAME:-default}, and any other ${.
-var reference = plain.Pattern(`\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?:(:-)([^}]*))?\}|\$\{`)
+var reference = regexp.MustCompile(`\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?:(:-)([^}]*))?\}|\$\{`)

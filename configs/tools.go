@@ -3,12 +3,12 @@ package configs
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/internal/system/secrets"
 )
 
@@ -139,7 +139,7 @@ func toolName() parser[string] {
 	return parser[string]{"the name of a tool", func(s scalar) (string, bool) { return s.text, s.is("!!str") && s.text != "" }}
 }
 
-var programName = plain.Pattern(`^[A-Za-z0-9_.+*-]+$`)
+var programName = regexp.MustCompile(`^[A-Za-z0-9_.+*-]+$`)
 
 // programPattern accepts a pattern of a program's name, and MassGen's regular expressions that
 // mean such a pattern: "python.*", "git .*".
@@ -148,7 +148,7 @@ func programPattern() parser[string] {
 	return parser[string]{wanted, func(s scalar) (string, bool) {
 		name := strings.TrimSuffix(strings.TrimPrefix(s.text, "^"), "$")
 		name = strings.ReplaceAll(strings.TrimSuffix(name, " .*"), ".*", "*")
-		return name, s.is("!!str") && programName().MatchString(name)
+		return name, s.is("!!str") && programName.MatchString(name)
 	}}
 }
 
@@ -183,19 +183,19 @@ func (r *reader) servers(at string, n *yaml.Node) []MCPServer {
 
 const longestServer = 40
 
-var serverName = plain.Pattern(fmt.Sprintf(`^[A-Za-z0-9_-]{1,%d}$`, longestServer))
+var serverName = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9_-]{1,%d}$`, longestServer))
 
 // MassGenCure returns the cure for a server whose command or arguments name a module of MassGen's
 // Python package, which this program lacks. It returns "" for other servers.
 func (s MCPServer) MassGenCure() string {
-	if !slices.ContainsFunc(append([]string{s.Command}, s.Args...), massgenModule().MatchString) {
+	if !slices.ContainsFunc(append([]string{s.Command}, s.Args...), massgenModule.MatchString) {
 		return ""
 	}
 	return "delete the server, and set cwd: in the agent's backend for tools on files"
 }
 
 // massgenModule matches massgen.tests.server, massgen.server:create and src/massgen/server.py.
-var massgenModule = plain.Pattern(`(^|\s)massgen(\.\w+(\.\w+|:\w+))|(^|[\s/=])massgen/\S*\.py\b`)
+var massgenModule = regexp.MustCompile(`(^|\s)massgen(\.\w+(\.\w+|:\w+))|(^|[\s/=])massgen/\S*\.py\b`)
 
 // checkServer checks the settings of a server together.
 func (d *document) checkServer(at string, n *yaml.Node, s MCPServer) {
@@ -205,7 +205,7 @@ func (d *document) checkServer(at string, n *yaml.Node, s MCPServer) {
 	switch {
 	case s.Name == "":
 		d.fail(n, "%s has no name; add one", at)
-	case !serverName().MatchString(s.Name):
+	case !serverName.MatchString(s.Name):
 		d.fail(n, "%s is called %s; use letters, digits, '_' and '-' only, %d at most", at, quoted(s.Name), longestServer)
 	case s.Command == "" && s.URL == "":
 		d.fail(n, "%s has neither a command nor a url; add one of them", at)
@@ -264,13 +264,13 @@ func (r *reader) serverURL(at string, n *yaml.Node, s *MCPServer) {
 
 func (r *reader) serverHeaders(at string, n *yaml.Node, s *MCPServer) { r.headerMap(at, n, &s.Headers) }
 
-var variableName = plain.Pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (r *reader) serverEnv(at string, n *yaml.Node, s *MCPServer) {
 	s.Env = map[string]string{}
 	for _, e := range r.entries(at, n) {
 		name := e.key.Value
-		if !variableName().MatchString(name) {
+		if !variableName.MatchString(name) {
 			r.fail(e.key, "%s has %s, which is no variable's name; use letters, digits and '_'", at, quoted(name))
 			continue
 		}

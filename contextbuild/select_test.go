@@ -13,11 +13,11 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/policy"
-	"github.com/massgen/massgen/internal/models/tokens"
+	"github.com/massgen/massgen/internal/models/prices"
 )
 
 // estimate counts as for a model without a tokenizer here.
-func estimate(m backends.Message) int { return tokens.Counter{}.Message(m).Tokens }
+func estimate(m backends.Message) int { return prices.Counter{}.Message(m).Tokens }
 
 // choose applies a policy to a history as the program does.
 func choose(history []Exchange, summary Exchange, s policy.Settings, room int, count Counter) ([]Exchange, policy.Selection) {
@@ -192,7 +192,7 @@ var equalEmpty = cmp.FilterValues(func(a, b []backends.Message) bool { return le
 // an input that has an empty turn is no more than was counted.
 func TestSelectKeepsToItsRoom(t *testing.T) {
 	t.Parallel()
-	exact := tokens.New().Counter("openai", "gpt-5")
+	exact := prices.NewVocabularies().Counter("openai", "gpt-5")
 	for name, count := range map[string]Counter{
 		"by tokenizer": func(m backends.Message) int { return exact.Message(m).Tokens },
 		"by bytes":     estimate,
@@ -330,7 +330,7 @@ func TestCut(t *testing.T) {
 // TestSummaryCallFits holds for every history and room.
 func TestSummaryCallFits(t *testing.T) {
 	t.Parallel()
-	exact := tokens.New().Counter("openai", "gpt-5")
+	exact := prices.NewVocabularies().Counter("openai", "gpt-5")
 	count := func(m backends.Message) int { return exact.Message(m).Tokens }
 	rapid.Check(t, func(t *rapid.T) {
 		turns, earlier := drawHistory(t), Exchange{}

@@ -14,7 +14,6 @@ import (
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/models/fallback"
 	"github.com/massgen/massgen/internal/models/retry"
 )
 
@@ -33,7 +32,7 @@ func TestFallbackAndRetriesAreTold(t *testing.T) {
 		tried := retry.New(busy, newGate("busy", retry.Limits{}), retry.Options{
 			MaxAttempts: 2, Random: func() float64 { return 0.5 },
 		})
-		saved := fallback.New("busy", tried, fallback.Choice{Provider: "spare", Backend: debugbackend.NewScripted(script), Model: "m"})
+		saved := retry.NewFallback("busy", tried, retry.Choice{Provider: "spare", Backend: debugbackend.NewScripted(script), Model: "m"})
 		p, store := panelOf(t, 3, agree, map[int]backends.Backend{0: saved}, nil)
 		turn := start(t, p, "energy")
 		r := wait(t, turn)

@@ -17,7 +17,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/policy"
-	"github.com/massgen/massgen/internal/models/tokens"
+	"github.com/massgen/massgen/internal/models/prices"
 )
 
 // tape is a tool that has much to say.
@@ -109,7 +109,7 @@ func TestLongStepIsHeldToThePolicy(t *testing.T) {
 					if len(before) > len(messages) || cmp.Diff(before, messages[:len(before)]) != "" {
 						moves = append(moves, i+1)
 					}
-					if n := (tokens.Counter{}).Messages(messages).Tokens; c.context.Window > 0 && n > window*3/4 {
+					if n := (prices.Counter{}).Messages(messages).Tokens; c.context.Window > 0 && n > window*3/4 {
 						t.Errorf("call %d is sent %d tokens", i+1, n)
 					}
 				}
@@ -195,7 +195,7 @@ func checkStepSummaries(t *testing.T, last *Turn, r *debugbackend.Recorder, wind
 		if req.Model != "small" || !strings.Contains(text, "The task:\nhow much?") || !strings.Contains(text, "Result of gauge:\nmeasured") || len(req.Tools) > 0 {
 			t.Errorf("%s asks %s: %.400q", req.Key, req.Model, text)
 		}
-		if size := (tokens.Counter{}).Request(req).Tokens; window > 0 && size > window*3/4 {
+		if size := (prices.Counter{}).Request(req).Tokens; window > 0 && size > window*3/4 {
 			t.Errorf("%s has %d tokens", req.Key, size)
 		}
 		n++

@@ -13,7 +13,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/coordination/turn"
-	"github.com/massgen/massgen/internal/models/tokens"
+	"github.com/massgen/massgen/internal/models/prices"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 )
@@ -24,7 +24,7 @@ type Summarizer struct {
 	// Window is the number of tokens that its model can read, 0 if unknown, and Counter counts
 	// them.
 	Window  int
-	Counter tokens.Counter
+	Counter prices.Counter
 }
 
 func (s *Summarizer) check() error {
@@ -136,7 +136,7 @@ func (p *Panel) stepSummarizer(ctx context.Context) (*effect.StepSummarizer, err
 	ref, err := agents.PutJSON(ctx, p.opts.Store, params)
 	by := &effect.StepSummarizer{Model: s.Model, Params: ref}
 	if room := s.room(); room != policy.Unlimited {
-		by.Bytes = max(room*tokens.BytesPerToken, 1)
+		by.Bytes = max(room*prices.BytesPerToken, 1)
 	}
 	return by, err
 }

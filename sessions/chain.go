@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/internal/system/blob"
-	"github.com/massgen/massgen/internal/system/fastjson"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // Link is one turn of a history, by reference. As a text of the store it names
@@ -69,7 +69,7 @@ func readLink(ctx context.Context, texts Texts, ref blob.Ref) (Link, error) {
 		return Link{}, fmt.Errorf("history: %w", err)
 	}
 	var link Link
-	if err := fastjson.Unmarshal(data, &link); err != nil {
+	if err := plain.Unmarshal(data, &link); err != nil {
 		return Link{}, fmt.Errorf("history: text %.12s is no link: %w", ref.SHA256, err)
 	}
 	if link.Turn < 1 {

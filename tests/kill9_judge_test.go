@@ -20,7 +20,6 @@ import (
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/turn"
-	"github.com/massgen/massgen/internal/models/hosted"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
 )
@@ -311,7 +310,7 @@ func (r *killRun) outcome() outcome {
 			continue
 		}
 		said := ""
-		if c.Name == "read_file" || c.Name == hosted.CodeExecution {
+		if c.Name == "read_file" || c.Name == backends.CodeExecution {
 			said = c.Result
 		}
 		o.Tools = append(o.Tools, fmt.Sprint(c.Agent, c.Round, c.Name, c.Arguments, c.State, c.Error, said))

@@ -14,7 +14,7 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/models/fallback"
+	"github.com/massgen/massgen/internal/models/retry"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/tests/backendtest"
 )
@@ -159,7 +159,7 @@ func TestStepMovesToAnotherModel(t *testing.T) {
 		other, second := m.to.serve(t, func(backendtest.Call) backendtest.Reply {
 			return thinking(m.to.model, toolCall("lookup", `{"word":"wind"}`))
 		})
-		r := alone(t, m.from.model, fallback.New(m.from.name, first, fallback.Choice{Provider: m.to.name, Backend: second, Model: m.to.model}))
+		r := alone(t, m.from.model, retry.NewFallback(m.from.name, first, retry.Choice{Provider: m.to.name, Backend: second, Model: m.to.model}))
 		if r.Status != kernel.Completed || r.Answer != "So it is." || len(own.Calls()) != 3 || len(other.Calls()) != 1 {
 			t.Fatalf("status %s, answer %q, %d and %d requests", r.Status, r.Answer, len(own.Calls()), len(other.Calls()))
 		}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/models/fallback"
 	"github.com/massgen/massgen/internal/models/retry"
 	"github.com/massgen/massgen/internal/models/wire"
 	"github.com/massgen/massgen/tests/backendtest"
@@ -113,7 +112,7 @@ func (f fault) around(t *testing.T, p protocol, adapter backends.Backend) backen
 	if !f.spare {
 		return backend
 	}
-	return fallback.New(p.name, backend, fallback.Choice{
+	return retry.NewFallback(p.name, backend, retry.Choice{
 		Provider: "spare", Backend: retry.New(adapter, newGate("spare", retry.Limits{}), options), Model: "spare",
 	})
 }

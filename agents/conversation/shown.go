@@ -8,7 +8,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/coordination/policy"
-	"github.com/massgen/massgen/internal/models/tokens"
+	"github.com/massgen/massgen/internal/models/prices"
 )
 
 // shown is what is sent of a conversation.
@@ -41,13 +41,13 @@ func (a Agent) shown(said Messages, tools []agents.Tool) (shown, error) {
 	}
 	history, turn := said.parted()
 	var s shown
-	turn = s.cutTurn(turn, settings.StepLimits(a.Context.Window, a.fixed(turn[:min(1, len(turn))], tools), output, tokens.BytesPerToken))
+	turn = s.cutTurn(turn, settings.StepLimits(a.Context.Window, a.fixed(turn[:min(1, len(turn))], tools), output, prices.BytesPerToken))
 	first := a.fixed(turn, tools)
 	room := policy.Room(a.Context.Window, first, output, 1)
 	count := func(m backends.Message) int { return a.Context.Counter.Message(m).Tokens }
 	var selected Messages
 	selected, s.selection = contextbuild.SelectMessages(history, settings, room, count)
-	s.step = settings.StepLimits(a.Context.Window, first+s.selection.Tokens, output, tokens.BytesPerToken)
+	s.step = settings.StepLimits(a.Context.Window, first+s.selection.Tokens, output, prices.BytesPerToken)
 	if s.selection.Everything() {
 		s.messages = append(history[:len(history):len(history)], turn...)
 		return s, nil

@@ -103,7 +103,7 @@ func refusalMessage(d sdk.RefusalStopDetails) string {
 	return message
 }
 
-// block is a content block of which more may come.
+// block is a content block that may grow.
 type block struct {
 	start     sdk.ContentBlockStartEventContentBlockUnion
 	thinking  strings.Builder

@@ -32,7 +32,7 @@ type Backend struct {
 
 var _ backends.Backend = (*Backend)(nil)
 
-// New makes a backend and calls nothing. It fails if the base URL is none.
+// New makes a backend and calls nothing. It fails if the base URL is invalid.
 func New(cfg Config) (*Backend, error) {
 	cfg.Provider = cmp.Or(cfg.Provider, "anthropic")
 	cfg.BaseURL = cmp.Or(cfg.BaseURL, DefaultBaseURL)

@@ -25,7 +25,7 @@ type encoder struct {
 	system   []sdk.TextBlockParam
 	messages []sdk.MessageParam
 
-	// continues says that the request ends in the message that is added: the answer goes on there.
+	// continues reports whether the message is the request's last, which the answer continues.
 	continues bool
 	container sdk.MessageCreateParamsContainerUnion // where the code of that answer runs
 
@@ -71,8 +71,7 @@ func (e *encoder) addSystem(m backends.Message) error {
 	return nil
 }
 
-// isBlank says whether a text has nothing to read. The service refuses a text block
-// like that.
+// isBlank reports whether a text has nothing to read. The service refuses such a block.
 func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // blocks returns what can be sent of a message. Reasoning is not sent back: what

@@ -9,7 +9,6 @@ import (
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/models/hosted"
 )
 
 // Claude calls the tools that it runs itself server tools ("Web search tool", "Web fetch tool" and
@@ -18,15 +17,15 @@ import (
 
 // checkHosted returns a *backends.ParamError for a hosted tool that the model does not have.
 func checkHosted(model string, own version, h backends.HostedTools) error {
-	has := []string{hosted.WebSearch, hosted.WebFetch, hosted.CodeExecution}
+	has := []string{backends.WebSearch, backends.WebFetch, backends.CodeExecution}
 	if own.before(version35) {
 		has = nil
 	}
 	return h.Check(model, has, "leave it out, or take a model from 3.5 on")
 }
 
-// encodeHosted returns the hosted tools. They stand before the other tools, of which the last has
-// the cache mark.
+// encodeHosted returns the hosted tools. They precede the other tools, since the last tool has the
+// cache mark.
 func encodeHosted(h backends.HostedTools) (tools []sdk.ToolUnionParam) {
 	most := sdk.Int(int64(h.Uses()))
 	if h.WebSearch {
@@ -43,10 +42,10 @@ func encodeHosted(h backends.HostedTools) (tools []sdk.ToolUnionParam) {
 	return tools
 }
 
-// hostedName is the name of a hosted tool by that of a block. Code runs under three names.
+// hostedName returns the name of the hosted tool that a block's name means. Code runs under three names.
 func hostedName(name string) string {
-	if strings.Contains(name, hosted.CodeExecution) {
-		return hosted.CodeExecution
+	if strings.Contains(name, backends.CodeExecution) {
+		return backends.CodeExecution
 	}
 	return name
 }
@@ -56,8 +55,7 @@ const (
 	hostedResult = "_tool_result"
 )
 
-// hostedCall returns what people are told of a block that belongs to a hosted tool, or ok false for
-// any other block.
+// hostedCall describes a block of a hosted tool for people; ok is false for any other block.
 func (b *block) hostedCall() (call backends.HostedCall, ok bool) {
 	switch kind := b.start.Type; {
 	case kind == hostedUse:
@@ -141,9 +139,9 @@ func pageText(content json.RawMessage) string {
 // noteHosted notes of a call what the rest of the answer refers to.
 func (a *answer) noteHosted(call backends.HostedCall, b *block) {
 	switch call.Name {
-	case hosted.CodeExecution:
+	case backends.CodeExecution:
 		a.usage.codeRuns = 1
-	case hosted.WebFetch:
+	case backends.WebFetch:
 		a.pages.note([]byte(b.start.JSON.Content.Raw()))
 	}
 }
@@ -182,7 +180,7 @@ func fetchedBefore(req backends.Request, provider string) pages {
 				Type    string          `json:"type"`
 				Content json.RawMessage `json:"content"`
 			}
-			if json.Unmarshal(part.Data, &result) == nil && result.Type == hosted.WebFetch+hostedResult {
+			if json.Unmarshal(part.Data, &result) == nil && result.Type == backends.WebFetch+hostedResult {
 				before.note(result.Content)
 			}
 		}

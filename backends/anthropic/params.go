@@ -40,7 +40,7 @@ func versionOf(model string) version {
 	return 100*number(found[1]) + number(found[2])
 }
 
-// number is a part of a version, 0 if there is none.
+// number reads a part of a version, 0 if it is missing.
 func number(digits string) version {
 	n, err := strconv.Atoi(digits)
 	if err != nil {
@@ -49,10 +49,10 @@ func number(digits string) version {
 	return version(n)
 }
 
-// before says whether the model is known to be older than v.
+// before reports whether the model is known to be older than v.
 func (own version) before(v version) bool { return own != 0 && own < v }
 
-// defaultMaxTokens is the room for an answer when the request names none.
+// defaultMaxTokens is the room for an answer when the request sets no limit.
 const (
 	defaultMaxTokens    = 8192
 	oldDefaultMaxTokens = 4096
@@ -146,7 +146,7 @@ const maxTemperature = 1
 // minTopP is the smallest top_p of a model that reasons.
 const minTopP = 0.95
 
-// encodeThinking asks for reasoning, and says whether its summary comes with it.
+// encodeThinking asks for reasoning, with or without its summary.
 func encodeThinking(out *sdk.MessageNewParams, own version, p backends.Params) error {
 	var err error
 	if p.ReasoningTokens == nil {
@@ -219,9 +219,9 @@ func effortsOf(own version) []string {
 }
 
 // encodeBudget gives a budget of tokens, but leaves half of max_tokens to the
-// answer where that is less than an answer has by default. In a tool loop that began
-// without thinking there is none: the service refuses to begin with it between a
-// call and its result.
+// answer where that is less than an answer has by default. A tool loop that began
+// without thinking gets no budget: the service refuses to begin thinking between a call
+// and its result.
 func encodeBudget(out *sdk.MessageNewParams, tokens int64) error {
 	budget := min(tokens, out.MaxTokens-min(defaultMaxTokens, out.MaxTokens/2))
 	if budget < minThinking {
@@ -234,7 +234,7 @@ func encodeBudget(out *sdk.MessageNewParams, tokens int64) error {
 	return nil
 }
 
-// inLoopWithoutThinking says whether the conversation ends in tool results, and the
+// inLoopWithoutThinking reports whether the conversation ends in tool results, and the
 // first assistant message of that loop has no thinking blocks, as after a change of
 // the model.
 func inLoopWithoutThinking(messages []sdk.MessageParam) bool {

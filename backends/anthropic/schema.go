@@ -10,7 +10,7 @@ import (
 )
 
 // enforced returns the schema that the service is to enforce. Of one that the caller checks
-// itself it is as much as the service takes, and none for a model that takes none.
+// itself it is as much as the service takes; ok is false for a model that takes no schema.
 func enforced(req backends.Request) (schema json.RawMessage, ok bool) {
 	if len(req.Schema) == 0 || !req.Lenient {
 		return req.Schema, len(req.Schema) > 0

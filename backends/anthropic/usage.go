@@ -7,7 +7,7 @@ import (
 	"github.com/massgen/massgen/internal/models/wire"
 )
 
-// counts are those of a usage object of the API.
+// counts has the numbers of a usage object of the API.
 type counts struct {
 	Input       wire.Count `json:"input_tokens"`
 	CacheWrites wire.Count `json:"cache_creation_input_tokens"`
@@ -29,7 +29,7 @@ func (c counts) readable() bool {
 }
 
 // usage is what the stream told until now. message_start has the input, and each
-// message_delta has totals, of which it may leave away what has not changed.
+// message_delta has totals, and may omit those that have not changed.
 type usage struct {
 	counts
 

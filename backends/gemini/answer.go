@@ -21,7 +21,7 @@ type answer struct {
 	calls    []backends.ToolCall
 	usage    wire.UsageKeeper
 	reason   string
-	// hasContent says that a part came that is not empty.
+	// hasContent reports whether a part came that is not empty.
 	hasContent bool
 	hosted     builtIn
 	begun      bool // whether any part of it came, readable or not
@@ -76,8 +76,8 @@ func (a *answer) addCandidate(c candidate) ([]backends.Event, error) {
 }
 
 // addPart returns the readable form of a part, followed by the part itself if it
-// has to go back as it came: if it is signed, or of a kind of which the vocabulary
-// has no word.
+// has to go back as it came: if it is signed, or of a kind that package backends does
+// not know.
 func (a *answer) addPart(raw json.RawMessage) ([]backends.Event, error) {
 	a.begun = true
 	var p part
@@ -95,7 +95,7 @@ func (a *answer) addPart(raw json.RawMessage) ([]backends.Event, error) {
 	return a.keep(a.hosted.addPart(raw), raw), nil
 }
 
-// isEmpty says whether a part holds nothing: such a one would be refused.
+// isEmpty reports whether a part holds nothing. The service would refuse it.
 func isEmpty(raw json.RawMessage) bool {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil {
@@ -117,8 +117,8 @@ func (a *answer) addText(p part, raw json.RawMessage) []backends.Event {
 	return a.keep(events, raw)
 }
 
-// addCall returns a call and its signature. A call that comes a second time, with
-// the same id, is none.
+// addCall returns a call and its signature. It ignores a call that comes a second time
+// with the same id.
 func (a *answer) addCall(p part) ([]backends.Event, error) {
 	a.hasContent = true
 	arguments := wire.TidyArguments(strings.ToValidUTF8(string(p.FunctionCall.Args), "\uFFFD"))

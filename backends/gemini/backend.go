@@ -35,7 +35,7 @@ const apiVersion = "v1beta"
 // key in the environment, and send it to whatever service this is.
 const noKey = "none"
 
-// New makes a backend and calls nothing. It fails if the base URL is none.
+// New makes a backend and calls nothing. It fails if the base URL is invalid.
 func New(cfg Config) (*Backend, error) {
 	cfg.Provider = cmp.Or(cfg.Provider, "gemini")
 	cfg.BaseURL = cmp.Or(cfg.BaseURL, DefaultBaseURL)

@@ -1,10 +1,10 @@
 package gemini
 
 import (
+	"regexp"
 	"strconv"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // filePart is the part of a picture or a PDF.
@@ -32,10 +32,10 @@ type returned struct {
 	files []backends.File
 }
 
-var generation = plain.Pattern(`gemini-(\d+)`)
+var generation = regexp.MustCompile(`gemini-(\d+)`)
 
 func nestsFiles(model string) bool {
-	m := generation().FindStringSubmatch(model)
+	m := generation.FindStringSubmatch(model)
 	if m == nil {
 		return false
 	}

@@ -9,7 +9,6 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/models/hosted"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -19,7 +18,7 @@ import (
 
 // checkHosted returns a *backends.ParamError for a hosted tool that the model does not have.
 func checkHosted(model string, h backends.HostedTools) error {
-	has := []string{hosted.WebSearch, hosted.WebFetch, hosted.CodeExecution}
+	has := []string{backends.WebSearch, backends.WebFetch, backends.CodeExecution}
 	if strings.Contains(model, "gemini-1") {
 		has = nil
 	}
@@ -122,7 +121,7 @@ type builtIn struct {
 	pages     urlContext
 }
 
-// addPart returns what people are told of a part.
+// addPart returns the events that describe a part to people.
 func (h *builtIn) addPart(raw json.RawMessage) []backends.Event {
 	var p hostedPart
 	if json.Unmarshal(raw, &p) != nil {
@@ -135,7 +134,7 @@ func (h *builtIn) addPart(raw json.RawMessage) []backends.Event {
 		if h.codeID == "" {
 			h.codeID = fmt.Sprintf("code_%d", h.runs)
 		}
-		return call(backends.HostedCall{ID: h.codeID, Name: hosted.CodeExecution, Arguments: p.ExecutableCode.Code, Open: true})
+		return call(backends.HostedCall{ID: h.codeID, Name: backends.CodeExecution, Arguments: p.ExecutableCode.Code, Open: true})
 	case p.CodeExecutionResult != nil:
 		r := p.CodeExecutionResult
 		id := r.ID
@@ -143,11 +142,11 @@ func (h *builtIn) addPart(raw json.RawMessage) []backends.Event {
 			id = h.codeID
 		}
 		output := strings.TrimSuffix(r.Output, "\n")
-		return call(backends.HostedCall{ID: id, Name: hosted.CodeExecution, Result: output, Error: r.Outcome != genai.OutcomeOK})
+		return call(backends.HostedCall{ID: id, Name: backends.CodeExecution, Result: output, Error: r.Outcome != genai.OutcomeOK})
 	case p.ToolCall != nil:
 		name := toolName(p.ToolCall.ToolType)
 		h.tell(name)
-		if name == hosted.WebSearch {
+		if name == backends.WebSearch {
 			h.searches += max(1, countQueries(p.ToolCall.Args))
 		}
 		return call(backends.HostedCall{ID: p.ToolCall.ID, Name: name, Arguments: string(p.ToolCall.Args), Open: true})
@@ -169,9 +168,9 @@ func (h *builtIn) tell(name string) {
 func toolName(of genai.ToolType) string {
 	switch of {
 	case genai.ToolTypeGoogleSearchWeb, genai.ToolTypeGoogleSearchImage:
-		return hosted.WebSearch
+		return backends.WebSearch
 	case genai.ToolTypeURLContext:
-		return hosted.WebFetch
+		return backends.WebFetch
 	}
 	return strings.ToLower(string(of))
 }
@@ -203,10 +202,10 @@ func (h *builtIn) addMetadata(c candidate) {
 	}
 }
 
-// end returns the calls that no part told of, and the sources.
+// end returns the calls that no part described, and the sources.
 func (h *builtIn) end() (events []backends.Event) {
 	g := h.grounding
-	if len(g.WebSearchQueries) > 0 && !h.told[hosted.WebSearch] {
+	if len(g.WebSearchQueries) > 0 && !h.told[backends.WebSearch] {
 		arguments, err := plain.JSON(map[string]any{"queries": g.WebSearchQueries})
 		if err != nil { // a list of texts always encodes
 			arguments = nil
@@ -216,17 +215,17 @@ func (h *builtIn) end() (events []backends.Event) {
 			found = append(found, strings.TrimSpace(c.Web.Title+" "+c.Web.URI))
 		}
 		events = append(events, backends.HostedCall{
-			ID: "search", Name: hosted.WebSearch, Arguments: string(arguments), Result: strings.Join(found, "\n"),
+			ID: "search", Name: backends.WebSearch, Arguments: string(arguments), Result: strings.Join(found, "\n"),
 		})
 	}
-	if !h.told[hosted.WebFetch] {
+	if !h.told[backends.WebFetch] {
 		for i, p := range h.pages.URLMetadata {
 			arguments, err := plain.JSON(map[string]string{"url": p.RetrievedURL})
 			if err != nil { // a text always encodes
 				arguments = nil
 			}
 			events = append(events, backends.HostedCall{
-				ID: fmt.Sprintf("fetch_%d", i+1), Name: hosted.WebFetch, Arguments: string(arguments),
+				ID: fmt.Sprintf("fetch_%d", i+1), Name: backends.WebFetch, Arguments: string(arguments),
 				Result: strings.ToLower(strings.TrimPrefix(string(p.Status), "URL_RETRIEVAL_STATUS_")), Error: p.Status != genai.URLRetrievalStatusSuccess,
 			})
 		}
@@ -239,7 +238,7 @@ func (h *builtIn) end() (events []backends.Event) {
 }
 
 // cited are the places of the sources that support a part of the answer, or of all sources if the
-// service does not say what they support, or names none that is there.
+// service does not say what they support, or names only sources that are not there.
 func (h *builtIn) cited() (places []int) {
 	count := len(h.grounding.GroundingChunks)
 	for _, s := range h.grounding.GroundingSupports {
@@ -260,7 +259,7 @@ func (h *builtIn) cited() (places []int) {
 // searched counts the searches: those that stand in the answer as calls, or else the queries that
 // stand beside it.
 func (h *builtIn) searched() int {
-	if h.told[hosted.WebSearch] {
+	if h.told[backends.WebSearch] {
 		return h.searches
 	}
 	return len(h.grounding.WebSearchQueries)

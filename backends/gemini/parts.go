@@ -78,7 +78,7 @@ type chunk struct {
 	UsageMetadata  json.RawMessage `json:"usageMetadata"`
 }
 
-// isAnswer says whether body is the whole answer of a service that does not stream.
+// isAnswer reports whether body is the whole answer of a service that does not stream.
 func isAnswer(body []byte) bool {
 	var fields struct {
 		Candidates     json.RawMessage `json:"candidates"`

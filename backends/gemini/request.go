@@ -176,8 +176,8 @@ func imagePart(p backends.Image) *part {
 	return &part{FileData: &fileData{p.MediaType, p.URL}}
 }
 
-// derivedPrefix begins the ids of calls to which the service gave none. They hold
-// calls and results together here, and the service is not told of them.
+// derivedPrefix begins the ids of calls that came without an id. They join calls and
+// results here, and are not sent to the service.
 const derivedPrefix = "gemini_call_"
 
 // derivedID names a call that came without an id.

@@ -13,7 +13,7 @@ import (
 // lacks its signature.
 
 // restore puts a kept part back where it was: after the parts that came before
-// it. A signature alone is that of the call before it, if that has none yet.
+// it. A signature alone belongs to the call before it, if that call has no signature.
 func restore(parts []any, kept json.RawMessage) []any {
 	var p part
 	if err := json.Unmarshal(kept, &p); err != nil {
@@ -66,13 +66,13 @@ func lastPart(parts []any) *part {
 // made: it takes the place of a signature.
 const foreignSignature = "skip_thought_signature_validator"
 
-// needsSignatures says whether a model refuses calls without a signature: the
+// needsSignatures reports whether a model refuses calls without a signature: the
 // Gemini models do, from version 3 on.
 func needsSignatures(model string) bool {
 	return strings.Contains(model, "gemini") && !isOlder(model)
 }
 
-// isOlder says whether model is a Gemini before version 3.
+// isOlder reports whether model is a Gemini before version 3.
 func isOlder(model string) bool {
 	return strings.Contains(model, "gemini-1") || strings.Contains(model, "gemini-2")
 }
@@ -98,7 +98,7 @@ func hasResult(c content) bool {
 	})
 }
 
-// isSigned says whether a content has a signature, or a part that was kept.
+// isSigned reports whether a content has a signature or a kept part.
 func isSigned(c content) bool {
 	return slices.ContainsFunc(c.Parts, func(p any) bool {
 		made, ok := p.(*part)

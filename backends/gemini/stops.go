@@ -34,8 +34,8 @@ func blocked(what, reason, message string) error {
 	return &wire.Refusal{Message: withMessage(fmt.Sprintf("the provider blocked %s: %s", what, reason), message)}
 }
 
-// gaveUp is the error of an answer that ended in none, with the HTTP status that
-// it would have had.
+// gaveUp is the error of a service that ended its answer without one, with the HTTP
+// status that it would have had.
 func gaveUp(status int, reason, message string) error {
 	body, err := plain.JSON(map[string]any{"error": map[string]any{
 		"code": status, "message": withMessage("the service ended the answer: "+reason, message),

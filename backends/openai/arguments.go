@@ -16,8 +16,8 @@ type argumentsText struct {
 	text              strings.Builder
 	depth             int // of brackets
 	inString, escaped bool
-	// closed says that the bracket or string with which the text began has ended, and
-	// valid that what ended there is JSON.
+	// closed reports whether the bracket or string with which the text began has ended, and
+	// valid whether the text until there is JSON.
 	closed, valid bool
 }
 
@@ -36,7 +36,7 @@ func (a *argumentsText) write(piece string) {
 	}
 }
 
-// closes takes the next byte, and says whether it ends the outermost value.
+// closes takes the next byte, and reports whether it ends the outermost value.
 func (a *argumentsText) closes(c byte) bool {
 	switch {
 	case a.escaped:
@@ -58,7 +58,7 @@ func (a *argumentsText) closes(c byte) bool {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
-// complete says whether the text is a whole JSON value.
+// complete reports whether the text is a whole JSON value.
 func (a *argumentsText) complete() bool {
 	if a.closed {
 		return a.valid

@@ -36,7 +36,7 @@ type Backend struct {
 	refusedFields sync.Map
 }
 
-// callKind tells calls apart of which a service may stream some and not the others.
+// callKind is a kind of call. A service may be able to stream one kind and not another.
 type callKind struct {
 	model string
 	tools bool
@@ -44,7 +44,7 @@ type callKind struct {
 
 var _ backends.Backend = (*Backend)(nil)
 
-// New makes a backend and calls nothing. It fails if the base URL is none. The service
+// New makes a backend and calls nothing. It fails if the base URL is invalid. The service
 // speaks OpenAI's dialect at OpenAI's own address, and Compatible at any other.
 func New(cfg Config) (*Backend, error) {
 	b, err := NewDialect(cfg, Compatible())
@@ -166,7 +166,7 @@ func (b *Backend) localError(err error) error {
 	return out
 }
 
-// saysNoStreamUsage says whether err is the refusal of a service that takes no
+// saysNoStreamUsage reports whether err is the refusal of a service that takes no
 // stream_options, as older versions of Azure's and proxies do.
 func saysNoStreamUsage(err error) bool {
 	var e *backends.Error

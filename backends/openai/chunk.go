@@ -21,7 +21,7 @@ type chunk struct {
 	Usage json.RawMessage `json:"usage"`
 }
 
-// isAnswer says whether body is the whole answer of a service that does not stream.
+// isAnswer reports whether body is the whole answer of a service that does not stream.
 func isAnswer(body []byte) bool {
 	var whole struct {
 		Choices []json.RawMessage `json:"choices"`
@@ -40,8 +40,8 @@ type delta struct {
 	Annotations      annotations    `json:"annotations"`
 }
 
-// content is a text, or a list of parts as Mistral sends it, of which those that are
-// text or thinking count.
+// content is a text, or a list of parts as Mistral sends it. Only parts with text or
+// thinking count.
 type content struct{ text, thinking string }
 
 func (c *content) UnmarshalJSON(data []byte) error {
@@ -120,8 +120,8 @@ func (u usage) Usage() backends.Usage {
 	return out
 }
 
-// beside is how many tokens of reasoning are not among those of the output, as xAI and Google
-// count them: the total tells.
+// beside returns the tokens of reasoning that the output's count does not include, as xAI and Google
+// count. The total shows it.
 func beside(input, output, reasoning, total wire.Count) wire.Count {
 	if reasoning > 0 && total == input+output+reasoning {
 		return reasoning
@@ -140,7 +140,7 @@ type answer struct {
 	refusal strings.Builder
 	usage   wire.UsageKeeper
 	sources chatSources
-	// searches says that the call asks for a search.
+	// searches reports whether the call asks for a search.
 	searches bool
 
 	reason  string

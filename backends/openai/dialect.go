@@ -12,46 +12,47 @@ import (
 // Dialect describes how a service differs from OpenAI's reference. It is plain data: do not change one that is
 // in use.
 type Dialect struct {
-	// All is what every model takes, Models what some take instead: the first entry
-	// that fits a model counts, and what it leaves open is as in All.
+	// All are the limits of every model, Models the limits of some: the first entry that
+	// fits a model counts, and All fills in what it leaves open.
 	All    Limits
 	Models []ModelLimits
 
 	// API is over which API all models are called, "chat" or "responses". Where it is
 	// empty, Limits.Responses says it for each.
 	API string
-	// OwnResponses says that the Responses API is OpenAI's own, which takes neither stop nor
-	// seed, and alone has summaries of the reasoning.
+	// OwnResponses reports whether the Responses API is OpenAI's own. It takes neither stop nor seed,
+	// and no other API has summaries of the reasoning.
 	OwnResponses bool
 	// Hosted are the names of the hosted tools that the service has over the Responses API, parted
-	// by spaces. HostedGoThere says that calls with such tools go there where no API is chosen, and
-	// LimitsHosted that the service takes a most of their uses.
+	// by spaces. HostedGoThere reports whether calls with such tools go there where no API is chosen,
+	// and LimitsHosted whether the service takes a limit of their uses.
 	Hosted                      string
 	HostedGoThere, LimitsHosted bool
-	// WebPlugin says that the service searches the web for any model in chat completions.
+	// WebPlugin reports whether the service searches the web for any model in chat completions.
 	WebPlugin bool
 	// SeedField is the field of the body for the seed; empty means "seed".
 	SeedField string
-	// NoStreamUsage says that the service refuses stream_options. Some tell their
+	// NoStreamUsage reports whether the service refuses stream_options. Some tell their
 	// usage all the same.
 	NoStreamUsage bool
-	// JSONObject says that the service knows no response_format but json_object.
+	// JSONObject reports whether the service knows no response_format but json_object.
 	JSONObject bool
-	// WholeJSON says that a reply that has to fit a schema is not streamed.
+	// WholeJSON reports whether a reply that has to fit a schema is not streamed.
 	WholeJSON bool
-	// ThinkTags says that reasoning may stand in the text, between <think> and
+	// ThinkTags reports whether reasoning may stand in the text, between <think> and
 	// </think> at its beginning.
 	ThinkTags bool
-	// Reasoning says how the reasoning of an answer goes back with it, and
-	// NeedsReasoning that a message with tool calls is refused without.
-	Reasoning      Reasoning
+	// Reasoning is the field of a message that takes back the reasoning which came with it; empty
+	// where no reasoning is sent back. NeedsReasoning is set where the service refuses a message with
+	// tool calls that lacks it.
+	Reasoning      string
 	NeedsReasoning bool
-	// NineLetterIDs says that the ids of tool calls have to be nine letters or digits.
+	// NineLetterIDs reports whether the ids of tool calls have to be nine letters or digits.
 	NineLetterIDs bool
-	// NoThinking are the fields that take the place of a reasoning_effort of "none".
+	// NoThinking are the fields that replace a reasoning_effort of "none".
 	NoThinking map[string]any
-	// Thinking are the fields that ask for reasoning where BudgetField, which takes how many
-	// tokens it may have, stands in the place of reasoning_effort.
+	// BudgetField is a field that replaces reasoning_effort: it takes the most tokens of reasoning.
+	// Thinking are the fields that go with it.
 	Thinking    map[string]any
 	BudgetField string
 }
@@ -59,60 +60,51 @@ type Dialect struct {
 // responsesAPI is the API of a Dialect that is not chat completions.
 const responsesAPI = "responses"
 
-// Reasoning is the field of an assistant message that takes the reasoning which
-// came with it.
-type Reasoning string
-
-// The ways in which services want reasoning back.
+// The values of Dialect.Reasoning.
 const (
-	// reasoningStays: it is not sent back.
-	reasoningStays Reasoning = ""
-	// ReasoningContent: as a text.
-	ReasoningContent Reasoning = "reasoning_content"
-	// ReasoningDetails: as the list of objects in which it came.
-	ReasoningDetails Reasoning = "reasoning_details"
+	// ReasoningContent sends the reasoning back as a text.
+	ReasoningContent = "reasoning_content"
+	// ReasoningDetails sends it back as the list of objects in which it came.
+	ReasoningDetails = "reasoning_details"
 )
 
 // ModelLimits are the limits of the models whose names begin with one of Names,
-// which are parted by spaces. What stands before the last slash of a model's name
-// does not count, nor does case.
+// which are parted by spaces. The part of a model's name before its last slash does
+// not count, nor does case.
 type ModelLimits struct {
 	Names string
 	Limits
 }
 
-// NoEfforts is Limits.Efforts of a model that does not take any.
-const NoEfforts = "-"
-
 // Limits are what a model takes of the parameters. The zero Limits take all.
 type Limits struct {
-	// MaxCompletionTokens says that the most output tokens go by that name and not as
+	// MaxCompletionTokens reports whether the most output tokens go by that name and not as
 	// max_tokens.
 	MaxCompletionTokens bool
 	// MaxTemperature is the highest temperature, 0 if it is not known.
 	MaxTemperature float64
-	// FixedSampling says that temperature and top_p have no effect, or are refused,
+	// FixedSampling reports whether temperature and top_p have no effect, or are refused,
 	// while the model reasons.
 	FixedSampling bool
-	// Reasons says that the model reasons when no reasoning_effort is set.
+	// Reasons reports whether the model reasons when no reasoning_effort is set.
 	Reasons bool
 	// Efforts are the words that reasoning_effort takes, parted by spaces; empty
 	// where they are not known, so that any is sent.
 	Efforts string
 	// MaxStop is how many stop sequences there may be, 0 if it is not known.
 	MaxStop int
-	// NoStop, NoSeed, NoVerbosity, NoImages and NoPDF say that these are not taken.
-	NoStop, NoSeed, NoVerbosity, NoImages, NoPDF bool
+	// NoEfforts, NoStop, NoSeed, NoVerbosity, NoImages and NoPDF are set where the model refuses these.
+	NoEfforts, NoStop, NoSeed, NoVerbosity, NoImages, NoPDF bool
 	// MaxImage is how many bytes a picture may have, 0 if the service says nothing.
 	MaxImage int
-	// NoToolsInReasoning says that chat completions refuse tools while the model reasons.
+	// NoToolsInReasoning reports whether chat completions refuse tools while the model reasons.
 	NoToolsInReasoning bool
-	// Responses says that the model is called over the Responses API, where nothing else is
+	// Responses reports whether the model is called over the Responses API, where nothing else is
 	// chosen: it has no other, or takes tools while it reasons only there.
 	Responses bool
 }
 
-// OverResponses says whether a model is called over the Responses API.
+// OverResponses reports whether a model is called over the Responses API.
 func (d Dialect) OverResponses(model string) bool {
 	return d.API == responsesAPI || d.API == "" && d.limits(model).Responses
 }
@@ -136,6 +128,7 @@ func (l Limits) or(all Limits) Limits {
 		FixedSampling:       l.FixedSampling || all.FixedSampling,
 		Reasons:             l.Reasons || all.Reasons,
 		Efforts:             cmp.Or(l.Efforts, all.Efforts),
+		NoEfforts:           l.NoEfforts || all.NoEfforts && l.Efforts == "",
 		MaxStop:             cmp.Or(l.MaxStop, all.MaxStop),
 		NoStop:              l.NoStop || all.NoStop,
 		NoSeed:              l.NoSeed || all.NoSeed,
@@ -148,18 +141,18 @@ func (l Limits) or(all Limits) Limits {
 	}
 }
 
-// efforts returns the known words, none if they are not known.
+// efforts returns the known words, empty if they are not known.
 func (l Limits) efforts() []string {
-	if l.Efforts == NoEfforts {
+	if l.NoEfforts {
 		return nil
 	}
 	return strings.Fields(l.Efforts)
 }
 
-// EffortsOf returns the words of a model for reasoning_effort, none where they are not known.
+// EffortsOf returns the words of a model for reasoning_effort, empty where they are not known.
 func (d Dialect) EffortsOf(model string) []string { return d.limits(model).efforts() }
 
-// reasons says whether a model reasons under these parameters.
+// reasons reports whether a model reasons under these parameters.
 func (l Limits) reasons(p backends.Params) bool {
 	if p.ReasoningEffort == "" && p.ReasoningTokens == nil {
 		return l.Reasons
@@ -208,7 +201,7 @@ func (d Dialect) checkSummary(l Limits, model string, p backends.Params) error {
 	switch {
 	case !d.OwnResponses || !p.WantsSummary():
 		return nil
-	case l.Efforts == NoEfforts:
+	case l.NoEfforts:
 		return backends.NewParamError("summary", "%s does not reason: leave it out", model)
 	case !d.callsOverResponses(model, p.Hosted):
 		return backends.NewParamError("summary", "chat completions have none: set api: responses, or leave it out")
@@ -235,7 +228,7 @@ func (d Dialect) checkEffort(l Limits, model, effort string) error {
 	switch {
 	case effort == "", effort == "none" && d.NoThinking != nil:
 		return nil
-	case l.Efforts == NoEfforts:
+	case l.NoEfforts:
 		return backends.NewParamError("reasoning_effort", "%s takes none: leave it out", model)
 	case len(known) > 0 && !slices.Contains(known, effort):
 		return backends.NewParamError("reasoning_effort", "%s takes %s, not %s", model, alternatives(known), effort)

@@ -31,7 +31,7 @@ func dialects() map[string]openai.Dialect {
 			All: openai.Limits{NoSeed: true, MaxStop: 1, MaxTemperature: 1},
 			Models: []openai.ModelLimits{
 				{Names: "fine", Limits: openai.Limits{}},
-				{Names: "text-", Limits: openai.Limits{NoImages: true, NoStop: true, Efforts: openai.NoEfforts}},
+				{Names: "text-", Limits: openai.Limits{NoImages: true, NoStop: true, NoEfforts: true}},
 				{Names: "thinker other-thinker", Limits: openai.Limits{FixedSampling: true, Reasons: true, NoToolsInReasoning: true, Efforts: "low high"}},
 			},
 			NoStreamUsage: true, JSONObject: true, WholeJSON: true, NineLetterIDs: true,

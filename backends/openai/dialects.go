@@ -18,8 +18,8 @@ func OpenAI() Dialect {
 			{"gpt-5-pro", Limits{FixedSampling: true, Reasons: true, NoStop: true, Responses: true, Efforts: "high"}},
 			{"gpt-5.2-pro gpt-5.4-pro", Limits{FixedSampling: true, Reasons: true, NoStop: true, Responses: true, Efforts: "medium high xhigh"}},
 			{responsesOnly, Limits{FixedSampling: true, Reasons: true, NoStop: true, Responses: true}},
-			{"gpt-3.5 gpt-4-0 gpt-4-32k", Limits{NoImages: true, Efforts: NoEfforts, NoVerbosity: true}},
-			{"gpt-4 chatgpt-4", Limits{Efforts: NoEfforts, NoVerbosity: true}},
+			{"gpt-3.5 gpt-4-0 gpt-4-32k", Limits{NoImages: true, NoEfforts: true, NoVerbosity: true}},
+			{"gpt-4 chatgpt-4", Limits{NoEfforts: true, NoVerbosity: true}},
 			{"gpt-5-chat gpt-5.1-chat gpt-5.2-chat gpt-5.3-chat chat-latest", Limits{}},
 			{"gpt-6-astra gpt-6.1-sol", Limits{
 				FixedSampling: true, Reasons: true, NoStop: true, NoToolsInReasoning: true, Responses: true, Efforts: "low medium high xhigh",
@@ -44,9 +44,9 @@ func OpenAI() Dialect {
 const responsesOnly = "gpt-5-codex gpt-5.1-codex gpt-5.2-codex gpt-5.3-codex codex- o1-pro o3-pro o3-deep-research " +
 	"o4-mini-deep-research computer-use-preview"
 
-// Compatible is the dialect of a service of which nothing is known: it is sent what
-// there is, and max_tokens. Only models of OpenAI's are known by their names, since
-// whoever passes calls on to them passes on what they refuse.
+// Compatible is the dialect of an unknown service: it is sent every parameter, and
+// max_tokens. OpenAI's models are known by their names, since a service that passes
+// calls on to them refuses what they refuse.
 func Compatible() Dialect {
 	return Dialect{
 		Models: []ModelLimits{

@@ -22,7 +22,7 @@ type fileContent struct {
 	} `json:"file"`
 }
 
-// Takes says whether a model takes images and PDFs, and how many bytes an image may have, 0 if
+// Takes reports whether a model takes images and PDFs, and how many bytes an image may have, 0 if
 // the service says nothing. A PDF goes to models that read its pages as images.
 func (d Dialect) Takes(model string) (images, pdfs bool, maxImage int) {
 	l := d.limits(model)

@@ -8,7 +8,6 @@ import (
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/models/hosted"
 )
 
 // OpenAI calls the tools that it runs itself built-in tools ("Web search" and "Code interpreter" in
@@ -42,7 +41,7 @@ func (d Dialect) checkHosted(model string, p backends.Params) error {
 	case d.callsOverResponses(model, h):
 		return h.Check(model, strings.Fields(d.Hosted), cure)
 	case d.WebPlugin, searchesInChat(model):
-		return h.Check(model, []string{hosted.WebSearch}, cure)
+		return h.Check(model, []string{backends.WebSearch}, cure)
 	case d.Hosted != "" || d.OwnResponses:
 		return h.Check(model, nil, "chat completions have none; set api: responses if the service has it, or use an MCP server that does this")
 	}
@@ -190,7 +189,7 @@ func (s chatSources) end() []backends.Event {
 		c, _ := ev.(backends.Citation)
 		found = append(found, strings.TrimSpace(c.Title+" "+c.URL))
 	}
-	search := backends.HostedCall{ID: "search", Name: hosted.WebSearch, Result: strings.Join(found, "\n")}
+	search := backends.HostedCall{ID: "search", Name: backends.WebSearch, Result: strings.Join(found, "\n")}
 	return append([]backends.Event{search}, s...)
 }
 
@@ -208,9 +207,9 @@ func (a *answer) counted(events []backends.Event) []backends.Event {
 func nameOf(kind string) string {
 	switch kind {
 	case "web_search_call":
-		return hosted.WebSearch
+		return backends.WebSearch
 	case "code_interpreter_call":
-		return hosted.CodeExecution
+		return backends.CodeExecution
 	}
 	return ""
 }
@@ -240,14 +239,14 @@ func (b *builtIn) done(index int, raw json.RawMessage) []backends.Event {
 	call := backends.HostedCall{ID: b.id(index, i), Name: nameOf(i.Type), Arguments: i.arguments(), Error: i.Status == "failed"}
 	var lines []string
 	switch call.Name {
-	case hosted.WebSearch:
+	case backends.WebSearch:
 		if i.Action.Type == "" || i.Action.Type == "search" { // a page that is opened is not paid for
 			b.searches++
 		}
 		for _, s := range i.Action.Sources {
 			lines = append(lines, s.URL)
 		}
-	case hosted.CodeExecution:
+	case backends.CodeExecution:
 		b.runs++
 		for _, o := range i.Outputs {
 			lines = append(lines, strings.TrimSuffix(o.Logs+o.URL, "\n"))
@@ -263,7 +262,7 @@ func (b *builtIn) done(index int, raw json.RawMessage) []backends.Event {
 func (i hostedItem) arguments() string {
 	a := i.Action
 	switch {
-	case i.Code != "" || nameOf(i.Type) == hosted.CodeExecution:
+	case i.Code != "" || nameOf(i.Type) == backends.CodeExecution:
 		return i.Code
 	case len(a.Queries) > 0:
 		return argumentsOf("queries", a.Queries)

@@ -7,7 +7,7 @@ import (
 	"github.com/massgen/massgen/internal/models/wire"
 )
 
-// openItem is an output item, of which more may come until it is done.
+// openItem is an output item, which may grow until it is done.
 type openItem struct {
 	item
 
@@ -20,7 +20,7 @@ type openItem struct {
 // itemList has the items of one response, in the order in which they began.
 type itemList struct {
 	items []*openItem
-	// byIndex has the newest item of an output index, and byID that of an id.
+	// byIndex has the newest item of an output index, byID the newest of an id.
 	byIndex map[int]*openItem
 	byID    map[string]*openItem
 	told    map[string]bool // the items that are done, by what names them

@@ -19,7 +19,7 @@ func (e encoder) encodeResponses(req *backends.Request) (map[string]any, error) 
 	if err := e.dialect.Check(e.model, req.Params); err != nil {
 		return nil, err
 	}
-	if e.dialect.limits(e.model).Efforts != NoEfforts { // models that never reason refuse it
+	if !e.dialect.limits(e.model).NoEfforts { // models that never reason refuse it
 		fields["include"] = []goopenai.ResponseInclude{goopenai.ResponseIncludeReasoningEncryptedContent}
 	}
 	var err error
@@ -27,11 +27,11 @@ func (e encoder) encodeResponses(req *backends.Request) (map[string]any, error) 
 		return nil, err
 	}
 	if len(req.Tools) > 0 {
-		tools, err := e.shared.EncodeTools("items", req.Tools, func() (any, error) { return encodeItemTools(req.Tools) })
+		tools, err := encodeItemTools(req.Tools)
 		if err != nil {
 			return nil, err
 		}
-		fields["tools"] = wire.Encoded{tools}
+		fields["tools"] = tools
 	}
 	if err := e.addHosted(fields, req); err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func inputMessage(role backends.Role, content any) goopenai.ResponseInputMessage
 }
 
 // encodeItems makes the items of one message, in the order of its parts. If nothing of the
-// message can be sent, there is none.
+// message can be sent, the list is empty.
 func (e encoder) encodeItems(m backends.Message) ([]any, error) {
 	if i := slices.IndexFunc(m.Parts, wire.IsImage); i >= 0 {
 		if err := e.checkImage(m.Role, m.Parts[i]); err != nil {
@@ -219,7 +219,7 @@ func (e encoder) encodeOutput(m backends.Message) []any {
 	return out
 }
 
-// last is the last item, nil if there is none.
+// last returns the last item, nil if the list is empty.
 func last(items []any) any {
 	if len(items) == 0 {
 		return nil

@@ -137,7 +137,7 @@ func (a *itemsAnswer) think(at *openItem, part int, piece string) []backends.Eve
 	return wire.TextEvents(a.thought.join(piece), "")
 }
 
-// textEvents are those of a text, in which reasoning may stand between tags.
+// textEvents returns the events of a text, which may contain reasoning between tags.
 func (a *itemsAnswer) textEvents(text string) []backends.Event {
 	return wire.TextEvents(a.tags.split(text))
 }

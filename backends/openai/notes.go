@@ -24,7 +24,7 @@ func (d Dialect) Notes() []string {
 	add(d.Hosted != "", "searches the web and runs code over its Responses API, where calls with these tools go")
 	add(d.WebPlugin, "searches the web for any model")
 	add(d.ThinkTags, "reasoning between <think> and </think> is told apart from the text")
-	add(d.Reasoning != reasoningStays, "reasoning goes back with its message, as %s", d.Reasoning)
+	add(d.Reasoning != "", "reasoning goes back with its message, as %s", d.Reasoning)
 	add(d.NineLetterIDs, "ids of tool calls from elsewhere are replaced by nine letters and digits")
 	for _, m := range d.Models {
 		m.Responses = m.Responses && d.API == ""
@@ -45,7 +45,7 @@ func (l Limits) notes(about string) []string {
 	add(l.MaxTemperature > 0, "temperature is 0 to %v", l.MaxTemperature)
 	add(l.FixedSampling && l.Reasons, "reasons by default; temperature and top_p are 1 then")
 	add(l.FixedSampling && !l.Reasons, "temperature and top_p are 1 when it reasons")
-	add(l.Efforts == NoEfforts, "no reasoning_effort")
+	add(l.NoEfforts, "no reasoning_effort")
 	add(len(l.efforts()) > 0, "reasoning_effort is %s", alternatives(l.efforts()))
 	add(l.NoStop, "no stop")
 	add(l.MaxStop > 0, "stop has %d at most", l.MaxStop)

@@ -13,22 +13,22 @@ import (
 // origin is who an answer is from: its opaque parts go back to nobody else.
 type origin struct{ provider, model string }
 
-// keptReasoning is what of an answer's reasoning goes back with it, as its fields
-// are called on the wire. It is also the data of an opaque part.
+// keptReasoning holds the reasoning fields that the next request returns, under their
+// names on the wire. It is also the data of an opaque part.
 type keptReasoning struct {
 	Content string            `json:"reasoning_content,omitempty"`
 	Details []json.RawMessage `json:"reasoning_details,omitempty"`
 }
 
-// noReasoning stands for reasoning that another model had, or none: the services
-// that want it refuse a call without, and an empty text too
+// noReasoning takes the place of missing reasoning, or of another model's: the services
+// that want reasoning refuse a call without it, or with an empty text
 // (github.com/BerriAI/litellm, llms/deepseek and llms/moonshot).
 const noReasoning = " "
 
 // kept returns the reasoning that goes back with a message.
 func (e encoder) kept(m backends.Message) keptReasoning {
 	var out keptReasoning
-	if e.dialect.Reasoning == reasoningStays {
+	if e.dialect.Reasoning == "" {
 		return out
 	}
 	for _, p := range m.Parts {
@@ -49,7 +49,7 @@ func (e encoder) kept(m backends.Message) keptReasoning {
 // reasoningKeeper collects the reasoning of one answer in the form in which it goes
 // back.
 type reasoningKeeper struct {
-	form    Reasoning
+	form    string
 	text    strings.Builder
 	details []*reasoningDetail
 }
@@ -61,8 +61,8 @@ type reasoningDetail struct {
 	texts  map[string]*strings.Builder
 }
 
-// detailPieces are what one chunk has of the reasoning_details; what is no list of
-// objects is none.
+// detailPieces are the reasoning_details of one chunk. They are empty if the field is
+// no list of objects.
 type detailPieces []map[string]any
 
 // UnmarshalJSON never fails: an oddity here is no reason to lose an answer.
@@ -82,7 +82,7 @@ func (p *detailPieces) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// add takes what one piece of the answer had of it.
+// add adds the reasoning of one piece of the answer.
 func (k *reasoningKeeper) add(text string, details []map[string]any) {
 	switch k.form {
 	case ReasoningContent:
@@ -94,8 +94,8 @@ func (k *reasoningKeeper) add(text string, details []map[string]any) {
 	}
 }
 
-// addDetail joins the pieces of one object: those of a type that follow each other
-// under one index.
+// addDetail joins the pieces of one object: successive pieces with the same type and
+// index.
 func (k *reasoningKeeper) addDetail(piece map[string]any) {
 	last := len(k.details) - 1
 	if last < 0 || !k.details[last].goesOn(piece) {
@@ -105,7 +105,7 @@ func (k *reasoningKeeper) addDetail(piece map[string]any) {
 	k.details[last].add(piece)
 }
 
-// goesOn says whether piece is more of the object.
+// goesOn reports whether piece is more of the object.
 func (d *reasoningDetail) goesOn(piece map[string]any) bool {
 	return reflect.DeepEqual(d.fields["type"], piece["type"]) && reflect.DeepEqual(d.fields["index"], piece["index"])
 }
@@ -145,7 +145,7 @@ func (k *reasoningKeeper) opaque(from origin) (backends.Opaque, bool) {
 		for i, d := range k.details {
 			list[i] = d.whole()
 		}
-		kept[string(ReasoningDetails)] = list
+		kept[ReasoningDetails] = list
 	}
 	if len(kept) == 0 {
 		return backends.Opaque{}, false
@@ -182,7 +182,7 @@ const (
 	afterTags                 // the space before the text
 )
 
-// split takes the next piece and returns what can be told of it.
+// split takes the next piece, and returns the reasoning and the text that are certain by now.
 func (s *tagSplitter) split(piece string) (reasoning, text string) {
 	s.held += piece
 	if s.state == atStart {

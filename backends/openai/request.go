@@ -23,14 +23,14 @@ type encoder struct {
 	provider, model string
 	dialect         Dialect
 	shared          *wire.Shared
-	// withoutKept says that nothing goes back that only the model can read.
+	// withoutKept leaves out the parts that only the model can read.
 	withoutKept bool
 	ids         *itemIDs // of the input that is encoded
 }
 
-// encode turns a request into the fields of its body, of which nil ones are not sent.
-// The library's own structs would drop some and cannot say others. The errors name what
-// the model or the service cannot take.
+// encode turns a request into the fields of its body. Nil fields are not sent. The
+// library's own structs would drop some fields and lack others. The errors name what the
+// model or the service cannot take.
 func (e encoder) encode(req *backends.Request) (map[string]any, error) {
 	fields := map[string]any{"model": e.model, "stream": true}
 	if !e.dialect.NoStreamUsage {
@@ -48,11 +48,11 @@ func (e encoder) encode(req *backends.Request) (map[string]any, error) {
 		if err := e.dialect.CheckTools(e.model, req.Params); err != nil {
 			return nil, err
 		}
-		tools, err := e.shared.EncodeTools("functions", req.Tools, func() (any, error) { return encodeTools(req.Tools) })
+		tools, err := encodeTools(req.Tools)
 		if err != nil {
 			return nil, err
 		}
-		fields["tools"] = wire.Encoded{tools}
+		fields["tools"] = tools
 	}
 	if len(req.Schema) > 0 {
 		if err := wire.CheckReplySchema(req.Schema); err != nil {
@@ -122,7 +122,7 @@ func (e encoder) addResponseFormat(fields map[string]any, schema json.RawMessage
 	fields["response_format"] = out
 }
 
-// isStrict says whether a schema is one that OpenAI enforces: all objects name all of their
+// isStrict reports whether a schema is one that OpenAI enforces: all objects name all of their
 // properties as required and take no others ("Structured model outputs" in its guides). Others
 // are a hint to the model.
 func isStrict(schema json.RawMessage) bool {
@@ -252,9 +252,9 @@ func encodeEach[T any](e encoder, kind string, list []backends.Message, encode f
 }
 
 // encodeMessage makes the wire messages of one message: one for each result of a
-// tool message, and none for an assistant message of which nothing can be sent,
-// since some services refuse an empty one. Readable reasoning is not sent back: what
-// the service wants of it is in an opaque part.
+// tool message, and an empty list for an assistant message without content, since some
+// services refuse an empty message. Readable reasoning is not sent back: an opaque part
+// has what the service wants.
 func (e encoder) encodeMessage(m backends.Message) ([]message, error) {
 	if i := slices.IndexFunc(m.Parts, wire.IsImage); i >= 0 {
 		if err := e.checkImage(m.Role, m.Parts[i]); err != nil {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/models/wire"
-	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // This package uses the Responses API ("Create a response" in OpenAI's reference) without a
@@ -88,14 +87,14 @@ func refusedField(err error) string {
 // refused has the words for a field that a service does not know.
 const refused = `(?i)unknown|unsupported|unrecognized|unexpected|not (yet |currently )?(supported|permitted|allowed)`
 
-var foreignReasoning = plain.Pattern(`(?i)encrypted[ _]content.* could not be (verified|decrypted)|could not decrypt`)
+var foreignReasoning = regexp.MustCompile(`(?i)encrypted[ _]content.* could not be (verified|decrypted)|could not decrypt`)
 
 // saysForeignReasoning reports whether err refuses reasoning that was encrypted for another
 // account, as when a conversation goes on with another key. OpenAI and xAI do.
 func saysForeignReasoning(err error) bool {
 	var e *backends.Error
 	return errors.As(err, &e) && e.Status == http.StatusBadRequest &&
-		foreignReasoning().MatchString(e.Message)
+		foreignReasoning.MatchString(e.Message)
 }
 
 func (b *Backend) attemptResponse(ctx context.Context, req *backends.Request, fields map[string]any, emit wire.Emit) error {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/massgen/massgen/internal/system/fastjson"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // Some services cut a character in two: one event ends with its first bytes and
@@ -24,7 +24,7 @@ type rawText string
 func (t *rawText) UnmarshalJSON(data []byte) error {
 	isWhole := utf8.Valid(data) && !bytes.Contains(data, []byte(`\ud`)) && !bytes.Contains(data, []byte(`\uD`))
 	if isWhole || data[0] != '"' {
-		return fastjson.Unmarshal(data, (*string)(t))
+		return plain.Unmarshal(data, (*string)(t))
 	}
 	var out []byte
 	for rest := data[1 : len(data)-1]; len(rest) > 0; {
@@ -100,8 +100,8 @@ func joinHalves(text string) string {
 // charJoiner keeps the beginning of a character until its end comes.
 type charJoiner struct{ rest string }
 
-// join returns the whole characters of what was kept and text. What can become
-// none is U+FFFD.
+// join returns the whole characters of the kept beginning and text. Bytes that cannot
+// become a character are U+FFFD.
 func (j *charJoiner) join(text string) string {
 	text = joinHalves(j.rest + text)
 	end := len(text)

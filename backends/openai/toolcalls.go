@@ -30,7 +30,7 @@ func (a *arguments) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// openCall is a call of which more fragments may come.
+// openCall is a call that may get more fragments.
 type openCall struct {
 	id        string
 	name      string
@@ -104,8 +104,8 @@ func (m *callMerger) find(f callFragment) *openCall {
 }
 
 // continued returns call if f can be more of it, else nil: a fragment with a name
-// begins a new call if the one before has another name, or is complete. An end that
-// only repeats the name begins none.
+// begins a new call if the call before has another name, or is complete. An end that
+// only repeats the name does not begin a call.
 func continued(call *openCall, f callFragment) *openCall {
 	switch name := f.Function.Name; {
 	case name == "" || call.name == "":
@@ -118,9 +118,9 @@ func continued(call *openCall, f callFragment) *openCall {
 	return nil
 }
 
-// merged returns the calls, in the order in which they began: each once, with an
-// id that no other has. One of the same id and name as another that says the same,
-// or nothing, is that once more, and one of nothing at all is none.
+// merged returns the calls in the order in which they began, each with an id of its
+// own. It drops empty calls, and repetitions: calls with the id and name of an earlier
+// one, and with its arguments or without any.
 func (m *callMerger) merged() []backends.ToolCall {
 	var out []backends.ToolCall
 	ids := map[string]bool{}

@@ -10,7 +10,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/coordination/turn"
-	"github.com/massgen/massgen/internal/models/tokens"
+	"github.com/massgen/massgen/internal/models/prices"
 )
 
 // SessionUpdate has the sums of a session after a turn (seed 000).
@@ -98,7 +98,7 @@ func severity(w AgentContextWarning) int {
 
 // stepWarning returns the warning about a call's size for its model.
 func (r *Report) stepWarning(call effect.ModelCall, limits policy.StepLimits, left effect.LeftOut) AgentContextWarning {
-	sent := limits.FirstTokens + left.Bytes/tokens.BytesPerToken
+	sent := limits.FirstTokens + left.Bytes/prices.BytesPerToken
 	warnAt, _ := r.member(call.Key.Agent)
 	return AgentContextWarning{r.id(call.Key.Agent), ContextWarning{
 		SessionID: r.source.Session, MessageCount: left.AllMessages, EstimatedTokens: sent, Estimated: true, Window: limits.Window,

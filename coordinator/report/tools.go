@@ -8,7 +8,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
-	"github.com/massgen/massgen/internal/system/fastjson"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // ToolsChange names the tools in which an agent's list differs from the one before it, each
@@ -97,7 +97,7 @@ func (r *Report) offeredBy(ref blob.Ref) []offeredTool {
 		return nil
 	}
 	var tools []offeredTool
-	if fastjson.Unmarshal(data, &tools) != nil {
+	if plain.Unmarshal(data, &tools) != nil {
 		return nil
 	}
 	r.offered = append(r.offered, offeredTools{ref, tools})

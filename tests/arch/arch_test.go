@@ -21,6 +21,7 @@ import (
 // one.
 var rules = map[string]func(*tree) []string{
 	"layers":     checkLayers,
+	"rooms":      checkRooms,
 	"adapters":   checkAdapters,
 	"thirdparty": checkThirdParty,
 	"purity":     checkPurity,

@@ -25,16 +25,16 @@ var layers = [][]string{
 	{
 		"internal/coordination/step", "contextbuild", "sessions", "internal/coordination/topic", "debugbackend", "configs", "internal/tools/grants",
 		"backends/openai", "backends/anthropic", "backends/gemini", "tests/backendtest",
-		"internal/models/retry", "internal/models/fallback",
+		"internal/models/retry",
 	},
 	{"internal/coordination/effect"},
 	{
-		"internal/models/wire", "internal/models/prices", "internal/models/tokens", "internal/coordination/policy", "internal/tools/permission", "internal/models/attach",
+		"internal/models/wire", "internal/models/prices", "internal/coordination/policy", "internal/tools/permission", "internal/models/attach",
 		"internal/tools/workspace/confine", "internal/tools/workspace/snapshot",
 	},
 	{"backends", "internal/coordination/kernel", "internal/coordination/budget", "internal/tools/workspace/rootfs", "cmd/massgen/internal/markdown", "internal/tools/schema"},
-	{"internal/system/blob", "internal/models/hosted", "internal/system/secrets", "cmd/massgen/internal/colour", "internal/system/child", "internal/system/filelock", "internal/system/wholefile", "tests/leaks", "tests/silent", "tests/described"},
-	{"internal/system/plain", "internal/system/fastjson", "internal/system/sleep", "internal/system/nos2a", "tests/linear"},
+	{"internal/system/blob", "internal/system/secrets", "cmd/massgen/internal/colour", "internal/system/child", "internal/system/filelock", "internal/system/wholefile", "tests/leaks", "tests/silent", "tests/described"},
+	{"internal/system/plain", "internal/system/sleep", "internal/system/nos2a", "tests/linear"},
 }
 
 func row(dir string) int {
@@ -58,6 +58,39 @@ func checkLayers(t *tree) []string {
 				continue
 			}
 			found = append(found, fmt.Sprintf("%s: %s must not import %s: imports go downward only", t.at(spec), s.dir, dir))
+		}
+	}
+	return found
+}
+
+// rooms are the folders of internal/, bottom up (DESIGN §3). A package in a room imports only from
+// its own room and from those below it.
+var rooms = []string{"system", "coordination", "models", "tools", "storage", "setup"}
+
+// room returns the place of a folder below internal/ in rooms, -1 if its room is not there. inRoom is
+// false for any other folder.
+func room(dir string) (place int, inRoom bool) {
+	rest, inRoom := strings.CutPrefix(dir, "internal/")
+	name, _, _ := strings.Cut(rest, "/")
+	return slices.Index(rooms, name), inRoom
+}
+
+func checkRooms(t *tree) []string {
+	var found []string
+	for _, s := range t.code {
+		own, inRoom := room(s.dir)
+		if !inRoom {
+			continue
+		}
+		if own < 0 {
+			found = append(found, fmt.Sprintf("%s: package %s is in no room of internal", s.path, s.dir))
+			continue
+		}
+		for spec, p := range s.imports() {
+			dir, _ := localDir(p)
+			if other, _ := room(dir); other > own {
+				found = append(found, fmt.Sprintf("%s: %s must not import %s: the room %s is above %s", t.at(spec), s.dir, dir, rooms[other], rooms[own]))
+			}
 		}
 	}
 	return found
@@ -108,8 +141,8 @@ var confined = map[string][]string{
 	"github.com/jackc/pgx/v5":                {"temporal/postgres"},
 	"go.temporal.io/sdk":                     {"temporal/engine"},
 	"go.temporal.io/api":                     {"temporal/engine"},
-	"github.com/tiktoken-go/tokenizer":       {"internal/models/tokens"},
-	"github.com/segmentio/encoding":          {"internal/system/fastjson"},
+	"github.com/tiktoken-go/tokenizer":       {"internal/models/prices"},
+	"github.com/segmentio/encoding":          {"internal/system/plain"},
 	"github.com/cenkalti/backoff/v5":         {"internal/models/retry", "sessions"},
 	"github.com/sony/gobreaker/v2":           {"internal/models/retry"},
 	"golang.org/x/image":                     {"internal/models/attach"},

@@ -111,11 +111,8 @@ func stateless(s *source, spec *ast.ValueSpec, i int) bool {
 		return false
 	}
 	call, ok := spec.Values[i].(*ast.CallExpr)
-	return ok && (sentinel.MatchString(name) || slices.Contains(expressions, types.ExprString(call.Fun)))
+	return ok && (sentinel.MatchString(name) || types.ExprString(call.Fun) == "regexp.MustCompile")
 }
-
-// expressions make regular expressions, the second at their first use.
-var expressions = []string{"regexp.MustCompile", "plain.Pattern"}
 
 // sentinel is how errors that callers compare with are named.
 var sentinel = regexp.MustCompile(`^[eE]rr[A-Z]`)

@@ -78,8 +78,8 @@ type Reply struct {
 	Text      string
 	Reasoning string
 	// Signature is something that only the model can read and that has to come back
-	// unchanged: that of Claude's thinking block, and Gemini's on the first call or in
-	// an empty last part. OpenAI's protocol has none.
+	// unchanged: of Claude's thinking block, or of Gemini's first call or empty last part.
+	// OpenAI's protocol has no signature.
 	Signature string
 	// Hosted is what tools of the service did before the text; nil for nothing. OpenAI's chat
 	// completions have no word for it.

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/models/hosted"
 	"github.com/massgen/massgen/internal/models/wire"
 )
 
@@ -94,7 +93,7 @@ func (w *itemWriter) hosted(h *Hosted) {
 	}
 }
 
-// annotations are those of a text.
+// annotations are the sources that a text names.
 func (h *Hosted) annotations(text string) []object {
 	list := []object{}
 	if h == nil {
@@ -231,12 +230,12 @@ func RunHosted[B Closer](t *testing.T, p Protocol, model string, connect func(wi
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, "the tools that were asked for", []string{hosted.WebSearch, hosted.CodeExecution}, server.Calls()[0].Request().Params.Hosted.Names())
+	same(t, "the tools that were asked for", []string{backends.WebSearch, backends.CodeExecution}, server.Calls()[0].Request().Params.Hosted.Names())
 	same(t, "the functions that were asked for", 1, len(server.Calls()[0].Request().Tools))
 	var told []string
 	for _, c := range resp.Message.HostedCalls() {
 		told = append(told, fmt.Sprintf("%s open=%t failed=%t", c.Name, c.Open, c.Error))
-		if c.Name == hosted.WebSearch && !strings.Contains(c.Arguments, "tides") || c.Name == hosted.CodeExecution && c.Result != "42" {
+		if c.Name == backends.WebSearch && !strings.Contains(c.Arguments, "tides") || c.Name == backends.CodeExecution && c.Result != "42" {
 			t.Errorf("a call: %+v", c)
 		}
 	}

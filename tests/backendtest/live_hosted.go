@@ -5,13 +5,12 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/models/hosted"
 )
 
 func liveSearch(t *testing.T, s Live) {
 	req := s.request("Search the web once for the height of the Eiffel Tower, and tell it in a sentence with its source.")
 	req.Params.Hosted = backends.HostedTools{WebSearch: true, MaxUses: 2}
-	resp := s.mustUse(t, req, hosted.WebSearch)
+	resp := s.mustUse(t, req, backends.WebSearch)
 	if len(resp.Message.Citations()) == 0 {
 		t.Errorf("the answer names no source: %q", resp.Message.Text())
 	}
@@ -23,7 +22,7 @@ func liveSearch(t *testing.T, s Live) {
 func liveCode(t *testing.T, s Live) {
 	req := s.request("Run code that prints 123456789 modulo 9973, and tell me what it printed.")
 	req.Params.Hosted = backends.HostedTools{CodeExecution: true, MaxUses: 2}
-	resp := s.mustUse(t, req, hosted.CodeExecution)
+	resp := s.mustUse(t, req, backends.CodeExecution)
 	if said := resp.Message.Text() + resp.Message.HostedCalls()[0].Result; !strings.Contains(said, "1022") {
 		t.Errorf("it says %q", said)
 	}

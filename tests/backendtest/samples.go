@@ -6,7 +6,7 @@ import "strings"
 type samples struct {
 	// finished has all of the answer "x", and no end mark.
 	finished string
-	// endMark ends a stream, "" where there is none.
+	// endMark ends a stream, "" where streams have no end mark.
 	endMark string
 	// refused is an answer that the provider withheld.
 	refused string

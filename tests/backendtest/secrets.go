@@ -43,7 +43,7 @@ func checkSecretsAreNotShown(t *testing.T, a adapter) {
 }
 
 // tellSecrets answers with the key, the user and password, a header and the query of a
-// request. The key "none" is none.
+// request. The key "none" means no key.
 func tellSecrets(w http.ResponseWriter, r *http.Request) {
 	told := []string{r.Header.Get("X-Api-Key"), strings.TrimPrefix(r.Header.Get("X-Goog-Api-Key"), "none")}
 	if user, password, ok := r.BasicAuth(); ok {
@@ -55,7 +55,7 @@ func tellSecrets(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, strings.Join(told, " "), http.StatusBadRequest)
 }
 
-// redirect answers each request with the next of the addresses, and the last with none.
+// redirect answers each request with the next of the addresses, and the last without an address.
 // It returns a transport, and what was sent as "URL" and then headers.
 func redirect(addresses ...string) (transport RoundTripper, sent *[]string) {
 	sent = new([]string)

@@ -23,7 +23,7 @@ type Server struct {
 	// BaseURL is what a client takes as its base URL; OpenAI's ends in /v1.
 	BaseURL string
 
-	t        testing.TB // nil if nobody is told what is wrong with requests
+	t        testing.TB // nil if wrong requests are not reported
 	protocol Protocol
 	reply    func(Call) Reply
 	http     *httptest.Server
@@ -143,7 +143,7 @@ func (s *Server) Close() {
 }
 
 // Transport returns a new transport that reaches a server made by NewPipeServer.
-// Whoever asks for it closes its idle connections.
+// The caller closes its idle connections.
 func (s *Server) Transport() *http.Transport {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return s.pipe.dial(ctx) },
@@ -204,7 +204,7 @@ func (s *Server) await(ctx context.Context, at *chan struct{}) error {
 }
 
 // AwaitLeft returns when all that clients have sent which are gone by now has been
-// received, and their connections are closed, or with an error, as that of ctx. It is
+// received, and their connections are closed, or with an error, such as ctx's. It is
 // for servers on a network port, and waits for any client that is still there.
 func (s *Server) AwaitLeft(ctx context.Context) error {
 	// Connections are taken in their order: when this one is answered, no earlier one is
@@ -373,7 +373,7 @@ const htmlPage = `<!DOCTYPE html>
 
 func writeAll(w io.Writer, text string) {
 	if _, err := io.WriteString(w, text); err != nil {
-		return // the client has gone; its own test says whether it should have
+		return // the client has gone; its own test decides whether it should have
 	}
 }
 

@@ -115,7 +115,7 @@ func checkFiles(t *testing.T, newHarness NewHarness) {
 	}
 }
 
-// receivedFile is a file of which a server knows what came over the wire.
+// receivedFile is a file as it came over the wire.
 func receivedFile(mediaType string, data []byte) backends.File {
 	return backends.File{File: blob.File{MediaType: mediaType}, Data: data}
 }

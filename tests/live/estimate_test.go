@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/models/hosted"
 	"github.com/massgen/massgen/internal/models/prices"
 )
 
@@ -64,7 +63,7 @@ func costOf(table *prices.Table, s service, usage backends.Usage) *float64 {
 	}
 	model, _ := table.Lookup(s.kind(), s.model)
 	cost := model.Cost(&usage)
-	for tool, uses := range map[string]int{hosted.WebSearch: usage.WebSearches, hosted.CodeExecution: usage.CodeRuns} {
+	for tool, uses := range map[string]int{backends.WebSearch: usage.WebSearches, backends.CodeExecution: usage.CodeRuns} {
 		fee, known := table.HostedFee(s.kind(), s.model, tool)
 		if uses > 0 && known {
 			fees := fee.USD * float64(uses)

@@ -13,7 +13,6 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/models/hosted"
 	"github.com/massgen/massgen/tests/backendtest"
 )
 
@@ -140,7 +139,7 @@ func testMixed(t *testing.T, env func(string) string, list []service) {
 	for _, c := range got.ToolCalls {
 		used[c.Name]++
 	}
-	if hosts > 0 && (used[hosted.WebSearch] == 0 || used[hosted.CodeExecution] == 0) {
+	if hosts > 0 && (used[backends.WebSearch] == 0 || used[backends.CodeExecution] == 0) {
 		t.Errorf("of %d agents with hosted tools, these were used: %v", hosts, used)
 	}
 	if len(got.Answers) != len(list) {

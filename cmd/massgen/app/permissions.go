@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -89,12 +90,12 @@ func (p *prompter) askedFor() string {
 	return "allow it? y: once; s: in this session; a: always; w: no, and say why; anything else: no"
 }
 
-var textInJSON = plain.Pattern(`"(?:[^"\\]|\\.)*"`)
+var textInJSON = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
 // legible writes JSON without the escapes behind which a letter, or a secret, is not seen
 // for what it is. What is no JSON stays as it is.
 func legible(arguments string) string {
-	return textInJSON().ReplaceAllStringFunc(arguments, func(quoted string) string {
+	return textInJSON.ReplaceAllStringFunc(arguments, func(quoted string) string {
 		var text string
 		if json.Unmarshal([]byte(quoted), &text) != nil {
 			return quoted

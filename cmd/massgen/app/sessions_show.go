@@ -13,7 +13,7 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
-	"github.com/massgen/massgen/internal/models/tokens"
+	"github.com/massgen/massgen/internal/models/prices"
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
@@ -159,7 +159,7 @@ func (s shownSession) rows() [][]string {
 	rows = append(rows,
 		[]string{"usage", usage(s.Usage)},
 		[]string{"history", fmt.Sprintf("%s · %s characters · about %s tokens (an estimate, %d bytes each)",
-			plain.Count(s.Messages, "message"), plain.Thousands(s.CharCount), plain.Thousands(s.ContextSize), tokens.BytesPerToken)})
+			plain.Count(s.Messages, "message"), plain.Thousands(s.CharCount), plain.Thousands(s.ContextSize), prices.BytesPerToken)})
 	if len(s.Agents) > 0 {
 		rows = append(rows, []string{"context warning", s.ContextWarning})
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -88,7 +89,7 @@ func (v *validated) check(ctx context.Context, p *program) (err error) {
 	return errors.Join(err, toolbox.Check(config))
 }
 
-var placed = plain.Pattern(`^.+?:(\d+):(\d+): `)
+var placed = regexp.MustCompile(`^.+?:(\d+):(\d+): `)
 
 // byPlace compares warnings by the line and column that they begin with. Those without come last.
 func byPlace(a, b string) int {
@@ -96,7 +97,7 @@ func byPlace(a, b string) int {
 }
 
 func placeOf(warning string) []int {
-	m := placed().FindStringSubmatch(warning)
+	m := placed.FindStringSubmatch(warning)
 	if m == nil {
 		return []int{math.MaxInt}
 	}

@@ -2,12 +2,12 @@ package server
 
 import (
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // annotation is a link of a text to a source that a model has named, as OpenAI's API describes it.
@@ -39,7 +39,7 @@ func annotate(text string, sources []backends.Citation) []annotation {
 				}
 				start := from + at
 				from = start + len(address)
-				if addressEnd().MatchString(text[from:]) {
+				if addressEnd.MatchString(text[from:]) {
 					start, end := widen(text, start, from)
 					links = append(links, found{start, end, s})
 				}
@@ -61,7 +61,7 @@ func annotate(text string, sources []backends.Citation) []annotation {
 }
 
 // addressEnd is what may follow an address. All else would go on with it.
-var addressEnd = plain.Pattern(`^[.,;:!?]*($|[\s)\]>"'*|\\]|[^\x00-\x7f])`)
+var addressEnd = regexp.MustCompile(`^[.,;:!?]*($|[\s)\]>"'*|\\]|[^\x00-\x7f])`)
 
 // addresses are the forms in which an answer may have the address of a source, none if it is not of
 // the web.

@@ -8,7 +8,6 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/effect"
-	"github.com/massgen/massgen/internal/models/hosted"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -103,12 +102,12 @@ func (d *deliberation) apply(ev massgen.Event) piece {
 			d.started++
 		}
 	case report.ToolCalled:
-		if ev.Agent == d.presenter && hosted.Is(ev.Tool) && !d.aside[ev.Agent] && d.call.Len() == 0 {
+		if ev.Agent == d.presenter && backends.IsHosted(ev.Tool) && !d.aside[ev.Agent] && d.call.Len() == 0 {
 			return d.line("%s uses %s.", ev.Agent, ev.Tool)
 		}
 	case report.ToolEnded:
 		// The calls of hosted tools end with their message: a line would stand within the answer.
-		if ev.Agent == d.presenter && hosted.Is(ev.Tool.Name) {
+		if ev.Agent == d.presenter && backends.IsHosted(ev.Tool.Name) {
 			return piece{}
 		}
 		return d.line("%s used %s.", ev.Agent, plain.Line(ev.Tool.Name))

@@ -10,7 +10,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/system/blob"
-	"github.com/massgen/massgen/internal/system/fastjson"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // Event is one entry of the journal. Encode lists all of them.
@@ -172,7 +172,7 @@ func readHead(data []byte) (h head, err error) {
 
 func decode[E Event](h head) (Event, error) {
 	var ev E
-	if err := fastjson.Unmarshal(h.Event, &ev); err != nil {
+	if err := plain.Unmarshal(h.Event, &ev); err != nil {
 		return nil, fmt.Errorf("decode an event of type %s: %w", h.Type, err)
 	}
 	return ev, nil

@@ -164,7 +164,7 @@ func Check(files []backends.File) error {
 	return nil
 }
 
-// IsPicture says whether a media type is that of a picture.
+// IsPicture reports whether a media type is a picture's.
 func IsPicture(mediaType string) bool { return strings.HasPrefix(mediaType, "image/") }
 
 // Line returns the text that names the files at the end of their question, "" for no files. The

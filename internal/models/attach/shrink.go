@@ -16,7 +16,7 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// Takes says what a model takes beside text. The zero Takes takes nothing else.
+// Takes says what a model takes beside text. The zero Takes takes only text.
 type Takes struct {
 	Images, PDFs bool
 	// MaxImage is how many bytes a picture may have, MaxSide how many pixels its longer side
@@ -24,7 +24,7 @@ type Takes struct {
 	MaxImage, MaxSide int
 }
 
-// And is what both take.
+// And returns what both take.
 func (t Takes) And(other Takes) Takes {
 	least := func(a, b int) int {
 		if a == 0 || b == 0 {
@@ -35,7 +35,7 @@ func (t Takes) And(other Takes) Takes {
 	return Takes{t.Images && other.Images, t.PDFs && other.PDFs, least(t.MaxImage, other.MaxImage), least(t.MaxSide, other.MaxSide)}
 }
 
-// Has says whether a model takes a media type.
+// Has reports whether a model takes a media type.
 func (t Takes) Has(mediaType string) bool {
 	switch {
 	case IsPicture(mediaType):
@@ -46,12 +46,12 @@ func (t Takes) Has(mediaType string) bool {
 	return mediaType == Text
 }
 
-// fits says whether a picture can go as it is.
+// fits reports whether a picture can go as it is.
 func (t Takes) fits(width, height, bytes int) bool {
 	return (t.MaxSide == 0 || max(width, height) <= t.MaxSide) && (t.MaxImage == 0 || bytes <= t.MaxImage)
 }
 
-// Fits says whether a file that the model takes goes as it is.
+// Fits reports whether a file that the model takes goes as it is.
 func (t Takes) Fits(f backends.File) bool {
 	return !IsPicture(f.MediaType) || t.fits(f.Width, f.Height, f.Content.Bytes)
 }
@@ -125,7 +125,7 @@ func encode(f backends.File, picture image.Image) ([]byte, error) {
 	return withExif(out.Bytes(), exif(f.Data)), err
 }
 
-// exif returns the segment of a JPEG that says which side is up, nil if there is none.
+// exif returns the segment of a JPEG that says which side is up, nil if it has no such segment.
 func exif(data []byte) []byte {
 	for at := 2; at+4 <= len(data) && data[at] == 0xff && data[at+1] != 0xda; {
 		end := at + 2 + int(binary.BigEndian.Uint16(data[at+2:]))

@@ -9,6 +9,7 @@ import (
 	imagegif "image/gif"
 	imagejpeg "image/jpeg"
 	imagepng "image/png"
+	"regexp"
 	"strconv"
 
 	"github.com/massgen/massgen/backends"
@@ -79,8 +80,8 @@ func checkFrame(f backends.File) error {
 }
 
 var (
-	pageObject = plain.Pattern(`/Type\s*/Page\b`)
-	pageCount  = plain.Pattern(`/Count\s+(\d{1,5})\b`)
+	pageObject = regexp.MustCompile(`/Type\s*/Page\b`)
+	pageCount  = regexp.MustCompile(`/Count\s+(\d{1,5})\b`)
 )
 
 // bytesPerPage is a small page: it stands for pages that cannot be counted since the objects are
@@ -89,8 +90,8 @@ const bytesPerPage = 20_000
 
 // pages is about how many pages a PDF has, at least 1, without decoding it.
 func pages(data []byte) int {
-	most := len(pageObject().FindAllIndex(data, -1))
-	for _, m := range pageCount().FindAllSubmatch(data, -1) {
+	most := len(pageObject.FindAllIndex(data, -1))
+	for _, m := range pageCount.FindAllSubmatch(data, -1) {
 		if n, err := strconv.Atoi(string(m[1])); err == nil && n <= len(data)/bytesOfPageObject {
 			most = max(most, n)
 		}

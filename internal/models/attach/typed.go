@@ -3,27 +3,27 @@ package attach
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // typedPath is a word that begins with @: a path, or one in quotes that may have spaces.
-var typedPath = plain.Pattern(`(^|[\s(])@(?:"([^"\n]+)"|([^\s"]+))`)
+var typedPath = regexp.MustCompile(`(^|[\s(])@(?:"([^"\n]+)"|([^\s"]+))`)
 
 // Typed reads the files that a person names in a question as @path or @"a path", and returns the
 // question with their names in place of the paths. A word that is no path of a file stays as it is,
 // unless it ends like a picture or a PDF: then its error says what is wrong. Only what a person
-// types at a terminal may pass through it; whoever can put a line into a script's question would
-// have any file sent to a model.
+// types at a terminal may pass through it: a stranger who can put a line into a script's question
+// could send any file to a model.
 func Typed(question string) (string, []backends.File, error) {
 	var files []backends.File
 	var paths []string
 	var failed error
-	named := typedPath().ReplaceAllStringFunc(question, func(word string) string {
-		parts := typedPath().FindStringSubmatch(word)
+	named := typedPath.ReplaceAllStringFunc(question, func(word string) string {
+		parts := typedPath.FindStringSubmatch(word)
 		path, after := parts[2], ""
 		if path == "" {
 			path, after = cutPunctuation(parts[3])
@@ -77,7 +77,7 @@ func atHome(path string) string {
 	return path
 }
 
-var attachedLine = plain.Pattern(`\n\n\[Attached: [^\n]*\]$`)
+var attachedLine = regexp.MustCompile(`\n\n\[Attached: [^\n]*\]$`)
 
-// Cut returns a question without the line of Line, for whoever asks it again.
-func Cut(question string) string { return attachedLine().ReplaceAllString(question, "") }
+// Cut returns a question without the line of Line, so that it can be asked again.
+func Cut(question string) string { return attachedLine.ReplaceAllString(question, "") }

@@ -7,9 +7,9 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// Wrap returns a backend that calls inner and says of each usage what it cost, by
-// the table's prices of the request's model at provider. It is as safe for
-// concurrent use as inner.
+// Wrap returns a backend that calls inner and adds its cost to each usage, by the
+// table's prices of the request's model at provider. It is as safe for concurrent use
+// as inner.
 func (t *Table) Wrap(provider string, inner backends.Backend) backends.Backend {
 	return pricedBackend{t, provider, inner}
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/models/hosted"
 )
 
 //go:embed hosted.csv
@@ -24,7 +23,7 @@ type Fee struct {
 	PerCall bool
 }
 
-// uses is what so many uses in one model call cost.
+// uses returns the cost of n uses in one model call.
 func (f Fee) uses(n int) float64 {
 	if f.PerCall {
 		n = min(n, 1)
@@ -63,7 +62,7 @@ func parseHosted(text string) ([]hostedFee, error) {
 }
 
 // HostedFee returns what a hosted tool costs with a model, by its name in package backends; ok is
-// false if that is not known. On the user's own machines it costs nothing.
+// false if the price is not known. Tools on the user's own machines cost nothing.
 func (t *Table) HostedFee(provider, model, tool string) (fee Fee, ok bool) {
 	if m, _ := t.Lookup(provider, model); m.Hosted != nil {
 		if fee, ok = m.Hosted[tool]; ok {
@@ -94,14 +93,14 @@ func (t *Table) HostedMost(provider, model string, h backends.HostedTools) *floa
 	return &sum
 }
 
-// hostedCost is what the uses of hosted tools have cost, nil if the price of one is unknown. Pages
-// are not counted: nobody takes money for them.
+// hostedCost returns the cost of hosted tools in a usage, nil if a price is unknown. Fetched pages
+// cost nothing.
 func (t *Table) hostedCost(provider, model string, u backends.Usage) *float64 {
 	var sum float64
 	for _, used := range []struct {
 		tool string
 		n    int
-	}{{hosted.WebSearch, u.WebSearches}, {hosted.CodeExecution, u.CodeRuns}} {
+	}{{backends.WebSearch, u.WebSearches}, {backends.CodeExecution, u.CodeRuns}} {
 		if used.n <= 0 {
 			continue
 		}
@@ -114,7 +113,7 @@ func (t *Table) hostedCost(provider, model string, u backends.Usage) *float64 {
 	return &sum
 }
 
-// Sum adds costs in US dollars, of which nil is unknown.
+// Sum adds two costs in US dollars. It returns nil, unknown, if one of them is nil.
 func Sum(a, b *float64) *float64 {
 	if a == nil || b == nil {
 		return nil

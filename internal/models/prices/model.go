@@ -6,7 +6,7 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// Model is what is known of a model.
+// Model is what the table, or a config, has about a model.
 type Model struct {
 	Provider string
 	Name     string
@@ -17,7 +17,7 @@ type Model struct {
 	// and MaxOutput how many of them it may write; 0 where that is not known.
 	ContextWindow int
 	MaxOutput     int
-	// Hosted is what a config says that hosted tools cost, by their names in package backends.
+	// Hosted are a config's prices of hosted tools, by their names in package backends.
 	Hosted map[string]Fee
 }
 

@@ -9,19 +9,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/massgen/massgen/internal/models/hosted"
+	"github.com/massgen/massgen/backends"
 )
 
-// Override is what a config says of a model; nil is what it does not say, and stays
-// as it is in the table. Prices are in US dollars per million tokens and hold for
-// calls of any length: those of input and output stand together, and without one of
-// their own, cached input and cache writes have that of input.
+// Override is what a config says about a model. A nil field keeps the table's value.
+// Prices are in US dollars per million tokens and hold for calls of any length. Input and output have a price both or neither; cached input and
+// cache writes cost as much as input if they have no price of their own.
 type Override struct {
 	Input       *float64 `yaml:"input"`
 	CachedInput *float64 `yaml:"cached_input"`
 	CacheWrite  *float64 `yaml:"cache_write"`
 	Output      *float64 `yaml:"output"`
-	// WebSearch is the price of a search by the provider, and CodeExecution that of a model call
+	// WebSearch is the price of a search by the provider, CodeExecution the price of a model call
 	// whose code the provider runs, in US dollars.
 	WebSearch     *float64 `yaml:"web_search"`
 	CodeExecution *float64 `yaml:"code_execution"`
@@ -29,7 +28,7 @@ type Override struct {
 	MaxOutput     *int     `yaml:"max_output"`
 }
 
-// override adds what overrides say, in the order of their keys.
+// override changes models by overrides, in the order of their keys.
 func (t *Table) override(overrides map[string]Override) error {
 	for _, k := range slices.Sorted(maps.Keys(overrides)) {
 		provider, name, ok := strings.Cut(k, "/")
@@ -46,7 +45,7 @@ func (t *Table) override(overrides map[string]Override) error {
 	return nil
 }
 
-// change makes m what o says of it.
+// change changes m by o.
 func (o Override) change(m *Model) error {
 	if err := setSize(&m.ContextWindow, "context_window", o.ContextWindow); err != nil {
 		return err
@@ -77,7 +76,7 @@ func (o Override) change(m *Model) error {
 // are: m may be a copy of one, under another name.
 func (o Override) changeHosted(m *Model) error {
 	fees := maps.Clone(m.Hosted)
-	for tool, fee := range map[string]*float64{hosted.WebSearch: o.WebSearch, hosted.CodeExecution: o.CodeExecution} {
+	for tool, fee := range map[string]*float64{backends.WebSearch: o.WebSearch, backends.CodeExecution: o.CodeExecution} {
 		if fee == nil {
 			continue
 		}
@@ -87,7 +86,7 @@ func (o Override) changeHosted(m *Model) error {
 		if fees == nil {
 			fees = map[string]Fee{}
 		}
-		fees[tool] = Fee{USD: *fee, PerCall: tool == hosted.CodeExecution}
+		fees[tool] = Fee{USD: *fee, PerCall: tool == backends.CodeExecution}
 	}
 	m.Hosted = fees
 	return nil

@@ -1,17 +1,16 @@
 package prices
 
 import (
+	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // Date is the day on which the facts of the table were gathered.
 const Date = "2026-11-21"
 
-// Table is what is known of all models. Nothing changes it after New, so it is safe
-// for concurrent use.
+// Table has the prices and sizes of all models. Nothing changes it after New, so it is
+// safe for concurrent use.
 type Table struct {
 	models  map[string]Model  // by key
 	aliases map[string]string // from the key of another name to the model's
@@ -35,15 +34,15 @@ func New(overrides map[string]Override) (*Table, error) {
 	return t, nil
 }
 
-// Lookup returns what is known of a model, under its own name, another one that its
-// provider gives it, or its name with a date or "latest" at the end. Every model
+// Lookup returns the entry of a model, by its own name, an alias of its provider, or its
+// name with a date or "latest" at the end. Every model
 // of a provider that runs on the user's own machines is known: it costs nothing. For
 // any other model it returns false; a price is never guessed from a similar name.
 func (t *Table) Lookup(provider, model string) (Model, bool) {
 	name := strings.TrimPrefix(model, "models/") // as Gemini's API lists them
 	m, ok := t.named(key(provider, name))
 	if !ok {
-		m, ok = t.named(key(provider, version().ReplaceAllString(name, "")))
+		m, ok = t.named(key(provider, version.ReplaceAllString(name, "")))
 	}
 	if ok {
 		return m, true
@@ -65,7 +64,7 @@ func (t *Table) named(key string) (Model, bool) {
 
 // version is what providers add to the name of a model for one state of it:
 // claude-sonnet-4-20250514, gpt-5.2-2025-12-11, grok-4.3-latest.
-var version = plain.Pattern(`[-@](latest|20\d{6}|20\d{2}-\d{2}-\d{2})$`)
+var version = regexp.MustCompile(`[-@](latest|20\d{6}|20\d{2}-\d{2}-\d{2})$`)
 
 func key(provider, model string) string { return provider + "/" + strings.ToLower(model) }
 

@@ -26,7 +26,7 @@ type server struct {
 	provider provider
 	baseURL  string
 	models   []string
-	err      error // why it has listed none
+	err      error // why models is empty
 }
 
 // choose decides type auto: the providers with a key, else the first model server on this
@@ -55,7 +55,7 @@ func (r *Resolver) chooseKeyed() (list []choice) {
 	return list
 }
 
-// choices is what type auto came to. It is decided once, when the first agent asks.
+// choices returns what type auto chose. It chooses once, when the first agent asks.
 func (r *Resolver) choices(ctx context.Context) []choice {
 	if r.auto == nil {
 		r.auto = r.choose(ctx)
@@ -67,8 +67,8 @@ func (r *Resolver) choices(ctx context.Context) []choice {
 }
 
 // decided is what a backend of type auto comes to, where nothing but its parameters is given:
-// of the models that take these, one that the fewest agents have, which isAgent says that this
-// one is. The others stand in for it.
+// of the models that take these, one that the fewest agents have. The others stand in for it.
+// isAgent reports whether this backend is an agent's.
 func (r *Resolver) decided(ctx context.Context, b configs.Backend, isAgent bool) configs.Backend {
 	var fit []configs.Backend
 	for _, c := range r.choices(ctx) {
@@ -80,7 +80,7 @@ func (r *Resolver) decided(ctx context.Context, b configs.Backend, isAgent bool)
 		}
 	}
 	if len(fit) == 0 {
-		return b // whose error says what it is that none of them takes
+		return b // its error names what no model takes
 	}
 	first := 0
 	if isAgent {
@@ -99,8 +99,8 @@ func (r *Resolver) decided(ctx context.Context, b configs.Backend, isAgent bool)
 	return out
 }
 
-// isOpen says whether a backend leaves to type auto which model is called. One with headers or
-// an extra body was written for one service, and they may hold a secret.
+// isOpen reports whether type auto chooses the model of a backend. A backend with headers or an
+// extra body was written for one service, and they may hold a secret.
 func isOpen(b configs.Backend) bool {
 	return (b.Type == Auto || b.Type == "") && b.Model == "" && b.BaseURL == "" && b.APIKey == "" &&
 		len(b.Params.Headers) == 0 && len(b.Params.ExtraBody) == 0
@@ -149,8 +149,8 @@ func (r *Resolver) askLocal(ctx context.Context) []server {
 	return answered
 }
 
-// listModels returns the chat models that a server lists; none when the list is
-// massgen's own, which would be asking oneself.
+// listModels returns the chat models that a server lists. It fails if the list is massgen's
+// own: massgen would ask itself.
 func (r *Resolver) listModels(ctx context.Context, c connection) (ids []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, listTime+r.World.Slack)
 	defer cancel()

@@ -22,10 +22,10 @@ type azure struct{}
 // azureEndpoint is where a call goes.
 type azureEndpoint struct {
 	baseURL string
-	// version is the query's api-version, "" for none.
+	// version is the query's api-version, "" if it has no version.
 	version string
-	// byDeployment says that chat completions have a path that names the deployment, named
-	// that the configuration names it so.
+	// byDeployment reports whether the path of chat completions names the deployment, named whether
+	// the path in the configuration does.
 	byDeployment, named bool
 }
 

@@ -81,7 +81,7 @@ func (r *Resolver) checkInner(value any) (err error) {
 	return err
 }
 
-// most is what an attempt costs at most.
+// most returns the most that an attempt may cost.
 func (r *Resolver) most(provider string) func(backends.Request) backends.Cost {
 	return func(req backends.Request) backends.Cost {
 		input := r.vocabularies.Counter(provider, req.Model).Request(req).Tokens

@@ -10,7 +10,7 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// Table lists the providers, and says what of it can be used here. No key is shown.
+// Table lists the providers, and tells which can be used here. It shows no key.
 func (r *Resolver) Table(ctx context.Context) string {
 	asked := r.askLocal(ctx)
 	chosen := r.chooseKeyed()
@@ -27,7 +27,7 @@ func (r *Resolver) Table(ctx context.Context) string {
 	return plain.Columns(rows) + "\nmassgen --list-backends TYPE shows the address, the variables and what is odd about one.\n"
 }
 
-// taken says what type auto came to.
+// taken tells people what type auto chose.
 func taken(chosen []choice) string {
 	if len(chosen) == 1 {
 		return Model{Provider: chosen[0].provider.name, Name: chosen[0].model}.String()
@@ -43,7 +43,7 @@ func taken(chosen []choice) string {
 	return plain.List(names) + " in turn"
 }
 
-// here says whether a provider can be used from here.
+// here tells people whether a provider can be used from here.
 func (r *Resolver) here(p provider, asked []server) string {
 	switch {
 	case p.local:
@@ -68,7 +68,7 @@ func (r *Resolver) here(p provider, asked []server) string {
 	return "always"
 }
 
-// state says whether the server answers.
+// state tells people whether the server answers.
 func (s server) state() string {
 	if s.err == nil {
 		return "answers, " + plain.Count(len(s.models), "model")
@@ -88,7 +88,7 @@ func hostOf(address string) string {
 	return plain.Line(u.Host)
 }
 
-// Details is all that is known of a type.
+// Details tells people all about a type.
 func (r *Resolver) Details(ctx context.Context, name string) (string, error) {
 	p, ok := findProvider(name)
 	if !ok {

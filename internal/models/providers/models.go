@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -13,7 +14,6 @@ import (
 	"github.com/massgen/massgen/backends/anthropic"
 	"github.com/massgen/massgen/backends/gemini"
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/internal/models/hosted"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -32,7 +32,7 @@ type KnownModel struct {
 	// runs, and reasoning. Efforts are the words of reasoning_effort.
 	Takes   []string `json:"takes"`
 	Efforts []string `json:"efforts,omitempty"`
-	// Listed says whether the service lists it; nil where it was not asked.
+	// Listed reports whether the service lists it; nil where it was not asked.
 	Listed *bool `json:"listed,omitempty"`
 }
 
@@ -93,7 +93,7 @@ func (l *listing) ask(ctx context.Context, r *Resolver, c connection) {
 		return
 	}
 	l.wasAsked = true
-	l.ids = slices.DeleteFunc(all, func(id string) bool { return !isName(id) || otherUse().MatchString(id) })
+	l.ids = slices.DeleteFunc(all, func(id string) bool { return !isName(id) || otherUse.MatchString(id) })
 }
 
 // isName reports whether what a service lists can be the name of a model. No request can name
@@ -104,7 +104,7 @@ func isName(id string) bool {
 }
 
 // otherUse is in the names of models that do not answer in text.
-var otherUse = plain.Pattern(`(?i)embed|whisper|tts|dall-e|image|imagen|veo|sora|transcri|moderation|realtime|audio|speech|rerank|babbage|davinci|-instruct-0914|robotics|(^|-)live-|nano-banana`)
+var otherUse = regexp.MustCompile(`(?i)embed|whisper|tts|dall-e|image|imagen|veo|sora|transcri|moderation|realtime|audio|speech|rerank|babbage|davinci|-instruct-0914|robotics|(^|-)live-|nano-banana`)
 
 // idsOf returns the models that a service lists.
 func (r *Resolver) idsOf(ctx context.Context, p provider, c connection) (ids []string, err error) {
@@ -190,9 +190,9 @@ func abilitiesOf(p provider, model string) (takes, efforts []string) {
 	}{
 		{"images", files.Images},
 		{"pdf", files.PDFs},
-		{hosted.WebSearch, runs(p, c, backends.HostedTools{WebSearch: true})},
-		{hosted.WebFetch, runs(p, c, backends.HostedTools{WebFetch: true})},
-		{hosted.CodeExecution, runs(p, c, backends.HostedTools{CodeExecution: true})},
+		{backends.WebSearch, runs(p, c, backends.HostedTools{WebSearch: true})},
+		{backends.WebFetch, runs(p, c, backends.HostedTools{WebFetch: true})},
+		{backends.CodeExecution, runs(p, c, backends.HostedTools{CodeExecution: true})},
 		{"reasoning", len(efforts) > 0},
 	} {
 		if one.is {

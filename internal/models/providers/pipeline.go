@@ -12,18 +12,17 @@ import (
 // LimiterOf returns what keeps the limits of an account.
 type LimiterOf func(account string, l retry.Limits) retry.Limiter
 
-// account is what a provider's limits hold for.
+// account is a key at an address of a provider, which a provider's limits hold for.
 type account struct{ provider, baseURL, key string }
 
-// name tells accounts apart without telling what is secret of them.
+// name tells accounts apart without showing their secrets.
 func (a account) name() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", a.provider, a.baseURL, a.key))
 	return hex.EncodeToString(sum[:])
 }
 
-// wrap puts around an adapter what a call passes on its way to it, whoever makes it: the
-// limits of the provider, with repetitions of what failed, then for each attempt the
-// recorder and the price.
+// wrap puts around an adapter what every call passes: the limits of the provider, with
+// repetitions of what failed, then for each attempt the recorder and the price.
 func (r *Resolver) wrap(c connection, b backends.Backend) backends.Backend {
 	b = r.prices.Wrap(c.provider, b)
 	if r.Record != nil {

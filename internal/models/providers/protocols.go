@@ -37,7 +37,7 @@ func (p chat) check(c connection, b configs.Backend) error {
 // at returns the dialect of the service that is called, over the API that a configuration
 // chooses. For a compatible service people write the type openai as well as the one that is
 // meant for it: there the address tells who it is. At an address that is nobody's, the type
-// says whether the models of OpenAI's that need the Responses API have it.
+// decides whether the models of OpenAI's that need the Responses API have it.
 func (p chat) at(c connection) openai.Dialect {
 	d := p.dialect
 	if c.provider == openAIType {
@@ -73,7 +73,7 @@ func (p provider) api(c connection, b configs.Backend) string {
 	return ""
 }
 
-// overResponses says whether a model is called over OpenAI's Responses API.
+// overResponses reports whether a model is called over OpenAI's Responses API.
 func (p provider) overResponses(c connection) bool {
 	own, ok := p.protocol.(chat)
 	return ok && own.at(c).OverResponses(c.model)
@@ -91,7 +91,7 @@ func checkChat(d openai.Dialect, model string, b configs.Backend) error {
 	return nil
 }
 
-// config is what each adapter is told.
+// config returns the configuration of each adapter.
 func (c connection) config() openai.Config {
 	return openai.Config{
 		Provider: c.provider, BaseURL: c.baseURL, APIKey: c.key, Model: c.model,

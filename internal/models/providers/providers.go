@@ -26,10 +26,9 @@ type provider struct {
 	keyVars []string
 	// prefixes are how the names of its models begin; see providerOfModel.
 	prefixes []string
-	// model is used when none is given. Empty on a local server means the first
-	// that it lists.
+	// model is the default model. Empty on a local server means the first that it lists.
 	model string
-	// local says that it is a server on this machine, which type auto looks for.
+	// local reports whether it is a server on this machine, which type auto looks for.
 	local bool
 	// hint is what to do when the server cannot be reached.
 	hint string
@@ -59,17 +58,16 @@ const (
 
 // findProvider returns the provider with a backend type.
 func findProvider(name string) (provider, bool) {
-	list := providers
-	i := slices.IndexFunc(list, func(p provider) bool { return p.name == name })
+	i := slices.IndexFunc(providers, func(p provider) bool { return p.name == name })
 	if i < 0 {
 		return provider{}, false
 	}
-	return list[i], true
+	return providers[i], true
 }
 
 // providerOfModel returns the provider whose models' names begin so. Names of
 // open models (gpt-oss-20b, deepseek-r1:8b, openai/gpt-5) are at home in many
-// places and name none.
+// places and name no provider.
 func providerOfModel(model string) (provider, bool) {
 	if strings.ContainsAny(model, ":/") || strings.HasPrefix(model, "gpt-oss") {
 		return provider{}, false
@@ -96,9 +94,6 @@ func providerOfURL(baseURL string) (provider, bool) {
 		return provider{}, false
 	}
 	for _, p := range providers {
-		if !strings.Contains(p.baseURL, u.Host) {
-			continue
-		}
 		if own, err := url.Parse(p.baseURL); err == nil && own.Host == u.Host {
 			return p, true
 		}
@@ -106,7 +101,7 @@ func providerOfURL(baseURL string) (provider, bool) {
 	return provider{}, false
 }
 
-// usualModel says which model is called when none is given.
+// usualModel tells people the default model.
 func (p provider) usualModel() string {
 	switch {
 	case p.local:

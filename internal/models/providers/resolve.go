@@ -15,10 +15,8 @@ import (
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/models/attach"
-	"github.com/massgen/massgen/internal/models/fallback"
 	"github.com/massgen/massgen/internal/models/prices"
 	"github.com/massgen/massgen/internal/models/retry"
-	"github.com/massgen/massgen/internal/models/tokens"
 	"github.com/massgen/massgen/internal/models/wire"
 	"github.com/massgen/massgen/internal/system/plain"
 )
@@ -44,16 +42,14 @@ type Resolver struct {
 	Settings
 
 	prices       *prices.Table
-	vocabularies *tokens.Vocabularies
+	vocabularies *prices.Vocabularies
 	gates        map[account]*retry.Gate
 	shared       map[account]*wire.Shared
 	open         map[connection]backends.Backend
 	adapters     []backends.Backend
-	// meant are the providers that were found, which agents often have in common.
-	meant map[meant]provider
-	owned int            // models that a program brought along
-	auto  []choice       // see choices
-	seats map[string]int // how many agents of type auto each provider has
+	owned        int            // models that a program brought along
+	auto         []choice       // see choices
+	seats        map[string]int // how many agents of type auto each provider has
 }
 
 // New returns a Resolver for the agents of a config. The error is for prices that are
@@ -61,12 +57,12 @@ type Resolver struct {
 func New(s Settings) (*Resolver, error) {
 	table, err := prices.New(s.Config.Prices)
 	return &Resolver{
-		Settings: s, prices: table, vocabularies: tokens.New(),
-		gates: map[account]*retry.Gate{}, shared: map[account]*wire.Shared{}, open: map[connection]backends.Backend{}, meant: map[meant]provider{}, seats: map[string]int{},
+		Settings: s, prices: table, vocabularies: prices.NewVocabularies(),
+		gates: map[account]*retry.Gate{}, shared: map[account]*wire.Shared{}, open: map[connection]backends.Backend{}, seats: map[string]int{},
 	}, err
 }
 
-// choice is what type auto came to.
+// choice is a model that type auto chose.
 type choice struct {
 	provider provider
 	model    string
@@ -82,14 +78,14 @@ type Model struct {
 	// BaseURL is the service's address, which may hold a password.
 	BaseURL string
 	// Window is the smallest context window, in tokens, of the model and of those that
-	// stand in for it, MaxOutput the smallest most of what they write; 0 if none is known.
+	// stand in for it, MaxOutput the smallest limit of their output; 0 if it is not known.
 	Window, MaxOutput int
-	// Local says that the model, and all that stand in for it, run on servers that the table
+	// Local reports whether the model, and all that stand in for it, run on servers that the table
 	// knows as such.
 	Local bool
 	// Takes is what all of them take beside text.
 	Takes attach.Takes
-	// CanSearch says that the model, and those that stand in for it, can search the web.
+	// CanSearch reports whether the model, and those that stand in for it, can search the web.
 	CanSearch bool
 
 	splits bool // see SplitsTools
@@ -163,14 +159,14 @@ func (r *Resolver) resolve(ctx context.Context, b configs.Backend, isAgent bool)
 	if err != nil {
 		faults = append(faults, err)
 	}
-	var others []fallback.Choice
+	var others []retry.Choice
 	for i, f := range b.Fallback {
 		other, err := r.model(ctx, standIn(b, f))
 		if err != nil {
 			faults = append(faults, fmt.Errorf("fallback %d: %w", i+1, err))
 			continue
 		}
-		others = append(others, fallback.Choice{
+		others = append(others, retry.Choice{
 			Provider: other.Provider, Backend: other.Backend, Model: other.Name,
 			Headers: f.Params.Headers, ExtraBody: f.Params.ExtraBody,
 		})
@@ -183,7 +179,7 @@ func (r *Resolver) resolve(ctx context.Context, b configs.Backend, isAgent bool)
 	case len(faults) > 0:
 		return Model{}, faults
 	case len(others) > 0:
-		m.Backend = fallback.New(m.Provider, m.Backend, others...)
+		m.Backend = retry.NewFallback(m.Provider, m.Backend, others...)
 	}
 	return m, nil
 }
@@ -198,7 +194,7 @@ func (r *Resolver) Own(model string, b backends.Backend) Model {
 	return Model{Backend: r.wrap(connection{provider: ownType, baseURL: fmt.Sprint(r.owned), model: model}, b), Provider: ownType, Name: cmp.Or(model, ownType), Takes: allFiles()}
 }
 
-// smaller is the smaller of two sizes, of which 0 is not known.
+// smaller returns the smaller of two sizes. 0 means that a size is not known.
 func smaller(a, b int) int {
 	if a == 0 || b == 0 {
 		return max(a, b)
@@ -213,19 +209,11 @@ func orVariable(name string) string {
 	return ", or " + name + " in the environment"
 }
 
-// provider says whose backend is meant, and fills in what auto found.
+// provider returns the provider of a backend, and fills in what auto found.
 func (r *Resolver) provider(ctx context.Context, b *configs.Backend) (provider, error) {
-	said := meant{b.Type, b.BaseURL, b.Model}
-	if p, ok := r.meant[said]; ok {
-		return p, nil
-	}
-	p, ok, err := said.provider()
-	if err != nil {
+	p, ok, err := namedProvider(b)
+	if ok || err != nil {
 		return p, err
-	}
-	if ok {
-		r.meant[said] = p
-		return p, nil
 	}
 	if b.Type == "" && b.Model != "" {
 		return r.localWith(ctx, b)
@@ -233,24 +221,22 @@ func (r *Resolver) provider(ctx context.Context, b *configs.Backend) (provider, 
 	return r.chosen(ctx, b), nil
 }
 
-// meant is what a config says of whose backend is meant.
-type meant struct{ kind, baseURL, model string }
-
-// provider is the one that the type, the address or the model names; ok is false if none does.
-func (m meant) provider() (p provider, ok bool, err error) {
+// namedProvider returns the provider that the type, the address or the model of b names; ok is false
+// if none of them names one.
+func namedProvider(b *configs.Backend) (p provider, ok bool, err error) {
 	switch {
-	case m.kind != "" && m.kind != Auto:
-		if p, ok = findProvider(m.kind); !ok {
-			err = unknownType(m.kind)
+	case b.Type != "" && b.Type != Auto:
+		if p, ok = findProvider(b.Type); !ok {
+			err = unknownType(b.Type)
 		}
-	case m.baseURL != "":
+	case b.BaseURL != "":
 		// A port of this machine may be anybody's. Only a service that has to be asked
 		// for its models is taken for the one whose port it is.
-		if p, ok = providerOfURL(m.baseURL); !ok || p.local && m.model != "" {
+		if p, ok = providerOfURL(b.BaseURL); !ok || p.local && b.Model != "" {
 			p, ok = findProvider(anyType)
 		}
 	default:
-		p, ok = providerOfModel(m.model)
+		p, ok = providerOfModel(b.Model)
 	}
 	return p, ok, err
 }
@@ -361,7 +347,7 @@ func (r *Resolver) sharedBy(c connection) *wire.Shared {
 	return r.shared[of]
 }
 
-// IsDemo says whether type auto was asked for and came to canned answers.
+// IsDemo reports whether type auto was asked for and came to canned answers.
 func (r *Resolver) IsDemo() bool { return len(r.auto) > 0 && r.auto[0].provider.name == Demo }
 
 // Close ends the connections of all backends.

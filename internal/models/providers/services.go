@@ -39,11 +39,11 @@ func largeProviders() []provider {
 			protocol: chat{openai.Dialect{All: openai.Limits{NoPDF: true}, Hosted: "web_search code_execution", HostedGoThere: true, Models: []openai.ModelLimits{
 				{Names: "grok-3-mini", Limits: openai.Limits{NoStop: true, Efforts: "low high"}},
 				{Names: "grok-4.20-multi-agent", Limits: openai.Limits{NoStop: true, Efforts: "low medium high xhigh"}},
-				{Names: "grok-4.20 grok-code grok-build", Limits: openai.Limits{NoStop: true, Efforts: openai.NoEfforts}},
+				{Names: "grok-4.20 grok-code grok-build", Limits: openai.Limits{NoStop: true, NoEfforts: true}},
 				{Names: "grok-4.3", Limits: openai.Limits{NoStop: true, Efforts: "none low medium high"}},
 				{Names: "grok-4.5", Limits: openai.Limits{NoStop: true, Efforts: "low medium high"}},
 				{Names: "grok-4.", Limits: openai.Limits{NoStop: true}},
-				{Names: "grok-4", Limits: openai.Limits{NoStop: true, Efforts: openai.NoEfforts}},
+				{Names: "grok-4", Limits: openai.Limits{NoStop: true, NoEfforts: true}},
 			}}},
 		},
 		{
@@ -72,10 +72,10 @@ func largeProviders() []provider {
 			protocol: chat{openai.Dialect{
 				All: openai.Limits{MaxTemperature: 1.5, NoPDF: true},
 				Models: []openai.ModelLimits{
-					{Names: "codestral open-mistral-nemo mistral-nemo", Limits: openai.Limits{NoImages: true, Efforts: openai.NoEfforts}},
+					{Names: "codestral open-mistral-nemo mistral-nemo", Limits: openai.Limits{NoImages: true, NoEfforts: true}},
 					{Names: "mistral-medium-latest mistral-medium-2604 mistral-medium-3-5 mistral-medium-3.5 mistral-small-latest mistral-small-2603 mistral-large-4",
 						Limits: openai.Limits{Efforts: "none high"}},
-					{Names: "ministral pixtral mistral-large-2512 mistral-large-3", Limits: openai.Limits{Efforts: openai.NoEfforts}},
+					{Names: "ministral pixtral mistral-large-2512 mistral-large-3", Limits: openai.Limits{NoEfforts: true}},
 				},
 				SeedField: "random_seed", NoStreamUsage: true, NineLetterIDs: true,
 			}},
@@ -83,7 +83,7 @@ func largeProviders() []provider {
 	}
 }
 
-// thinkingDisabled is how several services from China say that a model shall not
+// thinkingDisabled is how several services from China want to hear that a model shall not
 // reason.
 func thinkingDisabled() map[string]any {
 	return map[string]any{"thinking": map[string]string{"type": "disabled"}}
@@ -110,7 +110,7 @@ func hosts() []provider {
 			protocol: chat{openai.Dialect{
 				All: openai.Limits{MaxStop: 4, NoPDF: true, MaxImage: 2_900_000},
 				Models: []openai.ModelLimits{
-					gptOSS, {Names: "llama-3", Limits: openai.Limits{NoImages: true, Efforts: openai.NoEfforts}},
+					gptOSS, {Names: "llama-3", Limits: openai.Limits{NoImages: true, NoEfforts: true}},
 				},
 				WholeJSON: true, ThinkTags: true,
 			}},
@@ -157,7 +157,7 @@ func hosts() []provider {
 			name: "poe", title: "Poe", baseURL: "https://api.poe.com/v1", keyVars: []string{"POE_API_KEY"},
 			// It ignores reasoning_effort outside of an extra_body:
 			// https://creator.poe.com/docs/external-applications/openai-compatible-api
-			protocol: chat{openai.Dialect{All: openai.Limits{NoSeed: true, Efforts: openai.NoEfforts}, ThinkTags: true}},
+			protocol: chat{openai.Dialect{All: openai.Limits{NoSeed: true, NoEfforts: true}, ThinkTags: true}},
 		},
 	}
 }
@@ -176,8 +176,8 @@ func otherProviders() []provider {
 					{Names: "glm-5.3-flash", Limits: openai.Limits{Efforts: "low high max"}},
 					{Names: "glm-5.3", Limits: openai.Limits{NoImages: true, Efforts: "low high max"}},
 					{Names: "glm-5.2", Limits: openai.Limits{NoImages: true, Efforts: allEfforts}},
-					{Names: "glm-4.5v glm-4.6v glm-5v", Limits: openai.Limits{Efforts: openai.NoEfforts}},
-					{Names: "glm-4.5 glm-4.6 glm-4.7 glm-5", Limits: openai.Limits{NoImages: true, Efforts: openai.NoEfforts}},
+					{Names: "glm-4.5v glm-4.6v glm-5v", Limits: openai.Limits{NoEfforts: true}},
+					{Names: "glm-4.5 glm-4.6 glm-4.7 glm-5", Limits: openai.Limits{NoImages: true, NoEfforts: true}},
 				},
 				JSONObject: true, Reasoning: openai.ReasoningContent, NoThinking: thinkingDisabled(),
 			}},
@@ -204,9 +204,9 @@ func otherProviders() []provider {
 				All: openai.Limits{NoSeed: true, NoPDF: true, MaxStop: 5, MaxTemperature: 1},
 				Models: []openai.ModelLimits{
 					{Names: "kimi-k3", Limits: openai.Limits{FixedSampling: true, Reasons: true, Efforts: "low high max"}},
-					{Names: "kimi-", Limits: openai.Limits{FixedSampling: true, Reasons: true, Efforts: openai.NoEfforts}},
-					{Names: "moonshot-v1-8k-vision moonshot-v1-32k-vision moonshot-v1-128k-vision", Limits: openai.Limits{Efforts: openai.NoEfforts}},
-					{Names: "moonshot-v1", Limits: openai.Limits{NoImages: true, Efforts: openai.NoEfforts}},
+					{Names: "kimi-", Limits: openai.Limits{FixedSampling: true, Reasons: true, NoEfforts: true}},
+					{Names: "moonshot-v1-8k-vision moonshot-v1-32k-vision moonshot-v1-128k-vision", Limits: openai.Limits{NoEfforts: true}},
+					{Names: "moonshot-v1", Limits: openai.Limits{NoImages: true, NoEfforts: true}},
 				},
 				Reasoning: openai.ReasoningContent, NeedsReasoning: true,
 			}},

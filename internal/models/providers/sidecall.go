@@ -7,7 +7,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/coordination/effect"
-	"github.com/massgen/massgen/internal/models/tokens"
+	"github.com/massgen/massgen/internal/models/prices"
 )
 
 // Sidecall is a model to which calls go that belong to no agent (DESIGN §1), by the same
@@ -19,7 +19,7 @@ type Sidecall struct {
 	// Window is how many tokens the model can read, 0 if that is not known, and Counter
 	// counts them.
 	Window  int
-	Counter tokens.Counter
+	Counter prices.Counter
 }
 
 // Sidecalls are the models of a config's calls that belong to no agent, nil for calls that
@@ -58,7 +58,7 @@ func (r *Resolver) Sidecalls(ctx context.Context, config *configs.Config) (Sidec
 	return all, failed
 }
 
-// sidecall connects a model. With tools, one that takes none is a fault.
+// sidecall connects a model. With tools, a model that takes no tools is a fault.
 func (r *Resolver) sidecall(ctx context.Context, b configs.Backend, tools bool) (Sidecall, []error) {
 	if tools {
 		b.ToolMode = string(effect.ToolsNative)
@@ -77,7 +77,7 @@ func (r *Resolver) sidecall(ctx context.Context, b configs.Backend, tools bool) 
 }
 
 // Counter counts the tokens that a model is sent.
-func (r *Resolver) Counter(m Model) tokens.Counter { return r.vocabularies.Counter(m.Provider, m.Name) }
+func (r *Resolver) Counter(m Model) prices.Counter { return r.vocabularies.Counter(m.Provider, m.Name) }
 
 // withoutToolMode rewords a fault for which tool_mode would be the cure, a key that
 // these backends do not have.

@@ -1,11 +1,12 @@
 package providers
 
 import (
+	"regexp"
+
 	"github.com/massgen/massgen/internal/models/attach"
-	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// allFiles is what a model takes of which nothing else is known: the service says what is wrong.
+// allFiles are the files of an unknown model: the service refuses what it does not take.
 func allFiles() attach.Takes { return attach.Takes{Images: true, PDFs: true} }
 
 // takesOf says what a model takes beside text.
@@ -27,12 +28,12 @@ func (claude) takes(c connection) attach.Takes {
 	const inBase64 = 5 << 20
 	const side = 8000
 	return attach.Takes{
-		Images: !textClaude().MatchString(c.model), PDFs: !textClaude().MatchString(c.model) && !claude3().MatchString(c.model),
+		Images: !textClaude.MatchString(c.model), PDFs: !textClaude.MatchString(c.model) && !claude3.MatchString(c.model),
 		MaxImage: inBase64 / 4 * 3, MaxSide: side,
 	}
 }
 
 var (
-	textClaude = plain.Pattern(`^claude-(2|instant)`)
-	claude3    = plain.Pattern(`^claude-3-(haiku|sonnet|opus)`)
+	textClaude = regexp.MustCompile(`^claude-(2|instant)`)
+	claude3    = regexp.MustCompile(`^claude-3-(haiku|sonnet|opus)`)
 )

@@ -16,8 +16,8 @@ type World struct {
 	Environment, Lookup Lookup
 	// PassedOver are the addresses in the file .env, which are not taken from it.
 	PassedOver []string
-	// Unread is a warning about the lines of the file .env that could not be read, empty if there are
-	// none. A caller that may need a key shows it to the user.
+	// Unread is a warning about unreadable lines of the file .env, empty if all could be read. A
+	// caller that may need a key shows it to the user.
 	Unread string
 	// LocalServers are the base URLs of the model servers that type auto looks for, by
 	// type. Nil means the types' default addresses.

@@ -10,7 +10,7 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// The limits of an Options that sets none.
+// The limits of the zero Options.
 const (
 	DefaultMaxAttempts = 4
 	DefaultMaxTime     = 2 * time.Minute
@@ -24,14 +24,14 @@ const (
 
 // Options say how long to go on. The zero Options are the defaults.
 type Options struct {
-	// MaxAttempts is how often a call is sent at most, the first time included; 1
-	// repeats nothing. 0 means the default.
+	// MaxAttempts is the most attempts of a call, the first included. 1 repeats nothing, 0
+	// means the default.
 	MaxAttempts int
-	// MaxTime is how long after its first attempt was sent a call may send another.
-	// An attempt that runs is never cut off by it. 0 means the default.
+	// MaxTime is how long after its first attempt a call may send another. It never cuts
+	// off a running attempt. 0 means the default.
 	MaxTime time.Duration
-	// Random returns a number in [0, 1) for each wait, concurrently. Nil means one
-	// from math/rand/v2.
+	// Random returns a number in [0, 1) for each wait, concurrently. Nil means that of
+	// math/rand/v2.
 	Random func() float64
 	// Most returns what an attempt costs at most, for the budget of the context. Nil
 	// means an estimate of its tokens, at an unknown price.
@@ -45,11 +45,9 @@ type Backend struct {
 	options Options
 }
 
-var _ backends.Budgeted = (*Backend)(nil)
-
-// New returns a backend that calls inner through gate. inner may be called more
-// than once for one call, each time for one attempt under the same key: what has
-// to see each attempt, as a recorder or a budget, goes around inner.
+// New returns a backend that calls inner through gate. It calls inner once for each
+// attempt, under the same key. A wrapper that has to see each attempt, such as a
+// recorder, goes around inner.
 func New(inner backends.Backend, gate *Gate, o Options) *Backend {
 	if o.MaxAttempts == 0 {
 		o.MaxAttempts = DefaultMaxAttempts
@@ -66,14 +64,14 @@ func New(inner backends.Backend, gate *Gate, o Options) *Backend {
 	return &Backend{inner: inner, gate: gate, options: o}
 }
 
-// Reserves says that each attempt is reserved with the budget of its context.
+// Reserves reports that each attempt is reserved with the budget of its context.
 func (b *Backend) Reserves() bool { return true }
 
-// Stream sends the request until an attempt succeeds or cannot be repeated: its
-// error does not pass by waiting, a part of the answer had come, or the options
+// Stream sends the request until an attempt succeeds or cannot be repeated: waiting
+// does not cure its error, a part of the answer had come, or the options
 // allow no other. Waits have full jitter, on top of what the provider asks for.
-// Each repetition is told to Trace.Retry. While the breaker of the gate is open the
-// call fails at once. An answer that the provider pauses for its own tools is continued.
+// Trace.Retry gets each repetition. While the breaker of the gate is open the call fails
+// at once. Stream continues an answer that the provider pauses for its own tools.
 // The stream can be read once.
 func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
 	first := &call{Backend: b, ctx: ctx, req: req}
@@ -91,5 +89,5 @@ func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[ba
 	}
 }
 
-// errStopped says that the reader of the stream broke out of its loop.
+// errStopped ends an attempt whose reader broke out of its loop.
 var errStopped = errors.New("the reader stopped")

@@ -23,7 +23,7 @@ type breaker struct {
 	last  error     // the last failure
 }
 
-// newBreaker returns one that opens after so many failures in a row, or never if
+// newBreaker returns a breaker that opens after so many failures in a row, or never if
 // failures is negative.
 func newBreaker(provider string, failures int, pause time.Duration) *breaker {
 	b := &breaker{provider: provider}
@@ -47,8 +47,8 @@ func newBreaker(provider string, failures int, pause time.Duration) *breaker {
 // errNoVerdict is the end of an attempt that says nothing about the service.
 var errNoVerdict = errors.New("ended by the caller")
 
-// isOutage says whether err is one of a service that is down. A service that
-// refuses a request works.
+// isOutage reports whether err means that the service is down. A service that refuses a
+// request works.
 func isOutage(err error) bool {
 	if err == nil {
 		return false

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"time"
 
@@ -21,17 +20,12 @@ type call struct {
 	req      backends.Request
 	ceilings *backoff.ExponentialBackOff // of the waits, nil before the first
 	yield    func(backends.Event, error) bool
-	// begun says that an event was yielded.
-	begun bool
-	// usage and ended are the last usage of the latest attempt, and its error.
-	usage *backends.Usage
-	ended error
-	// until is when the last attempt may be sent: zero before the first.
-	until time.Time
+	begun    bool      // whether an event was yielded
+	until    time.Time // the latest time for another attempt; zero before the first
 }
 
-// newCeilings returns the ceilings of the waits. They have no jitter of their own:
-// that of package backoff comes from a source that no test can replace.
+// newCeilings returns the ceilings of the waits, without jitter: the jitter of package
+// backoff comes from a source that no test can replace.
 func newCeilings() *backoff.ExponentialBackOff {
 	return &backoff.ExponentialBackOff{
 		InitialInterval: firstCeiling, RandomizationFactor: 0, Multiplier: 2, MaxInterval: longestCeiling,
@@ -88,10 +82,10 @@ func (c *call) unpaid(last *backends.Error, err error) error {
 
 // reserve reserves another attempt with the call's budget. It returns the request to send. Its
 // output limit is lower than the call's if the budget has no room for more.
-func (c *call) reserve() (req *backends.Request, held backends.Reservation, err error) {
+func (c *call) reserve() (req backends.Request, held backends.Reservation, err error) {
 	budget := backends.BudgetFrom(c.ctx)
 	if budget == nil {
-		return &c.req, unlimited{}, nil
+		return c.req, unlimited{}, nil
 	}
 	most := c.options.Most(c.req)
 	least := most
@@ -100,10 +94,9 @@ func (c *call) reserve() (req *backends.Request, held backends.Reservation, err 
 	}
 	held, less, err := budget.Reserve(c.ctx, most, least)
 	if err != nil || less == 0 {
-		return &c.req, held, err
+		return c.req, held, err
 	}
-	shorter := limited(c.req, *c.req.Params.MaxTokens-less)
-	return &shorter, held, nil
+	return limited(c.req, *c.req.Params.MaxTokens-less), held, nil
 }
 
 // The fewest output tokens to which a budget shortens a call. A model that reasons needs some
@@ -113,7 +106,7 @@ const (
 	leastReasoningTokens = 4096
 )
 
-// leastOutput is the lowest limit of a call's output, 0 where its own is none or no higher.
+// leastOutput is the lowest limit to which a call's output may be shortened, 0 if it cannot be.
 func leastOutput(p backends.Params) int {
 	least := leastTokens
 	if p.Reasons() {
@@ -125,22 +118,22 @@ func leastOutput(p backends.Params) int {
 	return least
 }
 
-// limited is a request with so many tokens of output at most.
+// limited returns req with output tokens at most.
 func limited(req backends.Request, output int) backends.Request {
 	req.Params.MaxTokens = &output
 	return req
 }
 
-// unlimited is what a call without a budget reserves.
+// unlimited is the reservation of a call without a budget.
 type unlimited struct{}
 
 func (unlimited) Release()               {}
 func (unlimited) Settle(*backends.Usage) {}
 
-// enter waits at the gate. A repetition waits no longer than until its deadline. last
-// is the failure of the attempt before, or nil.
-func (c *call) enter(req *backends.Request, last *backends.Error) (pass, error) {
-	tokens := estimate(*req)
+// enter waits at the gate. A repetition waits until c.until at most. last is the failure
+// of the attempt before, or nil.
+func (c *call) enter(req backends.Request, last *backends.Error) (pass, error) {
+	tokens := estimate(req)
 	if last == nil {
 		p, err := c.gate.enter(c.ctx, tokens)
 		c.until = time.Now().Add(c.options.MaxTime)
@@ -171,46 +164,27 @@ func afterwards(last *backends.Error, err error) error {
 }
 
 // attempt sends the request once.
-func (c *call) attempt(req *backends.Request, p pass, held backends.Reservation) error {
-	c.usage, c.ended = nil, nil
-	returned := false
+func (c *call) attempt(req backends.Request, p pass, held backends.Reservation) error {
+	var usage *backends.Usage
+	ended := errStopped // also if the inner backend or the reader panics
 	defer func() {
-		if !returned { // something panicked
-			c.ended = errStopped
-		}
-		p.leave(c.ctx, c.ended, c.usage)
-		settle(held, c.usage, c.ended)
+		p.leave(c.ctx, ended, usage)
+		settle(held, usage, ended)
 	}()
-	for ev, failure := range c.stream(req) {
-		if c.ended = failure; failure == nil {
-			c.ended = c.pass(ev)
+	for ev, err := range c.inner.Stream(c.ctx, req) {
+		if err != nil {
+			ended = err
+			return err
 		}
-		if c.ended != nil {
-			break
+		c.begun = true
+		if u, ok := ev.(backends.Usage); ok {
+			usage = &u
+		}
+		if !c.yield(ev, nil) {
+			return errStopped
 		}
 	}
-	returned = true
-	return c.ended
-}
-
-// stream begins an attempt. It is not inlined, so that the copy of the request leaves the stack before the
-// attempt is under way.
-//
-//go:noinline
-func (c *call) stream(req *backends.Request) iter.Seq2[backends.Event, error] {
-	return c.inner.Stream(c.ctx, *req)
-}
-
-// pass passes an event on. The error says that nobody reads on.
-func (c *call) pass(ev backends.Event) error {
-	c.begun = true
-	if u, ok := ev.(backends.Usage); ok {
-		last := u // with the address of u, each event would take memory
-		c.usage = &last
-	}
-	if !c.yield(ev, nil) {
-		return errStopped
-	}
+	ended = nil
 	return nil
 }
 
@@ -228,7 +202,7 @@ func settle(held backends.Reservation, usage *backends.Usage, err error) {
 	}
 }
 
-// repeatable says whether the same request may succeed later and was not paid for.
+// repeatable reports whether the same request may succeed later and was not paid for.
 func (c *call) repeatable(failure *backends.Error) bool {
 	return failure.Retryable() && !failure.Begun && !c.begun && c.ctx.Err() == nil
 }
@@ -255,9 +229,8 @@ func (c *call) plan(number int, failure *backends.Error) (time.Duration, error) 
 
 type timeLeftKey struct{}
 
-// WithTimeLeft returns a context for a call that is ended after some time which is not known
-// beforehand: left says what is left of it by now, if it is limited. No wait that is longer is
-// begun. Left may be called concurrently.
+// WithTimeLeft returns a context for a call whose end moves: left returns how much time is left
+// now, if it is limited. The call begins no longer wait. Left may be called concurrently.
 func WithTimeLeft(ctx context.Context, left func() (left time.Duration, limited bool)) context.Context {
 	return context.WithValue(ctx, timeLeftKey{}, left)
 }
@@ -277,14 +250,14 @@ func (c *call) timeLeft() time.Duration {
 
 func rounded(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }
 
-// givenUp is the failure with the reason why it is the last one.
+// givenUp returns the failure with the reason why it is the last one.
 func givenUp(failure *backends.Error, why string) error {
 	out := *failure
 	out.Message = strings.TrimSpace(out.Message + " (gave up: " + why + ")")
 	return &out
 }
 
-// interrupted is the end of a call whose context ended between two attempts.
+// interrupted returns the error of a call whose context ended between two attempts.
 func (c *call) interrupted(last *backends.Error, err error) error {
 	return &backends.Error{
 		Kind: backends.KindOf(err), Provider: last.Provider, Err: err, Free: last.Unbilled(),

@@ -9,34 +9,34 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// The breaker of a Limits that sets none.
+// The breaker of the zero Limits.
 const (
 	DefaultFailures = 10
 	DefaultPause    = 30 * time.Second
 )
 
-// Limits are those of one provider and key. A number that is 0 is no limit, or for
-// the breaker its default.
+// Limits are the limits of one provider and key. 0 means no limit, or the default of the
+// breaker.
 type Limits struct {
 	// Concurrent is how many attempts may run at a time.
 	Concurrent int
 	// RequestsPerMinute and TokensPerMinute hold in each minute, wherever it begins.
-	// Tokens are those of input and output: estimated before an attempt, as the
-	// provider counted them after it. A request of more than a quarter of them may go
-	// over the limit by the difference.
+	// Tokens count input and output: estimated before an attempt, as the provider counted
+	// them after it. A request of more than a quarter of the limit may exceed it by the
+	// difference.
 	RequestsPerMinute int
 	TokensPerMinute   int
-	// Failures is how many attempts in a row have to fail, because the service was
-	// overloaded, could not be reached or was silent, until no more are made. A
-	// negative number means that this never happens.
+	// Failures is how many attempts in a row have to fail until the breaker opens, because
+	// the service was overloaded, could not be reached or was silent. With a negative
+	// number it never opens.
 	Failures int
-	// Pause is how long no attempt is made then. After it one is, and shows whether
-	// the service works again.
+	// Pause is how long the breaker stays open. Then one attempt shows whether the service
+	// works again.
 	Pause time.Duration
 }
 
-// Gate is what all agents share that use one provider with one key. It is safe for
-// concurrent use.
+// Gate limits the attempts of all agents that use one provider with one key. It is safe
+// for concurrent use.
 type Gate struct {
 	provider string
 	limiter  Limiter
@@ -56,14 +56,14 @@ func NewGate(provider string, l Limits, limiter Limiter) *Gate {
 	return &Gate{provider: provider, limiter: limiter, breaker: newBreaker(provider, l.Failures, l.Pause)}
 }
 
-// pass is the leave of one attempt to run.
+// pass permits one attempt.
 type pass struct {
 	booked backends.Reservation
 	done   func(error)
 }
 
-// enter waits until an attempt of so many tokens may run. Whoever gets a pass gives
-// it back.
+// enter waits until an attempt of so many tokens may run. The caller ends its pass with
+// leave.
 func (g *Gate) enter(ctx context.Context, tokens int) (pass, error) {
 	if err := g.breaker.check(); err != nil {
 		return pass{}, err

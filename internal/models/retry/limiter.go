@@ -12,22 +12,22 @@ import (
 // (NewLimiter), or of several that share a database. It is safe for concurrent use.
 type Limiter interface {
 	// Reserve waits until an attempt of so many tokens is within the limits, and books
-	// it. The error is that of ctx if this ends before. A Limiter that cannot tell now
-	// waits too, and one that never can returns why.
+	// it. If ctx ends before, it returns the error of ctx. A Limiter that cannot reach its
+	// database waits too; one that never will returns why.
 	//
-	// Whoever gets a Reservation ends it: by Release if nothing was sent, and else by
-	// Settle when the attempt has ended, which books the tokens of the usage instead, or
-	// leaves what was booked if that is nil.
+	// The caller ends the Reservation: by Release if nothing was sent, else by Settle
+	// after the attempt. Settle books the tokens of the usage in place of the estimate, or
+	// keeps the estimate if the usage is nil.
 	Reserve(ctx context.Context, tokens int) (backends.Reservation, error)
 }
 
-// Any says whether there is a limit of use among l.
+// Any reports whether l limits the use.
 func (l Limits) Any() bool {
 	return l.Concurrent > 0 || l.RequestsPerMinute > 0 || l.TokensPerMinute > 0
 }
 
-// NewLimiter returns a Limiter of this process, with which nothing is booked. Whoever
-// comes first is served first.
+// NewLimiter returns a Limiter of this process, with nothing booked. It serves attempts
+// in the order in which they come.
 func NewLimiter(l Limits) Limiter {
 	m := &memory{
 		turn:     make(chan struct{}, 1),

@@ -20,8 +20,8 @@ func Bucket(limit int) (burst, inflow int) {
 	return burst, limit - burst + 1 // the last of them at the minute's end
 }
 
-// perMinute is a limit on what is spent in a minute; nil is none. It is safe for
-// concurrent use.
+// perMinute is a limit on what is spent in a minute. A nil perMinute does not limit. It is
+// safe for concurrent use.
 type perMinute struct{ bucket *rate.Limiter }
 
 func newPerMinute(limit int) *perMinute {
@@ -55,23 +55,31 @@ func (p *perMinute) spend(now time.Time, n int) {
 	p.bucket.ReserveN(now, n)
 }
 
-// estimate is about how many tokens a request may take: its input, and the most output
-// that it asks for.
+// estimate returns about how many tokens a request may take: its input, and the most
+// output that it asks for.
 func estimate(req backends.Request) int {
 	bytes, tokens := 0, 0
 	for _, m := range req.Messages {
 		for _, p := range m.Parts {
 			switch p := p.(type) {
+			case backends.Text:
+				bytes += len(p.Text)
+			case backends.Reasoning:
+				bytes += len(p.Text)
+			case backends.ToolCall:
+				bytes += len(p.Name) + len(p.Arguments)
+			case backends.ToolResult:
+				bytes += len(p.Content)
+				for _, f := range p.Files {
+					tokens += fileTokens(f)
+				}
+			case backends.Opaque:
+				bytes += len(p.Data)
 			case backends.Image:
 				tokens += imageTokens
 			case backends.File:
 				tokens += fileTokens(p)
-			case backends.ToolResult:
-				for _, f := range p.Files {
-					tokens += fileTokens(f)
-				}
 			}
-			bytes += partBytes(p)
 		}
 	}
 	for _, t := range req.Tools {
@@ -86,23 +94,15 @@ func estimate(req backends.Request) int {
 const (
 	// bytesPerToken is DESIGN §6's estimate.
 	bytesPerToken = 3
-	// imageTokens is about what providers count for a picture of ordinary size.
+	// imageTokens is about what providers count for a picture of ordinary size, and pageTokens
+	// for a page of a PDF.
 	imageTokens = 1600
+	pageTokens  = 3000
 )
 
-// partBytes is the length of a part's text; an image has none.
-func partBytes(p backends.Part) int {
-	switch p := p.(type) {
-	case backends.Text:
-		return len(p.Text)
-	case backends.Reasoning:
-		return len(p.Text)
-	case backends.ToolCall:
-		return len(p.Name) + len(p.Arguments)
-	case backends.ToolResult:
-		return len(p.Content)
-	case backends.Opaque:
-		return len(p.Data)
+func fileTokens(f backends.File) int {
+	if f.Pages > 0 {
+		return f.Pages * pageTokens
 	}
-	return 0
+	return imageTokens
 }

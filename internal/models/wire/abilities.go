@@ -8,7 +8,7 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// noTools has the words in which services say that they take no tools for a model:
+// noTools matches the refusals of services that take no tools for a model:
 // Ollama ("… does not support tools"), xAI ("The model does not support tool use or
 // function calling"), OpenRouter ("No endpoints found that support tool use"), vLLM
 // ("… requires --enable-auto-tool-choice"), llama.cpp ("tools param requires --jinja
@@ -22,8 +22,8 @@ const noTools = `(?i)(not|n't) (currently )?support (the use of )?(tools?|functi
 	`|function tools with reasoning_effort are not supported` +
 	`|\b(tools?|tool[- ]calling|tool[- ]use|tool calls|functions?|function[- ]calling)\W{0,2} (is|are) not (currently )?(supported|enabled|available)`
 
-// noStream has the words in which services say that they answer only whole, with
-// tools or at all: older llama.cpp ("Cannot use tools with stream"), Groq in its time
+// noStream matches the refusals of services that answer only whole, with tools or at
+// all: older llama.cpp ("Cannot use tools with stream"), Groq in its time
 // ("Tool and function calls do not currently support streaming"), Llama on Bedrock
 // ("This model doesn't support tool use in streaming mode"), OpenAI before an account
 // is verified ("Your organization must be verified to stream this model").
@@ -31,8 +31,8 @@ const noStream = `(?i)cannot use tools with stream|must be verified to stream` +
 	`|(not|n't) (currently )?support (tools? |tool use |tool calling |function calling )?(in |with )?(the )?stream` +
 	`|\bstream(ing)?\W{0,2} (mode )?(is|are) not (currently )?(supported|enabled|available)`
 
-// SaysNoStream says whether err is the refusal of a service that can answer only
-// whole what it was asked to stream.
+// SaysNoStream reports whether err is the refusal of a service that cannot stream the
+// answer.
 func SaysNoStream(err error) bool {
 	var e *backends.Error
 	return errors.As(err, &e) && e.Status >= http.StatusBadRequest && saysNoStream(e.Message)
@@ -40,8 +40,8 @@ func SaysNoStream(err error) bool {
 
 func saysNoStream(message string) bool { return regexp.MustCompile(noStream).MatchString(message) }
 
-// markNoTools marks an error that says that the model gets no tools. llama.cpp says
-// so with HTTP 500, and still a repetition would change nothing.
+// markNoTools marks the refusal of a service that takes no tools for the model. llama.cpp
+// refuses with HTTP 500, and yet a repetition would change nothing.
 func markNoTools(e *backends.Error) {
 	if e.Kind != backends.KindBadRequest && e.Kind != backends.KindOverloaded {
 		return

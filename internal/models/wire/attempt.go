@@ -13,7 +13,7 @@ import (
 // Attempt is one request to a service and the reading of its answer, in the wire format
 // of one adapter. E is an event of the answer, decoded from JSON.
 type Attempt[E any] struct {
-	// Headers are sent beside the library's own, and replace those of the same name.
+	// Headers are sent beside the library's own, and replace headers of the same name.
 	Headers map[string]string
 	// Body is sent in place of the body that the library makes.
 	Body Encoded
@@ -22,10 +22,10 @@ type Attempt[E any] struct {
 	Open func(ctx context.Context) error
 	// Answer receives the events.
 	Answer Answer[E]
-	// IsAnswer says whether a body that is one JSON object is the answer of a service
-	// that does not stream. Nil means that none is.
+	// IsAnswer reports whether a body that is one JSON object is the answer of a service
+	// that does not stream. Nil means never.
 	IsAnswer func(body []byte) bool
-	// Marked says that an end mark makes an answer whole, without a finish reason too.
+	// Marked reports whether an end mark makes an answer whole that has no finish reason.
 	// The end of a body that is one JSON object is such a mark.
 	Marked bool
 	// Abandon, if it is not nil, returns what is left of an answer that failed: its usage,
@@ -40,22 +40,22 @@ type Answer[E any] interface {
 	Add(event E) ([]backends.Event, error)
 	// Progress says how far the answer has come.
 	Progress() Progress
-	// End returns the last events of a whole answer. Its error says that the answer was
+	// End returns the last events of a whole answer, or an error if the answer was
 	// withheld.
 	End() ([]backends.Event, error)
 }
 
 // Progress says how far an answer has come.
 type Progress struct {
-	// Begun says that a part of a message came, readable or not.
+	// Begun reports whether a part of a message came, readable or not.
 	Begun bool
-	// Finished says that a finish reason came: the answer counts even if its stream
+	// Finished reports whether a finish reason came: the answer counts even if its stream
 	// breaks off.
 	Finished bool
-	// Whole says that all that can still come is usage and the end mark, for which
+	// Whole reports whether all that can still come is usage and the end mark, for which
 	// TrailerTimeout is enough.
 	Whole bool
-	// Ended says that the end mark came: nothing more is read.
+	// Ended reports whether the end mark came: nothing more is read.
 	Ended bool
 }
 
@@ -100,8 +100,8 @@ func (a Attempt[E]) exchange(x *exchange, emit Emit) error {
 	return err
 }
 
-// endMark is the data of an event after which none comes. Services that stand in for
-// others send it with every protocol.
+// endMark is the data of a stream's last event. Services that stand in for others send
+// it with every protocol.
 const endMark = "[DONE]"
 
 func (a Attempt[E]) read(x *exchange, emit Emit) error {

@@ -8,7 +8,7 @@ const MaxCount = 1e12
 // UnknownCount is a Count that cannot be read or believed.
 const UnknownCount Count = -1
 
-// Count is a number of tokens as services write it, also as 10.0. What is none is
+// Count is a number of tokens as services write it, also as 10.0. Any other JSON is
 // UnknownCount and never an error: no answer is lost over its usage.
 type Count int
 

@@ -11,7 +11,7 @@ import (
 // maxShown is how much is kept of a text that is no stream, to be shown.
 const maxShown = 4 << 10
 
-// ErrCut says that a stream ended before its answer did.
+// ErrCut is the error of a stream that ended before its answer did.
 var ErrCut = errors.New("the stream was cut: it ended with neither a finish reason nor an end mark")
 
 // event is the data of a server-sent event, or the whole of an answer that is one JSON
@@ -22,7 +22,7 @@ type event struct {
 }
 
 // eventReader reads the events of a response body. It takes what services send
-// around them: comments, other fields, blank lines or none, CRs, a byte order
+// around them: comments, other fields, blank lines or their absence, CRs, a byte order
 // mark, a last line that never ends.
 type eventReader struct {
 	lines   *bufio.Reader

@@ -20,7 +20,7 @@ import (
 type exchange struct {
 	// body takes the place of a request's body.
 	body Encoded
-	// kept is the answer, of which the library sees nothing.
+	// kept is the answer, which the library does not see.
 	kept io.ReadCloser
 
 	service *Service
@@ -31,11 +31,11 @@ type exchange struct {
 	trace   *backends.Trace
 	watch   *watchdog
 	sent    bool
-	// connected says that there was a connection to send the request on, and refusedTLS that no
-	// TLS connection came about when one was made. net/http may take another than it has made.
+	// connected reports whether there was a connection to send the request on, and refusedTLS whether
+	// the last TLS handshake failed. net/http may use another connection than the one it made.
 	connected, refusedTLS atomic.Bool
-	// connections counts those that net/http took for this hop of the request, and sentAgain
-	// says that it has sent the hop's body a second time. A redirect begins a hop.
+	// connections counts the connections that net/http took for this hop of the request, and
+	// sentAgain reports whether it has sent the hop's body twice. A redirect begins a hop.
 	connections atomic.Int32
 	sentAgain   atomic.Bool
 	// failure is what the wire said and the library would lose.
@@ -97,7 +97,7 @@ type transport struct {
 	query url.Values // of the base URL
 }
 
-// isHome says whether a request goes to the service itself, and as safely: not to
+// isHome reports whether a request goes to the service itself, and as safely: not to
 // where a redirect leads.
 func (t *transport) isHome(to *url.URL) bool {
 	return strings.EqualFold(to.Host, t.home.Host) && (to.Scheme == t.home.Scheme || to.Scheme == "https")

@@ -15,7 +15,7 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// statusError is an answer with an HTTP status that is none of success.
+// statusError is an answer with an HTTP status other than success.
 type statusError struct {
 	status int
 	from   *url.URL
@@ -37,7 +37,7 @@ type StreamError struct{ Body []byte }
 
 func (e *StreamError) Error() string { return parseReport(e.Body, redactor{}).message }
 
-// isStreamError says whether err is one that the service reported in its answer.
+// isStreamError reports whether err is one that the service reported in its answer.
 func isStreamError(err error) bool {
 	var e *StreamError
 	return errors.As(err, &e)
@@ -145,9 +145,8 @@ func markQuota(e *backends.Error) {
 		e.RetryAfter == 0 && says(e.Message, "exceeded your current quota"))
 }
 
-// isUnreachable knows a host that does not exist, and a port of this machine on
-// which nothing listens. A refusal by another machine may be that of a service
-// which is being restarted.
+// isUnreachable reports whether the host does not exist, or nothing listens on the port
+// of this machine. Another machine that refuses may be restarting its service.
 func isUnreachable(err error) bool {
 	var (
 		host *net.DNSError
@@ -163,14 +162,14 @@ func isUnreachable(err error) bool {
 	return isTCP && to.IP.IsLoopback()
 }
 
-// mayPass says that a TLS handshake may go well another time: it was broken off, or took too
-// long. A server that speaks no TLS, or whose certificate is not trusted, stays as it is.
+// mayPass reports whether a TLS handshake may succeed another time: it was broken off, or took too
+// long. A server that speaks no TLS, or whose certificate is not trusted, stays that way.
 func mayPass(err error) bool {
 	var network net.Error
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.As(err, &network) && network.Timeout()
 }
 
-// isUnconnected says whether there was no connection on which a request could go out.
+// isUnconnected reports whether there was no connection on which a request could go out.
 func isUnconnected(err error) bool {
 	var (
 		host *net.DNSError
@@ -202,7 +201,7 @@ func describeReport(out *backends.Error, r report, wait time.Duration) {
 	markQuota(out)
 }
 
-// isRedirect says whether the answer is a redirect that net/http did not follow, or
+// isRedirect reports whether the answer is a redirect that net/http did not follow, or
 // not to the end.
 func (e *statusError) isRedirect() bool {
 	switch e.status {

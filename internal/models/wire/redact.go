@@ -36,7 +36,7 @@ func (r redactor) clean(e *backends.Error) *backends.Error {
 	return e
 }
 
-// A URL with a password may also be that of a proxy, which nobody told us.
+// A URL with a password may also be a proxy's, which no setting names.
 const urlPassword = `(://[^/@\s:]*):[^/@\s]*@`
 
 func (r redactor) text(text string) string {

@@ -66,8 +66,8 @@ func parseReport(body []byte, secret redactor) report {
 }
 
 // addStatus reads what a google.rpc.Status has beside its message
-// (https://google.aip.dev/193): the details are objects of several types, of which
-// ErrorInfo has a reason and RetryInfo the time to wait, as in "8.2s".
+// (https://google.aip.dev/193). The details are objects of several types: ErrorInfo has
+// a reason, RetryInfo the time to wait, as in "8.2s".
 func (r *report) addStatus(status string, details json.RawMessage) {
 	var list []struct {
 		Reason     string `json:"reason"`
@@ -110,7 +110,7 @@ func (r report) status() int {
 	return http.StatusInternalServerError
 }
 
-// says whether one of some words, which are in lower case, stands in a text.
+// says reports whether a text contains one of some words, which are in lower case.
 func says(text string, words ...string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })

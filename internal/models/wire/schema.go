@@ -8,8 +8,8 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// ToolSchema returns the schema of a tool's arguments as it stands; a tool without one
-// takes none. It fails if the schema is not JSON.
+// ToolSchema returns the schema of a tool's arguments as it stands. A tool without a
+// schema takes no arguments. It fails if the schema is not JSON.
 func ToolSchema(t backends.Tool) (json.RawMessage, error) {
 	if len(t.Schema) == 0 {
 		return json.RawMessage(`{"type":"object","properties":{}}`), nil
@@ -28,7 +28,7 @@ func CheckReplySchema(schema json.RawMessage) error {
 	return nil
 }
 
-// IsImage says whether a part is an image or a file, which a text cannot stand for.
+// IsImage reports whether a part is an image or a file, which no text can replace.
 func IsImage(p backends.Part) bool {
 	switch p.(type) {
 	case backends.Image, backends.File:

@@ -18,7 +18,7 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// The time limits of a Config that sets none.
+// The time limits of the zero Config.
 const (
 	DefaultFirstByteTimeout = 120 * time.Second
 	DefaultIdleTimeout      = 60 * time.Second
@@ -33,18 +33,18 @@ type Config struct {
 	// is cut off. A query is added to each request, and a user and password are sent as
 	// basic authorization where there is no APIKey.
 	BaseURL string
-	// APIKey may be empty: local servers need none, and others take it in a header of
-	// their own.
+	// APIKey may be empty: local servers need no key, and some services take it in a
+	// header of their own.
 	APIKey string
-	// Headers are sent with each request, where it has none of the same name.
+	// Headers are sent with each request that has no header of the same name.
 	Headers map[string]string
-	// Model is used by requests that name none.
+	// Model is used by requests that name no model.
 	Model string
-	// Transport carries the requests. Nil means that of Shared, which obeys the proxy
-	// variables of the environment.
+	// Transport carries the requests. Nil means the transport of Shared, which obeys the
+	// proxy variables of the environment.
 	Transport http.RoundTripper
-	// Shared is what the adapter has in common with others of the same account. Nil means
-	// that it has none.
+	// Shared is what the adapter shares with others of the same account. Nil means that it
+	// shares nothing.
 	Shared *Shared
 	// FirstByteTimeout is how long the first byte of an answer may take, and
 	// IdleTimeout how long the answer may be silent after it. 0 means the default,
@@ -86,7 +86,7 @@ func NewService(cfg Config, paths ...string) (*Service, error) {
 }
 
 // Client returns a client for a library. It sends only requests whose context is
-// that of an exchange.
+// an exchange's.
 func (s *Service) Client() *http.Client { return &http.Client{Transport: s.transport} }
 
 // Close closes the connections that no call uses. The service still works after it.
@@ -102,8 +102,8 @@ func (s *Service) LocalError(err error) error {
 	})
 }
 
-// begin starts an exchange and its time limits. Whoever begins it calls end. The
-// headers are sent beside the library's own, and replace those of the same name.
+// begin starts an exchange and its time limits. The caller calls end. The headers are
+// sent beside the library's own, and replace headers of the same name.
 func (s *Service) begin(ctx context.Context, headers map[string]string) *exchange {
 	all := map[string]string{}
 	maps.Copy(all, s.Headers)

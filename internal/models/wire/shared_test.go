@@ -1,10 +1,6 @@
 package wire
 
-import (
-	"testing"
-
-	"github.com/massgen/massgen/backends"
-)
+import "testing"
 
 func TestWhatWasEncodedLastIsEncodedOnce(t *testing.T) {
 	s, made := NewShared(0, 0), 0
@@ -20,18 +16,4 @@ func TestWhatWasEncodedLastIsEncodedOnce(t *testing.T) {
 	text("user", "hello again", "2")
 	text("other", "hello again", "3")
 	text("user", "hello", "4")
-
-	list := []backends.Tool{{Name: "look", Schema: []byte(`{}`)}}
-	tools := func(want string) {
-		t.Helper()
-		if got, err := s.EncodeTools("functions", list, form); err != nil || string(got) != want {
-			t.Errorf("tools are %s (%v), want %s", got, err, want)
-		}
-	}
-	tools("5")
-	tools("5")
-	list[0].Schema[1] = ']' // the caller uses the list again
-	tools("6")
-	list[0].Description = "Looks."
-	tools("7")
 }

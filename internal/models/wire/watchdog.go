@@ -78,7 +78,7 @@ func (w *watchdog) waiting() {
 	}
 	limit := w.idle
 	if w.limited && (limit <= 0 || limit > w.rest) {
-		limit = max(w.rest, 1) // none at all would mean no limit
+		limit = max(w.rest, 1) // 0 would mean no limit
 	}
 	w.since = time.Now()
 	w.start(limit, "no more of the answer")

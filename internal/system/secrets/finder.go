@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // Mask stands in the place of a secret.
@@ -48,7 +46,7 @@ func (f *Finder) Add(texts ...string) {
 	for _, text := range texts {
 		text = strings.TrimSpace(text)
 		switch {
-		case text == "" || placeholders().MatchString(text):
+		case text == "" || placeholders.MatchString(text):
 			continue
 		case IsShort(text):
 			f.short = f.short.with(text)
@@ -251,7 +249,7 @@ func (w word) cutOff(text string) int {
 	if w.least >= len(w.text) || !strings.Contains(tail, w.leastAnchor) {
 		return 0
 	}
-	whole := cutEscape().ReplaceAllLiteralString(tail, "")
+	whole := cutEscape.ReplaceAllLiteralString(tail, "")
 	for n := len(w.text) - 1; n >= w.least; n-- {
 		if length := w.endsWith(tail, n); length > 0 {
 			return length
@@ -264,7 +262,7 @@ func (w word) cutOff(text string) int {
 }
 
 // cutEscape is the beginning of a character's spelling at the end of a text.
-var cutEscape = plain.Pattern(`(?:\\+(?:u[0-9A-Fa-f]{0,3})?|%(?:25)*[0-9A-Fa-f]?|=[0-9A-Fa-f]?|&[#A-Za-z0-9;]{0,32})$`)
+var cutEscape = regexp.MustCompile(`(?:\\+(?:u[0-9A-Fa-f]{0,3})?|%(?:25)*[0-9A-Fa-f]?|=[0-9A-Fa-f]?|&[#A-Za-z0-9;]{0,32})$`)
 
 // endsWith is how many bytes at the end of a text are the first n of the word. With
 // the others after it, they would be the word.

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // shortest is the length, in bytes, of the shortest secret that is masked wherever it
@@ -17,7 +15,7 @@ const shortest = 8
 
 // placeholders are what people give as a key where none is needed. They are words of
 // answers, and no secrets.
-var placeholders = plain.Pattern(`(?i)^(lm[-_ ]?studio|ollama|llama[-_.]?cpp|vllm|sglang|localhost|local|none|null|empty|no[-_ ]?key|` +
+var placeholders = regexp.MustCompile(`(?i)^(lm[-_ ]?studio|ollama|llama[-_.]?cpp|vllm|sglang|localhost|local|none|null|empty|no[-_ ]?key|` +
 	`not[-_ ]?(needed|required|used|set|a[-_ ]?(real[-_ ]?)?key)|(sk-)?no[-_ ]?key[-_ ](required|needed)|` +
 	`dummy([-_ ]?(api)?[-_ ]?key)?|fake([-_ ]?(api)?[-_ ]?key)?|placeholder|anything|whatever|changeme|unused|test[-_ ]?key)$`)
 
@@ -25,7 +23,7 @@ var placeholders = plain.Pattern(`(?i)^(lm[-_ ]?studio|ollama|llama[-_.]?cpp|vll
 // stands. An empty text and a placeholder such as none are no secrets.
 func IsShort(text string) bool {
 	text = strings.TrimSpace(text)
-	return text != "" && len(text) < shortest && !placeholders().MatchString(text)
+	return text != "" && len(text) < shortest && !placeholders.MatchString(text)
 }
 
 // The texts before a credential.

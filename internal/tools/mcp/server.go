@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"time"
-
-	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // Server says how to reach one MCP server, and which of its tools to take. It has
@@ -45,12 +44,12 @@ type Server struct {
 // mostServerName leaves room for the names of tools.
 const mostServerName = 40
 
-var serverName = plain.Pattern(`^[a-zA-Z0-9_-]+$`)
+var serverName = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
 // check finds what is wrong with a Server before anything is started.
 func (s Server) check() error {
 	switch {
-	case len(s.Name) > mostServerName || !serverName().MatchString(s.Name):
+	case len(s.Name) > mostServerName || !serverName.MatchString(s.Name):
 		return fmt.Errorf(`its name may have letters, digits, "_" and "-" only, and at most %d of them`, mostServerName)
 	case s.Command == "" && s.URL == "":
 		return errors.New("it has neither a command nor a url: give it one of them")

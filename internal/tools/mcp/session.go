@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,7 +18,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // mostError is how much of a server's error a model is shown, in bytes.
@@ -231,15 +231,15 @@ const (
 // What the SDK's errors have beside what is to be told: how they begin, and the
 // session's id and whole address, with which others could use the session.
 var (
-	sdkWords  = plain.Pattern(`^(?:(?:calling|sending) "[^"]*": |rejected by transport: |(?:connection|client|server) (?:is )?clos(?:ed|ing): )+`)
-	sdkID     = plain.Pattern(` \(session ID: [^)]*\)`)
-	addresses = plain.Pattern(`(https?://)[^\s"]*`)
+	sdkWords  = regexp.MustCompile(`^(?:(?:calling|sending) "[^"]*": |rejected by transport: |(?:connection|client|server) (?:is )?clos(?:ed|ing): )+`)
+	sdkID     = regexp.MustCompile(` \(session ID: [^)]*\)`)
+	addresses = regexp.MustCompile(`(https?://)[^\s"]*`)
 )
 
 // plainError is an error of the SDK without those.
 func plainError(err error) string {
-	text := sdkID().ReplaceAllLiteralString(sdkWords().ReplaceAllLiteralString(err.Error(), ""), "")
-	return oneLine(addresses().ReplaceAllString(text, "$1…"), mostError)
+	text := sdkID.ReplaceAllLiteralString(sdkWords.ReplaceAllLiteralString(err.Error(), ""), "")
+	return oneLine(addresses.ReplaceAllString(text, "$1…"), mostError)
 }
 
 // explain says in one line what went wrong with what was asked of the server.

@@ -6,14 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"sync"
 	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // mostMessage is how many bytes one message of a server may have.
@@ -151,8 +150,8 @@ func (c *stdioConn) next() (jsonrpc.Message, error) {
 }
 
 var (
-	idFirst = plain.Pattern(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,`)
-	idLast  = plain.Pattern(`,\s*"id"\s*:\s*(\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+	idFirst = regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,`)
+	idLast  = regexp.MustCompile(`,\s*"id"\s*:\s*(\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 )
 
 // codeUnread is in the errors that stand for a response that could not be taken. Only
@@ -162,9 +161,9 @@ const codeUnread = -31999
 // refused makes the response that text would have been into an error, if its id can
 // be found: then one call is lost and not the session.
 func refused(text []byte, why string) (jsonrpc.Message, bool) {
-	m := idFirst().FindSubmatch(text)
+	m := idFirst.FindSubmatch(text)
 	if m == nil {
-		m = idLast().FindSubmatch(text)
+		m = idLast.FindSubmatch(text)
 	}
 	if m == nil {
 		return nil, false

@@ -8,11 +8,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/internal/tools/workspace/confine"
 )
 
@@ -262,7 +262,7 @@ func (c *command) resolve(argv []string) (string, error) {
 // as well: they may be for a shell, or for one of the many programs that start others.
 func (c *command) denied(argv []string) string {
 	for _, arg := range argv {
-		for _, word := range append(wordPattern().FindAllString(arg, -1), programName(arg)) {
+		for _, word := range append(wordPattern.FindAllString(arg, -1), programName(arg)) {
 			if matches(c.Deny, word) {
 				return word
 			}
@@ -272,7 +272,7 @@ func (c *command) denied(argv []string) string {
 }
 
 // wordPattern is what may be a program's name.
-var wordPattern = plain.Pattern(`[a-zA-Z0-9_.+-]+`)
+var wordPattern = regexp.MustCompile(`[a-zA-Z0-9_.+-]+`)
 
 // fence is the command's fence in this call, which lets it read the answers too, nil
 // where there is none. The links to the answers are made if they are not there.

@@ -16,7 +16,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/coordination/topic"
-	"github.com/massgen/massgen/internal/models/tokens"
+	"github.com/massgen/massgen/internal/models/prices"
 	"github.com/massgen/massgen/internal/setup/sidecalls"
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/blob"
@@ -156,7 +156,7 @@ func (s *Session) measure(turns []sessions.Turn) {
 		}
 	}
 	s.History = contextbuild.HistorySection(history)
-	s.ContextSize = (size + tokens.BytesPerToken - 1) / tokens.BytesPerToken
+	s.ContextSize = (size + prices.BytesPerToken - 1) / prices.BytesPerToken
 }
 
 // SetAgents sets what the agents of a panel would be shown in the next turn.

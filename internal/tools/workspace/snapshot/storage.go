@@ -58,7 +58,7 @@ func (s Storage) Path(p Place) string {
 // elsewhere on the way.
 func (s Storage) Has(session, dir string) bool {
 	turn := filepath.Dir(dir)
-	isName := snapshotName().MatchString(filepath.Base(dir)) && turnName().MatchString(filepath.Base(turn))
+	isName := snapshotName.MatchString(filepath.Base(dir)) && turnName.MatchString(filepath.Base(turn))
 	if !isName || filepath.Dir(turn) != s.session(session) || filepath.Clean(dir) != dir {
 		return false
 	}
@@ -81,8 +81,8 @@ func (s Storage) session(id string) string { return filepath.Join(s.dir, FileNam
 // The names of folders in a session's, and in a turn's: those of snapshots, and of such as
 // were not finished.
 var (
-	turnName     = plain.Pattern(`^turn[0-9]+$`)
-	snapshotName = plain.Pattern(`\.(round[0-9]+|final)$|^\.snapshot-`)
+	turnName     = regexp.MustCompile(`^turn[0-9]+$`)
+	snapshotName = regexp.MustCompile(`\.(round[0-9]+|final)$|^\.snapshot-`)
 )
 
 // Remove removes the snapshots of a session, and nothing else that is in its folder.
@@ -91,8 +91,8 @@ func (s Storage) Remove(session string) error {
 	if _, err := os.Stat(dir); err == nil && !s.reaches(dir) {
 		return nil // what a link leads to is not ours
 	}
-	return removeEach(dir, turnName(), func(turn string) error {
-		return removeEach(turn, snapshotName(), Remove)
+	return removeEach(dir, turnName, func(turn string) error {
+		return removeEach(turn, snapshotName, Remove)
 	})
 }
 

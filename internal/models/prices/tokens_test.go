@@ -1,4 +1,4 @@
-package tokens_test
+package prices_test
 
 import (
 	"strconv"
@@ -9,14 +9,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/models/tokens"
+	"github.com/massgen/massgen/internal/models/prices"
 )
 
 // TestPublishedCounts compares with counts that OpenAI has published for
 // o200k_base.
 func TestPublishedCounts(t *testing.T) {
 	t.Parallel()
-	c := tokens.New().Counter("openai", "gpt-4o")
+	c := prices.NewVocabularies().Counter("openai", "gpt-4o")
 	for text, want := range map[string]int{
 		"":                             0,
 		"hello world":                  2,
@@ -25,7 +25,7 @@ func TestPublishedCounts(t *testing.T) {
 		"2 + 2 = 4":                    7,
 		"\u304a\u8a95\u751f\u65e5\u304a\u3081\u3067\u3068\u3046": 8,
 	} {
-		if got := c.Text(text); got != (tokens.Count{Tokens: want}) {
+		if got := c.Text(text); got != (prices.Count{Tokens: want}) {
 			t.Errorf("%q: %+v, want %d", text, got, want)
 		}
 	}
@@ -43,13 +43,13 @@ func TestPublishedMessages(t *testing.T) {
 		backends.System("Let's talk later when we're less busy about how to do better."),
 		backends.User("This late pivot means we don't have time to boil the ocean for the client deliverable."),
 	}
-	if got, want := tokens.New().Counter("openai", "gpt-4o").Messages(messages), (tokens.Count{Tokens: 110}); got != want {
+	if got, want := prices.NewVocabularies().Counter("openai", "gpt-4o").Messages(messages), (prices.Count{Tokens: 110}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 
 func TestWhichModelsAreCountedExactly(t *testing.T) {
-	v := tokens.New()
+	v := prices.NewVocabularies()
 	for _, tc := range []struct {
 		provider, model string
 		exact           bool
@@ -71,40 +71,40 @@ func TestWhichModelsAreCountedExactly(t *testing.T) {
 }
 
 func TestEstimate(t *testing.T) {
-	c := tokens.New().Counter("claude", "claude-sonnet-4-5")
+	c := prices.NewVocabularies().Counter("claude", "claude-sonnet-4-5")
 	for text, want := range map[string]int{"": 0, "a": 1, "abc": 1, "abcd": 2, "\u00fc\u00fc": 2} {
-		if got := c.Text(text); got != (tokens.Count{Tokens: want, Estimated: true}) {
+		if got := c.Text(text); got != (prices.Count{Tokens: want, Estimated: true}) {
 			t.Errorf("%q: %+v, want an estimate of %d", text, got, want)
 		}
 	}
 }
 
 func TestPartsOfRequests(t *testing.T) {
-	exact, estimate := tokens.New().Counter("openai", "gpt-5"), tokens.Counter{}
+	exact, estimate := prices.NewVocabularies().Counter("openai", "gpt-5"), prices.Counter{}
 	message := func(parts ...backends.Part) backends.Message {
 		return backends.Message{Role: backends.RoleAssistant, Parts: parts}
 	}
 	for _, tc := range []struct {
 		name string
-		got  tokens.Count
-		want tokens.Count
+		got  prices.Count
+		want prices.Count
 	}{
-		{"no messages", exact.Messages(nil), tokens.Count{Tokens: 3}},
-		{"an empty message", exact.Message(message()), tokens.Count{Tokens: 4}},
-		{"reasoning is not sent", exact.Message(message(backends.Reasoning{Text: "long thoughts"})), tokens.Count{Tokens: 4}},
-		{"a tool call", estimate.Message(message(backends.ToolCall{ID: "123", Name: "456", Arguments: "{}"})), tokens.Count{Tokens: 7, Estimated: true}},
-		{"a tool result", estimate.Message(message(backends.ToolResult{CallID: "123", Name: "456", Content: "123456"})), tokens.Count{Tokens: 7, Estimated: true}},
-		{"an image", exact.Message(message(backends.Image{Data: make([]byte, 1<<20)})), tokens.Count{Tokens: 1004, Estimated: true}},
-		{"what only its maker reads", exact.Message(message(backends.Opaque{Data: []byte(`"12345678"`)})), tokens.Count{Tokens: 7, Estimated: true}},
+		{"no messages", exact.Messages(nil), prices.Count{Tokens: 3}},
+		{"an empty message", exact.Message(message()), prices.Count{Tokens: 4}},
+		{"reasoning is not sent", exact.Message(message(backends.Reasoning{Text: "long thoughts"})), prices.Count{Tokens: 4}},
+		{"a tool call", estimate.Message(message(backends.ToolCall{ID: "123", Name: "456", Arguments: "{}"})), prices.Count{Tokens: 7, Estimated: true}},
+		{"a tool result", estimate.Message(message(backends.ToolResult{CallID: "123", Name: "456", Content: "123456"})), prices.Count{Tokens: 7, Estimated: true}},
+		{"an image", exact.Message(message(backends.Image{Data: make([]byte, 1<<20)})), prices.Count{Tokens: 1004, Estimated: true}},
+		{"what only its maker reads", exact.Message(message(backends.Opaque{Data: []byte(`"12345678"`)})), prices.Count{Tokens: 7, Estimated: true}},
 		{
 			"a request with a tool",
 			estimate.Request(backends.Request{
 				Messages: []backends.Message{backends.User("123")},
 				Tools:    []backends.Tool{{Name: "123", Description: "123", Schema: []byte("{1}")}},
 			}),
-			tokens.Count{Tokens: 3 + 5 + 12 + 3, Estimated: true},
+			prices.Count{Tokens: 3 + 5 + 12 + 3, Estimated: true},
 		},
-		{"a request with a schema", exact.Request(backends.Request{Schema: []byte("hello world")}), tokens.Count{Tokens: 5}},
+		{"a request with a schema", exact.Request(backends.Request{Schema: []byte("hello world")}), prices.Count{Tokens: 5}},
 	} {
 		if tc.got != tc.want {
 			t.Errorf("%s: %+v, want %+v", tc.name, tc.got, tc.want)
@@ -114,8 +114,8 @@ func TestPartsOfRequests(t *testing.T) {
 
 // TestBlankLines shows which counts are no longer the model's own.
 func TestBlankLines(t *testing.T) {
-	c := tokens.New().Counter("openai", "gpt-5")
-	for text, want := range map[string]tokens.Count{
+	c := prices.NewVocabularies().Counter("openai", "gpt-5")
+	for text, want := range map[string]prices.Count{
 		"a\n\nb":           {Tokens: 3},
 		"a\n\n  b":         {Tokens: 4},
 		" \na":             {Tokens: 2},
@@ -144,7 +144,7 @@ func hardTexts() []string {
 
 func TestHardTextsAreCounted(t *testing.T) {
 	t.Parallel()
-	c := tokens.New().Counter("openai", "gpt-5")
+	c := prices.NewVocabularies().Counter("openai", "gpt-5")
 	for _, text := range hardTexts() {
 		t.Run(strconv.Quote(text[:8]), func(t *testing.T) {
 			t.Parallel()
@@ -156,7 +156,7 @@ func TestHardTextsAreCounted(t *testing.T) {
 }
 
 func BenchmarkHardTexts(b *testing.B) {
-	c := tokens.New().Counter("openai", "gpt-5")
+	c := prices.NewVocabularies().Counter("openai", "gpt-5")
 	for _, text := range hardTexts() {
 		b.Run(strconv.Quote(text[:8]), func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
@@ -170,7 +170,7 @@ func BenchmarkHardTexts(b *testing.B) {
 // TestCountsOfEveryCharacter wants none passed over, as the library does with U+007F.
 func TestCountsOfEveryCharacter(t *testing.T) {
 	t.Parallel()
-	c := tokens.New().Counter("openai", "gpt-5")
+	c := prices.NewVocabularies().Counter("openai", "gpt-5")
 	for r := range rune(0x3000) {
 		if n := c.Text(string(r)).Tokens; n < 1 || n > len(string(r)) {
 			t.Errorf("%q has %d tokens", r, n)
@@ -183,10 +183,10 @@ func TestCountsOfEveryCharacter(t *testing.T) {
 
 // TestCountsAreBounded holds for every text: a token has at least one byte.
 func TestCountsAreBounded(t *testing.T) {
-	exact := tokens.New().Counter("openai", "gpt-5")
+	exact := prices.NewVocabularies().Counter("openai", "gpt-5")
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")
-		for _, c := range []tokens.Counter{exact, {}} {
+		for _, c := range []prices.Counter{exact, {}} {
 			if got := c.Text(text).Tokens; got > len(text) || (got == 0) != (text == "") {
 				t.Errorf("%q: %d tokens", text, got)
 			}
@@ -195,7 +195,7 @@ func TestCountsAreBounded(t *testing.T) {
 }
 
 func TestConcurrentUse(t *testing.T) {
-	v := tokens.New()
+	v := prices.NewVocabularies()
 	var group sync.WaitGroup
 	for range 20 {
 		group.Go(func() {

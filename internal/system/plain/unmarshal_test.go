@@ -1,4 +1,4 @@
-package fastjson_test
+package plain_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/massgen/massgen/internal/system/fastjson"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -36,28 +35,12 @@ func FuzzUnmarshal(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var want, got document
-		wantErr, err := json.Unmarshal(text, &want), fastjson.Unmarshal(text, &got)
+		wantErr, err := json.Unmarshal(text, &want), plain.Unmarshal(text, &got)
 		if (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
 			t.Fatalf("%q: error %v, want %v", text, err, wantErr)
 		}
 		if diff := cmp.Diff(want, got); err == nil && diff != "" {
 			t.Fatalf("%q is not read as by encoding/json (-want +got):\n%s", text, diff)
-		}
-	})
-}
-
-// FuzzAppendString: each text is written as encoding/json does it.
-func FuzzAppendString(f *testing.F) {
-	for _, text := range []string{"", "a", `"\\/`, "<b> & </b>", "\b\f\n\r\t", "\x00\x1f\x7f", "\u2028\u2029", "\ufffd", "\xff", "ü日𝄞", "a\n\xe2\x80"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		want, err := plain.JSON(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := fastjson.AppendString([]byte("before"), text); string(got) != "before"+string(want) {
-			t.Fatalf("%q is written as %s, want %s", text, got, want)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package tokens
+package prices
 
 import (
 	"strings"
@@ -13,7 +13,7 @@ import (
 // Count is a number of tokens.
 type Count struct {
 	Tokens int `json:"tokens"`
-	// Estimated says that the model's tokenizer did not count all of it.
+	// Estimated reports whether a part was not counted by the model's tokenizer.
 	Estimated bool `json:"estimated,omitempty"`
 }
 
@@ -22,13 +22,12 @@ func (c Count) Plus(d Count) Count {
 	return Count{c.Tokens + d.Tokens, c.Estimated || d.Estimated}
 }
 
-// Vocabularies holds those of the tokenizers, each from the first text on that is
-// counted with it: loading takes some 20 ms and 6 MB. It is safe for concurrent
-// use.
+// Vocabularies holds the vocabularies of tokenizers. Each is loaded when a text is first
+// counted with it, which takes some 20 ms and 6 MB. It is safe for concurrent use.
 type Vocabularies struct{ o200k func() *codec.Codec }
 
-// New returns vocabularies of which none is loaded.
-func New() *Vocabularies {
+// NewVocabularies returns Vocabularies that have loaded nothing.
+func NewVocabularies() *Vocabularies {
 	// The package of all encodings would make the program 12 MB larger, this one
 	// makes it 7 MB larger. The models that need another are of 2023 or before.
 	return &Vocabularies{o200k: sync.OnceValue(codec.NewO200kBase)}
@@ -154,7 +153,7 @@ func (c Counter) part(p backends.Part) Count {
 		}
 		return sum
 	case backends.File:
-		return Count{Tokens: OfFile(p), Estimated: true}
+		return Count{Tokens: fileTokens(p), Estimated: true}
 	case backends.Opaque:
 		return Count{Tokens: len(p.Data) / BytesPerToken, Estimated: true}
 	case backends.Image:
@@ -185,4 +184,25 @@ func (c Counter) Request(req backends.Request) Count {
 		sum = sum.Plus(c.Text(string(req.Schema)))
 	}
 	return sum
+}
+
+// The tokens that files take, by the docs of services. Claude counts a picture's pixels and
+// shows at most about 2,576 by 1,960 of them; OpenAI and Gemini count tiles and come to less, but for the oldest
+// small models. Of a PDF's page the services read the text and a picture.
+const (
+	pixelsPerToken = 750
+	leastPicture   = 258
+	mostPicture    = 4784
+	perPage        = 4600
+)
+
+// fileTokens is about how many tokens a picture or a PDF takes at most.
+func fileTokens(f backends.File) int {
+	if f.Pages > 0 {
+		return f.Pages * perPage
+	}
+	if f.Width == 0 { // a text, which counts where it was read
+		return f.Content.Bytes / BytesPerToken
+	}
+	return min(max(f.Width*f.Height/pixelsPerToken, leastPicture), mostPicture)
 }

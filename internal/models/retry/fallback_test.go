@@ -1,4 +1,4 @@
-package fallback_test
+package retry_test
 
 import (
 	"context"
@@ -12,12 +12,9 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/openai"
-	"github.com/massgen/massgen/internal/models/fallback"
+	"github.com/massgen/massgen/internal/models/retry"
 	"github.com/massgen/massgen/tests/backendtest"
-	"github.com/massgen/massgen/tests/leaks"
 )
-
-func TestMain(m *testing.M) { leaks.Main(m) }
 
 // fake calls then, if that is not nil, and answers each request with its text, then with
 // its error or well.
@@ -44,7 +41,7 @@ func (f *fake) Stream(_ context.Context, req backends.Request) iter.Seq2[backend
 	}
 }
 
-func failing(provider string, kind backends.Kind) *fake {
+func unusable(provider string, kind backends.Kind) *fake {
 	return &fake{err: &backends.Error{Provider: provider, Kind: kind, Message: "no " + provider}}
 }
 
@@ -63,12 +60,12 @@ func secretly() backends.Request {
 	}
 }
 
-// TestConformance: with no other model, and with one that is not needed, nothing is
+// TestFallbackConformance: with no other model, and with one that is not needed, nothing is
 // different from the backend inside.
-func TestConformance(t *testing.T) {
+func TestFallbackConformance(t *testing.T) {
 	t.Parallel()
 	backendtest.Run(t, backendtest.Around(backendtest.ChatCompletions(), openai.New, func(inner *openai.Backend) backends.Backend {
-		return fallback.New("local", inner)
+		return retry.NewFallback("local", inner)
 	}))
 }
 
@@ -78,8 +75,8 @@ func TestWhichFailuresAreCured(t *testing.T) {
 		backends.KindTooLong: false, backends.KindBadRequest: false, backends.KindRefused: false,
 		backends.KindNetwork: false, backends.KindTimeout: false, backends.KindCancelled: false,
 	} {
-		first, second := failing("one", kind), &fake{text: "saved"}
-		b := fallback.New("one", first, fallback.Choice{Provider: "two", Backend: second, Model: "small"})
+		first, second := unusable("one", kind), &fake{text: "saved"}
+		b := retry.NewFallback("one", first, retry.Choice{Provider: "two", Backend: second, Model: "small"})
 		resp, err := backends.Collect(b.Stream(t.Context(), secretly()), nil)
 		if saved := err == nil && resp.Message.Text() == "saved"; saved != want || len(second.got) > 0 != want {
 			t.Errorf("%s: answer %q, error %v", kind, resp.Message.Text(), err)
@@ -93,21 +90,21 @@ func TestWhichFailuresAreCured(t *testing.T) {
 // TestServiceThatIsNotThere is left for the next model, while one that broke may
 // have been paid for.
 func TestServiceThatIsNotThere(t *testing.T) {
-	first, second := failing("one", backends.KindNetwork), &fake{text: "saved"}
+	first, second := unusable("one", backends.KindNetwork), &fake{text: "saved"}
 	first.err.(*backends.Error).Unreachable = true
-	b := fallback.New("one", first, fallback.Choice{Provider: "two", Backend: second, Model: "small"})
+	b := retry.NewFallback("one", first, retry.Choice{Provider: "two", Backend: second, Model: "small"})
 	if resp, err := backends.Collect(b.Stream(t.Context(), secretly()), nil); err != nil || resp.Message.Text() != "saved" {
 		t.Errorf("answer %q, error %v", resp.Message.Text(), err)
 	}
 }
 
 func TestRequestOfEachChoice(t *testing.T) {
-	first, second, third := failing("one", backends.KindAuth), failing("two", backends.KindRateLimit), &fake{text: "x"}
+	first, second, third := unusable("one", backends.KindAuth), unusable("two", backends.KindRateLimit), &fake{text: "x"}
 	extra := map[string]any{"min_p": 2}
 	headers := map[string]string{"X-Own": "third"}
-	b := fallback.New("one", first,
-		fallback.Choice{Provider: "two", Backend: second, Model: "middle"},
-		fallback.Choice{Provider: "three", Backend: third, Model: "small", Headers: headers, ExtraBody: extra})
+	b := retry.NewFallback("one", first,
+		retry.Choice{Provider: "two", Backend: second, Model: "middle"},
+		retry.Choice{Provider: "three", Backend: third, Model: "small", Headers: headers, ExtraBody: extra})
 	var told []string
 	ctx := backends.WithTrace(t.Context(), &backends.Trace{Fallback: func(f backends.FallbackInfo) {
 		told = append(told, f.Key.Agent+": "+f.From+" > "+f.To+": "+f.Err.Error())
@@ -133,8 +130,8 @@ func TestRequestOfEachChoice(t *testing.T) {
 // TestRefusedKeyIsNotAskedAgain: each later call begins with the next model, and says so.
 func TestRefusedKeyIsNotAskedAgain(t *testing.T) {
 	for kind, want := range map[backends.Kind]int{backends.KindAuth: 1, backends.KindOverloaded: 3} {
-		first, second := failing("one", kind), &fake{text: "saved"}
-		b := fallback.New("one", first, fallback.Choice{Provider: "two", Backend: second, Model: "small"})
+		first, second := unusable("one", kind), &fake{text: "saved"}
+		b := retry.NewFallback("one", first, retry.Choice{Provider: "two", Backend: second, Model: "small"})
 		var known []bool
 		ctx := backends.WithTrace(t.Context(), &backends.Trace{Fallback: func(f backends.FallbackInfo) {
 			known = append(known, f.Known)
@@ -152,8 +149,8 @@ func TestRefusedKeyIsNotAskedAgain(t *testing.T) {
 			t.Errorf("%s: %d and %d calls, known %v", kind, len(first.got), len(second.got), known)
 		}
 	}
-	last := failing("two", backends.KindAuth)
-	b := fallback.New("one", failing("one", backends.KindAuth), fallback.Choice{Provider: "two", Backend: last, Model: "small"})
+	last := unusable("two", backends.KindAuth)
+	b := retry.NewFallback("one", unusable("one", backends.KindAuth), retry.Choice{Provider: "two", Backend: last, Model: "small"})
 	for range 2 {
 		if _, err := backends.Collect(b.Stream(t.Context(), secretly()), nil); backends.KindOf(err) != backends.KindAuth {
 			t.Error(err)
@@ -165,11 +162,11 @@ func TestRefusedKeyIsNotAskedAgain(t *testing.T) {
 }
 
 func TestAllFail(t *testing.T) {
-	last := failing("three", backends.KindBadRequest)
-	b := fallback.New("one", failing("one", backends.KindAuth),
-		fallback.Choice{Provider: "two", Backend: failing("two", backends.KindOverloaded), Model: "middle"},
-		fallback.Choice{Provider: "three", Backend: last, Model: "small"},
-		fallback.Choice{Provider: "four", Backend: &fake{text: "never"}, Model: "none"})
+	last := unusable("three", backends.KindBadRequest)
+	b := retry.NewFallback("one", unusable("one", backends.KindAuth),
+		retry.Choice{Provider: "two", Backend: unusable("two", backends.KindOverloaded), Model: "middle"},
+		retry.Choice{Provider: "three", Backend: last, Model: "small"},
+		retry.Choice{Provider: "four", Backend: &fake{text: "never"}, Model: "none"})
 	_, err := backends.Collect(b.Stream(t.Context(), secretly()), nil)
 	var e *backends.Error
 	if !errors.As(err, &e) || e.Kind != backends.KindBadRequest || !errors.Is(err, last.err) {
@@ -183,13 +180,13 @@ func TestAllFail(t *testing.T) {
 
 // TestNotOnceItHasBegun: neither when events were seen nor when the error says so.
 func TestNotOnceItHasBegun(t *testing.T) {
-	seen := failing("one", backends.KindOverloaded)
+	seen := unusable("one", backends.KindOverloaded)
 	seen.text = "half"
-	said := failing("one", backends.KindOverloaded)
+	said := unusable("one", backends.KindOverloaded)
 	said.err.(*backends.Error).Begun = true
 	for name, first := range map[string]*fake{"seen": seen, "said": said} {
 		second := &fake{text: "whole"}
-		b := fallback.New("one", first, fallback.Choice{Provider: "two", Backend: second, Model: "small"})
+		b := retry.NewFallback("one", first, retry.Choice{Provider: "two", Backend: second, Model: "small"})
 		resp, err := backends.Collect(b.Stream(t.Context(), secretly()), nil)
 		if err != first.err || len(second.got) > 0 || strings.Contains(resp.Message.Text(), "whole") {
 			t.Errorf("%s: %q, %v", name, resp.Message.Text(), err)
@@ -199,9 +196,9 @@ func TestNotOnceItHasBegun(t *testing.T) {
 
 // TestReaderStops: it is no failure, and nothing else is called.
 func TestReaderStops(t *testing.T) {
-	first, second := failing("one", backends.KindOverloaded), &fake{}
+	first, second := unusable("one", backends.KindOverloaded), &fake{}
 	first.text = "half"
-	b := fallback.New("one", first, fallback.Choice{Provider: "two", Backend: second, Model: "small"})
+	b := retry.NewFallback("one", first, retry.Choice{Provider: "two", Backend: second, Model: "small"})
 	for _, err := range b.Stream(t.Context(), secretly()) {
 		if err != nil {
 			t.Error(err)
@@ -218,9 +215,9 @@ func TestCancelledMeanwhile(t *testing.T) {
 	ctx, cancel := context.WithCancel(backends.WithTrace(t.Context(), &backends.Trace{
 		Fallback: func(f backends.FallbackInfo) { t.Errorf("told %+v", f) },
 	}))
-	first, second := failing("one", backends.KindAuth), &fake{text: "never"}
+	first, second := unusable("one", backends.KindAuth), &fake{text: "never"}
 	first.then = cancel
-	b := fallback.New("one", first, fallback.Choice{Provider: "two", Backend: second, Model: "small"})
+	b := retry.NewFallback("one", first, retry.Choice{Provider: "two", Backend: second, Model: "small"})
 	if _, err := backends.Collect(b.Stream(ctx, secretly()), nil); err != first.err || len(second.got) > 0 {
 		t.Errorf("%d calls of the second model, %v", len(second.got), err)
 	}
@@ -229,7 +226,7 @@ func TestCancelledMeanwhile(t *testing.T) {
 // TestForeignError: what is no *backends.Error is passed on.
 func TestForeignError(t *testing.T) {
 	odd := errors.New("odd")
-	b := fallback.New("one", failing("one", backends.KindAuth), fallback.Choice{Provider: "two", Backend: &fake{err: odd}, Model: "small"})
+	b := retry.NewFallback("one", unusable("one", backends.KindAuth), retry.Choice{Provider: "two", Backend: &fake{err: odd}, Model: "small"})
 	if _, err := backends.Collect(b.Stream(t.Context(), secretly()), nil); err != odd {
 		t.Errorf("the call ended with %v", err)
 	}
