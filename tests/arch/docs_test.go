@@ -77,10 +77,10 @@ func receiver(f *ast.FuncDecl) *ast.Ident {
 	}
 }
 
-// satisfies reports whether a method is one whose meaning an interface of the standard
-// library gives.
+// satisfies reports whether an interface of the standard library gives a method its meaning, or
+// kernel.Event, which all events have.
 func satisfies(f *ast.FuncDecl) bool {
-	return f.Recv != nil && slices.Contains([]string{"String", "Error", "Unwrap", "Is", "As", "Len", "Less", "Swap"}, f.Name.Name)
+	return f.Recv != nil && slices.Contains([]string{"String", "Error", "Unwrap", "Is", "As", "Len", "Less", "Swap", "When"}, f.Name.Name)
 }
 
 // exportedSpecs takes a comment on a group for one on each member of it, except
