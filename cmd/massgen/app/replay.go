@@ -82,7 +82,7 @@ func (c *replayCommand) replay(ctx context.Context, words []string) error {
 		return c.replayTurns(ctx, recording, id)
 	}
 	return withSession(ctx, c.program, "replay", words, func(store *store.Store, kept sessions.Session) error {
-		return c.replayTurns(ctx, store, kept.ID)
+		return c.replayTurns(ctx, store.Sessions, kept.ID)
 	})
 }
 

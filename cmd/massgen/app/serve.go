@@ -151,7 +151,7 @@ func (c *serveCommand) with(ctx context.Context, name string, serve func(context
 		}
 	}()
 	return serve(ctx, server.Settings{
-		Models: models, Store: c.store, Redact: c.console.secrets.Redact, Log: c.log, NoReasoning: c.noReasoning, PlayedElsewhere: c.engine != nil,
+		Models: models, Store: c.store.Sessions, Redact: c.console.secrets.Redact, Log: c.log, NoReasoning: c.noReasoning, PlayedElsewhere: c.engine != nil,
 		Version: version(),
 	})
 }

@@ -192,7 +192,7 @@ func (s *session) settings(config *configs.Config) panels.Settings {
 
 // load reads what the session has come to before.
 func (s *session) load(ctx context.Context) error {
-	kept, err := s.store.Session(ctx, s.id)
+	kept, err := s.store.Sessions.Session(ctx, s.id)
 	switch {
 	case errors.Is(err, sessions.ErrNoSession):
 		return nil
@@ -232,10 +232,10 @@ func (s *session) checkContinue(ctx context.Context) error {
 // lastTurn returns a session's last turn. One that has not ended is either left, by a
 // process that is gone, or running.
 func lastTurn(ctx context.Context, store *store.Store, id string) (last sessions.Turn, left bool, err error) {
-	turns, err := store.Interrupted(ctx, id)
+	turns, err := store.Sessions.Interrupted(ctx, id)
 	left = len(turns) > 0
 	if err == nil && !left {
-		turns, err = store.Turns(ctx, id, 1)
+		turns, err = store.Sessions.Turns(ctx, id, 1)
 	}
 	if err != nil || len(turns) == 0 {
 		return sessions.Turn{}, false, err

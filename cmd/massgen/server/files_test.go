@@ -58,7 +58,7 @@ func serveLooking(t *testing.T) (served, *looking) {
 	t.Helper()
 	model := &looking{}
 	s := serve(t, func(s *server.Settings) {
-		kept := store.InMemory("", func(text string) string { return text })
+		kept := store.InMemory("", func(text string) string { return text }).Sessions
 		s.Store = kept
 		s.Models = []server.Model{{ID: "eye", Created: time.Unix(1, 0), Agents: []string{"eye"}, Open: func(ctx context.Context) (*massgen.Panel, error) {
 			return massgen.New(ctx, []massgen.Agent{{ID: "eye", Backend: model}}, massgen.WithStore(kept))

@@ -219,7 +219,7 @@ func TestCancelledCallEndsItsTurnWithTheBestAnswer(t *testing.T) {
 // TestServeMCPEndsWithItsInput: the turn that runs ends with the best answer so far, and all
 // that the server has written is messages.
 func TestServeMCPEndsWithItsInput(t *testing.T) {
-	kept := store.InMemory("", func(text string) string { return text })
+	kept := store.InMemory("", func(text string) string { return text }).Sessions
 	s := server.Settings{Models: []server.Model{{ID: "pair"}}, Store: kept, Redact: func(text string) string { return text }, Log: slog.New(slog.DiscardHandler)}
 	withSilent(&s)
 	in, toServer := io.Pipe()

@@ -14,7 +14,7 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/cmd/massgen/server"
-	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/sessions"
 )
 
 // halved is a model that says the beginning of its answer, and the rest once open is closed.
@@ -42,7 +42,7 @@ func (g *halved) Stream(ctx context.Context, _ backends.Request) iter.Seq2[backe
 }
 
 // serveHalved is a server of "slow", a model alone that is halved. Several may have one store.
-func serveHalved(t *testing.T, g *halved, kept *store.Store) served {
+func serveHalved(t *testing.T, g *halved, kept *sessions.Store) served {
 	t.Helper()
 	s := serve(t, func(s *server.Settings) {
 		if kept != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen"
-	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/sessions"
 )
 
 // Settings say what a server offers.
@@ -21,7 +21,7 @@ type Settings struct {
 	// Models are what a request can name, in the order in which they are listed.
 	Models []Model
 	// Store keeps the sessions. It stays the caller's.
-	Store *store.Store
+	Store *sessions.Store
 	// Redact masks secrets in what is sent.
 	Redact func(text string) string
 	Log    *slog.Logger

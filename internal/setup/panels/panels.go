@@ -145,7 +145,7 @@ func Open(ctx context.Context, s Settings) (*Panel, error) {
 func (p *Panel) open(ctx context.Context, s Settings) error {
 	opts := coordinator.Options{
 		Rules: s.Config.Orchestrator.Rules, Limits: limits(s.Config), Budget: s.Config.Budget, Override: s.Override,
-		Store: s.Store, Remote: s.Engine, Approve: s.Approve, DescribeFiles: s.Config.DescribesFiles(),
+		Store: s.Store.Sessions, Remote: s.Engine, Approve: s.Approve, DescribeFiles: s.Config.DescribesFiles(),
 	}
 	if s.Engine != nil || s.ForOthers { // only they compare it
 		var err error
@@ -238,7 +238,7 @@ func (p *Panel) addSidecalls(s Settings, models providers.Sidecalls, opts *coord
 		messages[i] = a.SystemMessage
 	}
 	p.Sidecalls = sidecalls.New(sidecalls.Settings{
-		Store: s.Store, SystemMessages: messages, Redact: s.Secrets.Redact, Log: s.Log, Warn: s.Warn,
+		Store: s.Store.Sessions, SystemMessages: messages, Redact: s.Secrets.Redact, Log: s.Log, Warn: s.Warn,
 		TopicChanged: s.TopicChanged, Remembered: s.Remembered, Elsewhere: s.Engine != nil, ForOthers: s.ForOthers,
 	})
 	p.Sidecalls.AddTo(opts, models)

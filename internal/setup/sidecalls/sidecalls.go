@@ -15,13 +15,13 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/topic"
 	"github.com/massgen/massgen/internal/models/providers"
-	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/sessions"
 )
 
 // Settings say what a Keeper works with.
 type Settings struct {
-	Store *store.Store
+	Store *sessions.Store
 	// SystemMessages are the agents' own, which may have page context (seed 002). The first
 	// that has some counts.
 	SystemMessages []string

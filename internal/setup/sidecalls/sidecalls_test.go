@@ -18,7 +18,7 @@ func keeper(t *testing.T, change func(*Settings)) *Keeper {
 	t.Helper()
 	same := func(text string) string { return text }
 	s := Settings{
-		Store: store.InMemory("", same), Redact: same, Log: slog.New(slog.DiscardHandler), Warn: func(text string) { t.Error(text) },
+		Store: store.InMemory("", same).Sessions, Redact: same, Log: slog.New(slog.DiscardHandler), Warn: func(text string) { t.Error(text) },
 	}
 	if change != nil {
 		change(&s)
