@@ -15,7 +15,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/budget"
 )
 
-// tally counts what a server has done, for GET /metrics.
+// tally counts the turns and refusals of a server, for GET /metrics.
 type tally struct {
 	mu       sync.Mutex
 	models   map[string]*modelTally
@@ -26,10 +26,10 @@ type tally struct {
 type modelTally struct {
 	running   int
 	ended     map[string]int // by status
-	used      budget.Usage   // its cost is in usd
+	used      budget.Usage   // without the cost, which is in usd
 	usd       float64
 	unpriced  int   // turns whose cost is not known
-	durations []int // by bucket; a bucket counts the shorter turns too
+	durations []int // by bucket; a bucket includes the shorter turns
 	seconds   float64
 	count     int
 }
@@ -57,7 +57,7 @@ func (t *tally) began(model string) {
 	t.of(model).running++
 }
 
-// ended counts a turn that is over. One that its store has lost has no result.
+// ended counts a turn that is over. A turn that its store has lost has no result.
 func (t *tally) ended(model string, took time.Duration, r massgen.Result, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -96,12 +96,12 @@ func (t *tally) refused(err error) {
 }
 
 // show answers GET /metrics in the text form of Prometheus.
-func (t *tally) show(w http.ResponseWriter, s *Server) {
+func (t *tally) show(w http.ResponseWriter, respond responder) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	s.writeBytes(w, []byte(t.text()+processMetrics()))
+	respond.writeBytes(w, []byte(t.text()+processMetrics()))
 }
 
-// text has all samples.
+// text returns all samples.
 func (t *tally) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -154,7 +154,7 @@ func (m *modelTally) histogram(p *prometheus, id string) {
 	p.sample(name+"_count", float64(m.count), "model", id)
 }
 
-// processMetrics are those of the process, named as the official client names them.
+// processMetrics returns the samples of the process, named as in the official client.
 func processMetrics() string {
 	var memory runtime.MemStats // package runtime/metrics slows each start of the program down
 	runtime.ReadMemStats(&memory)
