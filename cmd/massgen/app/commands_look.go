@@ -69,7 +69,7 @@ func (d *dialogue) showContext(string) error {
 	if err != nil && !errors.Is(err, sessions.ErrNoSession) {
 		return fmt.Errorf("/context: %w", err)
 	}
-	previews, err := d.s.opened.Preview(ctx, d.s.id, inspect.NewestLink(turns))
+	previews, err := d.s.opened.Panel.Preview(ctx, d.s.id, inspect.NewestLink(turns))
 	if err != nil {
 		return fmt.Errorf("/context: %w", err)
 	}

@@ -151,7 +151,7 @@ func (f *fullScreen) contextSize(ctx context.Context) (tokens, window int) {
 	if err != nil {
 		return 0, 0
 	}
-	previews, err := s.opened.Preview(ctx, s.id, inspect.NewestLink(turns))
+	previews, err := s.opened.Panel.Preview(ctx, s.id, inspect.NewestLink(turns))
 	if err != nil {
 		return 0, 0
 	}

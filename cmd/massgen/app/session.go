@@ -46,7 +46,7 @@ type session struct {
 type asked struct {
 	config *configs.Config
 	panel  *massgen.Panel
-	opened *panels.Panel // what the panel is made of
+	opened *panels.Opened // what the panel is made of
 	known  remembered    // what a session is to remember of it
 }
 

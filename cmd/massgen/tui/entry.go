@@ -38,7 +38,7 @@ const (
 	largeText  = 16 << 10
 )
 
-func newEntry(past []string) entry {
+func newEntry(past []string) *entry {
 	area := textarea.New()
 	area.Prompt, area.Placeholder, area.ShowLineNumbers = "> ", "Ask a question. ? shows the keys, /help the commands.", false
 	area.CharLimit, area.DynamicHeight, area.MinHeight, area.MaxHeight, area.MaxContentHeight = 0, true, 1, entryLines, 0
@@ -47,7 +47,7 @@ func newEntry(past []string) entry {
 	area.KeyMap.LineEnd = key.NewBinding(key.WithKeys("end", "ctrl+e"))
 	area.SetVirtualCursor(false)
 	area.Focus()
-	return entry{area: area, past: past, at: len(past)}
+	return &entry{area: area, past: past, at: len(past)}
 }
 
 func (e *entry) isEmpty() bool { return e.area.Value() == "" }

@@ -197,9 +197,9 @@ func (p *picker) view(width, height int) []string {
 
 // sessionPicker lets a person choose a session, by its title or by what was said in it.
 func (s *screen) sessionPicker(list []Choice) *picker {
-	p := newPicker("Sessions: Enter opens one", list, func(name string) tea.Cmd { return commander{s}.idleCommand("/session " + name) })
+	p := newPicker("Sessions: Enter opens one", list, func(name string) tea.Cmd { return s.idleCommand("/session " + name) })
 	p.search = func(p *picker, word string) tea.Cmd {
-		return s.do(func(ctx context.Context) tea.Msg {
+		return s.conv.do(func(ctx context.Context) tea.Msg {
 			found, err := s.conv.Search(ctx, word)
 			if err != nil {
 				found = []Choice{{About: "the texts cannot be searched: " + s.conv.Redact(err.Error())}}

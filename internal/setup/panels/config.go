@@ -10,9 +10,9 @@ import (
 	"github.com/massgen/massgen/internal/models/providers"
 )
 
-// toolMode is auto unless the configuration says otherwise: a model that cannot
-// call tools is found out, and asked in another way. One that takes no tools beside
-// hosted ones is asked so from the start.
+// toolMode returns the tool mode of the configuration, auto by default: a model that cannot call tools
+// is then asked for JSON. A model that accepts no tools beside hosted ones is asked for JSON from the
+// start.
 func toolMode(m providers.Model, b configs.Backend) machine.ToolMode {
 	if m.SplitsTools(b.Params) {
 		return machine.ToolsJSON
@@ -32,7 +32,7 @@ func limits(c *configs.Config) machine.Limits {
 	return l
 }
 
-// participants are the ids of the agents by the names that models know them by.
+// participants returns the ids of the agents by their names in the models' inputs.
 func participants(c *configs.Config) map[string]string {
 	ids := make([]string, len(c.Agents))
 	for i, a := range c.Agents {
