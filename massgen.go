@@ -170,7 +170,7 @@ func New(ctx context.Context, list []Agent, opts ...Option) (*Panel, error) {
 func open(ctx context.Context, opts []Option, configure func(*panels.Settings) error) (*Panel, error) {
 	Launcher() // in a process that should have called it first
 	p := &Panel{}
-	s := panels.Settings{Secrets: &configs.Secrets{}, Log: slog.New(slog.DiscardHandler)}
+	s := panels.Settings{Settings: providers.Settings{Secrets: &configs.Secrets{}, Log: slog.New(slog.DiscardHandler)}}
 	s.Warn = func(text string) {
 		s.Log.Warn(text)
 		p.mu.Lock()

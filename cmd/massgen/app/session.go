@@ -17,6 +17,7 @@ import (
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/models/providers"
 	"github.com/massgen/massgen/internal/setup/panels"
 	"github.com/massgen/massgen/internal/setup/sidecalls"
 	"github.com/massgen/massgen/internal/setup/telemetry"
@@ -47,7 +48,7 @@ type asked struct {
 	config *configs.Config
 	panel  *massgen.Panel
 	opened *panels.Opened // what the panel is made of
-	known  remembered    // what a session is to remember of it
+	known  remembered     // what a session is to remember of it
 }
 
 // noticesAfter are the warnings that are printed with every result.
@@ -165,7 +166,7 @@ func settled(s panels.Settings) massgen.Option {
 // settings returns the settings of a panel of the session.
 func (s *session) settings(config *configs.Config) panels.Settings {
 	settings := panels.Settings{
-		World: s.memory.world, Config: config, Store: s.store, Secrets: s.console.secrets, Log: s.log,
+		Settings: providers.Settings{World: s.memory.world, Config: config, Secrets: s.console.secrets, Log: s.log}, Store: s.store,
 		Telemetry: s.exporter, Override: s.options.budget, ForOthers: s.options.worker, Listener: panels.Listener{Warn: s.console.warn},
 	}
 	if dir := s.options.display.dumpInputs; dir != "" {

@@ -6,9 +6,9 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/internal/colour"
 )
 
-// The functions here say how the parts of the screen look. Their colours are readable on a light
-// background and on a dark one; once the terminal has said which it has, the screen takes stronger
-// ones. Under NO_COLOR the renderer drops these, and keeps what is bold, faint or reversed.
+// These functions give the parts of the screen their look. The colours are readable on a light and on a
+// dark background. Once the terminal has reported its background, the screen uses stronger colours. With
+// NO_COLOR the renderer drops colours, and keeps bold, faint and reversed text.
 
 func asTitle(text string) string {
 	return lipgloss.NewStyle().Bold(true).Foreground(lipgloss.ANSIColor(colour.Magenta)).Render(text)

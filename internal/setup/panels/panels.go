@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 
 	"github.com/massgen/massgen/agents"
@@ -29,17 +28,14 @@ import (
 
 // Settings are the settings of a panel.
 type Settings struct {
-	World  providers.World
-	Config *configs.Config
+	providers.Settings
 	// Store keeps the sessions. Load and New of package massgen open the store in Place if Store is
 	// nil.
-	Store   *store.Store
-	Place   store.Place
-	Secrets *configs.Secrets
+	Store *store.Store
+	Place store.Place
 	// Record has the options of the recorder of model calls; nil records none. Open sets Redact and
 	// Participants.
 	Record *debugbackend.Options
-	Log    *slog.Logger
 	// Backends are the agents' own models, in the config's order. An agent without an entry, or with
 	// nil, has the model of the config.
 	Backends []backends.Backend
@@ -130,10 +126,7 @@ func Open(ctx context.Context, s Settings) (*Opened, error) {
 		p.Record = debugbackend.NewRecorder(options)
 	}
 	var err error
-	p.resolver, err = providers.New(providers.Settings{
-		World: s.World, Config: s.Config, Record: p.Record, Log: s.Log, Secrets: s.Secrets, Shared: s.Store.Limiter,
-	})
-	if err != nil {
+	if p.resolver, err = providers.New(s.Settings, p.Record, s.Store.Limiter); err != nil {
 		return nil, err
 	}
 	if err := p.open(ctx, s); err != nil {
@@ -166,7 +159,11 @@ func (p *Opened) open(ctx context.Context, s Settings) error {
 	if err != nil {
 		return err
 	}
-	p.addSidecalls(s, models, &opts)
+	p.Sidecalls = sidecalls.New(s.Settings, sidecalls.Options{
+		Store: s.Store.Sessions, Warn: s.Warn, TopicChanged: s.TopicChanged, Remembered: s.Remembered,
+		Elsewhere: s.Engine != nil, ForOthers: s.ForOthers,
+	})
+	p.Sidecalls.AddTo(&opts, models)
 	if err := toolbox.Permit(&opts, s.Config, s.Granted, s.ForOthers || s.Approve != nil); err != nil {
 		return err
 	}
@@ -232,18 +229,6 @@ func (p *Opened) model(ctx context.Context, s Settings, agent int) (providers.Mo
 	return p.resolver.Resolve(ctx, b)
 }
 
-func (p *Opened) addSidecalls(s Settings, models providers.Sidecalls, opts *coordinator.Options) {
-	messages := make([]string, len(s.Config.Agents))
-	for i, a := range s.Config.Agents {
-		messages[i] = a.SystemMessage
-	}
-	p.Sidecalls = sidecalls.New(sidecalls.Settings{
-		Store: s.Store.Sessions, SystemMessages: messages, Redact: s.Secrets.Redact, Log: s.Log, Warn: s.Warn,
-		TopicChanged: s.TopicChanged, Remembered: s.Remembered, Elsewhere: s.Engine != nil, ForOthers: s.ForOthers,
-	})
-	p.Sidecalls.AddTo(opts, models)
-}
-
 // notice warns now, and with every result.
 func (p *Opened) notice(s Settings, text string) {
 	p.Notices = append(p.Notices, text)
@@ -255,16 +240,16 @@ func (p *Opened) openTools(ctx context.Context, s Settings, opts *coordinator.Op
 	if notice := toolbox.Unfenced(s.Config); notice != "" {
 		p.notice(s, notice)
 	}
-	settings := toolbox.Settings{
-		Config: s.Config, Given: s.Given, Without: s.Store.Files(), Own: store.OfUser(s.World.Environment), Log: s.Log, Warn: s.Warn, Waiting: s.Waiting,
+	options := toolbox.Options{
+		Given: s.Given, Without: s.Store.Files(), Own: store.OfUser(s.World.Environment), Warn: s.Warn, Waiting: s.Waiting,
 	}
 	if s.Store.Lasts() {
-		settings.Snapshots = s.Store.Snapshots
+		options.Snapshots = s.Store.Snapshots
 		if err := s.Store.KeepSnapshotsIn(s.Config.Orchestrator.SnapshotStorage); err != nil {
 			return err
 		}
 	}
-	if p.tools, err = toolbox.Open(ctx, settings); err != nil {
+	if p.tools, err = toolbox.Open(ctx, s.Config, s.Log, options); err != nil {
 		return err
 	}
 	for _, notice := range p.tools.Notices {
