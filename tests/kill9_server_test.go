@@ -23,6 +23,7 @@ import (
 type halfway struct {
 	mu    sync.Mutex
 	calls map[string]int // for an answer, by model
+	asked chan struct{}  // closed when b was called
 }
 
 func (h *halfway) reply(c backendtest.Call) backendtest.Reply {
@@ -34,6 +35,7 @@ func (h *halfway) reply(c backendtest.Call) backendtest.Reply {
 	defer h.mu.Unlock()
 	h.calls[c.Model()]++
 	if c.Model() == "b" && h.calls["b"] == 1 {
+		close(h.asked)
 		return backendtest.Reply{Fault: backendtest.HangBefore}
 	}
 	return s.act("new_answer", `{"content":%q}`, "the answer of "+c.Model())
@@ -134,7 +136,7 @@ func TestKill9OfTheServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			models := &halfway{calls: map[string]int{}}
+			models := &halfway{calls: map[string]int{}, asked: make(chan struct{})}
 			service := backendtest.NewServer(t, models.reply)
 			dir, config := t.TempDir(), "agents:\n"
 			for _, id := range []string{"a", "b"} {
@@ -143,6 +145,7 @@ func TestKill9OfTheServer(t *testing.T) {
 			write(t, filepath.Join(dir, "panel.yaml"), []byte(config))
 			first := startServer(t, dir)
 			begun := first.send(t, http.MethodPost, c.path, c.body, "a answered")
+			<-models.asked // else the call that never comes back would be the second server's
 			first.kill()
 			second := startServer(t, dir)
 			var whole string

@@ -153,11 +153,8 @@ type outcome struct {
 	err error // a refusal, or of the store
 }
 
-// wait returns how the run ended. By then the client's next turn may begin.
-func (r *run) wait(ctx context.Context) outcome {
-	if r.past != nil {
-		return r.past.outcome()
-	}
+// result waits for the turn's result and returns it. By then the client's next turn may begin.
+func (r *run) result(ctx context.Context) (massgen.Result, error) {
 	result, err := r.turn.Wait(ctx)
 	if err == nil {
 		select {
@@ -165,6 +162,15 @@ func (r *run) wait(ctx context.Context) outcome {
 		case <-ctx.Done():
 		}
 	}
+	return result, err
+}
+
+// wait returns how the run ended. By then the client's next turn may begin.
+func (r *run) wait(ctx context.Context) outcome {
+	if r.past != nil {
+		return r.past.outcome()
+	}
+	result, err := r.result(ctx)
 	if err == nil && result.Answer == "" {
 		err = failure(result)
 	}

@@ -153,7 +153,7 @@ func (t turnRoutes) deliver(w http.ResponseWriter, r *http.Request, run *run, in
 		})
 		return nil
 	}
-	result, err := run.turn.Wait(r.Context())
+	result, err := run.result(r.Context())
 	if err == nil {
 		t.respond.write(w, http.StatusOK, result)
 	}
