@@ -45,20 +45,8 @@ type chatRoutes struct {
 
 // complete answers POST /v1/chat/completions.
 func (a chatRoutes) complete(w http.ResponseWriter, r *http.Request) error {
-	once, err := onceOf(r)
-	if err != nil {
-		return err
-	}
 	var q chatRequest
-	if err := readBody(r, &q); err != nil {
-		return err
-	}
-	asked, err := q.request()
-	if err != nil {
-		return err
-	}
-	asked.keyed(once)
-	run, v, err := a.starts.start(r.Context(), asked)
+	_, run, v, err := a.starts.read(r, &q)
 	if err != nil {
 		return err
 	}

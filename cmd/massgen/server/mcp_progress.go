@@ -29,32 +29,24 @@ type progress struct {
 	last    time.Time
 	thought string // the unfinished line of reasoning
 
-	done   chan struct{}
-	keeper sync.WaitGroup
+	keeper *keeper // nil without a token
 }
 
 func (m *mcpServer) openProgress(ctx context.Context, call *mcp.CallToolRequest) *progress {
 	now := time.Now()
-	p := &progress{log: m.respond.log, ctx: ctx, session: call.Session, token: call.Params.GetProgressToken(), began: now, last: now, done: make(chan struct{})}
+	p := &progress{log: m.respond.log, ctx: ctx, session: call.Session, token: call.Params.GetProgressToken(), began: now, last: now}
 	if p.token != nil {
-		p.keeper.Go(p.keepAlive)
+		p.keeper = newKeeper(p.keepAlive)
 	}
 	return p
 }
 
-func (p *progress) close() {
-	close(p.done)
-	p.keeper.Wait()
-}
-
 func (p *progress) keepAlive() {
-	everyKeepAlive(p.done, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if time.Since(p.last) >= keepAlive {
-			p.send("the panel has been at work for " + time.Since(p.began).Round(time.Second).String())
-		}
-	})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if time.Since(p.last) >= keepAlive {
+		p.send("the panel has been at work for " + time.Since(p.began).Round(time.Second).String())
+	}
 }
 
 // tell sends the agents' messages to each other, one paragraph at a time.

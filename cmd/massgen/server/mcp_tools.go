@@ -76,7 +76,7 @@ func (m *mcpServer) askPanel(ctx context.Context, call *mcp.CallToolRequest, in 
 	for piece := range m.respond.pieces(ended, run, view) {
 		p.tell(piece)
 	}
-	p.close()
+	p.keeper.close()
 	o := run.wait(ended)
 	if o.err != nil {
 		return nil, askOutput{}, m.told(o.err)

@@ -99,6 +99,22 @@ type beginning struct {
 	err  error
 }
 
+// read reads a request in the form of q, and starts it.
+func (s *starts) read(r *http.Request, q interface{ request() (request, error) }) (asked request, run *run, v *view, err error) {
+	once, err := onceOf(r)
+	if err == nil {
+		err = readBody(r, q)
+	}
+	if err == nil {
+		asked, err = q.request()
+	}
+	if err == nil {
+		asked.keyed(once)
+		run, v, err = s.start(r.Context(), asked)
+	}
+	return asked, run, v, err
+}
+
 // start begins the turn of a request, or goes on with it, or returns the turn that the same request
 // began before.
 func (s *starts) start(ctx context.Context, q request) (*run, *view, error) {

@@ -24,11 +24,14 @@ func (a responseRoutes) route(mux *http.ServeMux) {
 
 // create answers POST /v1/responses.
 func (a responseRoutes) create(w http.ResponseWriter, r *http.Request) error {
-	response, q, err := a.begin(r)
+	var q responseRequest
+	asked, run, v, err := a.starts.read(r, &q)
 	if err != nil {
 		return err
 	}
-	nameSession(w, response.run)
+	nameSession(w, run)
+	response := newResponse(a.respond, run, v, *asked.said)
+	response.instructions, response.tools = q.Instructions, asked.tools
 	switch {
 	case q.Stream:
 		response.stream(r.Context(), w, -1)
@@ -38,30 +41,6 @@ func (a responseRoutes) create(w http.ResponseWriter, r *http.Request) error {
 		return response.whole(r.Context(), w)
 	}
 	return nil
-}
-
-// begin begins the turn of a request, or goes on with it.
-func (a responseRoutes) begin(r *http.Request) (*response, responseRequest, error) {
-	var q responseRequest
-	once, err := onceOf(r)
-	if err != nil {
-		return nil, q, err
-	}
-	if err := readBody(r, &q); err != nil {
-		return nil, q, err
-	}
-	asked, err := q.request()
-	if err != nil {
-		return nil, q, err
-	}
-	asked.keyed(once)
-	run, v, err := a.starts.start(r.Context(), asked)
-	if err != nil {
-		return nil, q, err
-	}
-	response := newResponse(a.respond, run, v, *asked.said)
-	response.instructions, response.tools = q.Instructions, asked.tools
-	return response, q, nil
 }
 
 // find returns the response that a request names.

@@ -103,42 +103,51 @@ type stream struct {
 
 	mu     sync.Mutex // guards w, and last
 	last   time.Time
-	done   chan struct{}
-	keeper sync.WaitGroup
+	keeper *keeper
 }
 
 // openStream begins a response of server-sent events.
 func (o responder) openStream(w http.ResponseWriter) *stream {
-	out := &stream{respond: o, w: w, control: http.NewResponseController(w), last: time.Now(), done: make(chan struct{})}
+	out := &stream{respond: o, w: w, control: http.NewResponseController(w), last: time.Now()}
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
-	out.keeper.Go(out.keepAlive)
+	out.keeper = newKeeper(func() { out.put(": keep-alive\n\n", true) })
 	return out
 }
 
 // close ends the comments. Nothing may be sent after it.
-func (o *stream) close() {
-	close(o.done)
-	o.keeper.Wait()
+func (o *stream) close() { o.keeper.close() }
+
+// keeper calls a function once per keepAlive.
+type keeper struct {
+	done chan struct{}
+	work sync.WaitGroup
 }
 
-func (o *stream) keepAlive() {
-	everyKeepAlive(o.done, func() { o.put(": keep-alive\n\n", true) })
-}
-
-// everyKeepAlive calls a function once per keepAlive until a channel is closed.
-func everyKeepAlive(done <-chan struct{}, do func()) {
-	ticks := time.NewTicker(keepAlive)
-	defer ticks.Stop()
-	for {
-		select {
-		case <-ticks.C:
-			do()
-		case <-done:
-			return
+func newKeeper(do func()) *keeper {
+	k := &keeper{done: make(chan struct{})}
+	k.work.Go(func() {
+		ticks := time.NewTicker(keepAlive)
+		defer ticks.Stop()
+		for {
+			select {
+			case <-ticks.C:
+				do()
+			case <-k.done:
+				return
+			}
 		}
+	})
+	return k
+}
+
+// close ends the calls. It does nothing for a nil keeper.
+func (k *keeper) close() {
+	if k != nil {
+		close(k.done)
+		k.work.Wait()
 	}
 }
 

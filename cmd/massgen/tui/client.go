@@ -16,6 +16,17 @@ type client struct {
 	do worker
 }
 
+// run calls f beside the screen, and passes on its message or its error.
+func (c client) run(f func(ctx context.Context) (tea.Msg, error)) tea.Cmd {
+	return c.do(func(ctx context.Context) tea.Msg {
+		msg, err := f(ctx)
+		if err != nil {
+			return errorNote{err}
+		}
+		return msg
+	})
+}
+
 // readSession reads the session for the header.
 func (c client) readSession() tea.Msg {
 	return c.do(func(ctx context.Context) tea.Msg { return sessionMsg{c.Session(ctx), c.Notices()} })()
@@ -23,58 +34,51 @@ func (c client) readSession() tea.Msg {
 
 // readPast reads the turns for a page of the transcript.
 func (c client) readPast(page int) tea.Cmd {
-	return c.do(func(ctx context.Context) tea.Msg {
+	return c.run(func(ctx context.Context) (tea.Msg, error) {
 		turns, err := c.Past(ctx)
-		if err != nil {
-			return errorNote{fmt.Errorf("read the session: %w", err)}
-		}
-		return pastMsg{page, turns}
+		return pastMsg{page, turns}, about("read the session", err)
 	})
 }
 
 // readSessions lists the sessions for the picker.
 func (c client) readSessions() tea.Cmd {
-	return c.do(func(ctx context.Context) tea.Msg {
+	return c.run(func(ctx context.Context) (tea.Msg, error) {
 		list, err := c.Sessions(ctx)
-		if err != nil {
-			return errorNote{err}
-		}
-		return sessionsMsg{list}
+		return sessionsMsg{list}, err
 	})
 }
 
 // readCalls lists the calls of the session, to show the last call of an agent.
 func (c client) readCalls(agent string) tea.Cmd {
-	return c.do(func(ctx context.Context) tea.Msg {
+	return c.run(func(ctx context.Context) (tea.Msg, error) {
 		calls, err := c.Calls(ctx)
-		if err != nil {
-			return errorNote{fmt.Errorf("show the inputs: %w", err)}
-		}
-		return callsMsg{calls, agent}
+		return callsMsg{calls, agent}, about("show the inputs", err)
 	})
 }
 
 // show shows the output of a command in a pager.
 func (c client) show(title, line string) tea.Cmd {
-	return c.do(func(ctx context.Context) tea.Msg {
+	return c.run(func(ctx context.Context) (tea.Msg, error) {
 		outcome, err := c.Command(ctx, line)
-		if err != nil {
-			return errorNote{err}
-		}
-		return pagerMsg{title, outcome.Text}
+		return pagerMsg{title, outcome.Text}, err
 	})
 }
 
 // command runs a line that begins with a slash, in the session before.
 func (c client) command(before, line string) tea.Cmd {
-	return c.do(func(ctx context.Context) tea.Msg {
+	return c.run(func(ctx context.Context) (tea.Msg, error) {
 		outcome, err := c.Command(ctx, line)
-		if err != nil {
-			return errorNote{err}
+		if err == nil && c.Session(ctx).ID != before {
+			return movedMsg{outcome}, nil
 		}
-		if c.Session(ctx).ID != before {
-			return movedMsg{outcome}
-		}
-		return outcomeMsg{outcome, line}
+		return outcomeMsg{outcome, line}, err
 	})
+}
+
+// about adds to an error what failed.
+func about(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }

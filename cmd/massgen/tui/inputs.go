@@ -2,7 +2,6 @@ package tui
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
@@ -60,12 +59,9 @@ func (s *screen) showCalls(msg callsMsg) tea.Cmd {
 
 // read reads the input of a call.
 func (v *inputViewer) read(at int) tea.Cmd {
-	return v.screen.conv.do(func(ctx context.Context) tea.Msg {
+	return v.screen.conv.run(func(ctx context.Context) (tea.Msg, error) {
 		input, err := v.screen.conv.Input(ctx, v.calls[at].Name)
-		if err != nil {
-			return errorNote{fmt.Errorf("show the input of %s: %w", v.calls[at].Name, err)}
-		}
-		return inputMsg{v, at, input}
+		return inputMsg{v, at, input}, about("show the input of "+v.calls[at].Name, err)
 	})
 }
 

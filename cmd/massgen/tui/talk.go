@@ -186,21 +186,13 @@ func (t *talk) tell(do func(ctx context.Context, turn *massgen.Turn) error) tea.
 		return nil
 	}
 	turn := t.running.turn
-	return t.conv.do(func(ctx context.Context) tea.Msg {
-		if err := do(ctx, turn); err != nil {
-			return errorNote{err}
-		}
-		return nil
-	})
+	return t.conv.run(func(ctx context.Context) (tea.Msg, error) { return nil, do(ctx, turn) })
 }
 
 // note adds a note to the turn.
 func (t *talk) note(text string) tea.Cmd {
 	return t.tell(func(ctx context.Context, turn *massgen.Turn) error {
-		if err := turn.Note(ctx, text); err != nil {
-			return fmt.Errorf("the note was not taken: %w", err)
-		}
-		return nil
+		return about("the note was not taken", turn.Note(ctx, text))
 	})
 }
 
@@ -238,19 +230,16 @@ func (t *talk) save(path string) tea.Cmd {
 		return nil
 	}
 	answer := t.last.answer
-	return t.conv.do(func(context.Context) tea.Msg {
+	return t.conv.run(func(context.Context) (tea.Msg, error) {
 		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, os.ErrExist) {
-			return errorNote{fmt.Errorf("/save: %s is there already: choose another name", path)}
+			return nil, fmt.Errorf("/save: %s is there already: choose another name", path)
 		}
 		if err == nil {
 			_, err = file.WriteString(strings.TrimSuffix(answer, "\n") + "\n")
 			err = errors.Join(err, file.Close())
 		}
-		if err != nil {
-			return errorNote{fmt.Errorf("/save: %w", err)}
-		}
-		return outcomeMsg{Outcome: Outcome{Text: "the answer is in " + path}}
+		return outcomeMsg{Outcome: Outcome{Text: "the answer is in " + path}}, about("/save", err)
 	})
 }
 
@@ -259,23 +248,20 @@ func (t *talk) retry() tea.Cmd {
 	if t.isBusy() {
 		return nil
 	}
-	return t.conv.do(func(ctx context.Context) tea.Msg {
+	return t.conv.run(func(ctx context.Context) (tea.Msg, error) {
 		turns, err := t.conv.Past(ctx)
 		if err != nil {
-			return errorNote{fmt.Errorf("/retry: %w", err)}
+			return nil, about("/retry", err)
 		}
 		if len(turns) == 0 {
-			return errorNote{errors.New("/retry: there is no question yet")}
+			return nil, errors.New("/retry: there is no question yet")
 		}
 		last, line := turns[len(turns)-1], fmt.Sprintf("/branch %d", len(turns)-1)
 		if len(turns) == 1 {
 			line = "/new"
 		}
 		outcome, err := t.conv.Command(ctx, line)
-		if err != nil {
-			return errorNote{fmt.Errorf("/retry: %w", err)}
-		}
 		outcome.Question = last.Question
-		return movedMsg{outcome}
+		return movedMsg{outcome}, about("/retry", err)
 	})
 }
