@@ -76,8 +76,8 @@ func pixels(t *testing.T, side int) (data []byte, url string) {
 	return b.Bytes(), "data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
-// TestFilesOfAMessageReachTheModel: byte for byte, in the forms of both APIs; those of earlier
-// messages too, each once.
+// TestFilesOfAMessageReachTheModel: byte for byte, in the forms of both APIs. So do the files of
+// earlier messages, each once.
 func TestFilesOfAMessageReachTheModel(t *testing.T) {
 	photo, url := pixels(t, 3)
 	other, otherURL := pixels(t, 4)

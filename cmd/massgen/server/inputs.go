@@ -112,7 +112,7 @@ func (t turnRoutes) inputDiff(w http.ResponseWriter, r *http.Request, at place) 
 	return nil
 }
 
-// before returns the index of the last call of the same agent before a call, -1 if there is none.
+// before returns the index of the last call of the same agent before a call, -1 without one.
 func before(calls []debugbackend.Call, i int) int {
 	for j := i - 1; j >= 0; j-- {
 		if calls[j].Request.Key.Agent == calls[i].Request.Key.Agent {

@@ -10,13 +10,13 @@ import (
 
 // Limits are the limits of turns. 0 is no limit.
 type Limits struct {
-	// Runs is the highest number of running turns, RunsEach that of one token.
+	// Runs is the highest number of running turns, RunsEach the highest for one token.
 	Runs, RunsEach int
 	// PerMinute is the highest number of turns that a token may begin in a minute.
 	PerMinute int
 }
 
-// limiter counts the turns that run. Requests without a token count as those of one.
+// limiter counts the running turns. All requests without a token count as one token's.
 type limiter struct {
 	Limits
 	mu    sync.Mutex

@@ -148,7 +148,7 @@ func (silent) Stream(ctx context.Context, _ backends.Request) iter.Seq2[backends
 	}
 }
 
-// withSilent makes "pair" a panel of which one agent never answers.
+// withSilent makes "pair" a panel with an agent that never answers.
 func withSilent(s *server.Settings) {
 	s.Models[0].Open = func(ctx context.Context) (*massgen.Panel, error) {
 		return massgen.New(ctx, []massgen.Agent{{ID: "ada", Provider: "demo"}, {ID: "bob", Backend: silent{}}}, massgen.WithStore(s.Store))
@@ -296,7 +296,7 @@ func TestToolsShowACallerItsOwnSessions(t *testing.T) {
 	}
 }
 
-// TestProtocolSessionIsItsCallers: whoever comes by its id, but has another token, can neither use, read,
+// TestProtocolSessionIsItsCallers: a caller with the session's id but another token can neither use, read,
 // cancel nor end it.
 func TestProtocolSessionIsItsCallers(t *testing.T) {
 	s := serve(t, ofTwo)

@@ -95,7 +95,7 @@ func (s served) respond(t *testing.T, body string) (response, reply) {
 	return decode[response](t, r.body), r
 }
 
-// responseEvent is one of a stream, whose Name is that of its line "event".
+// responseEvent is an event of a stream. Name is the value of its line "event".
 type responseEvent struct {
 	Name string `json:"-"`
 	Type string

@@ -108,7 +108,7 @@ func New(s Settings) *Server {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.guard.ServeHTTP(w, r) }
 
-// Serve answers the requests that come to l, until ctx is done. It then ends the turns that run
+// Serve answers the requests to l until ctx is done. It then ends the turns that run
 // with their best answers so far, waits for the responses, and closes the panels and l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{

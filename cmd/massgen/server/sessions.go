@@ -66,7 +66,7 @@ func (s sessionRoutes) list(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if words := r.URL.Query().Get("q"); words != "" {
-		hits, err := s.store.Search(r.Context(), words, 0) // those of others do not count
+		hits, err := s.store.Search(r.Context(), words, 0) // all: other callers' hits do not count
 		if err != nil {
 			return err
 		}

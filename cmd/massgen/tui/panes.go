@@ -175,7 +175,7 @@ func (s *turnState) strip(width, height int) []string {
 			continue
 		}
 		words := []string{faint(fmt.Sprintf("round %d", i+1))}
-		marks = slices.Clone(marks) // in the panel's order, whoever was first
+		marks = slices.Clone(marks) // in the panel's order
 		slices.SortStableFunc(marks, func(a, b mark) int { return s.place(a.agent) - s.place(b.agent) })
 		for _, m := range marks {
 			text := m.agent + " ✓ " + m.label

@@ -28,7 +28,7 @@ type panel struct {
 	notices  []string
 	typed    []string
 	searched []string
-	model    string  // of ada, "" for that of all
+	model    string  // of ada, "" for the model of all
 	crowd    []Agent // in place of ada and bob
 }
 
@@ -144,7 +144,7 @@ func (p *panel) ran() []string {
 	return slices.Clone(p.commands)
 }
 
-// rig drives a screen: what its commands come to are messages, which until takes.
+// rig drives a screen. until takes the messages of its commands.
 type rig struct {
 	t    *testing.T
 	p    *panel
@@ -499,7 +499,7 @@ func TestLineIsEdited(t *testing.T) {
 	}
 }
 
-// TestCommandsRun: those of the conversation, and what is wrong with them.
+// TestCommandsRun: the conversation's commands, and their errors.
 func TestCommandsRun(t *testing.T) {
 	r := start(t, agrees, "")
 	r.write("/status")

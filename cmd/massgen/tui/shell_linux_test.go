@@ -72,8 +72,8 @@ func TestShellCommandIsShownAndEnded(t *testing.T) {
 	}
 }
 
-// TestEscForShellCommandDoesNotLeave: neither one that comes too late, nor one more for a command that
-// takes its time to end.
+// TestEscForShellCommandDoesNotLeave: neither a late one, nor a second one for a command that ends
+// slowly.
 func TestEscForShellCommandDoesNotLeave(t *testing.T) {
 	r := start(t, agrees, "")
 	process := r.runs(`trap "" TERM; echo process $$; while :; do sleep 1; done`)

@@ -150,7 +150,7 @@ func (t *talk) conclude(r massgen.Result) {
 		a.Label, a.Content = plain.Line(a.Label), t.conv.Redact(printable(a.Content))
 		t.last.answers = append(t.last.answers, a)
 	}
-	votes := slices.Clone(r.Votes) // in the panel's order, whoever was first
+	votes := slices.Clone(r.Votes) // in the panel's order
 	slices.SortStableFunc(votes, func(a, b report.ResultVote) int { return t.shown.place(a.Voter) - t.shown.place(b.Voter) })
 	var lines []string
 	for _, v := range votes {

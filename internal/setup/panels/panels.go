@@ -41,7 +41,7 @@ type Settings struct {
 	Backends []backends.Backend
 	// Given returns an agent's tools in Go, beside the tools of the config; nil for none.
 	Given func(agent int) []agents.Tool
-	// Rules change those of the config, in their order.
+	// Rules change the config's rules, in their order.
 	Rules []func(*kernel.Config)
 	// Override replaces limits of the budget of a resumed turn.
 	Override budget.Budget

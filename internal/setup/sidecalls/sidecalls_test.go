@@ -94,8 +94,8 @@ func TestConfirmedQuestionIsOfItsSession(t *testing.T) {
 	}
 }
 
-// TestWhoKeepsAndWhoTells: a worker keeps what calls come to, a process that watches tells of
-// it, and one that plays its own turns does both.
+// TestWhoKeepsAndWhoTells: a worker stores the results of calls, a watching process reports them, and a
+// process that plays its own turns does both.
 func TestWhoKeepsAndWhoTells(t *testing.T) {
 	for name, c := range map[string]struct{ elsewhere, forOthers bool }{
 		"its own turns": {false, false}, "a worker": {false, true}, "a client": {true, false},

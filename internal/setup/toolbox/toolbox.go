@@ -50,7 +50,7 @@ type Options struct {
 	Snapshots string
 	// Given returns an agent's tools in Go, beside the config's; nil for none.
 	Given func(agent int) []agents.Tool
-	// Without are files that do not belong to an agent's work, such as those of the store.
+	// Without are files that do not belong to an agent's work, such as the store's.
 	Without []string
 	// Own are the user's folders with massgen's programs and keys. No agent may write there.
 	Own []string

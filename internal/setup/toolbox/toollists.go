@@ -16,7 +16,7 @@ import (
 	"github.com/massgen/massgen/internal/tools/mcp"
 )
 
-// toolServer is a started MCP server, with those of its tools that the user knows.
+// toolServer is a started MCP server, with the tools that the user knows.
 type toolServer struct {
 	wanted
 	client *mcp.Client
