@@ -106,7 +106,7 @@ func TestLapseWhileATurnBegins(t *testing.T) {
 			for _, in := range []string{"Definition", "handler"} {
 				for how, leave := range map[string]func(){"panic": func() { panic(errLapse) }, "Goexit": runtime.Goexit} {
 					t.Run(strings.Join([]string{by, kind, in, how}, " "), func(t *testing.T) {
-						own := sessions.NewMemory().Store
+						own := sessions.NewMemory()
 						others := own
 						if kind == "SQLite" {
 							own, others = sqliteTwice(t)

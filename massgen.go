@@ -93,7 +93,7 @@ type File struct {
 // Panel is a set of agents that answer questions together. It is safe for concurrent use;
 // turns of different sessions run side by side.
 type Panel struct {
-	opened *panels.Panel
+	opened *panels.Opened
 	// own is the store that the panel has opened itself, nil if the caller gave one.
 	own *store.Store
 
@@ -170,7 +170,7 @@ func New(ctx context.Context, list []Agent, opts ...Option) (*Panel, error) {
 func open(ctx context.Context, opts []Option, configure func(*panels.Settings) error) (*Panel, error) {
 	Launcher() // in a process that should have called it first
 	p := &Panel{}
-	s := panels.Settings{Secrets: &configs.Secrets{}, Log: slog.New(slog.DiscardHandler)}
+	s := panels.Settings{Settings: providers.Settings{Secrets: &configs.Secrets{}, Log: slog.New(slog.DiscardHandler)}}
 	s.Warn = func(text string) {
 		s.Log.Warn(text)
 		p.mu.Lock()
@@ -356,7 +356,7 @@ func (p *Panel) Recorder() *Recorder { return p.opened.Record }
 
 // Opened returns the panel's parts, for the programs of this module: they show and change more
 // than a Go program needs.
-func (p *Panel) Opened() *panels.Panel { return p.opened }
+func (p *Panel) Opened() *panels.Opened { return p.opened }
 
 // Close ends the running turns as Turn.Cancel does, waits for them, closes the agents' tools
 // and connections, and closes the sessions, unless WithStore gave them. Its error includes that
@@ -372,7 +372,7 @@ func (p *Panel) Close() error {
 	for _, t := range p.turns {
 		t.Cancel()
 	}
-	p.opened.Wait()
+	p.opened.Panel.Wait()
 	var recorded error
 	if r := p.Recorder(); r != nil {
 		recorded = r.Err()

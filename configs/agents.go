@@ -18,9 +18,9 @@ import (
 )
 
 func (r *reader) agents(at string, n *yaml.Node, c *Config) {
-	list := r.list(at, n, "a list of agents, each with a leading dash")
+	list := r.doc.list(at, n, "a list of agents, each with a leading dash")
 	if len(list) > mostAgents {
-		r.fail(n, "%s has %d entries; a panel has at most %d", at, len(list), mostAgents)
+		r.doc.fail(n, "%s has %d entries; a panel has at most %d", at, len(list), mostAgents)
 		return
 	}
 	keys := agentSection()
@@ -41,9 +41,9 @@ func (r *reader) agent(at string, n *yaml.Node, c *Config) {
 func (r *reader) oneAgent(at string, n *yaml.Node, keys section[Agent], c *Config) {
 	a := Agent{ID: fmt.Sprintf("agent%d", len(c.Agents)+1)}
 	if readSection(r, at, n, keys, &a) && !namesModel(a.Backend) {
-		r.fail(n, "%s has no backend; add backend: with a type, such as auto, or a model", at)
+		r.doc.fail(n, "%s has no backend; add backend: with a type, such as auto, or a model", at)
 	}
-	r.places[idPlace(len(c.Agents))] = n
+	r.doc.places[idPlace(len(c.Agents))] = n
 	r.agentPaths = append(r.agentPaths, at)
 	c.Agents = append(c.Agents, a)
 }
@@ -57,9 +57,9 @@ func (r *reader) agentID(at string, n *yaml.Node, a *Agent) {
 	id, ok := parseScalar(r, at, n, textParser())
 	switch err := CheckID(id); {
 	case ok && id == "" || isNull(n):
-		r.fail(n, "%s is empty; give it a name, or leave the key out", at)
+		r.doc.fail(n, "%s is empty; give it a name, or leave the key out", at)
 	case ok && err != nil:
-		r.fail(n, "%s %v", at, err)
+		r.doc.fail(n, "%s %v", at, err)
 	case ok:
 		a.ID = id
 	}
@@ -106,7 +106,7 @@ func (r *reader) address(at string, n *yaml.Node, example string) string {
 	}
 	u, err := url.Parse(v)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		r.fail(n, "%s must be a URL such as %s", at, example)
+		r.doc.fail(n, "%s must be a URL such as %s", at, example)
 		return ""
 	}
 	r.secrets.AddURL(v)
@@ -117,7 +117,7 @@ func (r *reader) address(at string, n *yaml.Node, example string) string {
 // warnShort adds a warning about a short secret, unless it is empty.
 func (r *reader) warnShort(n *yaml.Node, warning string) {
 	if warning != "" {
-		r.warn(n, "%s", warning)
+		r.doc.warn(n, "%s", warning)
 	}
 }
 
@@ -144,7 +144,7 @@ func (r *reader) secretLine(at string, n *yaml.Node) (string, bool) {
 		}
 	}
 	if !s.is("!!str") || strings.ContainsFunc(s.text, isControl) {
-		r.fail(n, "%s must be text in quotes, on one line", at)
+		r.doc.fail(n, "%s must be text in quotes, on one line", at)
 		return "", false
 	}
 	return s.text, true
@@ -172,24 +172,24 @@ func (r *reader) headers(at string, n *yaml.Node, b *Backend) { r.headerMap(at, 
 // headerMap adds headers to those that are there.
 func (r *reader) headerMap(at string, n *yaml.Node, headers *map[string]string) {
 	first := map[string]*yaml.Node{}
-	for _, e := range r.entries(at, n) {
+	for _, e := range r.doc.entries(at, n) {
 		name := e.key.Value
 		if same := first[strings.ToLower(name)]; same != nil {
-			r.fail(e.key, "%s has %s twice (case does not count), first on line %d; keep one", at, quoted(name), same.Line)
+			r.doc.fail(e.key, "%s has %s twice (case does not count), first on line %d; keep one", at, quoted(name), same.Line)
 			continue
 		}
 		first[strings.ToLower(name)] = e.key
 		if name == "" || strings.ContainsFunc(name, unfitForHeader) {
-			r.fail(e.key, "%s has %s, which is no header name; use letters, digits and '-'", at, quoted(name))
+			r.doc.fail(e.key, "%s has %s, which is no header name; use letters, digits and '-'", at, quoted(name))
 			continue
 		}
 		if slices.Contains(ownHeaders(), http.CanonicalHeaderKey(name)) {
-			r.fail(e.key, "%s has %s, which massgen sets itself; leave it out", at, quoted(name))
+			r.doc.fail(e.key, "%s has %s, which massgen sets itself; leave it out", at, quoted(name))
 			continue
 		}
 		same := func(other string) bool { return strings.EqualFold(other, name) }
 		if slices.ContainsFunc(slices.Collect(maps.Keys(*headers)), same) {
-			r.fail(e.key, "%s has %s a second time (case does not count, and headers and extra_headers are one list); keep one", at, quoted(name))
+			r.doc.fail(e.key, "%s has %s a second time (case does not count, and headers and extra_headers are one list); keep one", at, quoted(name))
 			continue
 		}
 		v, ok := r.secretLine(join(at, name), e.value)
@@ -228,23 +228,23 @@ func (r *reader) extraBody(at string, n *yaml.Node, b *Backend) {
 		return
 	}
 	if n.Kind != yaml.MappingNode {
-		r.fail(n, "%s is %s; it must be a mapping of keys to values", at, kindName(n))
+		r.doc.fail(n, "%s is %s; it must be a mapping of keys to values", at, kindName(n))
 		return
 	}
 	var body map[string]any
 	if err := n.Decode(&body); err != nil {
-		r.fail(n, "%s cannot be read: %s", at, yamlReason(err))
+		r.doc.fail(n, "%s cannot be read: %s", at, yamlReason(err))
 		return
 	}
 	expanded, ok := r.expandAll(at, n, body, false).(map[string]any)
 	if _, err := json.Marshal(expanded); err != nil || !ok {
-		r.fail(n, "%s holds something that JSON cannot; use text keys, and plain numbers and texts", at)
+		r.doc.fail(n, "%s holds something that JSON cannot; use text keys, and plain numbers and texts", at)
 		return
 	}
 	b.Params.ExtraBody = expanded
 	for _, name := range []string{"messages", "model", "tools"} {
 		if _, replaced := expanded[name]; replaced {
-			r.warn(n, "%s replaces the %s of every call; agents need those that massgen sends", at, name)
+			r.doc.warn(n, "%s replaces the %s of every call; agents need those that massgen sends", at, name)
 		}
 	}
 }

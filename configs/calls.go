@@ -16,7 +16,7 @@ func (c *Config) Summarizes() bool {
 // callBackend reads the backend of a sidecall.
 func (r *reader) callBackend(at string, n *yaml.Node, b *Backend) {
 	if readSection(r, at, n, callBackendSection(), b) && !isNull(n) && !namesModel(*b) {
-		r.fail(n, "%s names no model; add a type, such as auto, or a model, or leave it out to mean the first agent's", at)
+		r.doc.fail(n, "%s names no model; add a type, such as auto, or a model, or leave it out to mean the first agent's", at)
 	}
 }
 

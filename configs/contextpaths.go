@@ -97,18 +97,18 @@ func contextPathsOf[T any](field func(*T) *[]ContextPath) item[T] {
 
 func (r *reader) contextPaths(at string, n *yaml.Node) []ContextPath {
 	var list []ContextPath
-	for i, item := range r.list(at, n, "a list of paths, each as in {path: ../site, permission: read}") {
+	for i, item := range r.doc.list(at, n, "a list of paths, each as in {path: ../site, permission: read}") {
 		path := fmt.Sprintf("%s[%d]", at, i)
-		p := ContextPath{At: r.issue(item, "").place()}
+		p := ContextPath{At: r.doc.issue(item, "").place()}
 		ok := readSection(r, path, item, contextPathSection(), &p)
 		switch {
 		case !ok:
 		case p.Path == "":
-			r.fail(item, "%s has no path; add one", path)
+			r.doc.fail(item, "%s has no path; add one", path)
 		case slices.ContainsFunc(list, p.same):
-			r.fail(item, "%s is a path that is there already; keep one", path)
+			r.doc.fail(item, "%s is a path that is there already; keep one", path)
 		case len(p.Protected) > 0 && !p.Write:
-			r.warn(r.places[path+".protected_paths"],
+			r.doc.warn(r.doc.places[path+".protected_paths"],
 				"%s.protected_paths has no effect without permission: write, since nothing there can be changed", path)
 		}
 		list = append(list, p)

@@ -25,13 +25,13 @@ func (r *reader) expand(at string, n *yaml.Node, s string) (string, bool) {
 		case ref == "$$":
 			return "$"
 		case name == "":
-			r.fail(n, "%s has a ${ that names no variable; write ${NAME} or ${NAME:-default}, or $${ for the text itself", at)
+			r.doc.fail(n, "%s has a ${ that names no variable; write ${NAME} or ${NAME:-default}, or $${ for the text itself", at)
 			ok = false
 			return ""
 		case ref == "${cwd}" && r.inServers:
 			return agentFolder
 		case strings.Contains(def, "${"):
-			r.fail(n, "%s has a ${ in the default of ${%s}, and defaults do not nest; write the default out, or set %s", at, name, name)
+			r.doc.fail(n, "%s has a ${ in the default of ${%s}, and defaults do not nest; write the default out, or set %s", at, name, name)
 			ok = false
 			return ""
 		}
@@ -40,11 +40,11 @@ func (r *reader) expand(at string, n *yaml.Node, s string) (string, bool) {
 		case hasDefault && value == "":
 			value = def
 		case !set && ref == "${cwd}":
-			r.fail(n, "%s has ${cwd}, which is an agent's folder in the agent's mcp_servers only; write the folder in its place", at)
+			r.doc.fail(n, "%s has ${cwd}, which is an agent's folder in the agent's mcp_servers only; write the folder in its place", at)
 			ok = false
 			return ""
 		case !set:
-			r.fail(n, "%s needs the variable %s, which is not set; set it in the environment%s, or write ${%s:-default}", at, name, orDotEnv(name), name)
+			r.doc.fail(n, "%s needs the variable %s, which is not set; set it in the environment%s, or write ${%s:-default}", at, name, orDotEnv(name), name)
 			ok = false
 			return ""
 		}

@@ -113,7 +113,7 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 	}
 	d := &document{file: file, places: map[string]*yaml.Node{}}
 	if root := d.root(data); root != nil {
-		r := &reader{document: d, opts: opts, secrets: config.secrets, contexts: map[string]*yaml.Node{}}
+		r := &reader{doc: d, opts: opts, secrets: config.secrets, contexts: map[string]*yaml.Node{}}
 		readSection(r, "", root, topSection(), config)
 		r.agentContexts(config)
 		unread, warnings := len(d.issues) > 0, d.warnings

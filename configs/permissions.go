@@ -34,18 +34,18 @@ func permissionSection() section[permission.Rule] {
 }
 
 func (r *reader) permissionRules(at string, n *yaml.Node, p *Permissions) {
-	for i, item := range r.list(at, n, "a list of rules, each with an action and a tool") {
+	for i, item := range r.doc.list(at, n, "a list of rules, each with an action and a tool") {
 		path := fmt.Sprintf("%s[%d]", at, i)
 		var rule permission.Rule
 		if readSection(r, path, item, permissionSection(), &rule) && (rule.Action == "" || rule.Tool == "") {
-			r.fail(item, "%s lacks an action or a tool; a rule has both, as in {action: ask, tool: run_command}", path)
+			r.doc.fail(item, "%s lacks an action or a tool; a rule has both, as in {action: ask, tool: run_command}", path)
 		}
 		p.Rules.Rules = append(p.Rules.Rules, rule)
 	}
 }
 
 func (r *reader) argumentPatterns(at string, n *yaml.Node, p *permission.Rule) {
-	for _, e := range r.entries(at, n) {
+	for _, e := range r.doc.entries(at, n) {
 		if v, ok := parseScalar(r, join(at, e.key.Value), e.value, textParser()); ok {
 			if p.Arguments == nil {
 				p.Arguments = map[string]string{}

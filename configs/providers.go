@@ -13,7 +13,7 @@ import (
 // providers reads the settings of each provider that is named.
 func (r *reader) providers(at string, n *yaml.Node, c *Config) {
 	c.Providers = map[string]Provider{}
-	for _, e := range r.entries(at, n) {
+	for _, e := range r.doc.entries(at, n) {
 		name := e.key.Value
 		if !r.isProvider(e.key, join(at, name), name) {
 			continue
@@ -28,10 +28,10 @@ func (r *reader) providers(at string, n *yaml.Node, c *Config) {
 func (r *reader) prices(at string, n *yaml.Node, c *Config) {
 	c.Prices = map[string]prices.Override{}
 	first := map[string]*yaml.Node{}
-	for _, e := range r.entries(at, n) {
+	for _, e := range r.doc.entries(at, n) {
 		name := e.key.Value
 		if same := first[strings.ToLower(name)]; same != nil {
-			r.fail(e.key, "%s is given twice (case does not count), first on line %d; keep one", join(at, name), same.Line)
+			r.doc.fail(e.key, "%s is given twice (case does not count), first on line %d; keep one", join(at, name), same.Line)
 			continue
 		}
 		first[strings.ToLower(name)] = e.key
@@ -42,7 +42,7 @@ func (r *reader) prices(at string, n *yaml.Node, c *Config) {
 			continue
 		}
 		if _, err := prices.New(map[string]prices.Override{name: o}); err != nil {
-			r.fail(e.key, "%s", err)
+			r.doc.fail(e.key, "%s", err)
 			continue
 		}
 		c.Prices[name] = o
@@ -51,16 +51,16 @@ func (r *reader) prices(at string, n *yaml.Node, c *Config) {
 
 // fallback reads a list of models, each a mapping or a text: TYPE/MODEL, TYPE or MODEL.
 func (r *reader) fallback(at string, n *yaml.Node, b *Backend) {
-	for i, item := range r.list(at, n, "a list of models, each TYPE/MODEL or a mapping with type and model") {
-		path, before := fmt.Sprintf("%s[%d]", at, i), len(r.issues)
+	for i, item := range r.doc.list(at, n, "a list of models, each TYPE/MODEL or a mapping with type and model") {
+		path, before := fmt.Sprintf("%s[%d]", at, i), len(r.doc.issues)
 		var choice Backend
 		if deref(item).Kind == yaml.MappingNode {
 			readSection(r, path, item, fallbackSection(), &choice)
 		} else if name, ok := parseScalar(r, path, item, textParser()); ok {
 			choice = r.namedModel(name)
 		}
-		if choice.Type == "" && choice.Model == "" && len(r.issues) == before {
-			r.fail(item, "%s names no model; write TYPE/MODEL, or a mapping with type or model", path)
+		if choice.Type == "" && choice.Model == "" && len(r.doc.issues) == before {
+			r.doc.fail(item, "%s names no model; write TYPE/MODEL, or a mapping with type or model", path)
 		}
 		b.Fallback = append(b.Fallback, choice)
 	}
@@ -78,7 +78,7 @@ func (r *reader) namedModel(name string) Backend {
 // isProvider is isOneOf without auto, which is a choice among providers.
 func (r *reader) isProvider(n *yaml.Node, at, name string) bool {
 	if name == auto {
-		r.fail(n, "%s says nothing of any provider: name the type that auto comes to", at)
+		r.doc.fail(n, "%s says nothing of any provider: name the type that auto comes to", at)
 		return false
 	}
 	others := slices.DeleteFunc(slices.Clone(r.opts.BackendTypes), func(typ string) bool { return typ == auto })
@@ -92,7 +92,7 @@ const auto = "auto"
 func (r *reader) isBackendType(n *yaml.Node, at, name string) bool {
 	types := r.opts.BackendTypes
 	if cure, ok := massgenTypes()[name]; ok && len(types) > 0 && !slices.Contains(types, name) {
-		r.fail(n, "%s is %s, which is a backend of MassGen and none here; %s (docs/migration.md)", at, quoted(name), cure)
+		r.doc.fail(n, "%s is %s, which is a backend of MassGen and none here; %s (docs/migration.md)", at, quoted(name), cure)
 		return false
 	}
 	return r.isOneOf(n, at, name, types)
@@ -119,6 +119,6 @@ func (r *reader) isOneOf(n *yaml.Node, at, name string, types []string) bool {
 	if near, ok := Nearest(name, types); ok {
 		cure = fmt.Sprintf("did you mean %s?", near)
 	}
-	r.fail(n, "%s is %s, which is no backend here; %s", at, quoted(name), cure)
+	r.doc.fail(n, "%s is %s, which is no backend here; %s", at, quoted(name), cure)
 	return false
 }

@@ -10,7 +10,7 @@ import (
 
 // reader walks the nodes of one file along the table of keys.
 type reader struct {
-	*document
+	doc     *document
 	opts    Options
 	secrets *Secrets
 	// agentPaths holds the agents' paths in the order of the file, and contexts the node of
@@ -52,25 +52,25 @@ func (d *document) issue(n *yaml.Node, format string, args ...any) Issue {
 // readSection reads the mapping n, found at the path at, into t. It returns false after an
 // issue.
 func readSection[T any](r *reader, at string, n *yaml.Node, sec section[T], t *T) bool {
-	before := len(r.issues)
-	for _, e := range r.entries(at, n) {
+	before := len(r.doc.issues)
+	for _, e := range r.doc.entries(at, n) {
 		path := join(at, e.key.Value)
 		if i := slices.IndexFunc(sec.keys, func(k key[T]) bool { return k.name == e.key.Value }); i >= 0 {
-			r.places[path] = e.key
+			r.doc.places[path] = e.key
 			sec.keys[i].read(r, path, e.value, t)
 			continue
 		}
 		if hint, ok := sec.ignored.hint(e.key.Value); ok {
-			r.warn(e.key, "%s", withoutEffect(path, hint, e.value))
+			r.doc.warn(e.key, "%s", withoutEffect(path, hint, e.value))
 			continue
 		}
 		if hint, ok := sec.cosmetic.hint(e.key.Value); ok {
-			r.remark(e.key, "%s", withoutEffect(path, hint, e.value))
+			r.doc.remark(e.key, "%s", withoutEffect(path, hint, e.value))
 			continue
 		}
-		r.unknown(e.key, at, sec.names())
+		r.doc.unknown(e.key, at, sec.names())
 	}
-	return len(r.issues) == before
+	return len(r.doc.issues) == before
 }
 
 // withoutEffect returns the message about an ignored key of MassGen. A key that switches a feature

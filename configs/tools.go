@@ -85,11 +85,11 @@ func pathOf[T any](what string, field func(*T) *string) item[T] {
 		switch {
 		case !ok:
 		case path == "":
-			r.fail(n, "%s is empty; name %s, or leave the key out", at, what)
+			r.doc.fail(n, "%s is empty; name %s, or leave the key out", at, what)
 		case strings.HasPrefix(path, "~"):
-			r.fail(n, "%s begins with ~, which is a shell's word; write ${HOME} in its place", at)
+			r.doc.fail(n, "%s begins with ~, which is a shell's word; write ${HOME} in its place", at)
 		case strings.ContainsFunc(path, isControl):
-			r.fail(n, "%s has a control character; name %s", at, what)
+			r.doc.fail(n, "%s has a control character; name %s", at, what)
 		default:
 			*field(t) = path
 		}
@@ -103,10 +103,10 @@ func (r *reader) texts(at string, n *yaml.Node, p parser[string]) []string {
 		return nil
 	}
 	list := []string{}
-	for i, item := range r.list(at, n, "a list of texts") {
+	for i, item := range r.doc.list(at, n, "a list of texts") {
 		path := fmt.Sprintf("%s[%d]", at, i)
 		if isNull(item) {
-			r.fail(item, "%s is empty; it must be %s", path, p.wanted)
+			r.doc.fail(item, "%s is empty; it must be %s", path, p.wanted)
 		} else if v, ok := parseScalar(r, path, item, p); ok {
 			list = append(list, v)
 		}
@@ -161,21 +161,21 @@ func (r *reader) servers(at string, n *yaml.Node) []MCPServer {
 	read := func(path, name string, item *yaml.Node) {
 		s := MCPServer{Name: name}
 		if readSection(r, path, item, serverSection(), &s) {
-			r.checkServer(path, item, s)
+			r.doc.checkServer(path, item, s)
 			if same := func(other MCPServer) bool { return other.Name == s.Name }; slices.ContainsFunc(list, same) {
-				r.fail(item, "%s is a second server %s; give it another name", path, quoted(s.Name))
+				r.doc.fail(item, "%s is a second server %s; give it another name", path, quoted(s.Name))
 			}
 		}
-		r.places[join(at, s.Name)] = item
+		r.doc.places[join(at, s.Name)] = item
 		list = append(list, s)
 	}
 	if n.Kind == yaml.MappingNode {
-		for _, e := range r.entries(at, n) {
+		for _, e := range r.doc.entries(at, n) {
 			read(join(at, e.key.Value), e.key.Value, e.value)
 		}
 		return list
 	}
-	for i, item := range r.list(at, n, "a list of servers, each with a name, or a mapping of names to servers") {
+	for i, item := range r.doc.list(at, n, "a list of servers, each with a name, or a mapping of names to servers") {
 		read(fmt.Sprintf("%s[%d]", at, i), "", item)
 	}
 	return list
@@ -227,7 +227,7 @@ func (r *reader) serverCommand(at string, n *yaml.Node, s *MCPServer) {
 	if deref(n).Kind == yaml.SequenceNode {
 		words := r.texts(at, n, textParser())
 		if len(words) == 0 || words[0] == "" {
-			r.fail(n, "%s names no program; begin the list with one", at)
+			r.doc.fail(n, "%s names no program; begin the list with one", at)
 			return
 		}
 		s.Command, s.Args = words[0], append(words[1:], s.Args...)
@@ -236,7 +236,7 @@ func (r *reader) serverCommand(at string, n *yaml.Node, s *MCPServer) {
 	}
 	command, ok := parseScalar(r, at, n, textParser())
 	if ok && strings.ContainsAny(command, " \t\n") && !strings.ContainsRune(command, filepath.Separator) {
-		r.fail(n, "%s has more than a program in it; put its arguments into args", at)
+		r.doc.fail(n, "%s has more than a program in it; put its arguments into args", at)
 		return
 	}
 	s.Command = command
@@ -268,10 +268,10 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (r *reader) serverEnv(at string, n *yaml.Node, s *MCPServer) {
 	s.Env = map[string]string{}
-	for _, e := range r.entries(at, n) {
+	for _, e := range r.doc.entries(at, n) {
 		name := e.key.Value
 		if !variableName.MatchString(name) {
-			r.fail(e.key, "%s has %s, which is no variable's name; use letters, digits and '_'", at, quoted(name))
+			r.doc.fail(e.key, "%s has %s, which is no variable's name; use letters, digits and '_'", at, quoted(name))
 			continue
 		}
 		v, ok := r.secretLine(join(at, name), e.value)

@@ -101,7 +101,7 @@ func (r *reader) displayType(at string, n *yaml.Node, u *UI) {
 	typ := u.DisplayType
 	enum(func(t *string) *string { return t }, displaySimple, DisplaySilent, "rich_terminal", "textual_terminal").read(r, at, n, &typ)
 	if typ != displaySimple && typ != DisplaySilent {
-		r.remark(n, "%s %s is a display of MassGen that is not here; %s is shown in its place",
+		r.doc.remark(n, "%s %s is a display of MassGen that is not here; %s is shown in its place",
 			at, typ, displaySimple)
 		typ = displaySimple
 	}
@@ -123,7 +123,7 @@ func parseScalar[V any](r *reader, at string, n *yaml.Node, p parser[V]) (v V, o
 		return v, false
 	}
 	if n.Kind != yaml.ScalarNode {
-		r.fail(n, "%s is %s; it must be %s", at, kindName(n), p.wanted)
+		r.doc.fail(n, "%s is %s; it must be %s", at, kindName(n), p.wanted)
 		return v, false
 	}
 	s, ok := r.scalar(at, n)
@@ -139,7 +139,7 @@ func parseScalar[V any](r *reader, at string, n *yaml.Node, p parser[V]) (v V, o
 	if _, quotesHurt := p.parse(bare); quotesHurt && s.quoted {
 		wanted += " without quotes"
 	}
-	r.fail(n, "%s is %s; it must be %s", at, s.shown(), wanted)
+	r.doc.fail(n, "%s is %s; it must be %s", at, s.shown(), wanted)
 	return v, false
 }
 

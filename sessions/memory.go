@@ -12,15 +12,15 @@ import (
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
-// Memory is a store that lives as long as the process. It is safe for concurrent use.
-type Memory struct{ *Store }
+// Memory is the type of a store in memory.
+type Memory = Store
 
-// NewMemory returns an empty store.
+// NewMemory returns an empty store that lives as long as the process.
 func NewMemory() *Memory {
-	return &Memory{NewStore(&memory{
+	return NewStore(&memory{
 		sessions: map[string]*memorySession{}, running: map[string]*memoryRunning{},
 		texts: &memoryTexts{texts: map[blob.Ref]*memoryText{}},
-	})}
+	})
 }
 
 // memory implements Backing.

@@ -90,7 +90,7 @@ func historyOf(t *testing.T, texts sessions.Texts, head blob.Ref) (list []sessio
 // nothing, and of an export that was imported.
 func TestHistoryOfPages(t *testing.T) {
 	store := sessions.NewMemory()
-	want, head := takeTurns(t, store.Store, "long", 450, 0)
+	want, head := takeTurns(t, store, "long", 450, 0)
 	if err := store.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestHistoryOfPages(t *testing.T) {
 // Turns of much text have shorter pages.
 func TestHistoryOfShortPages(t *testing.T) {
 	store := sessions.NewMemory()
-	want, head := takeTurns(t, store.Store, "long", 210, 40_000)
+	want, head := takeTurns(t, store, "long", 210, 40_000)
 	if !reflect.DeepEqual(want, historyOf(t, store, head)) {
 		t.Error("the history differs")
 	}

@@ -18,6 +18,7 @@ import (
 type Store struct {
 	backing Backing
 	redact  func(string) string
+	takes   func(id string) error // refuses new turns and branches of a session
 }
 
 // Keeper has a Store: Memory, sqlite.Store and Store itself.
@@ -26,12 +27,18 @@ type Keeper interface {
 }
 
 // NewStore returns the store on a Backing.
-func NewStore(b Backing) *Store { return &Store{b, func(text string) string { return text }} }
+func NewStore(b Backing) *Store {
+	return &Store{b, func(text string) string { return text }, func(string) error { return nil }}
+}
 
 // Masked returns a store on the same Backing that masks secrets before it stores a text: it
 // applies redact to the texts that models receive. Inputs are built from stored texts, so
 // models do not get these secrets either.
-func (s *Store) Masked(redact func(string) string) *Store { return &Store{s.backing, redact} }
+func (s *Store) Masked(redact func(string) string) *Store { return &Store{s.backing, redact, s.takes} }
+
+// Only returns a store on the same Backing whose Begin and Branch return the error that takes has
+// for a session.
+func (s *Store) Only(takes func(id string) error) *Store { return &Store{s.backing, s.redact, takes} }
 
 // Mask returns data with its secrets masked. Without secrets it returns data itself.
 func (s *Store) Mask(data []byte) []byte {
@@ -57,6 +64,9 @@ func (s *Store) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
 // Begin holds a session for a turn that asks question. A new session exists from the turn's
 // first event on. If any process holds the session, Begin returns ErrBusy.
 func (s *Store) Begin(ctx context.Context, id, question string) (Begun, error) {
+	if err := s.takes(id); err != nil {
+		return Begun{}, err
+	}
 	question = s.redact(question)
 	if err := checkQuestion(question); err != nil {
 		return Begun{}, err
@@ -400,7 +410,7 @@ func maskedMetadata(metadata map[string]string, redact func(string) string) (map
 // turns. It has the other session's turns, but not their journals, and its usage begins at
 // zero.
 func (s *Store) Branch(ctx context.Context, from string, turn int, to string) (Session, error) {
-	if err := CheckID(to); err != nil {
+	if err := cmp.Or(s.takes(to), CheckID(to)); err != nil {
 		return Session{}, err
 	}
 	created := now()

@@ -14,20 +14,20 @@ import (
 )
 
 // leases are the holds of an owner. They implement sqlstore.Holds.
-type leases struct{ *owner }
+type leases struct{ owner *owner }
 
 // Acquire implements sqlstore.Holds.
 func (o leases) Acquire(ctx context.Context, id string, next func(sqlstore.Last) (sqlstore.Running, error)) error {
-	err := o.whenFree(ctx, id, func() error {
-		return o.db.Change(ctx, "hold session "+id, func(w *sqlstore.Tx) {
-			o.take(w, id)
+	err := o.owner.whenFree(ctx, id, func() error {
+		return o.owner.db.Change(ctx, "hold session "+id, func(w *sqlstore.Tx) {
+			o.owner.take(w, id)
 			turn, err := next(w.LastTurn(id))
 			w.Refuse(err)
 			w.Exec("UPDATE holds SET turn = $2, question = $3 WHERE name = $1", id, turn.Number, []byte(turn.Question))
 		})
 	})
 	if err == nil {
-		o.keepUp(id)
+		o.owner.keepUp(id)
 	}
 	return err
 }
@@ -93,8 +93,8 @@ func (o *owner) take(w *sqlstore.Tx, id string) {
 
 // Write implements sqlstore.Holds.
 func (o leases) Write(ctx context.Context, what, id string, turn int, ends bool, do func(*sqlstore.Tx, *sqlstore.Running)) error {
-	err := o.db.Change(ctx, what, func(w *sqlstore.Tx) {
-		r := o.mine(w, id, turn)
+	err := o.owner.db.Change(ctx, what, func(w *sqlstore.Tx) {
+		r := o.owner.mine(w, id, turn)
 		if w.Failed() {
 			return
 		}
@@ -106,11 +106,11 @@ func (o leases) Write(ctx context.Context, what, id string, turn int, ends bool,
 			w.Exec("UPDATE holds SET cut = $2 WHERE name = $1", id, string(data))
 		}
 		if ends {
-			o.letGo(w, id, turn)
+			o.owner.letGo(w, id, turn)
 		}
 	})
 	if err == nil && ends {
-		o.giveUp(id)
+		o.owner.giveUp(id)
 	}
 	return err
 }
@@ -145,10 +145,10 @@ func (o *owner) notMine(w *sqlstore.Tx, id string, turn int) {
 
 // LetGo implements sqlstore.Holds.
 func (o leases) LetGo(ctx context.Context, id string, turn int) (held bool, err error) {
-	o.giveUp(id)
+	o.owner.giveUp(id)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	err = o.db.Change(ctx, "let go of session "+id, func(w *sqlstore.Tx) { held = o.letGo(w, id, turn) })
+	err = o.owner.db.Change(ctx, "let go of session "+id, func(w *sqlstore.Tx) { held = o.owner.letGo(w, id, turn) })
 	return held, err
 }
 
@@ -160,13 +160,13 @@ func (o *owner) letGo(w *sqlstore.Tx, id string, turn int) (held bool) {
 
 // Alone implements sqlstore.Holds.
 func (o leases) Alone(ctx context.Context, what, id string, erases bool, do func(*sqlstore.Tx)) error {
-	change := o.db.Change
+	change := o.owner.db.Change
 	if erases {
-		change = o.db.Forget
+		change = o.owner.db.Forget
 	}
-	return o.whenFree(ctx, id, func() error {
+	return o.owner.whenFree(ctx, id, func() error {
 		return change(ctx, what, func(w *sqlstore.Tx) {
-			o.take(w, id)
+			o.owner.take(w, id)
 			do(w)
 			w.Exec("DELETE FROM holds WHERE name = $1", id)
 			sweep(w)

@@ -8,11 +8,11 @@ import (
 )
 
 // texts are in the database from the moment they are put, for all workers.
-type texts struct{ *server }
+type texts struct{ server *server }
 
 // Put implements sqlstore.Texts.
 func (t texts) Put(ctx context.Context, data []byte) (ref blob.Ref, err error) {
-	err = t.db.Change(ctx, "keep a text", func(w *sqlstore.Tx) {
+	err = t.server.db.Change(ctx, "keep a text", func(w *sqlstore.Tx) {
 		// A text that is lost with the server's machine is named by nothing: the commit of an
 		// event that names it waits for this one too.
 		w.Exec("SET LOCAL synchronous_commit = off")

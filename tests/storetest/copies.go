@@ -14,21 +14,21 @@ func full(w world, id string) {
 	w.Helper()
 	w.ask("parent", "one", "first <&> \u2028")
 	w.fail("parent", "two")
-	_, err := w.Branch(w.Context(), "parent", 2, id)
+	_, err := w.store.Branch(w.Context(), "parent", 2, id)
 	w.ok(err)
 	b := w.begin(id, "three")
 	w.event(id, 3, "a text", "bytes\xff\x00", "", "three", "first <&> \u2028")
 	for _, event := range []string{"no JSON", "\xff", "null", ` {"a": 1}`, "\"line\\n\"", "7"} {
-		w.ok(w.Append(w.Context(), id, 3, []byte(event)))
+		w.ok(w.store.Append(w.Context(), id, 3, []byte(event)))
 	}
-	w.ok(w.Append(w.Context(), id, 3, fmt.Appendf(nil, `{"history":{"sha256":"%s","bytes":%d}}`, b.History.SHA256, b.History.Bytes)))
+	w.ok(w.store.Append(w.Context(), id, 3, fmt.Appendf(nil, `{"history":{"sha256":"%s","bytes":%d}}`, b.History.SHA256, b.History.Bytes)))
 	call := w.put("a call")
 	e := answered("third")
 	e.Messages, e.MessageCount = w.put(fmt.Sprintf(`[{"sha256":"%s","bytes":%d}]`, call.SHA256, call.Bytes)), 4
-	w.ok(w.End(w.Context(), id, 3, e))
+	w.ok(w.store.End(w.Context(), id, 3, e))
 	b = w.begin(id, "four")
 	w.event(id, b.Turn, "of a turn that runs")
-	w.ok(w.SetMetadata(w.Context(), id, map[string]string{"k": "<v>"}))
+	w.ok(w.store.SetMetadata(w.Context(), id, map[string]string{"k": "<v>"}))
 }
 
 func exportImport(w world) {
@@ -36,43 +36,43 @@ func exportImport(w world) {
 	full(w, "s")
 	data := exported(w, "s")
 	w.same("exported again", string(data), string(exported(w, "s")))
-	got, err := w.Import(ctx, bytes.NewReader(data), "copy")
+	got, err := w.store.Import(ctx, bytes.NewReader(data), "copy")
 	w.ok(err)
 	want := w.session("s")
 	want.ID = "copy"
 	w.same("the copy", want, got)
-	before, err := w.Turns(ctx, "s", 0)
+	before, err := w.store.Turns(ctx, "s", 0)
 	w.ok(err)
-	after, err := w.Turns(ctx, "copy", 0)
+	after, err := w.store.Turns(ctx, "copy", 0)
 	w.ok(err)
 	w.same("its turns", before, after)
 	for turn := range 5 {
-		before, err := w.Journal(ctx, "s", turn, 0)
+		before, err := w.store.Journal(ctx, "s", turn, 0)
 		w.ok(err)
-		after, err := w.Journal(ctx, "copy", turn, 0)
+		after, err := w.store.Journal(ctx, "copy", turn, 0)
 		w.ok(err)
 		w.same("a journal", before, after)
 	}
-	open, err := w.Interrupted(ctx, "copy")
+	open, err := w.store.Interrupted(ctx, "copy")
 	w.ok(err)
 	w.same("the turn that ran is interrupted", 4, open[0].Number)
 	again := exported(w, "copy")
 	w.same("the export of the copy, from the second line but the last", middle(data), middle(again))
 
-	w.ok(w.End(ctx, "s", 4, sessions.Ended{Status: kernel.AllFailed}))
+	w.ok(w.store.End(ctx, "s", 4, sessions.Ended{Status: kernel.AllFailed}))
 	for _, id := range []string{"s", "parent"} {
-		w.ok(w.Delete(ctx, id))
+		w.ok(w.store.Delete(ctx, id))
 	}
 	w.same("the export without the others", string(again), string(exported(w, "copy")))
-	_, err = w.Import(ctx, bytes.NewReader(data), "")
+	_, err = w.store.Import(ctx, bytes.NewReader(data), "")
 	w.ok(err)
 	w.same("the history under its own id", w.history("copy"), w.history("s"))
-	b, err := w.Resume(ctx, "s")
+	b, err := w.store.Resume(ctx, "s")
 	w.ok(err)
 	w.same("the turn goes on", 4, b.Turn)
 	w.same("its chain", []string{"one -> first <&> \u2028", "three -> third"}, w.chained(b.History))
-	w.ok(w.End(ctx, "s", 4, answered("fourth")))
-	hits, err := w.Search(ctx, "fourth", 0)
+	w.ok(w.store.End(ctx, "s", 4, answered("fourth")))
+	hits, err := w.store.Search(ctx, "fourth", 0)
 	w.ok(err)
 	w.same("hits", 1, len(hits))
 }
@@ -87,16 +87,16 @@ func importRefuses(w world) {
 	ctx := w.Context()
 	full(w, "s")
 	data := exported(w, "s")
-	sessionsBefore, err := w.List(ctx, sessions.Filter{})
+	sessionsBefore, err := w.store.List(ctx, sessions.Filter{})
 	w.ok(err)
-	_, err = w.Import(ctx, bytes.NewReader(data), "")
+	_, err = w.store.Import(ctx, bytes.NewReader(data), "")
 	w.is(err, sessions.ErrBusy) // a turn of s is running
-	w.ok(w.End(ctx, "s", 4, sessions.Ended{Status: kernel.AllFailed}))
-	_, err = w.Import(ctx, bytes.NewReader(data), "")
+	w.ok(w.store.End(ctx, "s", 4, sessions.Ended{Status: kernel.AllFailed}))
+	_, err = w.store.Import(ctx, bytes.NewReader(data), "")
 	w.is(err, sessions.ErrExists)
-	_, err = w.Import(ctx, bytes.NewReader(data), "bad\nid")
+	_, err = w.store.Import(ctx, bytes.NewReader(data), "bad\nid")
 	w.says(err, "control characters")
-	w.ok(w.Delete(ctx, "s"))
+	w.ok(w.store.Delete(ctx, "s"))
 
 	lines := strings.SplitAfter(string(data), "\n")
 	cases := map[string]string{
@@ -119,12 +119,12 @@ func importRefuses(w world) {
 		cases[string(changed)] = "import: "
 	}
 	for text, words := range cases {
-		_, err := w.Import(ctx, strings.NewReader(text), "")
+		_, err := w.store.Import(ctx, strings.NewReader(text), "")
 		w.says(err, words)
 	}
-	after, err := w.List(ctx, sessions.Filter{})
+	after, err := w.store.List(ctx, sessions.Filter{})
 	w.ok(err)
 	w.same("the sessions that are left", len(sessionsBefore)-1, len(after))
-	_, err = w.Import(ctx, bytes.NewReader(data), "")
+	_, err = w.store.Import(ctx, bytes.NewReader(data), "")
 	w.ok(err)
 }

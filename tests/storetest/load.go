@@ -13,13 +13,13 @@ func bigTexts(w world) {
 	big := strings.Repeat("ein großer Text\n", 1<<16)
 	w.begin("s", big)
 	w.event("s", 1, big+"1", big+"2")
-	w.ok(w.Append(w.Context(), "s", 1, []byte(big)))
-	w.ok(w.End(w.Context(), "s", 1, answered(big+"3")))
+	w.ok(w.store.Append(w.Context(), "s", 1, []byte(big)))
+	w.ok(w.store.End(w.Context(), "s", 1, answered(big+"3")))
 	w.same("the history is right", true, w.history("s")[0] == big+" -> "+big+"3")
-	journal, err := w.Journal(w.Context(), "s", 1, 0)
+	journal, err := w.store.Journal(w.Context(), "s", 1, 0)
 	w.ok(err)
 	w.same("the event is right", true, string(journal[1]) == big)
-	got, err := w.Get(w.Context(), sessions.RefOf([]byte(big+"2")))
+	got, err := w.store.Get(w.Context(), sessions.RefOf([]byte(big+"2")))
 	w.ok(err)
 	w.same("the text is right", true, string(got) == big+"2")
 	w.same("the title", "ein großer Text", w.session("s").Title)
@@ -39,8 +39,8 @@ func concurrent(w world) {
 		})
 		group.Go(func() {
 			for range 5 {
-				_, err := w.List(w.Context(), sessions.Filter{})
-				_, alsoErr := w.Search(w.Context(), "q1", 0)
+				_, err := w.store.List(w.Context(), sessions.Filter{})
+				_, alsoErr := w.store.Search(w.Context(), "q1", 0)
 				if err := errors.Join(err, alsoErr); err != nil {
 					w.Error(err)
 				}
@@ -52,7 +52,7 @@ func concurrent(w world) {
 		id := fmt.Sprint("session ", i)
 		w.same("its history", []string{"q1 -> a1", "q2 -> a2", "q3 -> a3", "q4 -> a4", "q5 -> a5"}, w.history(id))
 		for turn := 1; turn <= 5; turn++ {
-			journal, err := w.Journal(w.Context(), id, turn, 0)
+			journal, err := w.store.Journal(w.Context(), id, turn, 0)
 			w.ok(err)
 			w.same("events", 4, len(journal))
 		}
@@ -61,18 +61,18 @@ func concurrent(w world) {
 
 // busyTurn runs a turn whose effects come back at once.
 func (w world) busyTurn(id string, turn int) error {
-	if _, err := w.Begin(w.Context(), id, fmt.Sprint("q", turn)); err != nil {
+	if _, err := w.store.Begin(w.Context(), id, fmt.Sprint("q", turn)); err != nil {
 		return err
 	}
 	var effects sync.WaitGroup
 	for i := range 4 {
 		effects.Go(func() {
-			ref, err := w.Put(w.Context(), fmt.Appendf(nil, "text %d", i%2))
+			ref, err := w.store.Put(w.Context(), fmt.Appendf(nil, "text %d", i%2))
 			if err == nil {
-				err = w.Append(w.Context(), id, turn, fmt.Appendf(nil, `{"text":{"sha256":"%s","bytes":%d}}`, ref.SHA256, ref.Bytes))
+				err = w.store.Append(w.Context(), id, turn, fmt.Appendf(nil, `{"text":{"sha256":"%s","bytes":%d}}`, ref.SHA256, ref.Bytes))
 			}
 			if err == nil {
-				_, err = w.Get(w.Context(), ref)
+				_, err = w.store.Get(w.Context(), ref)
 			}
 			if err != nil {
 				w.Error(err)
@@ -80,7 +80,7 @@ func (w world) busyTurn(id string, turn int) error {
 		})
 	}
 	effects.Wait()
-	return w.End(w.Context(), id, turn, answered(fmt.Sprint("a", turn)))
+	return w.store.End(w.Context(), id, turn, answered(fmt.Sprint("a", turn)))
 }
 
 // oneBegins is that of those who begin a turn at once, one does.
@@ -89,7 +89,7 @@ func oneBegins(w world) {
 	errs := make(chan error, all)
 	for range all {
 		go func() {
-			_, err := w.Begin(w.Context(), "s", "q")
+			_, err := w.store.Begin(w.Context(), "s", "q")
 			errs <- err
 		}()
 	}

@@ -268,7 +268,7 @@ func (p *pair) look(t *rapid.T, s *sessions.Store) state {
 func RunAsMemory(t *testing.T, open func(*rapid.T) sessions.Keeper) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := storeOf(open(rt))
-		p := &pair{ctx: t.Context(), stores: [2]*sessions.Store{s, sessions.NewMemory().Store}, turns: map[string]int{}}
+		p := &pair{ctx: t.Context(), stores: [2]*sessions.Store{s, sessions.NewMemory()}, turns: map[string]int{}}
 		actions := map[string]func(*rapid.T){"": p.check}
 		maps.Copy(actions, p.turnActions())
 		maps.Copy(actions, p.otherActions())

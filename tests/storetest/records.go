@@ -21,7 +21,7 @@ func later() {
 
 func list(w world) {
 	ctx := w.Context()
-	none, err := w.List(ctx, sessions.Filter{})
+	none, err := w.store.List(ctx, sessions.Filter{})
 	w.ok(err)
 	w.same("sessions of an empty store", 0, len(none))
 	for _, id := range []string{"Dan|app_1|role:cfo", "Sarah|app_2|role:cfo", "plain"} {
@@ -46,7 +46,7 @@ func list(w world) {
 		{sessions.Filter{Metadata: map[string]string{"role": "cfo", sessions.MetaApp: "app"}}, []string{"Dan|app_1|role:cfo", "Sarah|app_2|role:cfo"}},
 		{sessions.Filter{Metadata: map[string]string{"role": "' OR 1 --"}}, []string{}},
 	} {
-		got, err := w.List(ctx, c.filter)
+		got, err := w.store.List(ctx, c.filter)
 		w.ok(err)
 		w.same("the list", c.want, ids(got))
 		for _, s := range got {
@@ -66,15 +66,15 @@ func titles(w world) {
 	w.same("the title", "the first answered question", before.Title)
 	w.same("what the id says", map[string]string{"name": "Dan", "app": "fractional", "user": "abc123", "role": "cfo"}, before.Metadata)
 	later()
-	w.ok(w.SetTitle(ctx, id, `o'clock "x"`))
-	w.ok(w.SetMetadata(ctx, id, map[string]string{"role": "", "topic": "a\nb", "name": "D."}))
+	w.ok(w.store.SetTitle(ctx, id, `o'clock "x"`))
+	w.ok(w.store.SetMetadata(ctx, id, map[string]string{"role": "", "topic": "a\nb", "name": "D."}))
 	after := w.session(id)
 	w.same("the new title", `o'clock "x"`, after.Title)
 	w.same("the new metadata", map[string]string{"name": "D.", "app": "fractional", "user": "abc123", "topic": "a\nb"}, after.Metadata)
 	w.same("when it was used last", before.Updated, after.Updated)
 	w.ask(id, "a third", "a")
 	w.same("the title that was set", `o'clock "x"`, w.session(id).Title)
-	w.ok(w.SetMetadata(ctx, id, map[string]string{"name": "", "app": "", "user": "", "topic": ""}))
+	w.ok(w.store.SetMetadata(ctx, id, map[string]string{"name": "", "app": "", "user": "", "topic": ""}))
 	w.same("no metadata", 0, len(w.session(id).Metadata))
 }
 
@@ -86,24 +86,24 @@ func firstMetadata(w world) {
 	}
 	begin := func(metadata map[string]string) (turn int) {
 		b := w.begin(id, "q")
-		w.ok(w.Append(with(id, metadata), id, b.Turn, []byte(`{}`)))
+		w.ok(w.store.Append(with(id, metadata), id, b.Turn, []byte(`{}`)))
 		return b.Turn
 	}
 	turn := begin(map[string]string{"panel": "p"})
 	w.same("a new session's metadata", map[string]string{"user": "ann", "panel": "p"}, w.session(id).Metadata)
-	w.ok(w.Append(with(id, map[string]string{"panel": "later", "k\x00": "invalid"}), id, turn, []byte(`{}`)))
-	w.ok(w.End(w.Context(), id, turn, answered("a")))
+	w.ok(w.store.Append(with(id, map[string]string{"panel": "later", "k\x00": "invalid"}), id, turn, []byte(`{}`)))
+	w.ok(w.store.End(w.Context(), id, turn, answered("a")))
 	w.same("the metadata after a later event", "p", w.session(id).Metadata["panel"])
 	turn = begin(map[string]string{"panel": "", "team": "x"})
 	w.same("the metadata of the next turn", map[string]string{"user": "ann", "team": "x"}, w.session(id).Metadata)
-	w.ok(w.Leave(w.Context(), id, turn))
+	w.ok(w.store.Leave(w.Context(), id, turn))
 
 	b := w.begin("other", "q")
-	w.ok(w.Append(with(id, map[string]string{"team": "y"}), "other", b.Turn, []byte(`{}`)))
+	w.ok(w.store.Append(with(id, map[string]string{"team": "y"}), "other", b.Turn, []byte(`{}`)))
 	w.same("the metadata of another session", 0, len(w.session("other").Metadata))
 	b = w.begin("none", "q")
-	w.says(w.Append(with("none", map[string]string{"k\x00": "v"}), "none", b.Turn, []byte(`{}`)), "control characters")
-	_, err := w.Session(w.Context(), "none")
+	w.says(w.store.Append(with("none", map[string]string{"k\x00": "v"}), "none", b.Turn, []byte(`{}`)), "control characters")
+	_, err := w.store.Session(w.Context(), "none")
 	w.is(err, sessions.ErrNoSession)
 }
 
@@ -112,41 +112,41 @@ func branch(w world) {
 	w.ask("s", "one", "first")
 	w.fail("s", "two")
 	w.ask("s", "three", "third")
-	w.ok(w.SetMetadata(ctx, "s", map[string]string{"k": "v"}))
+	w.ok(w.store.SetMetadata(ctx, "s", map[string]string{"k": "v"}))
 	for _, turn := range []int{0, -1, 4} {
-		_, err := w.Branch(ctx, "s", turn, "b")
+		_, err := w.store.Branch(ctx, "s", turn, "b")
 		w.says(err, "no turn")
 	}
 	b := w.begin("s", "four")
 	w.event("s", b.Turn)
-	_, err := w.Branch(ctx, "s", 4, "b")
+	_, err := w.store.Branch(ctx, "s", 4, "b")
 	w.says(err, "session s has no turn 4 that is over")
-	_, err = w.Branch(ctx, "nobody", 1, "b")
+	_, err = w.store.Branch(ctx, "nobody", 1, "b")
 	w.is(err, sessions.ErrNoSession)
 
-	got, err := w.Branch(ctx, "s", 2, "b")
+	got, err := w.store.Branch(ctx, "s", 2, "b")
 	w.ok(err)
 	w.same("the branch", sessions.Session{
 		ID: "b", Title: "one", Parent: "s", ParentTurn: 2, Created: got.Created, Updated: got.Updated,
 		Metadata: map[string]string{"k": "v"}, Turns: 2, Messages: 2,
 	}, got)
-	_, err = w.Branch(ctx, "s", 1, "b")
+	_, err = w.store.Branch(ctx, "s", 1, "b")
 	w.is(err, sessions.ErrExists)
 	w.same("its history", []string{"one -> first"}, w.history("b"))
-	parent, err := w.Turns(ctx, "s", 0)
+	parent, err := w.store.Turns(ctx, "s", 0)
 	w.ok(err)
-	turns, err := w.Turns(ctx, "b", 0)
+	turns, err := w.store.Turns(ctx, "b", 0)
 	w.ok(err)
 	w.same("its turns", parent[:2], turns)
 	begun := w.begin("b", "another three")
 	w.same("its next turn", sessions.Begun{Turn: 3, History: parent[0].Link}, begun)
-	w.ok(w.End(ctx, "b", 3, answered("another third")))
+	w.ok(w.store.End(ctx, "b", 3, answered("another third")))
 	w.same("its usage is of its own turns", answered("").Usage, w.session("b").Usage)
 	w.same("its history then", []string{"one -> first", "another three -> another third"}, w.history("b"))
 	w.same("the parent's history", []string{"one -> first", "three -> third"}, w.history("s"))
 
-	w.ok(w.End(ctx, "s", 4, sessions.Ended{Status: kernel.AllFailed}))
-	w.ok(w.Delete(ctx, "s"))
+	w.ok(w.store.End(ctx, "s", 4, sessions.Ended{Status: kernel.AllFailed}))
+	w.ok(w.store.Delete(ctx, "s"))
 	head := w.begin("b", "q").History
 	w.same("the chain without the parent", []string{"one -> first", "another three -> another third"}, w.chained(head))
 }
@@ -162,35 +162,35 @@ func branchDeleted(w world) {
 		e := answered("second")
 		e.Messages, e.MessageCount = list, 4
 		w.event("s", b.Turn, fmt.Sprint("a call ", i))
-		w.ok(w.End(ctx, "s", b.Turn, e))
+		w.ok(w.store.End(ctx, "s", b.Turn, e))
 		deleted := make(chan error)
-		go func() { deleted <- w.Delete(ctx, "s") }()
-		made, err := w.Branch(ctx, "s", 2, "b")
+		go func() { deleted <- w.store.Delete(ctx, "s") }()
+		made, err := w.store.Branch(ctx, "s", 2, "b")
 		w.ok(<-deleted)
 		if err != nil {
 			w.is(err, sessions.ErrNoSession)
-			_, err = w.Session(ctx, "b")
+			_, err = w.store.Session(ctx, "b")
 			w.is(err, sessions.ErrNoSession)
 			continue
 		}
 		w.same("its turns", 2, made.Turns)
 		w.same("its history", []string{fmt.Sprint("one -> first ", i), "two -> second"}, w.history("b"))
 		w.same("the list and what it names are there", true, w.isThere(list) && w.isThere(call))
-		w.ok(w.Delete(ctx, "b"))
+		w.ok(w.store.Delete(ctx, "b"))
 	}
-	w.ok(w.Check(ctx))
+	w.ok(w.store.Check(ctx))
 }
 
 func remove(w world) {
 	ctx := w.Context()
-	w.is(w.Delete(ctx, "s"), sessions.ErrNoSession)
+	w.is(w.store.Delete(ctx, "s"), sessions.ErrNoSession)
 	for _, id := range []string{"s", "t"} {
 		w.begin(id, "the same question")
 		w.event(id, 1, "the same text", "only of "+id)
-		w.ok(w.End(ctx, id, 1, answered("the answer of "+id)))
+		w.ok(w.store.End(ctx, id, 1, answered("the answer of "+id)))
 	}
-	w.ok(w.Delete(ctx, "s"))
-	_, err := w.Session(ctx, "s")
+	w.ok(w.store.Delete(ctx, "s"))
+	_, err := w.store.Session(ctx, "s")
 	w.is(err, sessions.ErrNoSession)
 	for text, want := range map[string]bool{
 		"the same question": true, "the same text": true, "only of t": true, "the answer of t": true,
@@ -198,7 +198,7 @@ func remove(w world) {
 	} {
 		w.same("whether "+text+" is there", want, w.isThere(sessions.RefOf([]byte(text))))
 	}
-	hits, err := w.Search(ctx, "question", 0)
+	hits, err := w.store.Search(ctx, "question", 0)
 	w.ok(err)
 	if len(hits) != 2 || hits[0].Session != "t" { // its title and its turn
 		w.Errorf("hits %+v", hits)
@@ -211,38 +211,38 @@ func remove(w world) {
 func removeKeeps(w world) {
 	w.begin("old", "q")
 	w.event("old", 1, "shared", "named")
-	w.ok(w.End(w.Context(), "old", 1, answered("a")))
+	w.ok(w.store.End(w.Context(), "old", 1, answered("a")))
 	w.begin("s", "q")
 	w.event("s", 1, "named")
 	w.put("shared")
 	w.begin("t", "q") // a second turn that has put it
 	w.put("shared")
 	w.event("t", 1, "shared")
-	w.ok(w.End(w.Context(), "t", 1, answered("a")))
+	w.ok(w.store.End(w.Context(), "t", 1, answered("a")))
 	for _, id := range []string{"old", "t"} {
-		w.ok(w.Delete(w.Context(), id))
+		w.ok(w.store.Delete(w.Context(), id))
 	}
 	ref := sessions.RefOf([]byte("shared"))
 	w.same("the text is there", true, w.isThere(ref))
-	w.ok(w.Append(w.Context(), "s", 1, []byte(`{"text":{"sha256":"`+ref.SHA256+`","bytes":6}}`)))
-	w.ok(w.End(w.Context(), "s", 1, answered("a")))
+	w.ok(w.store.Append(w.Context(), "s", 1, []byte(`{"text":{"sha256":"`+ref.SHA256+`","bytes":6}}`)))
+	w.ok(w.store.End(w.Context(), "s", 1, answered("a")))
 	w.same("the texts are there", true, w.isThere(ref) && w.isThere(sessions.RefOf([]byte("named"))))
-	w.ok(w.Delete(w.Context(), "s"))
+	w.ok(w.store.Delete(w.Context(), "s"))
 	w.same("the text is there for nobody", false, w.isThere(ref))
 }
 
 func compact(w world) {
 	ctx := w.Context()
 	w.ask("s", "q", "a")
-	w.ok(w.Delete(ctx, "s"))
+	w.ok(w.store.Delete(ctx, "s"))
 	w.same("the history", []string{}, w.history("s"))
 	w.ask("s", "again", "a")
 	w.same("the turn after it was deleted", 1, w.session("s").Turns)
 	w.begin("t", "q")
 	w.event("t", 1, "in a turn that is running")
-	w.ok(w.Compact(ctx))
+	w.ok(w.store.Compact(ctx))
 	w.same("the history", []string{"again -> a"}, w.history("s"))
-	w.ok(w.End(ctx, "t", 1, answered("a")))
+	w.ok(w.store.End(ctx, "t", 1, answered("a")))
 	w.same("a text of the turn", true, w.isThere(sessions.RefOf([]byte("in a turn that is running"))))
 }
 
@@ -250,7 +250,7 @@ func facts(w world) {
 	ctx := w.Context()
 	add := func(user, text string) sessions.Fact {
 		w.Helper()
-		f, err := w.AddFact(ctx, user, text)
+		f, err := w.store.AddFact(ctx, user, text)
 		w.ok(err)
 		return f
 	}
@@ -258,30 +258,30 @@ func facts(w world) {
 	cat := add("u", "Has a cat named \"Sea\"; it's old.")
 	w.same("a fact twice", sea, again)
 	for user, want := range map[string][]sessions.Fact{"u": {sea, cat}, "v": {other}, "": {nobody}, "w": {}} {
-		got, err := w.Facts(ctx, user)
+		got, err := w.store.Facts(ctx, user)
 		w.ok(err)
 		w.same("the facts of "+user, want, got)
 	}
 	for query, want := range map[string][]sessions.Fact{
 		"sea": {sea, cat}, "cat": {cat}, "": {}, "it's": {cat}, "li*": {sea}, `"`: {}, "named-sea": {cat},
 	} {
-		got, err := w.SearchFacts(ctx, "u", query)
+		got, err := w.store.SearchFacts(ctx, "u", query)
 		w.ok(err)
 		w.same("the facts with "+query, want, got)
 	}
-	w.ok(w.Forget(ctx, sea.ID))
-	w.is(w.Forget(ctx, sea.ID), sessions.ErrNoFact)
-	got, err := w.SearchFacts(ctx, "u", "sea")
+	w.ok(w.store.Forget(ctx, sea.ID))
+	w.is(w.store.Forget(ctx, sea.ID), sessions.ErrNoFact)
+	got, err := w.store.SearchFacts(ctx, "u", "sea")
 	w.ok(err)
 	w.same("what is left", []sessions.Fact{cat}, got)
 	if last := add("u", "Lives by the sea."); last.ID <= cat.ID {
 		w.Errorf("the id %d is used again", last.ID)
 	}
 	for text, words := range map[string]string{" \n": "the fact is empty", "\xff": "not valid UTF-8", strings.Repeat("x", 64<<10+1): "the most is"} {
-		_, err := w.AddFact(ctx, "u", text)
+		_, err := w.store.AddFact(ctx, "u", text)
 		w.says(err, words)
 	}
-	_, err = w.AddFact(ctx, "a\nb", "x")
+	_, err = w.store.AddFact(ctx, "a\nb", "x")
 	w.says(err, "control characters")
 }
 
@@ -291,7 +291,7 @@ func search(w world) {
 	later()
 	w.ask("new", "Which sun is nearest?", "Ours: it is called Sól in Iceland.")
 	w.ask("new", "And the moon?", "There is one moon.")
-	w.ok(w.SetTitle(ctx, "old", "Tides of the sea"))
+	w.ok(w.store.SetTitle(ctx, "old", "Tides of the sea"))
 	w.fail("new", "a question without an answer")
 	w.begin("new", "one that is not over")
 	w.event("new", 4)
@@ -301,7 +301,7 @@ func search(w world) {
 	}
 	find := func(query string, limit int) []place {
 		w.Helper()
-		hits, err := w.Search(ctx, query, limit)
+		hits, err := w.store.Search(ctx, query, limit)
 		w.ok(err)
 		found := []place{}
 		for _, h := range hits {
@@ -331,9 +331,9 @@ func search(w world) {
 		w.same("hits of "+query, want, find(query, 0))
 	}
 	w.same("two hits", []place{{"new", 0}, {"new", 1}}, find("sun", 2))
-	_, err := w.Branch(ctx, "old", 1, "branch")
+	_, err := w.store.Branch(ctx, "old", 1, "branch")
 	w.ok(err)
-	w.ok(w.Delete(ctx, "old"))
+	w.ok(w.store.Delete(ctx, "old"))
 	w.same("hits of a branch", []place{{"branch", 0}, {"branch", 1}}, find("tides", 0))
 }
 
@@ -345,17 +345,17 @@ func oddQueries(w world) {
 		"question:a", "question : a", "-a", "+a", "^a", "{a}", "a{", "\\", "\\\"", "%", "_", ";", "--", "/*", "a;DROP TABLE turns", "\x00", "no\x00", "\xff", "日本", "é", "e\u0301",
 		"\u00ad", "²", "Ⅷ", "🙂", "\ue000", strings.Repeat("(", 5000), strings.Repeat("a ", 300), strings.Repeat(`"`, 3),
 	} {
-		_, err := w.Search(w.Context(), query, 0)
+		_, err := w.store.Search(w.Context(), query, 0)
 		if err != nil {
 			w.Errorf("query %.20q: %v", query, err)
 		}
-		_, err = w.SearchFacts(w.Context(), "u", query)
+		_, err = w.store.SearchFacts(w.Context(), "u", query)
 		if err != nil {
 			w.Errorf("query %.20q of facts: %v", query, err)
 		}
 	}
 	for _, query := range []string{`"no"`, "NEAR(x)", "col:val", "{d}", "'g'", "日本", "é", "f*", "and"} {
-		hits, err := w.Search(w.Context(), query, 0)
+		hits, err := w.store.Search(w.Context(), query, 0)
 		w.ok(err)
 		w.same("a turn is found by "+query, true, slices.ContainsFunc(hits, func(h sessions.Hit) bool { return h.Turn == 1 }))
 	}
@@ -364,6 +364,6 @@ func oddQueries(w world) {
 func exported(w world, id string) []byte {
 	w.Helper()
 	var b bytes.Buffer
-	w.ok(w.Export(w.Context(), id, &b))
+	w.ok(w.store.Export(w.Context(), id, &b))
 	return b.Bytes()
 }

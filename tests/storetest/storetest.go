@@ -15,7 +15,7 @@ func Run(t *testing.T, open func(t *testing.T) sessions.Keeper) {
 			t.Parallel()
 			w := worldOf(t, open(t))
 			test(w)
-			w.ok(w.Check(t.Context()))
+			w.ok(w.store.Check(t.Context()))
 		})
 	}
 }

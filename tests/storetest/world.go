@@ -18,7 +18,7 @@ import (
 // world is a store under test.
 type world struct {
 	*testing.T
-	*sessions.Store
+	store  *sessions.Store
 	keeper sessions.Keeper
 }
 
@@ -60,20 +60,20 @@ func (w world) same(what string, want, got any) {
 
 func (w world) put(text string) blob.Ref {
 	w.Helper()
-	ref, err := w.Put(w.Context(), []byte(text))
+	ref, err := w.store.Put(w.Context(), []byte(text))
 	w.ok(err)
 	return ref
 }
 
 // isThere reports whether the store has a text.
 func (w world) isThere(ref blob.Ref) bool {
-	_, err := w.Get(w.Context(), ref)
+	_, err := w.store.Get(w.Context(), ref)
 	return err == nil
 }
 
 func (w world) begin(id, question string) sessions.Begun {
 	w.Helper()
-	b, err := w.Begin(w.Context(), id, question)
+	b, err := w.store.Begin(w.Context(), id, question)
 	w.ok(err)
 	return b
 }
@@ -87,7 +87,7 @@ func (w world) event(id string, turn int, texts ...string) []byte {
 	}
 	data, err := json.Marshal(map[string]any{"type": "test", "texts": refs})
 	w.ok(err)
-	w.ok(w.Append(w.Context(), id, turn, data))
+	w.ok(w.store.Append(w.Context(), id, turn, data))
 	return data
 }
 
@@ -105,7 +105,7 @@ func (w world) ask(id, question, answer string) int {
 	w.Helper()
 	b := w.begin(id, question)
 	w.event(id, b.Turn, "a text of "+question)
-	w.ok(w.End(w.Context(), id, b.Turn, answered(answer)))
+	w.ok(w.store.End(w.Context(), id, b.Turn, answered(answer)))
 	return b.Turn
 }
 
@@ -114,13 +114,13 @@ func (w world) fail(id, question string) int {
 	w.Helper()
 	b := w.begin(id, question)
 	w.event(id, b.Turn)
-	w.ok(w.End(w.Context(), id, b.Turn, sessions.Ended{Status: kernel.AllFailed}))
+	w.ok(w.store.End(w.Context(), id, b.Turn, sessions.Ended{Status: kernel.AllFailed}))
 	return b.Turn
 }
 
 func (w world) session(id string) sessions.Session {
 	w.Helper()
-	s, err := w.Session(w.Context(), id)
+	s, err := w.store.Session(w.Context(), id)
 	w.ok(err)
 	return s
 }
@@ -128,7 +128,7 @@ func (w world) session(id string) sessions.Session {
 // history returns a session's history as its turns say it.
 func (w world) history(id string) []string {
 	w.Helper()
-	turns, err := w.History(w.Context(), id)
+	turns, err := w.store.History(w.Context(), id)
 	w.ok(err)
 	said := []string{}
 	for _, t := range turns {
@@ -141,11 +141,11 @@ func (w world) history(id string) []string {
 func (w world) chained(head blob.Ref) []string {
 	w.Helper()
 	said := []string{}
-	for link, err := range sessions.Chain(w.Context(), w, head) {
+	for link, err := range sessions.Chain(w.Context(), w.store, head) {
 		w.ok(err)
-		question, err := w.Get(w.Context(), link.Question)
+		question, err := w.store.Get(w.Context(), link.Question)
 		w.ok(err)
-		answer, err := w.Get(w.Context(), link.Answer)
+		answer, err := w.store.Get(w.Context(), link.Answer)
 		w.ok(err)
 		said = append(said, string(question)+" -> "+string(answer))
 	}

@@ -98,7 +98,7 @@ func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			kept, err := s.store.Session(t.Context(), s.id)
+			kept, err := s.store.Sessions.Session(t.Context(), s.id)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +108,7 @@ func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 			}
 			before = total
 			want := budget.Usage{CostUSD: new(float64)} // the demo is free
-			calls, err := (&inputsCommand{program: p}).keptCalls(t.Context(), s.store, s.id, nil)
+			calls, err := (&inputsCommand{program: p}).keptCalls(t.Context(), s.store.Sessions, s.id, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,17 +148,17 @@ func TestDeletedSessionIsGoneWhenTheConversationEnds(t *testing.T) {
 	if err := d.command("/delete yes"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.store.Session(t.Context(), id); err != nil {
+	if _, err := s.store.Sessions.Session(t.Context(), id); err != nil {
 		t.Errorf("before the end: %v", err)
 	}
 	if err := d.interact(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	journal, err := s.store.Journal(t.Context(), id, 1, 0)
+	journal, err := s.store.Sessions.Journal(t.Context(), id, 1, 0)
 	if len(journal) > 0 || err != nil {
 		t.Errorf("the journal of the old session has %d events, %v", len(journal), err)
 	}
-	if _, err := s.store.Session(t.Context(), id); !errors.Is(err, sessions.ErrNoSession) {
+	if _, err := s.store.Sessions.Session(t.Context(), id); !errors.Is(err, sessions.ErrNoSession) {
 		t.Errorf("the old session: %v", err)
 	}
 	if err := s.close(); err != nil {
@@ -191,7 +191,7 @@ func TestSessionThatAnotherProcessDeletedIsAWarning(t *testing.T) {
 	if strings.Contains(shown.String(), "by another process") {
 		t.Errorf("nothing was deleted, and shown is\n%s", shown.String())
 	}
-	if err := s.store.Delete(t.Context(), s.id); err != nil {
+	if err := s.store.Sessions.Delete(t.Context(), s.id); err != nil {
 		t.Fatal(err)
 	}
 	ask()
@@ -214,7 +214,7 @@ func TestTopicThatCannotBeReadIsAWarning(t *testing.T) {
 	p := testProgram(t)
 	p.console.err = &shown
 	s := askedOnce(t, p)
-	if err := s.store.SetMetadata(t.Context(), s.id, map[string]string{sidecalls.MetaTopic: `{"current_topic":{"name":"x"},`}); err != nil {
+	if err := s.store.Sessions.SetMetadata(t.Context(), s.id, map[string]string{sidecalls.MetaTopic: `{"current_topic":{"name":"x"},`}); err != nil {
 		t.Fatal(err)
 	}
 	if err := (&dialogue{s: s}).moveTo(s.id); err != nil || s.turns != 1 {
@@ -268,7 +268,7 @@ func TestPanelThatCannotBeRead(t *testing.T) {
 	for _, damage := range []string{"", "{"} {
 		s := askedOnce(t, p)
 		if damage != "" {
-			if err := s.store.SetMetadata(t.Context(), s.id, map[string]string{metaPanel: damage}); err != nil {
+			if err := s.store.Sessions.SetMetadata(t.Context(), s.id, map[string]string{metaPanel: damage}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -325,13 +325,13 @@ func TestTurnThatAnotherResumesIsBusy(t *testing.T) {
 	if _, err := first.ask(ctx, "question", nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := first.store.Begin(ctx, first.id, "another"); err != nil {
+	if _, err := first.store.Sessions.Begin(ctx, first.id, "another"); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.store.Append(ctx, first.id, 2, []byte("{}")); err != nil {
+	if err := first.store.Sessions.Append(ctx, first.id, 2, []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.store.Leave(ctx, first.id, 2); err != nil {
+	if err := first.store.Sessions.Leave(ctx, first.id, 2); err != nil {
 		t.Fatal(err)
 	}
 	p.options.session.goOn = true
@@ -339,7 +339,7 @@ func TestTurnThatAnotherResumesIsBusy(t *testing.T) {
 	if err != nil || second.unfinished == nil {
 		t.Fatalf("the turn that was left: %v", err)
 	}
-	if _, err := first.store.Resume(ctx, first.id); err != nil {
+	if _, err := first.store.Sessions.Resume(ctx, first.id); err != nil {
 		t.Fatal(err)
 	}
 	err = second.resume(ctx)

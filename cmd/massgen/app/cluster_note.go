@@ -43,7 +43,7 @@ func (p *program) note(ctx context.Context, words []string) (err error) {
 		return fmt.Errorf("note: --temporal-address: %w", err)
 	}
 	defer func() { err = errors.Join(err, connection.Close()) }()
-	if err := coordinator.NoteRemote(ctx, engine, store, words[0], words[1]); err != nil {
+	if err := coordinator.NoteRemote(ctx, engine, store.Sessions, words[0], words[1]); err != nil {
 		return err
 	}
 	p.console.say("massgen: noted: each agent is told before its next call")

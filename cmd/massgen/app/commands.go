@@ -110,7 +110,7 @@ func (d *dialogue) answers(string) error {
 	if err != nil {
 		return fmt.Errorf("/answers: %w", err)
 	}
-	kept, err := coordinator.ReadRecord(ctx, d.s.store, d.s.id, last.Number)
+	kept, err := coordinator.ReadRecord(ctx, d.s.store.Sessions, d.s.id, last.Number)
 	if err != nil {
 		return fmt.Errorf("/answers: %w", err)
 	}
@@ -152,13 +152,13 @@ func (d *dialogue) inputs(argument string) error {
 		}
 		chosen.round = n
 	}
-	last, err := d.s.store.Turns(ctx, d.s.id, turns)
+	last, err := d.s.store.Sessions.Turns(ctx, d.s.id, turns)
 	if errors.Is(err, sessions.ErrNoSession) {
 		err = errNoTurn
 	}
 	var calls []debugbackend.Call
 	if err == nil {
-		calls, err = chosen.of(callsOf(ctx, d.s.store, d.s.id, last, d.s.console.warn))
+		calls, err = chosen.of(callsOf(ctx, d.s.store.Sessions, d.s.id, last, d.s.console.warn))
 	}
 	switch {
 	case err != nil:

@@ -16,7 +16,7 @@ import (
 // only put away, so that a deletion can be taken back, and a program that is killed has deleted
 // nothing.
 func (d *dialogue) discard(word string) error {
-	kept, err := d.s.store.Session(context.Background(), d.s.id)
+	kept, err := d.s.store.Sessions.Session(context.Background(), d.s.id)
 	switch {
 	case errors.Is(err, sessions.ErrNoSession):
 		return errors.New("/delete: there is nothing in this session yet")
@@ -52,7 +52,7 @@ func (d *dialogue) undo(string) error {
 	if last.Number == 1 {
 		d.s.conversation = conversation{id: sessions.NewID()}
 	} else {
-		made, err := d.s.store.Branch(ctx, from, last.Number-1, sessions.NewID())
+		made, err := d.s.store.Sessions.Branch(ctx, from, last.Number-1, sessions.NewID())
 		if err == nil {
 			err = d.moveTo(made.ID)
 		}
@@ -98,7 +98,7 @@ func deleteSession(ctx context.Context, store *store.Store, id string) error {
 	if err != nil {
 		return err
 	}
-	err = store.Delete(ctx, id)
+	err = store.Sessions.Delete(ctx, id)
 	if errors.Is(err, sessions.ErrBusy) {
 		return fmt.Errorf("%s: a turn is running on it: wait until it is over, or end it", plain.Line(id))
 	}

@@ -16,7 +16,7 @@ const mostRecent = 10
 
 // listSessions lists those that were used last.
 func (d *dialogue) listSessions(string) error {
-	list, err := d.s.store.List(context.Background(), sessions.Filter{Limit: mostRecent + len(d.discarded)})
+	list, err := d.s.store.Sessions.List(context.Background(), sessions.Filter{Limit: mostRecent + len(d.discarded)})
 	if err != nil {
 		return fmt.Errorf("/sessions: %w", err)
 	}
@@ -71,7 +71,7 @@ func (d *dialogue) moveTo(id string) error {
 // begin leaves the session as it is and begins another.
 func (d *dialogue) begin(string) error {
 	left := d.s.id
-	_, err := d.s.store.Session(context.Background(), left)
+	_, err := d.s.store.Sessions.Session(context.Background(), left)
 	empty := errors.Is(err, sessions.ErrNoSession)
 	if err != nil && !empty {
 		return fmt.Errorf("/new: %w", err)
@@ -102,7 +102,7 @@ func (d *dialogue) branch(word string) error {
 		}
 	}
 	from := d.s.id
-	made, err := d.s.store.Branch(ctx, from, after, sessions.NewID())
+	made, err := d.s.store.Sessions.Branch(ctx, from, after, sessions.NewID())
 	if err == nil {
 		err = d.moveTo(made.ID)
 	}

@@ -209,7 +209,7 @@ func (c *completer) sessionIDs() (list []string) {
 		return nil
 	}
 	defer func() { _ = kept.Close() }() // it was only read
-	found, err := kept.List(ctx, sessions.Filter{Limit: mostCompleted})
+	found, err := kept.Sessions.List(ctx, sessions.Filter{Limit: mostCompleted})
 	if err != nil {
 		return nil
 	}

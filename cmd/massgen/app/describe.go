@@ -48,7 +48,7 @@ func (p *program) describeCommand() *cli.Command {
 }
 
 func (p *program) describe(ctx context.Context, store *store.Store, kept sessions.Session) error {
-	left, err := store.Interrupted(ctx, kept.ID)
+	left, err := store.Sessions.Interrupted(ctx, kept.ID)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (p *program) describe(ctx context.Context, store *store.Store, kept session
 	if err != nil {
 		return err
 	}
-	record, err := coordinator.ReadRecord(ctx, store, kept.ID, last.Number)
+	record, err := coordinator.ReadRecord(ctx, store.Sessions, kept.ID, last.Number)
 	if err != nil {
 		return err
 	}

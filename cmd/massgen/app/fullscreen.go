@@ -132,7 +132,7 @@ func (f *fullScreen) session(ctx context.Context) tui.Session {
 	defer f.mu.Unlock()
 	s := f.d.s
 	shown := f.opened()
-	kept, err := s.store.Session(ctx, s.id)
+	kept, err := s.store.Sessions.Session(ctx, s.id)
 	if err != nil { // it begins with its first turn
 		zero := 0.0
 		shown.USD = &zero
@@ -147,11 +147,11 @@ func (f *fullScreen) session(ctx context.Context) tui.Session {
 // if that is not known.
 func (f *fullScreen) contextSize(ctx context.Context) (tokens, window int) {
 	s := f.d.s
-	turns, err := s.store.Turns(ctx, s.id, 1)
+	turns, err := s.store.Sessions.Turns(ctx, s.id, 1)
 	if err != nil {
 		return 0, 0
 	}
-	previews, err := s.opened.Preview(ctx, s.id, inspect.NewestLink(turns))
+	previews, err := s.opened.Panel.Preview(ctx, s.id, inspect.NewestLink(turns))
 	if err != nil {
 		return 0, 0
 	}
@@ -184,7 +184,7 @@ func (f *fullScreen) notices() (lines []string) {
 func (f *fullScreen) pastTurns(ctx context.Context) ([]tui.Exchange, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	turns, err := f.d.s.store.Turns(ctx, f.d.s.id, 0)
+	turns, err := f.d.s.store.Sessions.Turns(ctx, f.d.s.id, 0)
 	if errors.Is(err, sessions.ErrNoSession) {
 		return nil, nil
 	}
@@ -241,7 +241,7 @@ func (f *fullScreen) sessions(ctx context.Context) ([]tui.Choice, error) {
 	const most = 200
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	kept, err := f.d.s.store.List(ctx, sessions.Filter{Limit: most})
+	kept, err := f.d.s.store.Sessions.List(ctx, sessions.Filter{Limit: most})
 	if err != nil {
 		return nil, fmt.Errorf("list the sessions: %w", err)
 	}

@@ -23,14 +23,14 @@ func (f *fullScreen) keptCalls(ctx context.Context) ([]debugbackend.Call, error)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.d.s
-	turns, err := s.store.Turns(ctx, s.id, mostInputTurns)
+	turns, err := s.store.Sessions.Turns(ctx, s.id, mostInputTurns)
 	if errors.Is(err, sessions.ErrNoSession) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	calls := callsOf(ctx, s.store, s.id, turns, s.console.warn)
+	calls := callsOf(ctx, s.store.Sessions, s.id, turns, s.console.warn)
 	place := func(c debugbackend.Call) int {
 		return slices.IndexFunc(s.config.Agents, func(a configs.Agent) bool { return a.ID == c.Request.Key.Agent })
 	}

@@ -92,7 +92,7 @@ func (c *inputsCommand) load(ctx context.Context, words []string) (calls []debug
 			kept, rest, err := c.storage().pick(ctx, store, words, 2)
 			switch {
 			case err == nil:
-				calls, err = c.keptCalls(ctx, store, kept.ID, rest)
+				calls, err = c.keptCalls(ctx, store.Sessions, kept.ID, rest)
 			case errors.Is(err, sessions.ErrNoSession) && isFolder(from): // perhaps one within a dump
 				calls, err = load()
 			}

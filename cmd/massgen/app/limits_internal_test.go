@@ -47,7 +47,7 @@ func TestOutOfTime(t *testing.T) {
 			rules := kernel.Defaults()
 			rules.TurnLimit, rules.RoundGrace = s.config.Orchestrator.Rules.TurnLimit, s.config.Orchestrator.Rules.RoundGrace
 			s.opened.Panel, err = coordinator.New(coordinator.Options{
-				Rules: rules, Store: s.store, Agents: []coordinator.Agent{agent, other},
+				Rules: rules, Store: s.store.Sessions, Agents: []coordinator.Agent{agent, other},
 			})
 			if err != nil {
 				t.Fatal(err)

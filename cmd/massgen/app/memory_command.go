@@ -34,7 +34,7 @@ func (c *memoryCommand) cli() *cli.Command {
 }
 
 func (c *memoryCommand) add(ctx context.Context, store *store.Store, words []string) error {
-	fact, err := store.AddFact(ctx, c.user, words[0])
+	fact, err := store.Sessions.AddFact(ctx, c.user, words[0])
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (c *memoryCommand) add(ctx context.Context, store *store.Store, words []str
 }
 
 func (c *memoryCommand) list(ctx context.Context, store *store.Store, _ []string) error {
-	facts, err := store.Facts(ctx, c.user)
+	facts, err := store.Sessions.Facts(ctx, c.user)
 	switch {
 	case err != nil:
 		return err
@@ -74,7 +74,7 @@ func (c *memoryCommand) forget(ctx context.Context, store *store.Store, words []
 		}
 	}
 	for _, id := range ids {
-		err := store.Forget(ctx, id)
+		err := store.Sessions.Forget(ctx, id)
 		if errors.Is(err, sessions.ErrNoFact) {
 			return fmt.Errorf("%w: %s shows them", err, c.storage().command("memory", "list"))
 		}

@@ -90,7 +90,7 @@ func (p *program) connectToLook(ctx context.Context, store *store.Store, warn fu
 	}
 	world.HideKeys(p.console.secrets)
 	panel, err := massgen.Load(ctx, config.File, settled(panels.Settings{
-		World: world, Config: config, Store: store, Secrets: p.console.secrets, Log: slog.New(slog.DiscardHandler), OnlyLooks: true,
+		Settings: providers.Settings{World: world, Config: config, Secrets: p.console.secrets, Log: slog.New(slog.DiscardHandler)}, Store: store, OnlyLooks: true,
 		Listener: panels.Listener{Warn: warn},
 	}))
 	return panel, config, err

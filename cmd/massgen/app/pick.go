@@ -20,7 +20,7 @@ const lastSession = "last"
 // before other words too, of which there are at most others, if the file has one session only.
 func (s storage) pick(ctx context.Context, kept *store.Store, words []string, others int) (sessions.Session, []string, error) {
 	if len(words) > 0 {
-		found, err := kept.Session(ctx, words[0])
+		found, err := kept.Sessions.Session(ctx, words[0])
 		if err == nil {
 			return found, words[1:], nil
 		}
@@ -28,7 +28,7 @@ func (s storage) pick(ctx context.Context, kept *store.Store, words []string, ot
 			return found, nil, err
 		}
 	}
-	recent, err := kept.List(ctx, sessions.Filter{Limit: 2})
+	recent, err := kept.Sessions.List(ctx, sessions.Filter{Limit: 2})
 	isLast := len(words) == 0 || words[0] == lastSession
 	isOnly := isPath(s.flags.id) && len(recent) == 1
 	switch {
@@ -50,11 +50,11 @@ func (s storage) pick(ctx context.Context, kept *store.Store, words []string, ot
 // checkSession returns nil if there is a session with an id. If there is none, the error names the
 // nearest id.
 func (s storage) checkSession(ctx context.Context, kept *store.Store, id string) error {
-	_, err := kept.Session(ctx, id)
+	_, err := kept.Sessions.Session(ctx, id)
 	if !errors.Is(err, sessions.ErrNoSession) {
 		return err
 	}
-	all, listErr := kept.List(ctx, sessions.Filter{})
+	all, listErr := kept.Sessions.List(ctx, sessions.Filter{})
 	if listErr != nil {
 		return listErr
 	}

@@ -190,5 +190,5 @@ func (p *program) listBackends(ctx context.Context, words []string) error {
 
 // resolverOf returns what knows the services, and which of them are here.
 func resolverOf(p *program) (*providers.Resolver, error) {
-	return providers.New(providers.Settings{World: p.world(p.console.warn), Config: configs.Default(), Log: p.log, Secrets: p.console.secrets})
+	return providers.New(providers.Settings{World: p.world(p.console.warn), Config: configs.Default(), Log: p.log, Secrets: p.console.secrets}, nil, nil)
 }

@@ -217,7 +217,7 @@ func (p *program) recallFrom(kept sessions.Session) (*remembered, error) {
 
 // recall calls recallFrom for the session with an id. It returns nil if there is no such session.
 func (m memory) recall(ctx context.Context, id string) (*remembered, error) {
-	kept, err := m.store.Session(ctx, id)
+	kept, err := m.store.Sessions.Session(ctx, id)
 	if errors.Is(err, sessions.ErrNoSession) {
 		return nil, nil
 	}
@@ -235,7 +235,7 @@ func (m memory) metadata(r remembered) (map[string]string, error) {
 		r.Mark, err = store.NewMarker(m.env.Lookup).Mark(text)
 	}
 	data, marshalErr := json.Marshal(r)
-	metadata := map[string]string{metaPanel: string(m.store.Mask(data))}
+	metadata := map[string]string{metaPanel: string(m.store.Sessions.Mask(data))}
 	return metadata, cmp.Or(err, marshalErr, sessions.CheckMetadata(metadata))
 }
 
@@ -263,7 +263,7 @@ func (m memory) remember(c *conversation, panel remembered, set func(metadata ma
 
 // keep stores the panel with SetMetadata, after the turn has begun.
 func (m memory) keep(ctx context.Context, c *conversation, panel remembered) {
-	if err := m.remember(c, panel, func(metadata map[string]string) error { return m.store.SetMetadata(ctx, c.id, metadata) }); err != nil {
+	if err := m.remember(c, panel, func(metadata map[string]string) error { return m.store.Sessions.SetMetadata(ctx, c.id, metadata) }); err != nil {
 		m.console.warn(err.Error())
 	}
 }
@@ -279,7 +279,7 @@ func disown(ctx context.Context, kept *store.Store, made sessions.Session) error
 	r.Mark = ""
 	text, err := r.text()
 	if err == nil {
-		err = kept.SetMetadata(ctx, made.ID, map[string]string{metaPanel: text})
+		err = kept.Sessions.SetMetadata(ctx, made.ID, map[string]string{metaPanel: text})
 	}
 	if err != nil {
 		return fmt.Errorf("take the mark from the panel of session %s: %w", plain.Line(made.ID), err)

@@ -82,7 +82,7 @@ func (c *replayCommand) replay(ctx context.Context, words []string) error {
 		return c.replayTurns(ctx, recording, id)
 	}
 	return withSession(ctx, c.program, "replay", words, func(store *store.Store, kept sessions.Session) error {
-		return c.replayTurns(ctx, store, kept.ID)
+		return c.replayTurns(ctx, store.Sessions, kept.ID)
 	})
 }
 
@@ -247,7 +247,7 @@ func (c *replayCommand) rerun(ctx context.Context, words []string) (err error) {
 	if point.Turn == 0 {
 		point.Turn = kept.Turns
 	}
-	t, err := s.opened.Rerun(ctx, point, c.as)
+	t, err := s.opened.Panel.Rerun(ctx, point, c.as)
 	var difference *coordinator.Difference
 	if errors.As(err, &difference) {
 		err = errors.Join(err, showDifference(c.console.err, difference))

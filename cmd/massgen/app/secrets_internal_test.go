@@ -63,7 +63,7 @@ func TestNoPanicOfAnEffectShowsAKey(t *testing.T) {
 				t.Fatal(err)
 			}
 			agent := coordinator.Agent{ID: "agent1", Backend: s.opened.Record.Wrap(panics{}), Tools: tools}
-			if s.opened.Panel, err = coordinator.New(coordinator.Options{Agents: []coordinator.Agent{agent}, Store: s.store}); err != nil {
+			if s.opened.Panel, err = coordinator.New(coordinator.Options{Agents: []coordinator.Agent{agent}, Store: s.store.Sessions}); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.once(t.Context(), "question"); err == nil {
@@ -145,7 +145,7 @@ func TestNoJournalHoldsAKey(t *testing.T) {
 	if err := s.once(t.Context(), "question"); err != nil || strings.Count(told, key) != 3 {
 		t.Fatalf("%v, and the service was told %s", err, told)
 	}
-	events, err := s.store.Journal(t.Context(), s.id, 1, 0)
+	events, err := s.store.Sessions.Journal(t.Context(), s.id, 1, 0)
 	if err != nil || len(events) == 0 {
 		t.Fatalf("%d events, %v", len(events), err)
 	}
@@ -156,7 +156,7 @@ func TestNoJournalHoldsAKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		blob, err := s.store.Get(t.Context(), blob.Ref{SHA256: m[1], Bytes: size})
+		blob, err := s.store.Sessions.Get(t.Context(), blob.Ref{SHA256: m[1], Bytes: size})
 		if err != nil {
 			t.Fatal(err)
 		}

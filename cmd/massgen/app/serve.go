@@ -151,7 +151,7 @@ func (c *serveCommand) with(ctx context.Context, name string, serve func(context
 		}
 	}()
 	return serve(ctx, server.Settings{
-		Models: models, Store: c.store, Redact: c.console.secrets.Redact, Log: c.log, NoReasoning: c.noReasoning, PlayedElsewhere: c.engine != nil,
+		Models: models, Store: c.store.Sessions, Redact: c.console.secrets.Redact, Log: c.log, NoReasoning: c.noReasoning, PlayedElsewhere: c.engine != nil,
 		Version: version(),
 	})
 }
@@ -237,7 +237,7 @@ func (c *serveCommand) openerFor(config *configs.Config) func(ctx context.Contex
 
 func (c *serveCommand) settings(config *configs.Config) panels.Settings {
 	s := panels.Settings{
-		World: c.world, Config: config, Store: c.store, Secrets: c.console.secrets, Log: c.log, Listener: panels.Listener{Warn: c.console.warn},
+		Settings: providers.Settings{World: c.world, Config: config, Secrets: c.console.secrets, Log: c.log}, Store: c.store, Listener: panels.Listener{Warn: c.console.warn},
 		Telemetry: c.exporter,
 	}
 	if c.permissions != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/models/providers"
 	"github.com/massgen/massgen/internal/setup/panels"
 	"github.com/massgen/massgen/internal/setup/sidecalls"
 	"github.com/massgen/massgen/internal/setup/telemetry"
@@ -45,8 +46,8 @@ type session struct {
 type asked struct {
 	config *configs.Config
 	panel  *massgen.Panel
-	opened *panels.Panel // what the panel is made of
-	known  remembered    // what a session is to remember of it
+	opened *panels.Opened // what the panel is made of
+	known  remembered     // what a session is to remember of it
 }
 
 // noticesAfter are the warnings that are printed with every result.
@@ -164,7 +165,7 @@ func settled(s panels.Settings) massgen.Option {
 // settings returns the settings of a panel of the session.
 func (s *session) settings(config *configs.Config) panels.Settings {
 	settings := panels.Settings{
-		World: s.memory.world, Config: config, Store: s.store, Secrets: s.console.secrets, Log: s.log,
+		Settings: providers.Settings{World: s.memory.world, Config: config, Secrets: s.console.secrets, Log: s.log}, Store: s.store,
 		Telemetry: s.exporter, Override: s.options.budget, ForOthers: s.options.worker, Listener: panels.Listener{Warn: s.console.warn},
 	}
 	if dir := s.options.display.dumpInputs; dir != "" {
@@ -191,7 +192,7 @@ func (s *session) settings(config *configs.Config) panels.Settings {
 
 // load reads what the session has come to before.
 func (s *session) load(ctx context.Context) error {
-	kept, err := s.store.Session(ctx, s.id)
+	kept, err := s.store.Sessions.Session(ctx, s.id)
 	switch {
 	case errors.Is(err, sessions.ErrNoSession):
 		return nil
@@ -231,10 +232,10 @@ func (s *session) checkContinue(ctx context.Context) error {
 // lastTurn returns a session's last turn. One that has not ended is either left, by a
 // process that is gone, or running.
 func lastTurn(ctx context.Context, store *store.Store, id string) (last sessions.Turn, left bool, err error) {
-	turns, err := store.Interrupted(ctx, id)
+	turns, err := store.Sessions.Interrupted(ctx, id)
 	left = len(turns) > 0
 	if err == nil && !left {
-		turns, err = store.Turns(ctx, id, 1)
+		turns, err = store.Sessions.Turns(ctx, id, 1)
 	}
 	if err != nil || len(turns) == 0 {
 		return sessions.Turn{}, false, err

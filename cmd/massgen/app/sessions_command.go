@@ -64,7 +64,7 @@ func (c *sessionsCommand) renameSession(ctx context.Context, store *store.Store,
 		return errors.New(`the title is empty, and lists show a session by it: massgen sessions rename ID "TITLE"`)
 	}
 	title := c.console.secrets.Redact(rest[0])
-	if err := store.SetTitle(ctx, kept.ID, title); err != nil {
+	if err := store.Sessions.SetTitle(ctx, kept.ID, title); err != nil {
 		return err
 	}
 	return c.console.put(fmt.Sprintf("%s is now %q\n", plain.Line(kept.ID), plain.Line(title)))
@@ -104,7 +104,7 @@ func (c *sessionsCommand) branchSession(ctx context.Context, store *store.Store,
 		}
 		turn = last.Number
 	}
-	made, err := store.Branch(ctx, from, turn, to)
+	made, err := store.Sessions.Branch(ctx, from, turn, to)
 	if errors.Is(err, sessions.ErrExists) {
 		return fmt.Errorf("%w: name another", err)
 	}
@@ -127,7 +127,7 @@ func checkNewID(id string) error {
 
 // lastEnded is the last turn of a session that is over.
 func lastEnded(ctx context.Context, store *store.Store, id string) (sessions.Turn, error) {
-	last, err := store.Turns(ctx, id, 2)
+	last, err := store.Sessions.Turns(ctx, id, 2)
 	if err != nil {
 		return sessions.Turn{}, err
 	}
@@ -152,11 +152,11 @@ func (c *sessionsCommand) exportSession(ctx context.Context, store *store.Store,
 	var dump bytes.Buffer
 	if c.markdown {
 		var turns []sessions.Turn
-		if turns, err = store.Turns(ctx, kept.ID, 0); err == nil {
+		if turns, err = store.Sessions.Turns(ctx, kept.ID, 0); err == nil {
 			dump.WriteString(inMarkdown(kept, turns))
 		}
 	} else {
-		err = store.Export(ctx, kept.ID, &dump)
+		err = store.Sessions.Export(ctx, kept.ID, &dump)
 	}
 	if err != nil {
 		return err
@@ -249,7 +249,7 @@ func (c *sessionsCommand) importSession(ctx context.Context, store *store.Store,
 	if err := store.CheckSecrets(string(data)); err != nil {
 		return fmt.Errorf("%s: %w; nothing was imported", file, err)
 	}
-	made, err := store.Import(ctx, bytes.NewReader(data), c.as)
+	made, err := store.Sessions.Import(ctx, bytes.NewReader(data), c.as)
 	switch {
 	case errors.Is(err, sessions.ErrExists):
 		return fmt.Errorf("%w: --as ID imports it under another", err)
@@ -291,7 +291,7 @@ func (c *sessionsCommand) compactSessions(ctx context.Context, store *store.Stor
 	if err != nil {
 		return err
 	}
-	if err := store.Compact(ctx); err != nil {
+	if err := store.Sessions.Compact(ctx); err != nil {
 		return err
 	}
 	after, err := storeSize(store.Path())

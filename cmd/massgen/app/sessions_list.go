@@ -24,7 +24,7 @@ const mostHits = 50
 func isOfServer(key, _ string) bool { return strings.HasPrefix(key, server.MetaRequest) }
 
 func (c *sessionsCommand) listSessions(ctx context.Context, store *store.Store, _ []string) error {
-	all, err := store.List(ctx, sessions.Filter{})
+	all, err := store.Sessions.List(ctx, sessions.Filter{})
 	switch {
 	case err != nil:
 		return err
@@ -52,13 +52,13 @@ func (c *sessionsCommand) listSessions(ctx context.Context, store *store.Store, 
 
 // interrupted returns the turns that can be finished, by the ids of their sessions.
 func interrupted(ctx context.Context, store *store.Store) (map[string]sessions.Turn, error) {
-	unended, err := store.List(ctx, sessions.Filter{Unended: true})
+	unended, err := store.Sessions.List(ctx, sessions.Filter{Unended: true})
 	if err != nil {
 		return nil, err
 	}
 	turns := map[string]sessions.Turn{}
 	for _, s := range unended {
-		left, err := store.Interrupted(ctx, s.ID)
+		left, err := store.Sessions.Interrupted(ctx, s.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -123,19 +123,19 @@ func searchSessions(ctx context.Context, store *store.Store, query string) ([]se
 	if err != nil {
 		return nil, err
 	}
-	ended, err := store.Search(ctx, query, mostHits+1)
+	ended, err := store.Sessions.Search(ctx, query, mostHits+1)
 	return append(hits, ended...), err
 }
 
 // running returns the turns whose question has all the words of a query, and that run or were
 // interrupted. A store finds a turn only after its end.
 func running(ctx context.Context, store *store.Store, query string) (hits []sessions.Hit, err error) {
-	unended, err := store.List(ctx, sessions.Filter{Unended: true})
+	unended, err := store.Sessions.List(ctx, sessions.Filter{Unended: true})
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range unended {
-		turns, err := store.Turns(ctx, s.ID, 1)
+		turns, err := store.Sessions.Turns(ctx, s.ID, 1)
 		if err != nil {
 			return nil, err
 		}

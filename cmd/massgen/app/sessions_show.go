@@ -30,7 +30,7 @@ type shownSession struct {
 
 // look reads all that is shown of a session.
 func (c *sessionsCommand) look(ctx context.Context, store *store.Store, kept sessions.Session) (shownSession, error) {
-	read, err := inspect.Read(ctx, store, kept, c.console.warn)
+	read, err := inspect.Read(ctx, store.Sessions, kept, c.console.warn)
 	if err != nil {
 		return shownSession{}, err
 	}
@@ -55,7 +55,7 @@ func (c *sessionsCommand) look(ctx context.Context, store *store.Store, kept ses
 // withoutResult returns the calls of an interrupted turn that have no result. The error says
 // why the turn cannot be gone on with.
 func withoutResult(ctx context.Context, s storage, store *store.Store, id string, left sessions.Turn) ([]coordinator.UnfinishedCall, error) {
-	unfinished, err := inspect.Unfinished(ctx, store, id, left)
+	unfinished, err := inspect.Unfinished(ctx, store.Sessions, id, left)
 	if err != nil {
 		return nil, fmt.Errorf("%w; %s shows it, --continue --fresh starts the turn over", err, s.command("replay", id))
 	}
@@ -203,7 +203,7 @@ func (c *sessionsCommand) showUsage(ctx context.Context, store *store.Store, wor
 	var total budget.Usage
 	var err error
 	if len(words) == 0 {
-		total, err = store.Usage(ctx, sessions.Filter{})
+		total, err = store.Sessions.Usage(ctx, sessions.Filter{})
 	} else {
 		var kept sessions.Session
 		kept, _, err = c.storage().pick(ctx, store, words, 0)

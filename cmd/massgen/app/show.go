@@ -73,7 +73,7 @@ func (c *showCommand) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return c.show(ctx, store, kept.ID, rest)
+		return c.show(ctx, store.Sessions, kept.ID, rest)
 	}}, nil)
 }
 

@@ -87,7 +87,7 @@ func (s storage) sessionID(ctx context.Context, store *store.Store) (string, err
 	case s.flags.goOn && (id == "" || isPath(id)):
 		return lastUsed(ctx, store, "--continue")
 	case id == lastSession:
-		_, err := store.Session(ctx, id)
+		_, err := store.Sessions.Session(ctx, id)
 		if errors.Is(err, sessions.ErrNoSession) {
 			return lastUsed(ctx, store, "--session-id "+lastSession)
 		}
@@ -107,7 +107,7 @@ func (s storage) sessionID(ctx context.Context, store *store.Store) (string, err
 
 // lastUsed returns the id of the session that was used last. Its error names the flag that means it.
 func lastUsed(ctx context.Context, store *store.Store, flag string) (string, error) {
-	last, err := store.List(ctx, sessions.Filter{Limit: 1})
+	last, err := store.Sessions.List(ctx, sessions.Filter{Limit: 1})
 	if err == nil && len(last) == 0 {
 		err = fmt.Errorf("%s: there is no session yet in %s: ask a question first", flag, store.Path())
 	}

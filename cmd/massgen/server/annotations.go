@@ -10,8 +10,8 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// annotation is a link of a text to a source that a model has named, as OpenAI's API describes it.
-// Start and End count characters of the text.
+// annotation is a link of a text to a source, in the form of OpenAI's API. Start and End count the
+// characters of the text.
 type annotation struct {
 	Start int    `json:"start_index"`
 	End   int    `json:"end_index"`
@@ -19,11 +19,11 @@ type annotation struct {
 	Title string `json:"title"`
 }
 
-// mostAnnotations is how many links of a text are annotated.
+// mostAnnotations is the highest number of annotations of a text.
 const mostAnnotations = 200
 
-// annotate finds the links of a text to sources, in the order of the text. A Markdown link counts from
-// its bracket on, any other address alone.
+// annotate finds the links of a text to sources, in the order of the text. A Markdown link begins at its
+// bracket, any other link at its address.
 func annotate(text string, sources []backends.Citation) []annotation {
 	type found struct {
 		start, end int // bytes
@@ -63,8 +63,7 @@ func annotate(text string, sources []backends.Citation) []annotation {
 // addressEnd is what may follow an address. All else would go on with it.
 var addressEnd = regexp.MustCompile(`^[.,;:!?]*($|[\s)\]>"'*|\\]|[^\x00-\x7f])`)
 
-// addresses are the forms in which an answer may have the address of a source, none if it is not of
-// the web.
+// addresses returns the forms of a source's address in an answer, nil if it is no web address.
 func addresses(source string) []string {
 	u, err := url.Parse(strings.TrimSpace(source))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -84,7 +83,7 @@ func widen(text string, start, end int) (from, to int) {
 	return open, end + closing + 1
 }
 
-// inChat are annotations in the form of chat completions.
+// inChat returns annotations in the form of chat completions.
 func inChat(list []annotation) (all []object) {
 	for _, a := range list {
 		all = append(all, object{"type": "url_citation", "url_citation": a})
@@ -92,7 +91,7 @@ func inChat(list []annotation) (all []object) {
 	return all
 }
 
-// inResponse are annotations in the form of the Responses API.
+// inResponse returns annotations in the form of the Responses API.
 func inResponse(list []annotation) []object {
 	all := []object{}
 	for _, a := range list {

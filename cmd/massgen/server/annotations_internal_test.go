@@ -11,8 +11,8 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// TestLinksToSourcesAreAnnotated: positions count characters, a Markdown link counts whole, and an
-// address that is only the beginning of another is none.
+// TestLinksToSourcesAreAnnotated: positions count characters, a Markdown link counts whole, and the
+// beginning of another address does not count.
 func TestLinksToSourcesAreAnnotated(t *testing.T) {
 	tides := backends.Citation{URL: "https://a.example/t", Title: "Tides"}
 	wiki := backends.Citation{URL: "https://b.example/x_(y)", Title: "日本"}

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// bodies reads the bodies of requests before these are handled, so that no slow one holds up
-// anything, and of all together no more than memory has room for.
+// bodies reads the bodies of requests before they are handled, so that a slow client holds nothing up.
+// It limits the memory of all bodies together.
 type bodies struct {
 	mu   sync.Mutex
 	held int64
 }
 
-// mostHeld is how many bytes of bodies are in memory at a time.
+// mostHeld is the highest number of bytes of bodies in memory at a time.
 const mostHeld = 512 << 20
 
 // read reads the body of a request. The caller releases it when the request is over.
@@ -26,7 +26,7 @@ func (b *bodies) read(w http.ResponseWriter, r *http.Request) (release func(), e
 		return func() {}, nil
 	}
 	control := http.NewResponseController(w)
-	// A recorded request, as tests have, knows no deadline.
+	// The recorded requests of tests support no deadline.
 	if err := control.SetReadDeadline(time.Now().Add(bodyTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return nil, err
 	}
@@ -34,10 +34,10 @@ func (b *bodies) read(w http.ResponseWriter, r *http.Request) (release func(), e
 	_, err = io.Copy(&held, http.MaxBytesReader(w, r.Body, mostBody))
 	if err != nil {
 		held.release()
-		w.Header().Set("Connection", "close") // what is left of it is not read
+		w.Header().Set("Connection", "close") // the rest stays unread
 		return nil, unread(err)
 	}
-	// The connection is read on, to see whether the client is gone, for as long as the answer takes.
+	// The server goes on reading during the answer, to notice a client that is gone.
 	if err := control.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		held.release()
 		return nil, err
@@ -46,7 +46,7 @@ func (b *bodies) read(w http.ResponseWriter, r *http.Request) (release func(), e
 	return held.release, nil
 }
 
-// unread says why a body was not read.
+// unread returns the refusal of a body that was not read.
 func unread(err error) error {
 	var tooLong *http.MaxBytesError
 	var known refusal
@@ -61,7 +61,7 @@ func unread(err error) error {
 	return badRequest("", "the request's body did not come whole")
 }
 
-// heldBody is a body that counts as held.
+// heldBody is a body in memory.
 type heldBody struct {
 	of   *bodies
 	data bytes.Buffer

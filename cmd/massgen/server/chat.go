@@ -11,8 +11,8 @@ import (
 	"github.com/massgen/massgen/internal/coordination/budget"
 )
 
-// chatRequest is a request for a chat completion. Parameters of models, such as the temperature,
-// are the config's, so those of a request change nothing.
+// chatRequest is a request for a chat completion. The config sets the parameters of models, such as the
+// temperature; parameters of a request change nothing.
 type chatRequest struct {
 	Model         string        `json:"model"`
 	Messages      []chatMessage `json:"messages"`
@@ -37,40 +37,30 @@ type chatRequest struct {
 	Format           *answerFormat   `json:"response_format"`
 }
 
-// chat answers POST /v1/chat/completions.
-func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
-	once, err := onceOf(r)
-	if err != nil {
-		s.refuse(w, err)
-		return
-	}
+// chatRoutes answer requests for chat completions.
+type chatRoutes struct {
+	respond responder
+	starts  *starts
+}
+
+// complete answers POST /v1/chat/completions.
+func (a chatRoutes) complete(w http.ResponseWriter, r *http.Request) error {
 	var q chatRequest
-	if err := s.read(r, &q); err != nil {
-		s.refuse(w, err)
-		return
-	}
-	asked, err := q.request()
+	_, run, v, err := a.starts.read(r, &q)
 	if err != nil {
-		s.refuse(w, err)
-		return
-	}
-	asked.keyed(once)
-	run, v, err := s.askings.start(r.Context(), asked)
-	if err != nil {
-		s.refuse(w, err)
-		return
+		return err
 	}
 	nameSession(w, run)
-	c := chatWriter{server: s, run: run, view: v, id: run.id("chatcmpl-", v)}
+	c := chatWriter{respond: a.respond, run: run, view: v, id: run.id("chatcmpl-", v)}
 	if q.Stream {
 		c.includeUsage = q.StreamOptions != nil && q.StreamOptions.IncludeUsage
 		c.stream(r.Context(), w)
-		return
+		return nil
 	}
-	c.whole(r.Context(), w)
+	return c.whole(r.Context(), w)
 }
 
-// request returns what is asked.
+// request returns the question.
 func (q chatRequest) request() (request, error) {
 	switch {
 	case q.Model == "":
@@ -113,7 +103,7 @@ func (q chatRequest) tools() (list []toolDefinition, err error) {
 	return list, nil
 }
 
-// checkToolType refuses a tool that is not the client's to run.
+// checkToolType refuses a tool that the client cannot run.
 func checkToolType(index int, kind string) error {
 	if kind == "function" {
 		return nil
@@ -134,8 +124,8 @@ func toolChoice(choice json.RawMessage) (isOffered bool, err error) {
 	return false, badRequest("tool_choice", "tool_choice is auto or none here: the agents decide which tools they need")
 }
 
-// sessionOf returns the session that a request names: its conversation, which is an id or has one,
-// or session_id in its metadata. It is "" for none.
+// sessionOf returns the session that a request names, "" for none: its conversation, which is an id or
+// an object with an id, or session_id in its metadata.
 func sessionOf(conversation json.RawMessage, metadata map[string]json.RawMessage) (id string, err error) {
 	var named struct {
 		ID string `json:"id"`
@@ -157,7 +147,7 @@ func sessionOf(conversation json.RawMessage, metadata map[string]json.RawMessage
 
 // chatWriter writes the response to a chat request.
 type chatWriter struct {
-	server       *Server
+	respond      responder
 	run          *run
 	view         *view
 	id           string
@@ -184,7 +174,7 @@ type chatWhole struct {
 	Annotations []object `json:"annotations,omitempty"`
 }
 
-// chatDelta is a piece of one.
+// chatDelta is a piece of a message.
 type chatDelta struct {
 	Role      string        `json:"role,omitempty"`
 	Content   *string       `json:"content,omitempty"`
@@ -194,7 +184,7 @@ type chatDelta struct {
 	Annotations []object `json:"annotations,omitempty"`
 }
 
-// indexedCall is a call of a client's tool, as a stream has it.
+// indexedCall is a call of a client's tool in a stream.
 type indexedCall struct {
 	Index int `json:"index"`
 	toolCall
@@ -219,7 +209,7 @@ type chatUsage struct {
 	} `json:"completion_tokens_details"`
 }
 
-// chatUsageOf returns the usage of one response, as chat completions have it.
+// chatUsageOf returns the usage of one response in the form of chat completions.
 func chatUsageOf(u budget.Usage) *chatUsage {
 	usage := &chatUsage{PromptTokens: u.InputTokens, CompletionTokens: u.OutputTokens, TotalTokens: u.InputTokens + u.OutputTokens}
 	usage.PromptDetails.CachedTokens = u.CachedInputTokens
@@ -241,11 +231,10 @@ func (c chatWriter) response(object string, choices ...chatChoice) chatResponse 
 }
 
 // whole answers when the turn is over.
-func (c chatWriter) whole(ctx context.Context, w http.ResponseWriter) {
-	e, all := c.run.whole(ctx, c.server, c.view)
+func (c chatWriter) whole(ctx context.Context, w http.ResponseWriter) error {
+	e, all := c.run.whole(ctx, c.respond, c.view)
 	if e.err != nil {
-		c.server.refuse(w, e.err)
-		return
+		return e.err
 	}
 	message := chatWhole{Role: roleAssistant, Reasoning: all.reasoning, ToolCalls: all.calls, Annotations: inChat(annotate(all.content, all.sources))}
 	if all.content != "" {
@@ -253,12 +242,13 @@ func (c chatWriter) whole(ctx context.Context, w http.ResponseWriter) {
 	}
 	response := c.response("chat.completion", chatChoice{Message: &message, FinishReason: &e.reason})
 	response.Usage = chatUsageOf(e.used)
-	c.server.write(w, http.StatusOK, response)
+	c.respond.write(w, http.StatusOK, response)
+	return nil
 }
 
 // stream sends the answer as server-sent events while it comes.
 func (c chatWriter) stream(ctx context.Context, w http.ResponseWriter) {
-	out := c.server.openStream(w)
+	out := c.respond.openStream(w)
 	defer out.close()
 	const object = "chat.completion.chunk"
 	empty := ""
@@ -266,7 +256,7 @@ func (c chatWriter) stream(ctx context.Context, w http.ResponseWriter) {
 	var calls []toolCall
 	var sources []backends.Citation
 	var content strings.Builder
-	for p := range c.server.pieces(ctx, c.run, c.view) {
+	for p := range c.respond.pieces(ctx, c.run, c.view) {
 		delta := chatDelta{Reasoning: p.reasoning, ToolCalls: indexed(p.calls)}
 		if p.content != "" {
 			delta.Content = &p.content
@@ -277,7 +267,7 @@ func (c chatWriter) stream(ctx context.Context, w http.ResponseWriter) {
 	}
 	e := c.run.end(ctx, c.view, calls)
 	if e.err != nil {
-		out.send(c.server.refusalOf(e.err).json())
+		out.send(c.respond.refusalOf(e.err).json())
 		return
 	}
 	out.send(c.response(object, chatChoice{Delta: &chatDelta{Annotations: inChat(annotate(content.String(), sources))}, FinishReason: &e.reason}))

@@ -11,10 +11,10 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// piece is what a client is shown next. Each of its fields may be empty.
+// piece is the next part of a response. Each field may be empty.
 type piece struct {
 	reasoning, content string
-	// calls are those of the client's tools, and the last that it is shown.
+	// calls are the calls of the client's tools, which end the response.
 	calls []toolCall
 	// sources are the sources of the whole answer. They arrive when the answer ends.
 	sources []backends.Citation
@@ -24,21 +24,21 @@ func (p piece) isEmpty() bool {
 	return p.reasoning == "" && p.content == "" && len(p.calls) == 0 && len(p.sources) == 0
 }
 
-// deliberation turns the events of a turn into pieces: what the agents say to each other becomes
-// reasoning, the answer becomes content. It follows from the events alone.
+// deliberation turns the events of a turn into pieces: the agents' messages to each other become
+// reasoning, the answer becomes content. It depends on the events alone.
 type deliberation struct {
-	// isAlone says that a single agent answers: its text is the answer while it comes.
+	// isAlone reports that a single agent answers, so that its text is the answer.
 	isAlone bool
-	// presenter is the agent whose text is the answer while it comes, "" for none.
+	// presenter is the agent whose text is the answer, "" for none.
 	presenter string
-	// isChecked says that the text is not the answer before it was checked: it comes whole.
+	// isChecked reports that the text must pass a check first, so that the answer comes in one piece.
 	isChecked bool
-	// call is the text that was sent of the model call under way, sent says that some was.
+	// call is the sent text of the model call under way. sent reports that some text was sent.
 	call strings.Builder
 	sent bool
-	// isThinking says that the last reasoning was a piece of a model's, which may go on.
+	// isThinking reports that the last reasoning was a model's, which may go on.
 	isThinking bool
-	// aside has the agents with a call under way that is not their own.
+	// aside has the agents with a side call under way.
 	aside map[string]bool
 	// started counts the tool calls of the step that writes the answer.
 	started int
@@ -48,13 +48,13 @@ func newDeliberation(agents int) *deliberation {
 	return &deliberation{isAlone: agents == 1, aside: map[string]bool{}}
 }
 
-// restart forgets what was sent of the answer: it goes on in another response.
+// restart forgets the sent text, because the answer goes on in another response.
 func (d *deliberation) restart() {
 	d.call.Reset()
 	d.sent = false
 }
 
-// apply returns what an event shows.
+// apply returns the piece that an event shows.
 func (d *deliberation) apply(ev massgen.Event) piece {
 	switch ev := ev.(type) {
 	case report.StepStarted:
@@ -117,7 +117,7 @@ func (d *deliberation) apply(ev massgen.Event) piece {
 	return piece{}
 }
 
-// line is a paragraph of reasoning.
+// line returns a paragraph of reasoning.
 func (d *deliberation) line(format string, args ...any) piece {
 	before := ""
 	if d.isThinking {
@@ -133,8 +133,8 @@ func void(why string) string {
 	return " (void: " + plain.Line(why) + ")"
 }
 
-// finish returns what is missing of the answer. An answer that goes on as nothing before did, as
-// after a call that was made again, comes whole behind what was sent.
+// finish returns the missing part of the answer. If the sent text is no beginning of the answer, such as
+// after a repeated call, the whole answer follows it.
 func (d *deliberation) finish(answer string) piece {
 	call := strings.TrimSpace(d.call.String())
 	rest, goesOn := strings.CutPrefix(answer, call)

@@ -16,12 +16,12 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// lookEvery is how often the journal of a turn is read that another process plays.
+// lookEvery is the time between two looks at the journal of a turn that another process plays.
 const lookEvery = 250 * time.Millisecond
 
-// cursor is the place of an event in a turn. Events that follow from the journal have whole
-// numbers from 1, which are the same whoever plays the turn and whenever it is read. What is not
-// journaled, such as pieces of text, counts from the event before it: 3.1, 3.2.
+// cursor is the place of an event in a turn. Events that follow from the journal have whole numbers
+// from 1, which are the same for every reader of the turn. Other events, such as pieces of text, count
+// from the event before them: 3.1, 3.2.
 type cursor struct{ journaled, others int }
 
 // next returns the place of the event that follows.
@@ -63,34 +63,38 @@ func lastSeen(r *http.Request) (c cursor, err error) {
 
 // follower sends the events of a turn to a client.
 type follower struct {
-	turnRoutes
-	of   place
-	out  *stream
-	seen cursor // what the client has, and needs not again
-	at   cursor // of the last event that was looked at
+	store  *sessions.Store
+	redact func(text string) string
+	asked  *Permissions
+	of     place
+	out    *stream
+	seen   cursor // of the last event that the client has
+	at     cursor // of the last event that the follower has read
 	// masks hide secrets in texts that come in pieces, by kind and agent.
 	masks map[string]*mask
 }
 
-// events answers with the events of a turn as they happen, from its beginning or from where the
-// client was. After the last one comes an event named end.
+// events answers with the events of a turn as they happen, from its beginning or from the client's
+// last event. After the last one comes an event named end.
 func (t turnRoutes) events(w http.ResponseWriter, r *http.Request, at place) error {
 	seen, err := lastSeen(r)
 	if err != nil {
 		return err
 	}
-	run := t.runs.find(at.session, at.turn)
+	run := t.turns.runs.find(at)
 	if run == nil {
-		if _, _, err := t.turn(r.Context(), at); err != nil {
+		if _, _, err := existingTurn(r.Context(), t.turns.store, at); err != nil {
 			return err
 		}
 	}
-	f := &follower{turnRoutes: t, of: at, out: t.openStream(w), seen: seen, masks: map[string]*mask{}}
+	f := &follower{
+		store: t.turns.store, redact: t.respond.redact, asked: t.asked, of: at, out: t.respond.openStream(w), seen: seen, masks: map[string]*mask{},
+	}
 	defer f.out.close()
 	if run != nil {
 		f.live(r.Context(), run.turn)
 	} else if err := f.kept(r.Context()); err != nil && r.Context().Err() == nil {
-		f.warn(err.Error())
+		t.respond.warn(err.Error())
 	}
 	if r.Context().Err() == nil {
 		f.out.sendNamed("end", map[string]any{})
@@ -98,8 +102,7 @@ func (t turnRoutes) events(w http.ResponseWriter, r *http.Request, at place) err
 	return nil
 }
 
-// live sends the events of a turn that this process plays, and which of its tool calls wait for a
-// person.
+// live sends the events of a turn that this process plays, and its tool calls that wait for a person.
 func (f *follower) live(ctx context.Context, turn *coordinator.Turn) {
 	ctx, cancel := context.WithCancel(ctx)
 	var asking sync.WaitGroup
@@ -111,11 +114,11 @@ func (f *follower) live(ctx context.Context, turn *coordinator.Turn) {
 	asking.Wait()
 }
 
-// sendPermissions tells of the tool calls that wait, whenever there are others, until ctx is done.
+// sendPermissions sends the tool calls that wait, whenever they change, until ctx is done.
 func (f *follower) sendPermissions(ctx context.Context) {
 	told := 0
 	for {
-		list, changed := f.Permissions.of(f.of.session, f.of.turn)
+		list, changed := f.asked.of(f.of)
 		if len(list) > 0 || told > 0 {
 			f.out.sendNamed("permissions", map[string]any{"permissions": list})
 		}
@@ -128,10 +131,9 @@ func (f *follower) sendPermissions(ctx context.Context) {
 	}
 }
 
-// kept sends the events that the journal of a turn has, and goes on while another process plays
-// it.
+// kept sends the events of a turn's journal, and goes on while another process plays the turn.
 func (f *follower) kept(ctx context.Context) error {
-	p := inspect.NewProjection(ctx, f.Store, f.of.session, f.of.turn)
+	p := inspect.NewProjection(ctx, f.store, f.of.session, f.of.turn)
 	ticks := time.NewTicker(lookEvery)
 	defer ticks.Stop()
 	for {
@@ -147,7 +149,7 @@ func (f *follower) kept(ctx context.Context) error {
 		case err != nil:
 			return err
 		case isOver && last.Status != sessions.Running:
-			f.seen = cursor{} // who was told of it while the turn ran may not have heard
+			f.seen = cursor{} // a client that followed the running turn may have missed the end
 			f.send(p.Ended(last))
 			return nil
 		case isOver:
@@ -161,13 +163,13 @@ func (f *follower) kept(ctx context.Context) error {
 	}
 }
 
-// isOver says whether nobody adds to the turn's journal any more, and returns the turn.
+// isOver reports whether the turn's journal is complete or abandoned, and returns the turn.
 func (f *follower) isOver(ctx context.Context) (bool, sessions.Turn, error) {
-	kept, _, err := f.turn(ctx, f.of)
+	kept, _, err := existingTurn(ctx, f.store, f.of)
 	if err != nil || kept.Status != sessions.Running {
 		return true, kept, err
 	}
-	left, err := f.Store.Interrupted(ctx, f.of.session)
+	left, err := f.store.Interrupted(ctx, f.of.session)
 	return len(left) > 0, kept, err
 }
 
@@ -189,8 +191,8 @@ func (f *follower) send(ev massgen.Event) {
 	}
 }
 
-// flush sends what is held back of an agent's text when its call has ended. It has no place of its
-// own: a client that has missed it has missed the end of the call, too.
+// flush sends the held-back end of an agent's text when its call has ended. These events have no place
+// of their own: a client that missed them missed the end of the call too.
 func (f *follower) flush(by report.Actor) {
 	actor := report.Actor{Agent: by.Agent, Round: by.Round}
 	thought, said := f.rest("reasoning", by.Agent), f.rest("text", by.Agent)
@@ -209,11 +211,11 @@ func (f *follower) rest(kind, agent string) string {
 	return ""
 }
 
-// mask returns what may be shown of a text that goes on, "" for nothing yet.
+// mask returns the part of a growing text that may be shown, "" for nothing yet.
 func (f *follower) mask(kind, agent, text string) string {
 	m := f.masks[kind+" "+agent]
 	if m == nil {
-		m = &mask{redact: f.Redact}
+		m = &mask{redact: f.redact}
 		f.masks[kind+" "+agent] = m
 	}
 	return m.add(text)

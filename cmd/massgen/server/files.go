@@ -20,7 +20,7 @@ type contentPart struct {
 	filePart
 }
 
-// filePart is a file of a client, or where it would be fetched.
+// filePart is a file of a client, or its address.
 type filePart struct {
 	ID   string `json:"file_id"`
 	URL  string `json:"file_url"`
@@ -28,7 +28,7 @@ type filePart struct {
 	Data string `json:"file_data"`
 }
 
-// read returns the file that a part is. Nothing is fetched.
+// read returns the file in a part. It fetches nothing.
 func (p contentPart) read(place, role string) (backends.File, error) {
 	refuse := func(format string, args ...any) (backends.File, error) {
 		return backends.File{}, badRequest(place, place+" "+fmt.Sprintf(format, args...))
@@ -71,7 +71,7 @@ func (p contentPart) read(place, role string) (backends.File, error) {
 	return file, nil
 }
 
-// filesOf reads the files of a question that came beside it.
+// filesOf reads the files beside a question.
 func filesOf(parts []filePart) (files []backends.File, err error) {
 	for i, p := range parts {
 		file, err := contentPart{Type: "file", File: p}.read(fmt.Sprintf("files[%d]", i), roleUser)
@@ -83,8 +83,7 @@ func filesOf(parts []filePart) (files []backends.File, err error) {
 	return files, nil
 }
 
-// checkFiles drops the files of a conversation that it has already, and refuses more files than a
-// question may have.
+// checkFiles drops repeated files of a conversation, and refuses more files than a question may have.
 func (c *conversation) checkFiles() error {
 	c.files = attach.Once(c.files)
 	if err := attach.Check(c.files); err != nil {

@@ -58,7 +58,7 @@ func serveLooking(t *testing.T) (served, *looking) {
 	t.Helper()
 	model := &looking{}
 	s := serve(t, func(s *server.Settings) {
-		kept := store.InMemory("", func(text string) string { return text })
+		kept := store.InMemory("", func(text string) string { return text }).Sessions
 		s.Store = kept
 		s.Models = []server.Model{{ID: "eye", Created: time.Unix(1, 0), Agents: []string{"eye"}, Open: func(ctx context.Context) (*massgen.Panel, error) {
 			return massgen.New(ctx, []massgen.Agent{{ID: "eye", Backend: model}}, massgen.WithStore(kept))
@@ -76,8 +76,8 @@ func pixels(t *testing.T, side int) (data []byte, url string) {
 	return b.Bytes(), "data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
-// TestFilesOfAMessageReachTheModel: byte for byte, in the forms of both APIs; those of earlier
-// messages too, each once.
+// TestFilesOfAMessageReachTheModel: byte for byte, in the forms of both APIs. So do the files of
+// earlier messages, each once.
 func TestFilesOfAMessageReachTheModel(t *testing.T) {
 	photo, url := pixels(t, 3)
 	other, otherURL := pixels(t, 4)

@@ -7,8 +7,8 @@ import (
 	"github.com/massgen/massgen/internal/tools/schema"
 )
 
-// answerFormat is how a request wants the answer: response_format of chat completions, whose schema
-// stands in an object of its own, and text.format of responses.
+// answerFormat is the requested form of the answer: response_format of chat completions, whose schema
+// stands in an object of its own, or text.format of responses.
 type answerFormat struct {
 	Type       string          `json:"type"`
 	Schema     json.RawMessage `json:"schema"`
@@ -17,11 +17,11 @@ type answerFormat struct {
 	} `json:"json_schema"`
 }
 
-// anyObject is what the type json_object asks for.
+// anyObject is the schema for the type json_object.
 const anyObject = `{"type":"object"}`
 
-// schema returns the schema of the answer, nil for a text. Place is what the request calls the format,
-// and at what it calls the schema.
+// schema returns the schema of the answer, nil for a text. place is the request's key of the format, and
+// at its key of the schema.
 func (f *answerFormat) schema(place, at string) (*schema.Schema, error) {
 	if f == nil {
 		return nil, nil

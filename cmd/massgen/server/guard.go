@@ -16,25 +16,25 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// Access says who may use a server, and from where. The zero value lets programs of the same
+// Access limits who may use a server, and from where. The zero value lets programs of the same
 // machine use it.
 type Access struct {
-	// Tokens are those of which a request has to have one; none lets everybody in.
+	// Tokens are the accepted tokens. A request needs one of them; an empty list lets everybody in.
 	Tokens []Token
-	// Hosts are names by which the server is called, beside localhost and addresses.
+	// Hosts are the server's names, beside localhost and addresses.
 	Hosts []string
-	// Origins are those of web pages that may use the server, as https://chat.example.
+	// Origins are the origins of web pages that may use the server, such as https://chat.example.
 	Origins []string
 }
 
-// Token lets in whoever sends its secret. With several names, each name has sessions of its own.
+// Token lets in every request with its secret. With several names, each name has its own sessions.
 type Token struct{ Name, Secret string }
 
-// caller is who sent a request.
+// caller is the sender of a request.
 type caller struct {
 	name     string // of the token, "" without one
 	hasToken bool
-	// owns says that the caller has sessions of its own, and sees no others.
+	// owns reports that the caller has its own sessions, and sees no others.
 	owns bool
 }
 
@@ -45,25 +45,26 @@ func callerOf(ctx context.Context) caller {
 	return c
 }
 
-// guard lets requests through to a mux that come from whom, and from where, they may.
+// guard passes allowed requests on to a mux.
 type guard struct {
-	Access
-	server *Server
-	mux    *http.ServeMux
-	bodies bodies
-	// isShared says that several names have tokens.
+	access  Access
+	respond responder
+	metrics *tally
+	mux     *http.ServeMux
+	bodies  bodies
+	// isShared reports that several names have tokens.
 	isShared bool
 }
 
-func newGuard(s *Server, mux *http.ServeMux) *guard {
-	g := &guard{Access: s.Access, server: s, mux: mux}
-	for _, t := range g.Tokens {
-		g.isShared = g.isShared || t.Name != g.Tokens[0].Name
+func newGuard(access Access, respond responder, metrics *tally, mux *http.ServeMux) *guard {
+	g := &guard{access: access, respond: respond, metrics: metrics, mux: mux}
+	for _, t := range access.Tokens {
+		g.isShared = g.isShared || t.Name != access.Tokens[0].Name
 	}
 	return g
 }
 
-// isOpen says that a route needs no token: it shows nothing of sessions and models.
+// isOpen reports whether a route needs no token because it shows no sessions and no models.
 func isOpen(pattern string) bool {
 	return isPage(pattern) || slices.Contains([]string{"GET /healthz", "GET /readyz"}, pattern)
 }
@@ -90,15 +91,15 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		release, err = g.bodies.read(w, r)
 	}
 	if err != nil {
-		g.server.metrics.refused(err)
-		g.server.refuse(w, err)
+		g.metrics.refused(err)
+		g.respond.refuse(w, err)
 		return
 	}
 	defer release()
 	g.mux.ServeHTTP(w, r)
 }
 
-// setHeaders sets what all responses have. A page sets a policy of its own.
+// setHeaders sets the headers of all responses. A page replaces the policy with its own.
 func setHeaders(h http.Header, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
@@ -106,21 +107,21 @@ func setHeaders(h http.Header, r *http.Request) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	if len(r.TransferEncoding) > 0 {
-		// A Content-Length beside it was ignored, by which a proxy may have gone: what follows on
-		// this connection is not taken for a request.
+		// The server ignored a Content-Length beside it, but a proxy may have used it. So the server
+		// reads no further request from this connection.
 		h.Set("Connection", "close")
 	}
 }
 
-// checkHost refuses a name that is not the server's: a web page whose own name leads here
-// (DNS rebinding) sends that one. Nobody can have an address for a name.
+// checkHost refuses a name that is not the server's, such as the name of a web page that resolves to
+// this machine (DNS rebinding). Addresses cannot be such a name.
 func (g *guard) checkHost(host string) error {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
 	}
 	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
-	if _, err := netip.ParseAddr(name); err == nil || name == "localhost" || slices.Contains(g.Hosts, name) {
+	if _, err := netip.ParseAddr(name); err == nil || name == "localhost" || slices.Contains(g.access.Hosts, name) {
 		return nil
 	}
 	return refusal{
@@ -129,9 +130,9 @@ func (g *guard) checkHost(host string) error {
 	}
 }
 
-// checkOrigin refuses what the pages of other sites have browsers send. A request without the
-// headers of a browser comes from a program. isPreflight says that a browser only asks what an
-// allowed page may send.
+// checkOrigin refuses requests that browsers send for the pages of other sites. A request without the
+// headers of a browser comes from a program. isPreflight reports that a browser only asks whether an
+// allowed page may send the request.
 func (g *guard) checkOrigin(h http.Header, r *http.Request) (isPreflight bool, err error) {
 	h.Add("Vary", "Origin")
 	origin := r.Header.Get("Origin")
@@ -143,7 +144,7 @@ func (g *guard) checkOrigin(h http.Header, r *http.Request) (isPreflight bool, e
 	if len(r.Header.Values("Origin")) == 1 && isSame {
 		return false, nil
 	}
-	if len(r.Header.Values("Origin")) != 1 || !slices.Contains(g.Origins, origin) {
+	if len(r.Header.Values("Origin")) != 1 || !slices.Contains(g.access.Origins, origin) {
 		return false, refusal{
 			status: http.StatusForbidden, code: "origin_not_allowed",
 			message: "pages of " + shortened(origin) + " may not use this server: start it with --allow-origin if they may",
@@ -155,14 +156,14 @@ func (g *guard) checkOrigin(h http.Header, r *http.Request) (isPreflight bool, e
 		return false, nil
 	}
 	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
-	// Clients have headers of their own, such as X-Stainless-OS; the page is trusted with any.
+	// Clients send their own headers, such as X-Stainless-OS; the page may send any.
 	h.Set("Access-Control-Allow-Headers", headerValue(r.Header.Get("Access-Control-Request-Headers")))
 	h.Set("Access-Control-Max-Age", "600")
 	return true, nil
 }
 
-// checkSite goes by what browsers say of requests that have no origin: only a link from another
-// site may lead here.
+// checkSite checks a request without an origin by the headers of browsers. Another site may only link
+// here.
 func checkSite(r *http.Request) error {
 	site, isLink := r.Header.Get("Sec-Fetch-Site"), r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate"
 	if site == "" || site == "same-origin" || site == "none" || isLink {
@@ -171,16 +172,16 @@ func checkSite(r *http.Request) error {
 	return refusal{status: http.StatusForbidden, code: "origin_not_allowed", message: "pages of other sites may not use this server"}
 }
 
-// identify returns the request with its caller, whose token it has to have.
+// identify returns the request with its caller. It refuses a request without a valid token.
 func (g *guard) identify(h http.Header, r *http.Request) (*http.Request, error) {
-	if len(g.Tokens) == 0 {
+	if len(g.access.Tokens) == 0 {
 		return r, nil
 	}
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	// Sums have one length, so the time tells nothing of the secrets, and all are compared.
+	// The sums have one length and all are compared, so the time reveals nothing about the secrets.
 	sum := sha256.Sum256([]byte(strings.TrimSpace(secret)))
 	found := -1
-	for i, t := range g.Tokens {
+	for i, t := range g.access.Tokens {
 		own := sha256.Sum256([]byte(t.Secret))
 		if subtle.ConstantTimeCompare(sum[:], own[:]) == 1 {
 			found = i
@@ -193,27 +194,27 @@ func (g *guard) identify(h http.Header, r *http.Request) (*http.Request, error) 
 			message: "the request has no token of this server: send one as the API key (Authorization: Bearer TOKEN)",
 		}
 	}
-	c := caller{name: g.Tokens[found].Name, hasToken: true, owns: g.isShared}
+	c := caller{name: g.access.Tokens[found].Name, hasToken: true, owns: g.isShared}
 	return r.WithContext(context.WithValue(r.Context(), callerKey{}, c)), nil
 }
 
-// needsToken is for what not even the programs of this machine may do without a token.
-func (s *Server) needsToken(do http.HandlerFunc) http.HandlerFunc {
+// needsToken returns a handler that even programs of this machine may not use without a token.
+func (o responder) needsToken(do http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if callerOf(r.Context()).hasToken {
 			do(w, r)
 			return
 		}
 		w.Header().Set("WWW-Authenticate", `Bearer realm="massgen"`)
-		s.refuse(w, refusal{
+		o.refuse(w, refusal{
 			status: http.StatusUnauthorized, code: "token_needed",
 			message: "this needs a token: start the server with --token-file or MASSGEN_TOKEN",
 		})
 	}
 }
 
-// checkType refuses a body that is not JSON. A page of another site can send only others without
-// asking first.
+// checkType refuses a body that is not JSON. Without a preflight, a page of another site can only send
+// other types.
 func checkType(r *http.Request) error {
 	text := r.Header.Get("Content-Type")
 	if text == "" || r.Body == http.NoBody {
@@ -229,10 +230,10 @@ func checkType(r *http.Request) error {
 	}
 }
 
-// sessionID returns the id in the store of a session that a client names. Where several names
-// have tokens, the id says whose it is, as its user: what is remembered of users is the token's
-// too then. Of what is another's a client learns as little as of what is not there.
-func (s *Server) sessionID(ctx context.Context, id string) (string, error) {
+// sessionID returns the id in the store of a session that a client names. If several names have
+// tokens, the id contains the caller's name as its user, so remembered facts belong to that name too.
+// For another name's session the error is the same as for a missing one.
+func sessionID(ctx context.Context, id string) (string, error) {
 	c := callerOf(ctx)
 	if c.owns && !strings.Contains(id, "|") {
 		id += ownedBy(c.name)
@@ -240,15 +241,14 @@ func (s *Server) sessionID(ctx context.Context, id string) (string, error) {
 	if err := sessions.CheckID(id); err != nil {
 		return "", badRequest("metadata.session_id", "metadata.session_id: "+plain.Line(err.Error()))
 	}
-	if !s.mayUse(ctx, id) {
+	if !mayUse(ctx, id) {
 		return "", sessions.NoSession(id)
 	}
 	return id, nil
 }
 
-// mayUse says whether a session, by its id in the store, is one that the caller may read and
-// change.
-func (s *Server) mayUse(ctx context.Context, id string) bool {
+// mayUse reports whether the caller may read and change a session, by its id in the store.
+func mayUse(ctx context.Context, id string) bool {
 	c := callerOf(ctx)
 	return !c.owns || sessions.ParseID(id)[sessions.MetaUser] == c.name
 }
@@ -263,8 +263,8 @@ func newID(ctx context.Context) string {
 
 func ownedBy(name string) string { return "|massgen_" + name }
 
-// ownFilter chooses the sessions that a caller may list. Their metadata can say something else
-// than their ids: mayUse decides.
+// ownFilter returns the filter for the sessions that a caller may list. Metadata can differ from ids,
+// so the caller also checks mayUse.
 func ownFilter(ctx context.Context) map[string]string {
 	if c := callerOf(ctx); c.owns {
 		return map[string]string{sessions.MetaUser: c.name}

@@ -10,9 +10,9 @@ import (
 
 // TestSomeThingsNeedATokenHere too, where programs of this machine need none.
 func TestSomeThingsNeedATokenHere(t *testing.T) {
-	s := &Server{Settings: Settings{Log: slog.New(slog.DiscardHandler), Redact: func(text string) string { return text }}}
+	respond := responder{log: slog.New(slog.DiscardHandler), redact: func(text string) string { return text }}
 	done := 0
-	do := s.needsToken(func(http.ResponseWriter, *http.Request) { done++ })
+	do := respond.needsToken(func(http.ResponseWriter, *http.Request) { done++ })
 	for _, c := range []caller{{}, {name: "ada", hasToken: true}} {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequestWithContext(context.WithValue(t.Context(), callerKey{}, c), http.MethodDelete, "/", http.NoBody)

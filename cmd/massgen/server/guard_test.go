@@ -340,7 +340,7 @@ func (s served) raw(t *testing.T, text string) string {
 	return string(got)
 }
 
-// TestNoRequestHidesInAnother: whoever stands before the server may read lengths in another way.
+// TestNoRequestHidesInAnother: a proxy before the server may read lengths in another way.
 func TestNoRequestHidesInAnother(t *testing.T) {
 	s := serve(t, nil)
 	const hidden = "GET /v1/models/hidden HTTP/1.1\r\nHost: localhost\r\n\r\n"

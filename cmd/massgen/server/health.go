@@ -10,53 +10,59 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// readiness remembers for a while whether the server is ready, so that many who ask cost little.
+// readiness answers whether the server is ready. It remembers the answer for a while, so that many
+// requests cost little.
 type readiness struct {
+	respond responder
+	store   *sessions.Store
+	models  *models
+	runs    *runs
+
 	mu   sync.Mutex
 	at   time.Time
 	text string
 	ok   bool
 }
 
-// The time that an answer about readiness holds, and that it may take to find.
+// How long an answer about readiness holds, and how long it may take.
 const (
 	readyFor   = 2 * time.Second
 	readyLimit = 5 * time.Second
 )
 
-// ready answers GET /readyz: 200 if the store answers, all panels can be opened and the server
-// is not about to end, else 503. What is wrong stands in the log.
-func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
-	s.readiness.mu.Lock()
-	defer s.readiness.mu.Unlock()
+// ServeHTTP answers GET /readyz: 200 if the store answers, all panels can be opened and the server
+// is not about to end, else 503. The log has the reason.
+func (s *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.runs.isEnded() {
-		s.readiness.ok, s.readiness.text = false, "the server is ending\n"
-	} else if time.Since(s.readiness.at) > readyFor {
-		s.readiness.ok, s.readiness.text = s.readiness.look(context.WithoutCancel(r.Context()), s)
-		s.readiness.at = time.Now()
+		s.ok, s.text = false, "the server is ending\n"
+	} else if time.Since(s.at) > readyFor {
+		s.ok, s.text = s.look(context.WithoutCancel(r.Context()))
+		s.at = time.Now()
 	}
-	if !s.readiness.ok {
+	if !s.ok {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	s.writeText(w, s.readiness.text)
+	s.respond.writeText(w, s.text)
 }
 
 // look finds out whether the server is ready.
-func (*readiness) look(ctx context.Context, of *Server) (ok bool, text string) {
+func (s *readiness) look(ctx context.Context) (ok bool, text string) {
 	ctx, cancel := context.WithTimeout(ctx, readyLimit)
 	defer cancel()
-	if _, err := of.Store.List(ctx, sessions.Filter{Limit: 1}); err != nil {
-		of.Log.Error("the store does not answer", "error", err)
+	if _, err := s.store.List(ctx, sessions.Filter{Limit: 1}); err != nil {
+		s.respond.log.Error("the store does not answer", "error", err)
 		return false, "the store does not answer\n"
 	}
 	open := 0
-	for _, m := range of.Models {
-		if _, err := of.models[m.ID].open(ctx); err != nil {
-			of.Log.Error("a panel cannot be opened", "model", m.ID, "error", err)
+	for _, m := range s.models.list {
+		if _, err := m.open(ctx); err != nil {
+			s.respond.log.Error("a panel cannot be opened", "model", m.ID, "error", err)
 			continue
 		}
 		open++
 	}
-	return open == len(of.Models), fmt.Sprintf("%d of %d models can be asked\n", open, len(of.Models))
+	return open == len(s.models.list), fmt.Sprintf("%d of %d models can be asked\n", open, len(s.models.list))
 }

@@ -228,8 +228,8 @@ func TestBodiesThatDoNotComeHoldUpNobody(t *testing.T) {
 	}
 }
 
-// TestNoAddressOfARequestIsCalled: a request cannot have the server call, or read, what it names. Models
-// are those that the operator has listed, and are called as their configs say.
+// TestNoAddressOfARequestIsCalled: a request cannot make the server call or read an address in it. The server
+// calls only the operator's models, as their configs say.
 func TestNoAddressOfARequestIsCalled(t *testing.T) {
 	var called atomic.Int64
 	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called.Add(1) }))

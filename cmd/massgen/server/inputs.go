@@ -13,7 +13,7 @@ import (
 
 // listedCall is a model call as a list shows it.
 type listedCall struct {
-	// Number counts the turn's calls from 1, in the order in which they came back.
+	// Number counts the turn's calls from 1, in the order of their ends.
 	Number int `json:"number"`
 	// Name is the call's place in a dump, such as turn-001/critic/call-002.
 	Name       string               `json:"name"`
@@ -27,10 +27,10 @@ type listedCall struct {
 
 // calls returns the model calls of a turn.
 func (t turnRoutes) calls(r *http.Request, at place) ([]debugbackend.Call, error) {
-	if _, _, err := t.turn(r.Context(), at); err != nil {
+	if _, _, err := existingTurn(r.Context(), t.turns.store, at); err != nil {
 		return nil, err
 	}
-	return inspect.Calls(r.Context(), t.Store, at.session, at.turn, t.warn), nil
+	return inspect.Calls(r.Context(), t.turns.store, at.session, at.turn, t.respond.warn), nil
 }
 
 func (t turnRoutes) inputs(w http.ResponseWriter, r *http.Request, at place) error {
@@ -43,7 +43,7 @@ func (t turnRoutes) inputs(w http.ResponseWriter, r *http.Request, at place) err
 		key := c.Request.Key
 		list[i] = listedCall{i + 1, c.Name(), key.Agent, key.Round, key.Purpose, c.Request.Model, c.Chars, c.Outcome}
 	}
-	t.write(w, http.StatusOK, map[string]any{"inputs": list})
+	t.respond.write(w, http.StatusOK, map[string]any{"inputs": list})
 	return nil
 }
 
@@ -65,26 +65,26 @@ func indexOf(calls []debugbackend.Call, number string) (int, error) {
 	return n - 1, nil
 }
 
-// input answers with the exact input of a call: as JSON, or with ?as=text in words.
+// input answers with the exact input of a call as JSON, or with ?as=text as text for people.
 func (t turnRoutes) input(w http.ResponseWriter, r *http.Request, at place) error {
 	calls, i, err := t.requested(r, at)
 	if err != nil {
 		return err
 	}
 	if r.URL.Query().Get("as") != "text" {
-		t.write(w, http.StatusOK, calls[i])
+		t.respond.write(w, http.StatusOK, calls[i])
 		return nil
 	}
 	var b strings.Builder
 	if err := debugbackend.Print(&b, calls[i:i+1]); err != nil {
 		return err
 	}
-	t.writeText(w, t.Redact(b.String()))
+	t.respond.writeText(w, t.respond.redact(b.String()))
 	return nil
 }
 
-// inputDiff answers with how the input of a call differs from that of its agent's call before it,
-// or from that of the call that ?from names.
+// inputDiff answers with the difference between the input of a call and the input of its agent's call
+// before it, or of the call that ?from names.
 func (t turnRoutes) inputDiff(w http.ResponseWriter, r *http.Request, at place) error {
 	calls, i, err := t.requested(r, at)
 	if err != nil {
@@ -108,11 +108,11 @@ func (t turnRoutes) inputDiff(w http.ResponseWriter, r *http.Request, at place) 
 		}
 		answer.From, answer.Diff = calls[from].Name(), b.String()
 	}
-	t.write(w, http.StatusOK, answer)
+	t.respond.write(w, http.StatusOK, answer)
 	return nil
 }
 
-// before returns the index of the last call of the same agent before a call, -1 if there is none.
+// before returns the index of the last call of the same agent before a call, -1 without one.
 func before(calls []debugbackend.Call, i int) int {
 	for j := i - 1; j >= 0; j-- {
 		if calls[j].Request.Key.Agent == calls[i].Request.Key.Agent {
@@ -124,24 +124,24 @@ func before(calls []debugbackend.Call, i int) int {
 
 // timeline answers with the turn as a picture.
 func (t turnRoutes) timeline(w http.ResponseWriter, r *http.Request, at place) error {
-	if _, _, err := t.turn(r.Context(), at); err != nil {
+	if _, _, err := existingTurn(r.Context(), t.turns.store, at); err != nil {
 		return err
 	}
-	journal, err := t.Store.Journal(r.Context(), at.session, at.turn, 0)
+	journal, err := t.turns.store.Journal(r.Context(), at.session, at.turn, 0)
 	if err != nil {
 		return err
 	}
 	if len(journal) == 0 {
 		return refusal{status: http.StatusNotFound, code: "no_journal", message: "the turn has no journal here: it is of the session that this one was branched off"}
 	}
-	p, err := picture.New(journal, picture.Source{Session: at.session, Turn: at.turn, Texts: agents.LookupIn(r.Context(), t.Store)})
+	p, err := picture.New(journal, picture.Source{Session: at.session, Turn: at.turn, Texts: agents.LookupIn(r.Context(), t.turns.store)})
 	if err != nil {
 		if len(p.Lanes) == 0 {
 			return err
 		}
-		t.warn(err.Error())
+		t.respond.warn(err.Error())
 	}
 	w.Header().Set("Content-Type", "image/svg+xml")
-	t.writeBytes(w, []byte(t.Redact(picture.SVG(p))))
+	t.respond.writeBytes(w, []byte(t.respond.redact(picture.SVG(p))))
 	return nil
 }

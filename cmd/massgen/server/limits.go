@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Limits bound what the clients of a server can have it do. 0 stands for no limit.
+// Limits are the limits of turns. 0 is no limit.
 type Limits struct {
-	// Runs is how many turns may run at a time, RunsEach how many of them for one token.
+	// Runs is the highest number of running turns, RunsEach the highest for one token.
 	Runs, RunsEach int
-	// PerMinute is how many turns a token may begin in a minute.
+	// PerMinute is the highest number of turns that a token may begin in a minute.
 	PerMinute int
 }
 
-// limiter counts the turns that run. Requests without a token count as those of one.
+// limiter counts the running turns. All requests without a token count as one token's.
 type limiter struct {
 	Limits
 	mu    sync.Mutex
@@ -24,20 +24,20 @@ type limiter struct {
 	users map[string]*use
 }
 
-// use is what one token uses.
+// use counts the turns of one token.
 type use struct {
 	runs int
-	// left is how many turns may begin at once, as of at.
+	// left is the number of turns that could begin at once at the time at.
 	left float64
 	at   time.Time
 }
 
 func newLimiter(l Limits) *limiter { return &limiter{Limits: l, users: map[string]*use{}} }
 
-// retryLater is after how long a client is to ask again that came when others ran.
+// retryLater is the time to wait while other turns run.
 const retryLater = 5 * time.Second
 
-// begin takes a place for a turn of a token, which the caller gives back by done.
+// begin reserves a turn of a token until the caller calls done.
 func (l *limiter) begin(token string) (done func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,7 +65,7 @@ func (l *limiter) begin(token string) (done func(), err error) {
 	}), nil
 }
 
-// wait is how long it is until a turn may begin.
+// wait returns the time until a turn may begin.
 func (u *use) wait(perMinute int) time.Duration {
 	if perMinute <= 0 {
 		return 0
@@ -83,5 +83,5 @@ func tooMany(message string, wait time.Duration) refusal {
 	return refusal{status: http.StatusTooManyRequests, code: "rate_limit_exceeded", message: message, retryAfter: wait}
 }
 
-// seconds is a time to wait as the header Retry-After has it.
+// seconds formats a time for the header Retry-After.
 func seconds(d time.Duration) string { return fmt.Sprintf("%.0f", math.Ceil(d.Seconds())) }

@@ -15,11 +15,12 @@ import (
 
 // mcpServer offers the panels as tools of the Model Context Protocol.
 type mcpServer struct {
-	*Server
-	// byName has a server for each name of a token: a session is of the name that has begun it.
+	respond responder
+	turns   *turns
+	// byName has a server for each name of a token: a session belongs to the name that began it.
 	byName   map[string]*mcp.Server
 	requests *openRequests
-	// stateful serves clients that begin a session, stateless those of newer versions, which have none.
+	// stateful serves clients with sessions, stateless the clients of newer versions without.
 	stateful, stateless http.Handler
 }
 
@@ -27,10 +28,10 @@ const mcpInstructions = `massgen puts one question to a panel of several languag
 Ask it where a second opinion is worth a minute or more: a design, a hard bug, a review, a decision. The panel sees nothing but the question, so the question must have all that it needs: code, errors, constraints.
 ask_panel returns the winning answer and a session id. Give that id with the next question to go on in the same conversation.`
 
-func newMCPServer(s *Server) *mcpServer {
-	m := &mcpServer{Server: s, byName: map[string]*mcp.Server{}, requests: newOpenRequests()}
-	for _, t := range append([]Token{{}}, s.Access.Tokens...) { // without tokens, and on a pipe, nobody has a name
-		m.byName[t.Name] = m.newSDK()
+func newMCPServer(turns *turns, tokens []Token, version string) *mcpServer {
+	m := &mcpServer{respond: turns.respond, turns: turns, byName: map[string]*mcp.Server{}, requests: newOpenRequests()}
+	for _, t := range append([]Token{{}}, tokens...) { // without tokens, and on a pipe, nobody has a name
+		m.byName[t.Name] = m.newSDK(version)
 	}
 	m.stateful = mcp.NewStreamableHTTPHandler(m.forSession, &mcp.StreamableHTTPOptions{
 		SessionTimeout: mcpIdle, MaxRequestBodyBytes: mostBody, DisableLocalhostProtection: true, // the guard has looked
@@ -41,8 +42,8 @@ func newMCPServer(s *Server) *mcpServer {
 	return m
 }
 
-func (m *mcpServer) newSDK() *mcp.Server {
-	sdk := mcp.NewServer(&mcp.Implementation{Name: "massgen", Title: "massgen", Version: m.Version}, &mcp.ServerOptions{
+func (m *mcpServer) newSDK(version string) *mcp.Server {
+	sdk := mcp.NewServer(&mcp.Implementation{Name: "massgen", Title: "massgen", Version: version}, &mcp.ServerOptions{
 		Instructions: mcpInstructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
@@ -50,9 +51,9 @@ func (m *mcpServer) newSDK() *mcp.Server {
 	return sdk
 }
 
-// ServeMCP speaks the Model Context Protocol, a message a line, with one client: in place of Serve.
-// It returns when in has ended or ctx is done. It then ends the turns that run with their best
-// answers so far, waits for them, and closes the panels.
+// ServeMCP is Serve for one client of the Model Context Protocol, with one message on a line. It returns
+// when in has ended or ctx is done. Before, it ends the running turns with their best answers so far,
+// waits for them, and closes the panels.
 func (s *Server) ServeMCP(ctx context.Context, in io.Reader, out io.Writer) error {
 	session, err := s.mcp.byName[""].Connect(context.WithoutCancel(ctx), &mcp.IOTransport{
 		Reader: io.NopCloser(in), Writer: unclosed{out}, MaxLineLength: mostBody,
@@ -80,29 +81,29 @@ type unclosed struct{ io.Writer }
 // Close implements io.Closer.
 func (unclosed) Close() error { return nil }
 
-// Sessions over HTTP. A client that is gone leaves its own behind.
+// The limits of sessions over HTTP, which clients may abandon.
 const (
 	mcpIdle         = time.Hour
 	mostMCPSessions = 1000 // of one name
 	mcpSession      = "Mcp-Session-Id"
 )
 
-// forCaller returns the server of the name whose token a request has.
+// forCaller returns the server for the name of a request's token.
 func (m *mcpServer) forCaller(r *http.Request) *mcp.Server {
 	return m.byName[callerOf(r.Context()).name]
 }
 
-// forSession returns the server for a request, nil if too many sessions are open for a new one.
+// forSession returns the server for a request, nil for a new session if too many are open.
 func (m *mcpServer) forSession(r *http.Request) *mcp.Server {
 	sdk := m.forCaller(r)
 	if r.Header.Get(mcpSession) == "" && len(slices.Collect(sdk.Sessions())) >= mostMCPSessions {
-		m.Log.Warn("too many MCP sessions are open: a new one is refused", "token", callerOf(r.Context()).name)
+		m.respond.log.Warn("too many MCP sessions are open: a new one is refused", "token", callerOf(r.Context()).name)
 		return nil
 	}
 	return sdk
 }
 
-// checkSession refuses a request in a session that another name has begun, as one that is not there.
+// checkSession refuses a request in a session of another name like one in a missing session.
 func (m *mcpServer) checkSession(r *http.Request) error {
 	id := r.Header.Get(mcpSession)
 	isIt := func(s *mcp.ServerSession) bool { return s.ID() == id }
@@ -112,7 +113,7 @@ func (m *mcpServer) checkSession(r *http.Request) error {
 	return refusal{status: http.StatusNotFound, code: "mcp_session_not_found", message: "there is no such MCP session: initialize one"}
 }
 
-// stateless20260728 is the version from which on the protocol has no sessions.
+// stateless20260728 is the first version of the protocol without sessions.
 const stateless20260728 = "2026-07-28"
 
 // ServeHTTP implements http.Handler.
@@ -123,13 +124,13 @@ func (m *mcpServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := m.checkSession(r); err != nil {
-		m.refuse(w, err)
+		m.respond.refuse(w, err)
 		return
 	}
 	m.stateful.ServeHTTP(w, r)
 }
 
-// end closes all sessions once their calls are answered: the streams of some would stay open.
+// end closes all sessions after their calls are answered. Some of their streams would stay open.
 func (m *mcpServer) end() {
 	for _, sdk := range m.byName {
 		for session := range sdk.Sessions() {
@@ -140,12 +141,12 @@ func (m *mcpServer) end() {
 
 func (m *mcpServer) closeSession(session *mcp.ServerSession) {
 	if err := session.Close(); err != nil {
-		m.Log.Debug("an MCP session did not end well", "error", err)
+		m.respond.log.Debug("an MCP session did not end well", "error", err)
 	}
 }
 
-// openRequests knows the HTTP requests that are open. The SDK keeps a tool call going when its
-// client is gone, and tells a tool of its request no more than the headers.
+// openRequests has the contexts of open HTTP requests. The SDK continues a tool call when its client is
+// gone, and passes only the headers of the request to the tool.
 type openRequests struct {
 	mu   sync.Mutex
 	last int
@@ -157,7 +158,7 @@ const requestHeader = "Massgen-Request"
 
 func newOpenRequests() *openRequests { return &openRequests{byID: map[string]context.Context{}} }
 
-// open keeps a request until close is called. What a client says in the header is overwritten.
+// open keeps a request until closed is called. It overwrites the client's value of the header.
 func (o *openRequests) open(r *http.Request) (closed func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -172,8 +173,8 @@ func (o *openRequests) open(r *http.Request) (closed func()) {
 	}
 }
 
-// bind returns the context of a call, which has the caller of its HTTP request, and is done also
-// when that client is gone.
+// bind returns the context of a call, which has the caller of the call's HTTP request, and ends when
+// that client is gone.
 func (o *openRequests) bind(ctx context.Context, call *mcp.CallToolRequest) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	if call.Extra == nil || call.Extra.Header == nil {

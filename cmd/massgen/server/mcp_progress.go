@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -11,13 +12,13 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// mostProgress is how long a line of progress may be: clients have one line for it.
+// mostProgress is the length of the longest notification, in bytes: clients show one line.
 const mostProgress = 400
 
-// progress tells a client how its turn goes on, if it has asked for that with a token. It is not
-// silent for longer than keepAlive: clients give up calls of which they hear nothing.
+// progress sends notifications about a turn to a client that has sent a token for them. It sends one at
+// least every keepAlive, because clients give up silent calls.
 type progress struct {
-	server  *mcpServer
+	log     *slog.Logger
 	ctx     context.Context
 	session *mcp.ServerSession
 	token   any
@@ -26,37 +27,29 @@ type progress struct {
 	mu      sync.Mutex // guards what follows
 	count   int
 	last    time.Time
-	thought string // reasoning of which the line is not over
+	thought string // the unfinished line of reasoning
 
-	done   chan struct{}
-	keeper sync.WaitGroup
+	keeper *keeper // nil without a token
 }
 
 func (m *mcpServer) openProgress(ctx context.Context, call *mcp.CallToolRequest) *progress {
 	now := time.Now()
-	p := &progress{server: m, ctx: ctx, session: call.Session, token: call.Params.GetProgressToken(), began: now, last: now, done: make(chan struct{})}
+	p := &progress{log: m.respond.log, ctx: ctx, session: call.Session, token: call.Params.GetProgressToken(), began: now, last: now}
 	if p.token != nil {
-		p.keeper.Go(p.keepAlive)
+		p.keeper = newKeeper(p.keepAlive)
 	}
 	return p
 }
 
-func (p *progress) close() {
-	close(p.done)
-	p.keeper.Wait()
-}
-
 func (p *progress) keepAlive() {
-	everyKeepAlive(p.done, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if time.Since(p.last) >= keepAlive {
-			p.send("the panel has been at work for " + time.Since(p.began).Round(time.Second).String())
-		}
-	})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if time.Since(p.last) >= keepAlive {
+		p.send("the panel has been at work for " + time.Since(p.began).Round(time.Second).String())
+	}
 }
 
-// tell tells of what the agents say to each other, a paragraph at a time.
+// tell sends the agents' messages to each other, one paragraph at a time.
 func (p *progress) tell(next piece) {
 	if p.token == nil || next.reasoning == "" {
 		return
@@ -80,6 +73,6 @@ func (p *progress) send(text string) {
 	p.last = time.Now()
 	err := p.session.NotifyProgress(p.ctx, &mcp.ProgressNotificationParams{ProgressToken: p.token, Progress: float64(p.count), Message: text})
 	if err != nil {
-		p.server.Log.Debug("a client is told of no progress", "error", err)
+		p.log.Debug("a client is told of no progress", "error", err)
 	}
 }

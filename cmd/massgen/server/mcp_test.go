@@ -148,7 +148,7 @@ func (silent) Stream(ctx context.Context, _ backends.Request) iter.Seq2[backends
 	}
 }
 
-// withSilent makes "pair" a panel of which one agent never answers.
+// withSilent makes "pair" a panel with an agent that never answers.
 func withSilent(s *server.Settings) {
 	s.Models[0].Open = func(ctx context.Context) (*massgen.Panel, error) {
 		return massgen.New(ctx, []massgen.Agent{{ID: "ada", Provider: "demo"}, {ID: "bob", Backend: silent{}}}, massgen.WithStore(s.Store))
@@ -219,7 +219,7 @@ func TestCancelledCallEndsItsTurnWithTheBestAnswer(t *testing.T) {
 // TestServeMCPEndsWithItsInput: the turn that runs ends with the best answer so far, and all
 // that the server has written is messages.
 func TestServeMCPEndsWithItsInput(t *testing.T) {
-	kept := store.InMemory("", func(text string) string { return text })
+	kept := store.InMemory("", func(text string) string { return text }).Sessions
 	s := server.Settings{Models: []server.Model{{ID: "pair"}}, Store: kept, Redact: func(text string) string { return text }, Log: slog.New(slog.DiscardHandler)}
 	withSilent(&s)
 	in, toServer := io.Pipe()
@@ -296,7 +296,7 @@ func TestToolsShowACallerItsOwnSessions(t *testing.T) {
 	}
 }
 
-// TestProtocolSessionIsItsCallers: whoever comes by its id, but has another token, can neither use, read,
+// TestProtocolSessionIsItsCallers: a caller with the session's id but another token can neither use, read,
 // cancel nor end it.
 func TestProtocolSessionIsItsCallers(t *testing.T) {
 	s := serve(t, ofTwo)

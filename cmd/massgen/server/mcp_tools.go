@@ -34,9 +34,9 @@ func (m *mcpServer) addTools(sdk *mcp.Server) {
 	}, m.getSession)
 }
 
-// told is an error as a client is told of it, in one line.
+// told returns the error for the client, in one line.
 func (m *mcpServer) told(err error) error {
-	return errors.New(m.Redact(plain.Line(m.refusalOf(err).message)))
+	return errors.New(m.respond.redact(plain.Line(m.respond.refusalOf(err).message)))
 }
 
 type askInput struct {
@@ -67,16 +67,16 @@ func (m *mcpServer) askPanel(ctx context.Context, call *mcp.CallToolRequest, in 
 	if err != nil {
 		return nil, askOutput{}, m.told(err)
 	}
-	run, view, err := m.start(ctx, asked)
+	run, view, err := m.turns.start(ctx, asked)
 	if err != nil {
 		return nil, askOutput{}, m.told(err)
 	}
-	ended := context.WithoutCancel(ctx) // a call that is cancelled ends the turn, whose end is waited for
+	ended := context.WithoutCancel(ctx) // a cancelled call ends the turn, and waits for its end
 	p := m.openProgress(ctx, call)
-	for piece := range m.pieces(ended, run, view) {
+	for piece := range m.respond.pieces(ended, run, view) {
 		p.tell(piece)
 	}
-	p.close()
+	p.keeper.close()
 	o := run.wait(ended)
 	if o.err != nil {
 		return nil, askOutput{}, m.told(o.err)
@@ -88,10 +88,10 @@ func (m *mcpServer) askPanel(ctx context.Context, call *mcp.CallToolRequest, in 
 // asked returns the request that a call makes.
 func (m *mcpServer) asked(ctx context.Context, in askInput) (request, error) {
 	if in.Panel == "" {
-		in.Panel = m.Models[0].ID
+		in.Panel = m.turns.models.list[0].ID
 	}
-	if m.models[in.Panel] == nil {
-		return request{}, badRequest("panel", noModel(m.Models, "panel", in.Panel, "list_panels"))
+	if m.turns.models.byID[in.Panel] == nil {
+		return request{}, badRequest("panel", m.turns.models.missing("panel", in.Panel, "list_panels"))
 	}
 	if err := coordinator.CheckQuestion(in.Question); err != nil {
 		return request{}, badRequest("question", "question: "+err.Error())
@@ -105,14 +105,14 @@ func (m *mcpServer) asked(ctx context.Context, in askInput) (request, error) {
 	return request{model: in.Panel, session: in.Session, messages: []message{{role: roleUser, text: in.Question}}}, nil
 }
 
-// known returns the id in the store of a session that is there. Models make ids up.
+// known returns the id in the store of an existing session. Models invent ids.
 func (m *mcpServer) known(ctx context.Context, id string) (string, error) {
 	if err := sessions.CheckID(id); err != nil {
 		return "", badRequest("session", "session: "+err.Error())
 	}
-	stored, err := m.sessionID(ctx, id)
+	stored, err := sessionID(ctx, id)
 	if err == nil {
-		_, err = m.Store.Session(ctx, stored)
+		_, err = m.turns.store.Session(ctx, stored)
 	}
 	if errors.Is(err, sessions.ErrNoSession) {
 		err = badRequest("session", fmt.Sprintf("session: there is no %q: leave it out to begin one", shortened(id)))
@@ -122,15 +122,16 @@ func (m *mcpServer) known(ctx context.Context, id string) (string, error) {
 
 func (m *mcpServer) output(run *run, r massgen.Result) askOutput {
 	out := askOutput{
-		Answer: m.Redact(r.Answer), Status: r.Status, Winner: r.Winner, Votes: []voteOutput{}, Session: run.turn.Session(), Panel: run.model,
+		Answer: m.respond.redact(r.Answer), Status: r.Status, Winner: r.Winner, Votes: []voteOutput{}, Session: run.turn.Session(), Panel: run.model,
 	}
 	for _, v := range r.Votes {
-		out.Votes = append(out.Votes, voteOutput{v.Voter, v.For, m.Redact(v.Reason)})
+		out.Votes = append(out.Votes, voteOutput{v.Voter, v.For, m.respond.redact(v.Reason)})
 	}
 	return out
 }
 
-// text is the answer for a client that shows no structured output, with what its model needs to go on.
+// text returns the answer for a client without structured output. Its model finds the session's id in
+// it.
 func (o askOutput) text(agents int) string {
 	votes := 0
 	for _, v := range o.Votes {
@@ -151,8 +152,8 @@ type panelOutput struct {
 }
 
 func (m *mcpServer) listPanels(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, panelsOutput, error) {
-	out := panelsOutput{Panels: make([]panelOutput, len(m.Models))}
-	for i, model := range m.Models {
+	out := panelsOutput{Panels: make([]panelOutput, len(m.turns.models.list))}
+	for i, model := range m.turns.models.list {
 		out.Panels[i] = panelOutput{model.ID, append([]string{}, model.Agents...)}
 	}
 	return nil, out, nil
@@ -198,17 +199,17 @@ func (m *mcpServer) getSession(ctx context.Context, call *mcp.CallToolRequest, i
 	if err != nil {
 		return nil, sessionOutput{}, m.told(err)
 	}
-	kept, err := m.Store.Session(ctx, id)
+	kept, err := m.turns.store.Session(ctx, id)
 	if err != nil {
 		return nil, sessionOutput{}, m.told(err)
 	}
-	turns, err := m.Store.Turns(ctx, id, in.Last)
+	turns, err := m.turns.store.Turns(ctx, id, in.Last)
 	if err != nil {
 		return nil, sessionOutput{}, m.told(err)
 	}
-	out := sessionOutput{Session: kept.ID, Title: m.Redact(kept.Title), Count: kept.Turns, Turns: make([]turnOutput, len(turns))}
+	out := sessionOutput{Session: kept.ID, Title: m.respond.redact(kept.Title), Count: kept.Turns, Turns: make([]turnOutput, len(turns))}
 	for i, t := range turns {
-		out.Turns[i] = turnOutput{t.Number, m.Redact(t.Question), m.Redact(t.Answer), t.Winner, t.Status, t.Started}
+		out.Turns[i] = turnOutput{t.Number, m.respond.redact(t.Question), m.respond.redact(t.Answer), t.Winner, t.Status, t.Started}
 	}
 	return nil, out, nil
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/massgen/massgen/contextbuild"
 )
 
-// message is one of a conversation that a client sends, whatever form it came in.
+// message is a message of a client's conversation, from any of the routes.
 type message struct {
 	role string // one of the roles below
 	text string
 	// files are the pictures and documents beside the text.
 	files []backends.File
-	// calls are what an assistant message asks for, and answers is the id of the call of which a
-	// tool message has the result.
+	// calls are the tool calls of an assistant message. answers is the id of the call whose result a
+	// tool message has.
 	calls   []toolCall
 	answers string
 }
@@ -47,8 +47,8 @@ type chatMessage struct {
 	ToolCallID string          `json:"tool_call_id"`
 }
 
-// mostMessages is how many messages a request may have: each exchange becomes a turn of its session,
-// and others wait meanwhile.
+// mostMessages is the highest number of messages in a request. Each exchange becomes a turn of its
+// session while other requests wait.
 const mostMessages = 4096
 
 func checkCount(place string, count int) error {
@@ -58,7 +58,7 @@ func checkCount(place string, count int) error {
 	return badRequest(place, fmt.Sprintf("%s: there are %d, and the most is %d: go on in a session, by metadata.session_id", place, count, mostMessages))
 }
 
-// readChat returns the messages of a request. The place of each is named in errors.
+// readChat returns the messages of a request. Errors name the place of a message.
 func readChat(list []chatMessage) ([]message, error) {
 	if err := checkCount("messages", len(list)); err != nil {
 		return nil, err
@@ -121,18 +121,18 @@ func (m *message) take(place string, content json.RawMessage) error {
 // exchange is a question that was answered.
 type exchange struct{ question, answer string }
 
-// conversation is what a request's messages come to.
+// conversation is the content of a request's messages.
 type conversation struct {
 	system   []string
 	history  []exchange
 	question string
-	// files are those of all questions: a client that sends a conversation again sends its files
-	// again, and expects the model to see them.
+	// files are the files of all questions. A client repeats the files with the conversation, and
+	// expects the model to see them.
 	files []backends.File
 }
 
-// converse sorts the messages of a request. An answer that no question comes before has an empty
-// one; of tools and their results only what the assistant said of them is kept.
+// converse sorts the messages of a request. An answer without a question gets an empty one. It keeps no
+// calls of tools and no results, only the assistant's texts.
 func converse(messages []message) (conversation, error) {
 	var c conversation
 	var asked, answered []string

@@ -15,7 +15,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/budget"
 )
 
-// tally counts what a server has done, for GET /metrics.
+// tally counts the turns and refusals of a server, for GET /metrics.
 type tally struct {
 	mu       sync.Mutex
 	models   map[string]*modelTally
@@ -26,10 +26,10 @@ type tally struct {
 type modelTally struct {
 	running   int
 	ended     map[string]int // by status
-	used      budget.Usage   // its cost is in usd
+	used      budget.Usage   // without the cost, which is in usd
 	usd       float64
 	unpriced  int   // turns whose cost is not known
-	durations []int // by bucket; a bucket counts the shorter turns too
+	durations []int // by bucket; a bucket includes the shorter turns
 	seconds   float64
 	count     int
 }
@@ -57,7 +57,7 @@ func (t *tally) began(model string) {
 	t.of(model).running++
 }
 
-// ended counts a turn that is over. One that its store has lost has no result.
+// ended counts a turn that is over. A turn that its store has lost has no result.
 func (t *tally) ended(model string, took time.Duration, r massgen.Result, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -96,47 +96,43 @@ func (t *tally) refused(err error) {
 }
 
 // show answers GET /metrics in the text form of Prometheus.
-func (t *tally) show(w http.ResponseWriter, s *Server) {
+func (t *tally) show(w http.ResponseWriter, respond responder) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	s.writeBytes(w, []byte(t.text()+processMetrics()))
+	respond.writeBytes(w, []byte(t.text()+processMetrics()))
 }
 
-// text has all samples.
+// text returns all samples.
 func (t *tally) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var p prometheus
-	models := slices.Sorted(maps.Keys(t.models))
-	p.begin("massgen_turns_running", "gauge", "Turns that run.")
-	for _, id := range models {
-		p.sample("massgen_turns_running", float64(t.models[id].running), "model", id)
-	}
-	p.begin("massgen_turns_total", "counter", "Turns that are over, by their status.")
-	for _, id := range models {
-		for _, status := range slices.Sorted(maps.Keys(t.models[id].ended)) {
-			p.sample("massgen_turns_total", float64(t.models[id].ended[status]), "model", id, "status", status)
+	each := func(name, kind, help string, show func(id string, m *modelTally)) {
+		p.begin(name, kind, help)
+		for _, id := range slices.Sorted(maps.Keys(t.models)) {
+			show(id, t.models[id])
 		}
 	}
-	p.begin("massgen_tokens_total", "counter", "Tokens of all model calls; cached ones are among the input, reasoning ones among the output.")
-	for _, id := range models {
-		m := t.models[id]
+	each("massgen_turns_running", "gauge", "Turns that run.", func(id string, m *modelTally) {
+		p.sample("massgen_turns_running", float64(m.running), "model", id)
+	})
+	each("massgen_turns_total", "counter", "Turns that are over, by their status.", func(id string, m *modelTally) {
+		for _, status := range slices.Sorted(maps.Keys(m.ended)) {
+			p.sample("massgen_turns_total", float64(m.ended[status]), "model", id, "status", status)
+		}
+	})
+	each("massgen_tokens_total", "counter", "Tokens of all model calls; cached ones are among the input, reasoning ones among the output.", func(id string, m *modelTally) {
 		p.sample("massgen_tokens_total", float64(m.used.InputTokens), "model", id, "kind", "input")
 		p.sample("massgen_tokens_total", float64(m.used.OutputTokens), "model", id, "kind", "output")
 		p.sample("massgen_tokens_total", float64(m.used.CachedInputTokens), "model", id, "kind", "cached_input")
 		p.sample("massgen_tokens_total", float64(m.used.ReasoningTokens), "model", id, "kind", "reasoning_output")
-	}
-	p.begin("massgen_cost_usd_total", "counter", "The cost of all turns whose cost is known, in US dollars.")
-	for _, id := range models {
-		p.sample("massgen_cost_usd_total", t.models[id].usd, "model", id)
-	}
-	p.begin("massgen_turns_unpriced_total", "counter", "Turns whose cost is not known.")
-	for _, id := range models {
-		p.sample("massgen_turns_unpriced_total", float64(t.models[id].unpriced), "model", id)
-	}
-	p.begin("massgen_turn_duration_seconds", "histogram", "How long turns took.")
-	for _, id := range models {
-		t.models[id].histogram(&p, id)
-	}
+	})
+	each("massgen_cost_usd_total", "counter", "The cost of all turns whose cost is known, in US dollars.", func(id string, m *modelTally) {
+		p.sample("massgen_cost_usd_total", m.usd, "model", id)
+	})
+	each("massgen_turns_unpriced_total", "counter", "Turns whose cost is not known.", func(id string, m *modelTally) {
+		p.sample("massgen_turns_unpriced_total", float64(m.unpriced), "model", id)
+	})
+	each("massgen_turn_duration_seconds", "histogram", "How long turns took.", func(id string, m *modelTally) { m.histogram(&p, id) })
 	p.begin("massgen_requests_refused_total", "counter", "Requests refused before they were handled, and turns beyond a limit, by code.")
 	for _, code := range slices.Sorted(maps.Keys(t.refusals)) {
 		p.sample("massgen_requests_refused_total", float64(t.refusals[code]), "code", code)
@@ -154,7 +150,7 @@ func (m *modelTally) histogram(p *prometheus, id string) {
 	p.sample(name+"_count", float64(m.count), "model", id)
 }
 
-// processMetrics are those of the process, named as the official client names them.
+// processMetrics returns the samples of the process, named as in the official client.
 func processMetrics() string {
 	var memory runtime.MemStats // package runtime/metrics slows each start of the program down
 	runtime.ReadMemStats(&memory)

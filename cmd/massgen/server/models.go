@@ -11,15 +11,15 @@ import (
 	"github.com/massgen/massgen/configs"
 )
 
-// model is a Model with its panel, once that is open.
+// model is a Model and its panel once that is open.
 type model struct {
 	Model
 	mu    sync.Mutex
 	panel *massgen.Panel
 }
 
-// with has a turn of a session begun by a panel, which is the session's own if the agents have
-// folders.
+// with calls begin with the panel for a turn of a session. The panel belongs to the session alone if
+// the agents have folders.
 func (m *model) with(ctx context.Context, session string, begin func(*massgen.Panel) (*run, error)) (*run, error) {
 	if m.OpenFor == nil {
 		panel, err := m.open(ctx)
@@ -40,8 +40,8 @@ func (m *model) with(ctx context.Context, session string, begin func(*massgen.Pa
 	return r, nil
 }
 
-// open returns the model's panel, to look at: questions go by way of with. One that could not be
-// opened is tried again by the next request.
+// open returns the model's panel for previews. Questions use with. If the panel cannot be opened, the
+// next request tries again.
 func (m *model) open(ctx context.Context) (*massgen.Panel, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -76,42 +76,70 @@ func (m Model) json() modelJSON {
 	return modelJSON{ID: m.ID, Object: "model", Created: m.Created.Unix(), OwnedBy: "massgen"}
 }
 
-func (s *Server) listModels(w http.ResponseWriter, _ *http.Request) {
-	list := make([]modelJSON, len(s.Models))
-	for i, m := range s.Models {
-		list[i] = m.json()
-	}
-	s.write(w, http.StatusOK, map[string]any{"object": "list", "data": list})
+// models are the models that a request can name.
+type models struct {
+	list []*model // in the order in which they are shown
+	byID map[string]*model
 }
 
-func (s *Server) showModel(w http.ResponseWriter, r *http.Request) {
-	m, err := s.model(r.PathValue("id"))
-	if err != nil {
-		s.refuse(w, err)
-		return
+func newModels(list []Model) *models {
+	m := &models{byID: map[string]*model{}}
+	for _, of := range list {
+		m.list = append(m.list, &model{Model: of})
+		m.byID[of.ID] = m.list[len(m.list)-1]
 	}
-	s.write(w, http.StatusOK, m.json())
+	return m
 }
 
-// model returns the model of a name.
-func (s *Server) model(id string) (*model, error) {
-	if m := s.models[id]; m != nil {
-		return m, nil
+// find returns the model of a name.
+func (m *models) find(id string) (*model, error) {
+	if found := m.byID[id]; found != nil {
+		return found, nil
 	}
-	return nil, refusal{
-		status: http.StatusNotFound, param: "model", code: "model_not_found", message: noModel(s.Models, "model", id, "GET /v1/models"),
-	}
+	return nil, refusal{status: http.StatusNotFound, param: "model", code: "model_not_found", message: m.missing("model", id, "GET /v1/models")}
 }
 
-// noModel says that there is no model of a name, and where one finds those that there are.
-func noModel(models []Model, thing, id, list string) string {
-	ids := make([]string, len(models))
-	for i, m := range models {
-		ids[i] = m.ID
+// missing is the error that no model has a name. list is the place where clients find the names.
+func (m *models) missing(thing, id, list string) string {
+	ids := make([]string, len(m.list))
+	for i, of := range m.list {
+		ids[i] = of.ID
 	}
 	cure := list + " lists them"
 	if near, ok := configs.Nearest(id, ids); ok {
 		cure = fmt.Sprintf("did you mean %s? %s", near, cure)
 	}
 	return fmt.Sprintf("there is no %s %q: %s", thing, shortened(id), cure)
+}
+
+// close closes the panels.
+func (m *models) close() error {
+	var all []error
+	for _, of := range m.list {
+		all = append(all, of.close())
+	}
+	return errors.Join(all...)
+}
+
+// modelRoutes answer requests about the models.
+type modelRoutes struct {
+	respond responder
+	models  *models
+}
+
+func (m modelRoutes) list(w http.ResponseWriter, _ *http.Request) error {
+	list := make([]modelJSON, len(m.models.list))
+	for i, of := range m.models.list {
+		list[i] = of.json()
+	}
+	m.respond.write(w, http.StatusOK, map[string]any{"object": "list", "data": list})
+	return nil
+}
+
+func (m modelRoutes) show(w http.ResponseWriter, r *http.Request) error {
+	found, err := m.models.find(r.PathValue("id"))
+	if err == nil {
+		m.respond.write(w, http.StatusOK, found.json())
+	}
+	return err
 }

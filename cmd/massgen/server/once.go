@@ -5,36 +5,31 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"hash"
-	"hash/maphash"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
-	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/sessions"
 )
 
-// onceKey is what the header Idempotency-Key makes of a request: of all with the same key and token
-// only the first begins a turn.
+// onceKey is the header Idempotency-Key of a request. Of all requests with the same key and token only
+// the first begins a turn.
 type onceKey struct {
-	// id is a hash of the key and the token, body one of the request's body, once that is read.
+	// id is a hash of the key and the token. body is the hash of the request's body once it is read.
 	id   string
 	body hash.Hash
 }
 
-// onceHeader has the key. mostKey is the length of the longest one.
+// onceHeader has the key. mostKey is the length of the longest key.
 const (
 	onceHeader = "Idempotency-Key"
 	mostKey    = 255
 )
 
-// onceOf returns the key of a request, nil for none. It comes before the body is read.
+// onceOf returns the key of a request, nil for none. Callers call it before they read the body.
 func onceOf(r *http.Request) (*onceKey, error) {
 	key := r.Header.Get(onceHeader)
 	if key == "" {
@@ -52,7 +47,7 @@ func onceOf(r *http.Request) (*onceKey, error) {
 	return once, nil
 }
 
-// sessionOfKey is the id of the session that a request with a key begins, by its name.
+// sessionOfKey returns the id of the session that a request with a key begins.
 func (q request) sessionOfKey(ctx context.Context) string {
 	id := "once-" + q.once.id
 	c, err := converse(q.messages)
@@ -64,7 +59,7 @@ func (q request) sessionOfKey(ctx context.Context) string {
 
 func (k *onceKey) bodySum() string { return hex.EncodeToString(k.body.Sum(nil)[:16]) }
 
-// check refuses a request whose key another body came with.
+// check refuses a request whose key came with another body before.
 func (k *onceKey) check(body string) error {
 	if body == k.bodySum() {
 		return nil
@@ -73,19 +68,6 @@ func (k *onceKey) check(body string) error {
 		status: http.StatusUnprocessableEntity, param: onceHeader, code: "idempotency_key_reused",
 		message: "another request was sent with this " + onceHeader + ": take a new key for a new request",
 	}
-}
-
-// asking is what a session keeps of the request that has begun one of its turns.
-type asking struct {
-	// Key and Body are a onceKey's, empty without one.
-	Key  string `json:"key,omitempty"`
-	Body string `json:"body,omitempty"`
-	// The rest is of requests for responses. IsDeleted says that the response was deleted.
-	Previous     string            `json:"previous,omitempty"`
-	Metadata     map[string]string `json:"metadata,omitempty"`
-	IsBackground bool              `json:"background,omitempty"`
-	Format       json.RawMessage   `json:"format,omitempty"` // of the answer; empty for a text
-	IsDeleted    bool              `json:"deleted,omitempty"`
 }
 
 // keyed gives a request its key.
@@ -99,38 +81,16 @@ func (q *request) keyed(once *onceKey) {
 	q.once, q.said.Key, q.said.Body = once, once.id, once.bodySum()
 }
 
-// MetaRequest begins the keys of a session's metadata that have what is kept of requests; a turn's
-// number follows.
-const MetaRequest = "massgen:request:"
-
-// mostAskings is of how many turns of a session requests are kept.
-const mostAskings = 100
-
-// askingsOf returns what a session keeps of requests, by the number of the turn.
-func askingsOf(s sessions.Session) map[int]asking {
-	all := map[int]asking{}
-	for key, value := range s.Metadata {
-		text, isRequest := strings.CutPrefix(key, MetaRequest)
-		number, err := strconv.Atoi(text)
-		var a asking
-		if isRequest && err == nil && json.Unmarshal([]byte(value), &a) == nil {
-			all[number] = a
-		}
-	}
-	return all
-}
-
-// askings begin turns, and keep what their requests said. They are safe for concurrent use.
-type askings struct {
-	server *Server
-	seed   maphash.Seed
-	bySum  [64]sync.Mutex // held while a turn begins in one of the sessions with a sum
+// starts begins the turns of requests, one turn for all requests with the same key. It is safe for
+// concurrent use.
+type starts struct {
+	turns *turns
 
 	mu     sync.Mutex
 	begins map[string]*beginning // by the key's id
 }
 
-// beginning is a request with a key that is about to begin its turn.
+// beginning is a request with a key while it begins its turn.
 type beginning struct {
 	body string
 	over chan struct{} // closed when the rest is there
@@ -139,30 +99,42 @@ type beginning struct {
 	err  error
 }
 
-func newAskings(s *Server) *askings {
-	return &askings{server: s, seed: maphash.MakeSeed(), begins: map[string]*beginning{}}
+// read reads a request in the form of q, and starts it.
+func (s *starts) read(r *http.Request, q interface{ request() (request, error) }) (asked request, run *run, v *view, err error) {
+	once, err := onceOf(r)
+	if err == nil {
+		err = readBody(r, q)
+	}
+	if err == nil {
+		asked, err = q.request()
+	}
+	if err == nil {
+		asked.keyed(once)
+		run, v, err = s.start(r.Context(), asked)
+	}
+	return asked, run, v, err
 }
 
-// start begins the turn of a request, or goes on with it, or returns the one that the same request
-// has begun before.
-func (a *askings) start(ctx context.Context, q request) (*run, *view, error) {
+// start begins the turn of a request, or goes on with it, or returns the turn that the same request
+// began before.
+func (s *starts) start(ctx context.Context, q request) (*run, *view, error) {
 	if q.once == nil {
-		return a.server.start(ctx, q)
+		return s.turns.start(ctx, q)
 	}
-	a.mu.Lock()
-	b := a.begins[q.once.id]
+	s.mu.Lock()
+	b := s.begins[q.once.id]
 	isFirst := b == nil
 	if isFirst {
 		b = &beginning{body: q.once.bodySum(), over: make(chan struct{})}
-		a.begins[q.once.id] = b
+		s.begins[q.once.id] = b
 	}
-	a.mu.Unlock()
+	s.mu.Unlock()
 	if isFirst {
-		// Who sends a key may come back for the answer, so that the turn goes on without them.
-		b.run, b.view, b.err = a.startOnce(context.WithoutCancel(ctx), q)
-		a.mu.Lock()
-		delete(a.begins, q.once.id)
-		a.mu.Unlock()
+		// A client with a key may come back for the answer, so the turn outlives this request.
+		b.run, b.view, b.err = s.startOnce(context.WithoutCancel(ctx), q)
+		s.mu.Lock()
+		delete(s.begins, q.once.id)
+		s.mu.Unlock()
 		close(b.over)
 		return b.run, b.view, b.err
 	}
@@ -181,48 +153,48 @@ func (a *askings) start(ctx context.Context, q request) (*run, *view, error) {
 }
 
 // startOnce starts a request with a key, unless a session has its turn.
-func (a *askings) startOnce(ctx context.Context, q request) (*run, *view, error) {
+func (s *starts) startOnce(ctx context.Context, q request) (*run, *view, error) {
 	q.background = true
-	_, session, number, isResult, err := resultsOf(q.messages)
+	_, at, isResult, err := resultsOf(q.messages)
 	if err != nil {
 		return nil, nil, err
 	}
 	if isResult {
-		r, v, err := a.server.start(ctx, q)
+		r, v, err := s.turns.start(ctx, q)
 		if known := (refusal{}); errors.As(err, &known) && known.status == http.StatusConflict {
-			return a.again(ctx, turnPlace{q.model, session, number}) // the results were sent before
+			return s.again(ctx, turnPlace{at, q.model}) // the results were sent before
 		}
 		return r, v, err
 	}
-	own, err := a.server.sessionID(ctx, cmp.Or(q.session, q.sessionOfKey(ctx)))
+	own, err := sessionID(ctx, cmp.Or(q.session, q.sessionOfKey(ctx)))
 	if err != nil {
 		return nil, nil, err
 	}
-	places := []string{own}
+	among := []string{own}
 	if q.previous != nil {
-		places = append(places, q.previous.session)
+		among = append(among, q.previous.session)
 	} else {
 		q.session = own
 	}
-	for _, session := range places {
-		number, err := a.begun(ctx, session, q)
+	for _, session := range among {
+		number, err := s.turns.askings.begun(ctx, session, q.once)
 		if err != nil {
 			return nil, nil, err
 		}
 		if number == 0 {
 			continue
 		}
-		r, v, err := a.again(ctx, turnPlace{q.model, session, number})
+		r, v, err := s.again(ctx, turnPlace{place{session, number}, q.model})
 		if err != nil || r != nil {
 			return r, v, err
 		}
 	}
-	return a.server.start(ctx, q)
+	return s.turns.start(ctx, q)
 }
 
-// again returns the run of a turn that a request has begun before, nil if it is not there.
-func (a *askings) again(ctx context.Context, p turnPlace) (*run, *view, error) {
-	r, err := finder{a.server}.find(ctx, p)
+// again returns the run of a turn that a request began before, nil if there is no such turn.
+func (s *starts) again(ctx context.Context, p turnPlace) (*run, *view, error) {
+	r, err := s.turns.find(ctx, p)
 	if err != nil || r == nil {
 		return nil, nil, err
 	}
@@ -230,143 +202,4 @@ func (a *askings) again(ctx context.Context, p turnPlace) (*run, *view, error) {
 		return nil, nil, sessions.ErrBusy
 	}
 	return r, r.newView(), nil
-}
-
-// begun returns the number of the turn that a request with a key has begun in a session, 0 for none.
-func (a *askings) begun(ctx context.Context, session string, q request) (int, error) {
-	kept, err := a.server.Store.Session(ctx, session)
-	if err != nil {
-		if errors.Is(err, sessions.ErrNoSession) {
-			err = nil
-		}
-		return 0, err
-	}
-	for number, asked := range askingsOf(kept) {
-		if asked.Key == q.once.id {
-			return number, q.once.check(asked.Body)
-		}
-	}
-	return 0, nil
-}
-
-// said is what is kept of the request that has begun a turn. It is deleted where nothing is kept of
-// the session.
-func (a *askings) said(ctx context.Context, p turnPlace) (asking, error) {
-	session, err := a.server.Store.Session(ctx, p.session)
-	if errors.Is(err, sessions.ErrNoSession) {
-		return asking{IsDeleted: true}, nil
-	}
-	return askingsOf(session)[p.number], err
-}
-
-// checkPrevious refuses to go on after a turn that is not there, is not over, or is of another session
-// than the request names. isLast says that its session has not gone on since.
-func (a *askings) checkPrevious(ctx context.Context, p turnPlace, named string) (isLast bool, err error) {
-	missing := refusal{
-		status: http.StatusBadRequest, param: "previous_response_id", code: "previous_response_not_found",
-		message: "previous_response_id names no response of this server",
-	}
-	if p == (turnPlace{}) {
-		return false, missing
-	}
-	said, err := a.said(ctx, p)
-	if err == nil && (said.IsDeleted || !a.server.mayUse(ctx, p.session)) {
-		err = missing
-	}
-	if err != nil {
-		return false, err
-	}
-	if named != "" {
-		if named, err = a.server.sessionID(ctx, named); err != nil {
-			return false, err
-		}
-		if named != p.session {
-			return false, badRequest("previous_response_id", "previous_response_id is of another session: leave out the conversation or metadata.session_id, or previous_response_id")
-		}
-	}
-	turn, of, err := finder{a.server}.turn(ctx, p.session, p.number)
-	switch {
-	case err != nil:
-		return false, err
-	case turn == nil:
-		return false, missing
-	case turn.Status == sessions.Running:
-		return false, sessions.ErrBusy
-	}
-	return of.Turns == p.number, nil
-}
-
-// ask begins a turn, and keeps what is to be kept of its request: before the turn, where the session
-// is there.
-func (a *askings) ask(ctx context.Context, panel *massgen.Panel, session, question string, said *asking) (*massgen.Turn, error) {
-	ctx = context.WithoutCancel(ctx)
-	if said == nil {
-		return panel.Ask(ctx, session, question)
-	}
-	lock := &a.bySum[maphash.String(a.seed, session)%uint64(len(a.bySum))]
-	lock.Lock()
-	defer lock.Unlock()
-	before, err := a.server.Store.Session(ctx, session)
-	expected := 0
-	switch {
-	case err == nil:
-		expected = before.Turns + 1
-		if err := a.keep(ctx, session, expected, *said, old(before, expected)); err != nil {
-			return nil, err
-		}
-	case !errors.Is(err, sessions.ErrNoSession):
-		return nil, err
-	}
-	turn, err := panel.Ask(ctx, session, question)
-	if err != nil {
-		if expected > 0 {
-			err = errors.Join(err, a.server.Store.SetMetadata(ctx, session, forgotten(expected)))
-		}
-		return nil, err
-	}
-	if turn.Number() == expected {
-		return turn, nil
-	}
-	var wrong map[string]string
-	if expected > 0 {
-		wrong = forgotten(expected)
-	}
-	if err := a.keep(ctx, session, turn.Number(), *said, wrong); err != nil {
-		a.server.Log.Error("what a request said is not kept", "error", err)
-	}
-	return turn, nil
-}
-
-// keep keeps what a request said that begins a turn, together with other metadata.
-func (a *askings) keep(ctx context.Context, session string, number int, said asking, beside map[string]string) error {
-	text, err := json.Marshal(said)
-	if err != nil {
-		return err
-	}
-	metadata := map[string]string{MetaRequest + strconv.Itoa(number): string(text)}
-	for key, value := range beside {
-		metadata[key] = value
-	}
-	return a.server.Store.SetMetadata(ctx, session, metadata)
-}
-
-// forgotten is metadata that forgets what is kept of requests.
-func forgotten(numbers ...int) map[string]string {
-	metadata := map[string]string{}
-	for _, n := range numbers {
-		metadata[MetaRequest+strconv.Itoa(n)] = ""
-	}
-	return metadata
-}
-
-// old forgets what a session keeps of requests that are long ago, or of turns that it does not have.
-func old(s sessions.Session, next int) map[string]string {
-	var gone []int
-	for number := range askingsOf(s) {
-		if number <= next-mostAskings || number > next {
-			gone = append(gone, number)
-		}
-	}
-	slices.Sort(gone)
-	return forgotten(gone...)
 }

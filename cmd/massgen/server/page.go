@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// pageFiles are the web page. It has no build step: what is here is what browsers get.
+// pageFiles are the files of the web page. It has no build step: browsers get these files.
 //
 //go:embed page/page.html page/page.css page/page.js page/icon.svg
 var pageFiles embed.FS
@@ -15,11 +15,11 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 // routePage offers the page at the root.
-func (s *Server) routePage() {
+func routePage(mux *http.ServeMux) {
 	for path, file := range map[string]string{
 		"/{$}": "page.html", "/page.css": "page.css", "/page.js": "page.js", "/icon.svg": "icon.svg",
 	} {
-		s.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Security-Policy", pagePolicy)
 			w.Header().Set("Cache-Control", "no-cache")
 			http.ServeFileFS(w, r, pageFiles, "page/"+file)
@@ -27,7 +27,7 @@ func (s *Server) routePage() {
 	}
 }
 
-// isPage says that a route shows a file of the page, which has nothing of sessions and models.
+// isPage reports whether a route shows a file of the page, which contains no sessions and no models.
 func isPage(pattern string) bool {
 	switch pattern {
 	case "GET /{$}", "GET /page.css", "GET /page.js", "GET /icon.svg":

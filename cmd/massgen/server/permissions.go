@@ -14,8 +14,8 @@ import (
 // permissionPatience is how long a tool call waits for a person. Nobody may be there.
 const permissionPatience = 10 * time.Minute
 
-// Permissions holds the questions about tool calls that wait for a person. The zero value holds
-// none. It is safe for concurrent use.
+// Permissions holds the questions about tool calls that wait for a person. The zero value is empty.
+// It is safe for concurrent use.
 type Permissions struct {
 	mu      sync.Mutex
 	open    []*permission
@@ -32,9 +32,8 @@ type permission struct {
 	Why       string    `json:"why"`
 	Asked     time.Time `json:"asked"`
 
-	session string
-	turn    int
-	answer  chan massgen.Decision // has room for one
+	at     place
+	answer chan massgen.Decision // has room for one
 }
 
 // Ask waits until a person has decided about a call, or nobody has for ten minutes, which is no.
@@ -42,7 +41,7 @@ type permission struct {
 func (p *Permissions) Ask(ctx context.Context, call massgen.ApprovalRequest) (massgen.Decision, error) {
 	q := &permission{
 		ID: rand.Text(), Agent: call.Agent, Round: call.Round, Tool: call.Tool, Arguments: call.Arguments, Why: call.Why,
-		Asked: time.Now().UTC(), session: call.Session, turn: call.Turn, answer: make(chan massgen.Decision, 1),
+		Asked: time.Now().UTC(), at: place{call.Session, call.Turn}, answer: make(chan massgen.Decision, 1),
 	}
 	p.change(func() { p.open = append(p.open, q) })
 	defer p.change(func() { p.remove(q) })
@@ -72,8 +71,8 @@ func (p *Permissions) remove(q *permission) {
 	p.open = slices.DeleteFunc(p.open, func(o *permission) bool { return o == q })
 }
 
-// of returns the questions of a turn, and what is closed when there may be others.
-func (p *Permissions) of(session string, turn int) (list []permission, changed <-chan struct{}) {
+// of returns the questions of a turn, and a channel that is closed when they may have changed.
+func (p *Permissions) of(at place) (list []permission, changed <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.changed == nil {
@@ -81,7 +80,7 @@ func (p *Permissions) of(session string, turn int) (list []permission, changed <
 	}
 	list = []permission{}
 	for _, q := range p.open {
-		if q.session == session && q.turn == turn {
+		if q.at == at {
 			list = append(list, *q)
 		}
 	}
@@ -89,11 +88,11 @@ func (p *Permissions) of(session string, turn int) (list []permission, changed <
 }
 
 // settle answers a question of a turn, "" for its oldest. It reports whether the question was open.
-func (p *Permissions) settle(session string, turn int, id string, v massgen.Decision) bool {
+func (p *Permissions) settle(at place, id string, v massgen.Decision) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, q := range p.open {
-		if q.session == session && q.turn == turn && (id == "" || q.ID == id) {
+		if q.at == at && (id == "" || q.ID == id) {
 			p.remove(q)
 			q.answer <- v
 			return true
@@ -103,20 +102,20 @@ func (p *Permissions) settle(session string, turn int, id string, v massgen.Deci
 }
 
 func (t turnRoutes) permissions(w http.ResponseWriter, _ *http.Request, at place) error {
-	list, _ := t.Permissions.of(at.session, at.turn)
-	t.write(w, http.StatusOK, map[string]any{"permissions": list})
+	list, _ := t.asked.of(at)
+	t.respond.write(w, http.StatusOK, map[string]any{"permissions": list})
 	return nil
 }
 
 func (t turnRoutes) decide(w http.ResponseWriter, r *http.Request, at place) error {
 	var said struct{ ID, Decision, Reason string }
-	if err := t.read(r, &said); err != nil {
+	if err := readBody(r, &said); err != nil {
 		return err
 	}
 	if said.Decision != "allow" && said.Decision != "deny" {
 		return badRequest("decision", "decision is neither allow nor deny")
 	}
-	if !t.Permissions.settle(at.session, at.turn, said.ID, massgen.Decision{Allowed: said.Decision == "allow", Reason: said.Reason}) {
+	if !t.asked.settle(at, said.ID, massgen.Decision{Allowed: said.Decision == "allow", Reason: said.Reason}) {
 		return refusal{status: http.StatusConflict, param: "id", code: "permission_settled", message: "no tool call waits for this decision any more"}
 	}
 	return t.permissions(w, r, at)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"reflect"
 	"strings"
@@ -16,32 +17,40 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// refusal is an error that a client is told of, in the form of OpenAI's API.
+// responder writes responses, with the secrets masked.
+type responder struct {
+	redact func(text string) string
+	log    *slog.Logger
+	// noReasoning leaves out what the agents say to each other before the answer.
+	noReasoning bool
+}
+
+// refusal is an error response, in the form of OpenAI's API.
 type refusal struct {
 	status  int
 	message string
 	param   string // the key of the request that is wrong, "" for none
 	code    string
-	// retryAfter is when it is worth to ask again; 0: unknown.
+	// retryAfter is the time until another try makes sense; 0: unknown.
 	retryAfter time.Duration
-	// isPaid says that models were called: a client that asks again by itself pays again.
+	// isPaid reports that models were called, so an automatic retry costs again.
 	isPaid bool
 }
 
 // Error implements error.
 func (r refusal) Error() string { return r.message }
 
-// badRequest is a refusal of what stands under a key of the request.
+// badRequest returns the refusal of the value under a key of the request.
 func badRequest(param, message string) refusal {
 	return refusal{status: http.StatusBadRequest, param: param, code: "invalid_value", message: message}
 }
 
-// clientGone is what servers note of requests whose clients did not wait.
+// clientGone is the status in logs for a request whose client did not wait.
 const clientGone = 499
 
-// refusalOf returns what a client is told of an error. Who asks learns nothing of this machine, so
-// all that is not their doing is for the log.
-func (s *Server) refusalOf(err error) refusal {
+// refusalOf returns the refusal for an error. It reveals nothing of this machine: errors that the
+// client did not cause go to the log.
+func (o responder) refusalOf(err error) refusal {
 	var known refusal
 	var changed *coordinator.Difference
 	switch {
@@ -60,11 +69,11 @@ func (s *Server) refusalOf(err error) refusal {
 	case errors.Is(err, sessions.ErrNoSession):
 		return refusal{status: http.StatusNotFound, code: "session_not_found", message: "there is no such session"}
 	}
-	s.Log.Error("a request failed", "error", err)
+	o.log.Error("a request failed", "error", err)
 	return refusal{status: http.StatusInternalServerError, code: "internal_error", message: "the server could not do this: its log says why"}
 }
 
-// overRefusal is the refusal of results that come after their turn.
+// overRefusal returns the refusal of results that come after the end of their turn.
 func overRefusal() refusal {
 	return refusal{status: http.StatusConflict, code: "turn_over", message: "the turn that these calls belong to is over: ask again"}
 }
@@ -94,47 +103,59 @@ func (r refusal) json() map[string]errorJSON {
 	return map[string]errorJSON{"error": e}
 }
 
+// answer returns a handler that calls f and refuses the request with its error.
+func (o responder) answer(f func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := f(w, r); err != nil {
+			o.refuse(w, err)
+		}
+	}
+}
+
+// warn logs what could not be read of a session. The client gets the rest.
+func (o responder) warn(text string) { o.log.Warn(text) }
+
 // refuse answers a request with an error.
-func (s *Server) refuse(w http.ResponseWriter, err error) {
-	r := s.refusalOf(err)
+func (o responder) refuse(w http.ResponseWriter, err error) {
+	r := o.refusalOf(err)
 	if r.retryAfter > 0 {
 		w.Header().Set("Retry-After", seconds(r.retryAfter))
 	}
 	if r.isPaid {
 		w.Header().Set("X-Should-Retry", "false") // OpenAI's clients go by it
 	}
-	s.write(w, r.status, r.json())
+	o.write(w, r.status, r.json())
 }
 
 // write answers a request with JSON.
-func (s *Server) write(w http.ResponseWriter, status int, v any) {
+func (o responder) write(w http.ResponseWriter, status int, v any) {
 	line, err := plain.JSONLine(v)
 	if err != nil {
-		s.Log.Error("a response cannot be written", "error", err)
+		o.log.Error("a response cannot be written", "error", err)
 		status, line = http.StatusInternalServerError, `{"error":{"message":"the server could not write its response","type":"server_error","param":null,"code":null}}`
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
-		s.Log.Debug("a response has no deadline", "error", err)
+		o.log.Debug("a response has no deadline", "error", err)
 	}
 	w.WriteHeader(status)
-	s.writeBytes(w, []byte(s.Redact(line)+"\n"))
+	o.writeBytes(w, []byte(o.redact(line)+"\n"))
 }
 
-func (s *Server) writeText(w http.ResponseWriter, text string) {
+func (o responder) writeText(w http.ResponseWriter, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	s.writeBytes(w, []byte(text))
+	o.writeBytes(w, []byte(text))
 }
 
 // writeBytes writes to a client, who may be gone.
-func (s *Server) writeBytes(w http.ResponseWriter, data []byte) {
+func (o responder) writeBytes(w http.ResponseWriter, data []byte) {
 	if _, err := w.Write(data); err != nil {
-		s.Log.Debug("a client is gone", "error", err)
+		o.log.Debug("a client is gone", "error", err)
 	}
 }
 
-// read decodes the body of a request.
-func (s *Server) read(r *http.Request, into any) error {
+// readBody decodes the body of a request.
+func readBody(r *http.Request, into any) error {
 	d := json.NewDecoder(r.Body)
 	err := d.Decode(into)
 	var mistyped *json.UnmarshalTypeError

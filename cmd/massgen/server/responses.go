@@ -7,126 +7,107 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// responses are the routes of OpenAI's Responses API. A response is a turn, whose id says where the
-// turn is kept.
-type responses struct{ server *Server }
+// responseRoutes answer requests of OpenAI's Responses API. A response is a turn, and its id names the
+// turn.
+type responseRoutes struct {
+	respond responder
+	starts  *starts
+	turns   *turns
+}
 
-func (a responses) routes(mux *http.ServeMux) {
-	mux.HandleFunc("POST /v1/responses", a.create)
-	mux.HandleFunc("GET /v1/responses/{id}", a.show)
-	mux.HandleFunc("POST /v1/responses/{id}/cancel", a.cancel)
-	mux.HandleFunc("DELETE /v1/responses/{id}", a.server.needsToken(a.remove))
+func (a responseRoutes) route(mux *http.ServeMux) {
+	mux.HandleFunc("POST /v1/responses", a.respond.answer(a.create))
+	mux.HandleFunc("GET /v1/responses/{id}", a.respond.answer(a.show))
+	mux.HandleFunc("POST /v1/responses/{id}/cancel", a.respond.answer(a.cancel))
+	mux.HandleFunc("DELETE /v1/responses/{id}", a.respond.needsToken(a.respond.answer(a.remove)))
 }
 
 // create answers POST /v1/responses.
-func (a responses) create(w http.ResponseWriter, r *http.Request) {
-	response, q, err := a.begin(r)
+func (a responseRoutes) create(w http.ResponseWriter, r *http.Request) error {
+	var q responseRequest
+	asked, run, v, err := a.starts.read(r, &q)
 	if err != nil {
-		a.server.refuse(w, err)
-		return
+		return err
 	}
-	nameSession(w, response.run)
+	nameSession(w, run)
+	response := newResponse(a.respond, run, v, *asked.said)
+	response.instructions, response.tools = q.Instructions, asked.tools
 	switch {
 	case q.Stream:
 		response.stream(r.Context(), w, -1)
 	case q.Background:
 		response.show(r.Context(), w)
 	default:
-		response.whole(r.Context(), w)
+		return response.whole(r.Context(), w)
 	}
-}
-
-// begin begins the turn of a request, or goes on with it.
-func (a responses) begin(r *http.Request) (*response, responseRequest, error) {
-	var q responseRequest
-	once, err := onceOf(r)
-	if err != nil {
-		return nil, q, err
-	}
-	if err := a.server.read(r, &q); err != nil {
-		return nil, q, err
-	}
-	asked, err := q.request()
-	if err != nil {
-		return nil, q, err
-	}
-	asked.keyed(once)
-	run, v, err := a.server.askings.start(r.Context(), asked)
-	if err != nil {
-		return nil, q, err
-	}
-	response := newResponse(a.server, run, v, *asked.said)
-	response.instructions, response.tools = q.Instructions, asked.tools
-	return response, q, nil
+	return nil
 }
 
 // find returns the response that a request names.
-func (a responses) find(r *http.Request) (*response, turnPlace, error) {
+func (a responseRoutes) find(r *http.Request) (*response, turnPlace, error) {
 	missing := refusal{status: http.StatusNotFound, param: "response_id", code: "response_not_found", message: "there is no response with this id"}
 	p, isID := readResponseID(r.PathValue("id"))
 	if !isID {
 		return nil, p, missing
 	}
-	said, err := a.server.askings.said(r.Context(), p)
+	said, err := a.turns.askings.said(r.Context(), p.place)
 	if err != nil {
 		return nil, p, err
 	}
 	if said.IsDeleted {
 		return nil, p, missing
 	}
-	run, err := finder(a).find(r.Context(), p)
+	run, err := a.turns.find(r.Context(), p)
 	if err != nil {
 		return nil, p, err
 	}
 	if run == nil {
 		return nil, p, missing
 	}
-	return newResponse(a.server, run, run.newView(), said), p, nil
+	return newResponse(a.respond, run, run.newView(), said), p, nil
 }
 
-// show answers GET /v1/responses/{id}: with the response as it is now, or with its events.
-func (a responses) show(w http.ResponseWriter, r *http.Request) {
+// show answers GET /v1/responses/{id} with the response as it is now, or with its events.
+func (a responseRoutes) show(w http.ResponseWriter, r *http.Request) error {
 	response, _, err := a.find(r)
 	if err != nil {
-		a.server.refuse(w, err)
-		return
+		return err
 	}
 	query := r.URL.Query()
 	if query.Get("stream") != "true" {
 		response.show(r.Context(), w)
-		return
+		return nil
 	}
 	if response.run.turn == nil && response.isRunning() { // its events are in the other process
-		a.server.refuse(w, sessions.ErrBusy)
-		return
+		return sessions.ErrBusy
 	}
 	after := -1
 	if text := query.Get("starting_after"); text != "" {
 		if after, err = strconv.Atoi(text); err != nil {
-			a.server.refuse(w, badRequest("starting_after", "starting_after is no number"))
-			return
+			return badRequest("starting_after", "starting_after is no number")
 		}
 	}
 	response.stream(r.Context(), w, after)
+	return nil
 }
 
 // cancel answers POST /v1/responses/{id}/cancel, when the turn has ended.
-func (a responses) cancel(w http.ResponseWriter, r *http.Request) {
+func (a responseRoutes) cancel(w http.ResponseWriter, r *http.Request) error {
 	response, _, err := a.find(r)
 	if err != nil {
-		a.server.refuse(w, err)
-		return
+		return err
 	}
 	if turn := response.run.turn; turn != nil {
 		turn.Cancel()
 		response.run.wait(r.Context())
 	}
 	response.show(r.Context(), w)
+	return nil
 }
 
-// remove answers DELETE /v1/responses/{id}. The turn stays in its session, since later turns build on
-// it, and goes with the session.
-func (a responses) remove(w http.ResponseWriter, r *http.Request) {
+// remove answers DELETE /v1/responses/{id}. The turn stays in its session until the session is deleted,
+// because later turns build on it.
+func (a responseRoutes) remove(w http.ResponseWriter, r *http.Request) error {
 	response, p, err := a.find(r)
 	if err == nil && response.isRunning() {
 		err = sessions.ErrBusy
@@ -134,11 +115,10 @@ func (a responses) remove(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		said := response.said
 		said.IsDeleted = true
-		err = a.server.askings.keep(r.Context(), p.session, p.number, said, nil)
+		err = a.turns.askings.keep(r.Context(), p.place, said, nil)
 	}
-	if err != nil {
-		a.server.refuse(w, err)
-		return
+	if err == nil {
+		a.respond.write(w, http.StatusOK, map[string]any{"id": r.PathValue("id"), "object": "response", "deleted": true})
 	}
-	a.server.write(w, http.StatusOK, map[string]any{"id": r.PathValue("id"), "object": "response", "deleted": true})
+	return err
 }

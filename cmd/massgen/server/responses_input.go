@@ -59,7 +59,7 @@ func (q responseRequest) tools() (list []toolDefinition, search string, err erro
 	return list, search, nil
 }
 
-// request returns what is asked.
+// request returns the question.
 func (q responseRequest) request() (asked request, err error) {
 	if q.Model == "" {
 		return asked, badRequest("model", "model is missing: GET /v1/models lists them")
@@ -92,19 +92,19 @@ func (q responseRequest) request() (asked request, err error) {
 	if asked.said.Metadata, err = readMetadata(q.Metadata); err != nil || q.Previous == nil {
 		return asked, err
 	}
-	previous, _ := readResponseID(*q.Previous) // else it is none, which is refused later
+	previous, _ := readResponseID(*q.Previous) // checkPrevious refuses the zero place
 	asked.previous, asked.said.Previous = &previous, *q.Previous
 	return asked, nil
 }
 
-// The most metadata of a response, as OpenAI's API has it.
+// The limits of a response's metadata in OpenAI's API.
 const (
 	mostMetadata      = 16
 	mostMetadataKey   = 64
 	mostMetadataValue = 512
 )
 
-// readMetadata returns the metadata of a request, as it comes back with the response.
+// readMetadata returns the metadata of a request, which the response repeats.
 func readMetadata(given map[string]json.RawMessage) (map[string]string, error) {
 	if len(given) > mostMetadata {
 		return nil, badRequest("metadata", fmt.Sprintf("metadata has %d keys, more than %d", len(given), mostMetadata))
@@ -166,7 +166,7 @@ func readInput(input json.RawMessage) ([]message, error) {
 	return messages, nil
 }
 
-// message returns the item as a message, without a role if there is nothing in it for a model.
+// message returns the item as a message, without a role if it has nothing for a model.
 func (i inputItem) message(place string) (m message, err error) {
 	switch i.Type {
 	case "", "message":
@@ -186,7 +186,7 @@ func (i inputItem) message(place string) (m message, err error) {
 	case "function_call_output":
 		m = message{role: roleTool, answers: i.CallID}
 		err = m.take(place+".output", i.Output)
-	case "reasoning": // what the agents said to each other before an answer
+	case "reasoning": // the agents' messages before an answer
 	default:
 		return m, badRequest(place+".type", fmt.Sprintf("%s.type is %q: it is message, function_call, function_call_output or reasoning", place, shortened(i.Type)))
 	}
@@ -196,10 +196,10 @@ func (i inputItem) message(place string) (m message, err error) {
 // The ids of responses.
 const responsePrefix = "resp_"
 
-// responseID returns the id of a response, from which its turn can be found. seen is how much of the
-// turn the client had seen before this response.
+// responseID returns the id of a response, which contains the place of its turn. seen is the number of
+// the turn's events that the client saw before this response.
 func responseID(p turnPlace, seen int) string {
-	return responsePrefix + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d.%d\n%s\n%s", p.number, seen, p.model, p.session))
+	return responsePrefix + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%d.%d\n%s\n%s", p.turn, seen, p.model, p.session))
 }
 
 // readResponseID returns the turn that an id names.
@@ -211,9 +211,9 @@ func readResponseID(id string) (p turnPlace, isID bool) {
 		return turnPlace{}, false
 	}
 	number, _, _ := strings.Cut(fields[0], ".")
-	p = turnPlace{model: fields[1], session: fields[2]}
-	p.number, err = strconv.Atoi(number)
-	if err != nil || p.number < 1 || sessions.CheckID(p.session) != nil {
+	p = turnPlace{place: place{session: fields[2]}, model: fields[1]}
+	p.turn, err = strconv.Atoi(number)
+	if err != nil || p.turn < 1 || sessions.CheckID(p.session) != nil {
 		return turnPlace{}, false
 	}
 	return p, true

@@ -14,23 +14,23 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// object is JSON whose form OpenAI's API describes.
+// object is a JSON object in a form of OpenAI's API.
 type object = map[string]any
 
 // response writes a response.
 type response struct {
-	server       *Server
+	respond      responder
 	run          *run
 	view         *view
 	id           string
-	items        string // their ids begin with it, behind what they are
+	items        string // the part of the items' ids after their prefix
 	said         asking
 	instructions *string
 	tools        []toolDefinition
 }
 
-func newResponse(s *Server, r *run, v *view, said asking) *response {
-	return &response{server: s, run: r, view: v, said: said, items: r.id("", v), id: responseID(turnPlace{r.model, r.session(), r.number()}, v.seen)}
+func newResponse(respond responder, r *run, v *view, said asking) *response {
+	return &response{respond: respond, run: r, view: v, said: said, items: r.id("", v), id: responseID(turnPlace{r.place(), r.model}, v.seen)}
 }
 
 // The states of a response and of its items.
@@ -41,7 +41,7 @@ const (
 	stateFailed     = "failed"
 )
 
-// isRunning says that the response is not over.
+// isRunning reports whether the response is not over.
 func (r *response) isRunning() bool {
 	if past := r.run.past; past != nil {
 		return past.isRunning()
@@ -49,7 +49,7 @@ func (r *response) isRunning() bool {
 	return r.run.turn.Status() == sessions.Running
 }
 
-// state is that of a response that has ended.
+// state returns the state of a response that has ended.
 func (o end) state() string {
 	switch {
 	case o.Status == kernel.Cut:
@@ -60,7 +60,7 @@ func (o end) state() string {
 	return stateCompleted
 }
 
-// json returns the response as it is now. A nil end means that it is still running.
+// json returns the response as it is now. A nil end means a running response.
 func (r *response) json(o *end, output []object) object {
 	metadata := r.said.Metadata
 	if metadata == nil {
@@ -70,7 +70,7 @@ func (r *response) json(o *end, output []object) object {
 		"id": r.id, "object": "response", "created_at": r.run.began.Unix(), "status": stateInProgress, "model": r.run.model,
 		"background": r.said.IsBackground, "metadata": metadata, "output": output,
 		"error": nil, "incomplete_details": nil, "instructions": r.instructions, "previous_response_id": nil,
-		// What a request says of these changes nothing.
+		// Requests cannot change these.
 		"parallel_tool_calls": true, "tools": r.toolList(), "tool_choice": "auto", "temperature": nil, "top_p": nil,
 		"max_output_tokens": nil, "reasoning": object{"effort": nil, "summary": "detailed"},
 		"text": object{"format": object{"type": "text"}}, "truncation": "disabled",
@@ -89,12 +89,12 @@ func (r *response) json(o *end, output []object) object {
 	case stateCompleted:
 		all["completed_at"] = r.ended().Unix()
 	case stateFailed:
-		known := r.server.refusalOf(o.err)
+		known := r.respond.refusalOf(o.err)
 		code := "server_error"
 		if known.status == http.StatusTooManyRequests {
 			code = "rate_limit_exceeded"
 		}
-		all["error"] = object{"code": code, "message": r.server.Redact(known.message)}
+		all["error"] = object{"code": code, "message": r.respond.redact(known.message)}
 	}
 	return all
 }
@@ -106,7 +106,7 @@ func (r *response) ended() time.Time {
 	return r.run.turn.Ended()
 }
 
-// toolList are the tools that the client runs, as the API describes them.
+// toolList returns the tools that the client runs, in the form of the API.
 func (r *response) toolList() []object {
 	list := []object{}
 	for _, t := range r.tools {
@@ -115,7 +115,7 @@ func (r *response) toolList() []object {
 	return list
 }
 
-// responseUsage returns the usage of one response, as the Responses API has it.
+// responseUsage returns the usage of one response in the form of the Responses API.
 func responseUsage(u budget.Usage) object {
 	return object{
 		"input_tokens": u.InputTokens, "input_tokens_details": object{"cached_tokens": u.CachedInputTokens},
@@ -124,14 +124,14 @@ func responseUsage(u budget.Usage) object {
 	}
 }
 
-// The ids of items have these prefixes, by what an item is.
+// The prefixes of items' ids, by kind.
 const (
 	reasoningItem = "rs_"
 	messageItem   = "msg_"
 	callItem      = "fc_"
 )
 
-// item is an item of the output. A message's text has links to sources.
+// item returns an item of the output. A message's text has links to sources.
 func (r *response) item(kind string, index int, state, text string, sources []backends.Citation) object {
 	i := object{"id": fmt.Sprintf("%s%s_%d", kind, r.items, index), "status": state}
 	if kind == reasoningItem {
@@ -154,7 +154,7 @@ func textPart(text string, annotations []object) object {
 	return object{"type": "output_text", "text": text, "annotations": annotations, "logprobs": []object{}}
 }
 
-// callOf is an item of the output that has the client run one of its tools.
+// callOf returns the item of the output that asks the client to run one of its tools.
 func (r *response) callOf(c toolCall, index int, state, arguments string) object {
 	return object{
 		"id": fmt.Sprintf("%s%s_%d", callItem, r.items, index), "type": "function_call", "status": state,
@@ -164,7 +164,7 @@ func (r *response) callOf(c toolCall, index int, state, arguments string) object
 
 // finish waits for the end of the response, and returns it with the output.
 func (r *response) finish(ctx context.Context) (end, []object) {
-	e, all := r.run.whole(ctx, r.server, r.view)
+	e, all := r.run.whole(ctx, r.respond, r.view)
 	list := []object{}
 	for _, part := range []struct{ kind, text string }{{reasoningItem, all.reasoning}, {messageItem, all.content}} {
 		if part.text != "" {
@@ -178,30 +178,29 @@ func (r *response) finish(ctx context.Context) (end, []object) {
 }
 
 // whole answers when the response has ended.
-func (r *response) whole(ctx context.Context, w http.ResponseWriter) {
+func (r *response) whole(ctx context.Context, w http.ResponseWriter) error {
 	e, output := r.finish(ctx)
-	if e.err != nil {
-		r.server.refuse(w, e.err)
-		return
+	if e.err == nil {
+		r.respond.write(w, http.StatusOK, r.json(&e, output))
 	}
-	r.server.write(w, http.StatusOK, r.json(&e, output))
+	return e.err
 }
 
 // show answers with the response as it is now.
 func (r *response) show(ctx context.Context, w http.ResponseWriter) {
 	if r.isRunning() {
-		r.server.write(w, http.StatusOK, r.json(nil, []object{}))
+		r.respond.write(w, http.StatusOK, r.json(nil, []object{}))
 		return
 	}
 	e, output := r.finish(ctx)
-	r.server.write(w, http.StatusOK, r.json(&e, output))
+	r.respond.write(w, http.StatusOK, r.json(&e, output))
 }
 
-// stream sends the response as server-sent events while the turn runs: the events whose number is
-// above after. The events of a turn that was over before have other numbers, so that a client that
-// has some of them gets only the last event, which has the whole response.
+// stream sends the response as server-sent events while the turn runs, from the event after the number
+// after on. A turn that was over before has other numbers. A client that has some of its events gets
+// only the last event, which has the whole response.
 func (r *response) stream(ctx context.Context, w http.ResponseWriter, after int) {
-	s := responseStream{response: r, out: r.server.openStream(w), after: after, done: []object{}}
+	s := responseStream{response: r, out: r.respond.openStream(w), after: after, done: []object{}}
 	defer s.out.close()
 	if r.run.past != nil && after >= 0 {
 		s.after = math.MaxInt
@@ -209,7 +208,7 @@ func (r *response) stream(ctx context.Context, w http.ResponseWriter, after int)
 	s.send("response.created", object{"response": r.json(nil, s.done)})
 	s.send("response.in_progress", object{"response": r.json(nil, s.done)})
 	var calls []toolCall
-	for p := range r.server.pieces(ctx, r.run, r.view) {
+	for p := range r.respond.pieces(ctx, r.run, r.view) {
 		s.add(reasoningItem, p.reasoning)
 		s.add(messageItem, p.content)
 		calls, s.sources = p.calls, p.sources
@@ -234,7 +233,7 @@ type responseStream struct {
 	number int // of the next event
 	after  int
 	done   []object // items
-	kind   string   // of the item that goes on, "" for none
+	kind   string   // of the open item, "" for none
 	text   string   // of that item
 	// sources are the sources of the whole answer.
 	sources []backends.Citation
@@ -249,7 +248,7 @@ func (s *responseStream) send(kind string, event object) {
 	s.number++
 }
 
-// part adds to an event which part of the output it is about.
+// part adds to an event the place of its part in the output.
 func (s *responseStream) part(event object) object {
 	event["item_id"], event["output_index"] = s.item(s.kind, len(s.done), "", "", nil)["id"], len(s.done)
 	if s.kind == reasoningItem {
@@ -260,7 +259,7 @@ func (s *responseStream) part(event object) object {
 	return event
 }
 
-// add adds a text to the item that goes on, or to a new one of another kind.
+// add adds a text to the open item, or to a new item of another kind.
 func (s *responseStream) add(kind, text string) {
 	if text == "" {
 		return

@@ -14,7 +14,7 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/cmd/massgen/server"
-	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/sessions"
 )
 
 // halved is a model that says the beginning of its answer, and the rest once open is closed.
@@ -42,7 +42,7 @@ func (g *halved) Stream(ctx context.Context, _ backends.Request) iter.Seq2[backe
 }
 
 // serveHalved is a server of "slow", a model alone that is halved. Several may have one store.
-func serveHalved(t *testing.T, g *halved, kept *store.Store) served {
+func serveHalved(t *testing.T, g *halved, kept *sessions.Store) served {
 	t.Helper()
 	s := serve(t, func(s *server.Settings) {
 		if kept != nil {
@@ -95,7 +95,7 @@ func (s served) respond(t *testing.T, body string) (response, reply) {
 	return decode[response](t, r.body), r
 }
 
-// responseEvent is one of a stream, whose Name is that of its line "event".
+// responseEvent is an event of a stream. Name is the value of its line "event".
 type responseEvent struct {
 	Name string `json:"-"`
 	Type string

@@ -18,37 +18,37 @@ import (
 	"github.com/massgen/massgen/internal/setup/panels"
 )
 
-// run is a turn that a request has begun, or asks for again. While its client runs tools, no request
-// has it.
+// run is a turn that a request has begun, or asks for again. While its client runs tools, the run
+// belongs to no request.
 type run struct {
 	turn *massgen.Turn
-	// past is the turn if it was over before, or another process is at work on it: turn is nil then.
+	// past is the turn if it was over before, or another process is at work on it. Then turn is nil.
 	past  *pastTurn
 	model string
-	// agents is how many there are.
+	// agents is the number of agents.
 	agents int
 	began  time.Time
 	calls  *clientCalls
-	// own is the session's own panel, which is closed after the turn; nil: the model's.
+	// own is the panel of the session alone, which is closed after the turn; nil for the model's panel.
 	own *massgen.Panel
-	// settled is closed when the turn is over, no longer counts against a limit, and its client may
-	// ask the next question.
+	// settled is closed when the turn is over and no longer counts against a limit, so that its client
+	// may ask the next question.
 	settled chan struct{}
 
 	mu sync.Mutex
-	// view is what the client was shown until its tools were called; nil while a request has it.
+	// view is what the client had seen when its tools were called; nil while a request has it.
 	view *view
-	// leave gives up what ends the turn when the client of the request is gone; expire ends it
-	// when the client does not come back.
+	// leave stops cancelling the turn with the request's context. expire ends the turn if the client
+	// does not come back.
 	leave  func() bool
 	expire *time.Timer
 }
 
-// view is how far a client has seen a turn. One goroutine owns it.
+// view is the part of a turn that a client has seen. One goroutine owns it.
 type view struct {
 	*deliberation
 	seen int // events
-	// used is the usage of all calls that were seen, told the part in earlier responses.
+	// used is the usage of all calls that were seen, and told its part in earlier responses.
 	used, told budget.Usage
 }
 
@@ -60,12 +60,12 @@ func tokensSince(told, used budget.Usage) budget.Usage {
 	}
 }
 
-func newRun(turn *massgen.Turn, model string, agents int, calls *clientCalls) *run {
-	return &run{turn: turn, model: model, agents: agents, began: time.Now(), calls: calls,
+func newRun(turn *massgen.Turn, m *model, panel *massgen.Panel, calls *clientCalls) *run {
+	return &run{turn: turn, model: m.ID, agents: len(panel.Opened().Models), began: time.Now(), calls: calls,
 		settled: make(chan struct{}), leave: func() bool { return true }}
 }
 
-// take returns what an event shows.
+// take returns the piece that an event shows.
 func (v *view) take(ev massgen.Event) piece {
 	v.seen++
 	if call, ok := ev.(report.CallEnded); ok {
@@ -74,11 +74,11 @@ func (v *view) take(ev massgen.Event) piece {
 	return v.apply(ev)
 }
 
-// newView begins with the turn's first event.
+// newView returns a view that begins with the turn's first event.
 func (r *run) newView() *view { return &view{deliberation: newDeliberation(r.agents)} }
 
-// takeView returns what the client has seen of a turn that it goes on with. ok is false while
-// another request has it.
+// takeView returns the view of a client that goes on with the turn. ok is false while another request
+// has it.
 func (r *run) takeView() (v *view, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,8 +87,8 @@ func (r *run) takeView() (v *view, ok bool) {
 	return v, v != nil
 }
 
-// await has the turn wait for its client, who has seen so much of it. A turn whose client does not come
-// back is ended.
+// await has the turn wait for its client with this view. If the client does not come back, the turn
+// ends.
 func (r *run) await(v *view) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,23 +98,16 @@ func (r *run) await(v *view) {
 	r.expire = time.AfterFunc(clientTime, r.turn.Cancel)
 }
 
-// session is the id of the run's session, number its place there, from 1.
-func (r *run) session() string {
+// place returns the place of the turn.
+func (r *run) place() place {
 	if r.past != nil {
-		return r.past.session
+		return place{r.past.session, r.past.Number}
 	}
-	return r.turn.Session()
+	return place{r.turn.Session(), r.turn.Number()}
 }
 
-func (r *run) number() int {
-	if r.past != nil {
-		return r.past.Number
-	}
-	return r.turn.Number()
-}
-
-// events are those of the turn, from its beginning. Of one that was over before only the answers
-// and votes are left.
+// events yields the turn's events, from its beginning. A turn that was over before has only its
+// answers and votes.
 func (r *run) events(ctx context.Context) iter.Seq[massgen.Event] {
 	if r.past != nil {
 		return r.past.events()
@@ -122,9 +115,10 @@ func (r *run) events(ctx context.Context) iter.Seq[massgen.Event] {
 	return r.turn.Events(ctx)
 }
 
-// id names a response of the run, to a client that has seen so much of it.
+// id returns the id of a response of the run to a client with a view.
 func (r *run) id(prefix string, v *view) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d %d", r.session(), r.number(), v.seen))
+	at := r.place()
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d %d", at.session, at.turn, v.seen))
 	return prefix + hex.EncodeToString(sum[:12])
 }
 
@@ -141,10 +135,10 @@ func (r *run) stopWaiting() {
 	}
 }
 
-// clientTime is how long a client may take for its tools.
+// clientTime is the longest time that a client may take for its tools.
 const clientTime = time.Hour
 
-// release leaves the turn to the client, who runs tools: its clock stands still meanwhile.
+// release pauses the turn while its client runs tools.
 func (r *run) release(ctx context.Context, v *view) error {
 	r.calls.tell()
 	v.restart()
@@ -153,7 +147,7 @@ func (r *run) release(ctx context.Context, v *view) error {
 	return r.turn.Pause(ctx)
 }
 
-// outcome is how a run ended, for its client.
+// outcome is the end of a run, for its client.
 type outcome struct {
 	massgen.Result
 	err error // a refusal, or of the store
@@ -183,15 +177,15 @@ func (r *run) wait(ctx context.Context) outcome {
 	return outcome{result, err}
 }
 
-// end is how a response ends: with what the turn came to, or with calls of the client's tools.
+// end is the end of a response: the outcome of the turn, or calls of the client's tools.
 type end struct {
 	outcome
 	reason string       // as in chat completions
 	used   budget.Usage // since the response before it
 }
 
-// end returns how a response ends whose client has seen so much, and leaves a turn with calls to the
-// client.
+// end returns the end of a response to a client with a view. If there are calls, the turn waits for
+// the client.
 func (r *run) end(ctx context.Context, v *view, calls []toolCall) end {
 	if len(calls) > 0 {
 		used := tokensSince(v.told, v.used)
@@ -201,20 +195,20 @@ func (r *run) end(ctx context.Context, v *view, calls []toolCall) end {
 	return end{o, "stop", tokensSince(v.told, o.Usage)}
 }
 
-// whole waits for the end of a response, and returns it with all that it shows.
-func (r *run) whole(ctx context.Context, s *Server, v *view) (end, piece) {
+// whole waits for the end of a response, and returns it with everything that the response shows.
+func (r *run) whole(ctx context.Context, respond responder, v *view) (end, piece) {
 	var all piece
-	for p := range s.pieces(ctx, r, v) {
+	for p := range respond.pieces(ctx, r, v) {
 		all = piece{all.reasoning + p.reasoning, all.content + p.content, p.calls, p.sources}
 	}
 	e := r.end(ctx, v, all.calls)
 	if e.Answer != "" { // without what an agent said between its calls of tools
-		all.content = s.Redact(e.Answer)
+		all.content = respond.redact(e.Answer)
 	}
 	return e, all
 }
 
-// failure is the refusal of a turn that has no answer.
+// failure returns the refusal of a turn without an answer.
 func failure(r massgen.Result) error {
 	of := refusalOfTurn(r)
 	of.isPaid = true
@@ -237,7 +231,7 @@ func refusalOfTurn(r massgen.Result) refusal {
 	return refusal{status: http.StatusBadGateway, code: "no_answer", message: fmt.Sprintf("no agent has answered (%s)%s", r.Status, why)}
 }
 
-// isSettled says that the client may have the result. Calls may still follow it.
+// isSettled reports whether the client may have the result. Calls may still follow it.
 func (r *run) isSettled() bool {
 	select {
 	case <-r.settled:
@@ -247,22 +241,22 @@ func (r *run) isSettled() bool {
 	}
 }
 
-// runs are those that go on.
+// runs are the turns that this process plays.
 type runs struct {
 	mu    sync.Mutex
-	open  map[string]*run // by the ids of their turns
+	open  map[place]*run
 	work  sync.WaitGroup
 	ended bool
 }
 
-func newRuns() *runs { return &runs{open: map[string]*run{}} }
+func newRuns() *runs { return &runs{open: map[place]*run{}} }
 
-// add has a run ended by end, and waited for by wait. Then is called with its result, or the error
+// add adds a run, which end ends and wait waits for. It calls then with the run's result, or the error
 // of its store.
 func (l *runs) add(r *run, then func(massgen.Result, error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.open[r.turn.ID()] = r
+	l.open[r.place()] = r
 	if l.ended {
 		r.turn.Cancel()
 	}
@@ -272,18 +266,18 @@ func (l *runs) add(r *run, then func(massgen.Result, error)) {
 		}
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		delete(l.open, r.turn.ID())
+		delete(l.open, r.place())
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.stopWaiting()
 	})
 }
 
-// find returns the run of a turn, nil if it does not go on here.
-func (l *runs) find(session string, turn int) *run {
+// find returns the run of a turn, nil if this process does not play the turn.
+func (l *runs) find(at place) *run {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.open[fmt.Sprintf("%s/%d", session, turn)]
+	return l.open[at]
 }
 
 // end ends all turns with their best answers so far, also those that are added later.
@@ -296,7 +290,7 @@ func (l *runs) end() {
 	}
 }
 
-// isEnded says that end was called.
+// isEnded reports whether end was called.
 func (l *runs) isEnded() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

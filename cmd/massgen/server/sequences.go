@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"crypto/sha256"
 	"slices"
 	"strconv"
@@ -9,27 +8,27 @@ import (
 	"sync"
 )
 
-// sequences knows the sessions that requests without an id have begun by the messages that they
-// have come to: a client that sends them again with one more goes on there.
+// sequences finds the session that a request without an id goes on with, by the messages of the
+// session so far.
 type sequences struct {
 	mu    sync.Mutex
 	byKey map[[sha256.Size]byte]sequence
 	order [][sha256.Size]byte
 }
 
-// sequence is a session that had so many turns.
+// sequence is a session and the number of its turns.
 type sequence struct {
 	session string
 	turns   int
 }
 
-// mostSequences is how many conversations are known at once.
+// mostSequences is the number of conversations that are known at once.
 const mostSequences = 10_000
 
 func newSequences() *sequences { return &sequences{byKey: map[[sha256.Size]byte]sequence{}} }
 
-// keyOf is the key of a caller's history. White space at the ends of a text does not count: some
-// clients cut it.
+// keyOf returns the key of a caller's history. It ignores white space at the ends of a text, which
+// some clients cut.
 func keyOf(c caller, history []exchange) [sha256.Size]byte {
 	all := strconv.AppendQuote(nil, c.name)
 	for _, e := range history {
@@ -38,8 +37,7 @@ func keyOf(c caller, history []exchange) [sha256.Size]byte {
 	return sha256.Sum256(all)
 }
 
-// take returns the session that a history is all of, or was. It is forgotten: the next question makes
-// its history longer.
+// take returns and forgets the session with this history. The next question makes the history longer.
 func (q *sequences) take(c caller, history []exchange) sequence {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -55,7 +53,7 @@ func (q *sequences) take(c caller, history []exchange) sequence {
 	return known
 }
 
-// keep keeps what a session has come to.
+// keep remembers the session of a history.
 func (q *sequences) keep(s sequence, key [sha256.Size]byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -67,17 +65,4 @@ func (q *sequences) keep(s sequence, key [sha256.Size]byte) {
 		delete(q.byKey, q.order[0])
 		q.order = q.order[1:]
 	}
-}
-
-// sequel returns the session that a history is all of, "" if none is known.
-func (s *Server) sequel(ctx context.Context, history []exchange) string {
-	known := s.sequences.take(callerOf(ctx), history)
-	if known.session == "" {
-		return ""
-	}
-	kept, err := s.Store.Session(ctx, known.session)
-	if err != nil || kept.Turns != known.turns { // it has gone on by its name, or from a response
-		return ""
-	}
-	return known.session
 }

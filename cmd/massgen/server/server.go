@@ -13,22 +13,22 @@ import (
 	"time"
 
 	"github.com/massgen/massgen"
-	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/sessions"
 )
 
-// Settings say what a server offers.
+// Settings are the settings of a server.
 type Settings struct {
-	// Models are what a request can name, in the order in which they are listed.
+	// Models are the models that a request can name, in the order of the list of models.
 	Models []Model
-	// Store keeps the sessions. It stays the caller's.
-	Store *store.Store
-	// Redact masks secrets in what is sent.
+	// Store keeps the sessions. The caller closes it.
+	Store *sessions.Store
+	// Redact masks secrets in responses.
 	Redact func(text string) string
 	Log    *slog.Logger
-	// PlayedElsewhere says that other processes play the turns.
+	// PlayedElsewhere reports that other processes play the turns.
 	PlayedElsewhere bool
-	// Permissions hold the tool calls of the models' panels that wait for a person; nil where
-	// nobody is asked.
+	// Permissions hold the tool calls of the models' panels that wait for a person; nil if nobody is
+	// asked.
 	Permissions *Permissions
 	// NoReasoning leaves out what the agents say to each other before the answer.
 	NoReasoning bool
@@ -38,7 +38,7 @@ type Settings struct {
 	Version string
 }
 
-// Model is a panel, or one agent of it, under the name by which a request names it.
+// Model is a panel, or one of its agents, under the name that requests use.
 type Model struct {
 	ID string
 	// Created is when its config was last changed.
@@ -47,25 +47,19 @@ type Model struct {
 	Agents []string
 	// Open opens the panel. The server opens it with the first request and closes it.
 	Open func(ctx context.Context) (*massgen.Panel, error)
-	// OpenFor opens the panel for one session alone, if its agents have folders: no other session
-	// sees what is in them. The server opens it for each turn and closes it; that of Open answers
-	// no questions then. Nil has all sessions share one panel.
+	// OpenFor opens the panel for one session alone, if its agents have folders, so that no other
+	// session sees the files in them. The server opens and closes it for each turn, and the panel of
+	// Open answers no questions. If OpenFor is nil, all sessions share one panel.
 	OpenFor func(ctx context.Context, session string) (*massgen.Panel, error)
 }
 
 // Server answers requests. It is safe for concurrent use.
 type Server struct {
-	Settings
-	models    map[string]*model
-	sequences *sequences
-	runs      *runs
-	limiter   *limiter
-	metrics   *tally
-	readiness readiness
-	askings   *askings
-	mux       *http.ServeMux
-	guard     *guard
-	mcp       *mcpServer
+	log    *slog.Logger
+	models *models
+	runs   *runs
+	mcp    *mcpServer
+	guard  *guard
 }
 
 // The limits of a connection and of a request.
@@ -79,47 +73,47 @@ const (
 
 // New returns a server of models, of which there is at least one.
 func New(s Settings) *Server {
-	server := &Server{
-		Settings: s, models: map[string]*model{}, sequences: newSequences(), runs: newRuns(), limiter: newLimiter(s.Limits), metrics: newTally(), mux: http.NewServeMux(),
-	}
 	if s.Permissions == nil {
-		server.Permissions = &Permissions{}
+		s.Permissions = &Permissions{}
 	}
-	server.askings = newAskings(server)
-	for _, m := range s.Models {
-		server.models[m.ID] = &model{Model: m}
+	respond := responder{redact: s.Redact, log: s.Log, noReasoning: s.NoReasoning}
+	metrics := newTally()
+	turns := &turns{
+		respond: respond, store: s.Store, models: newModels(s.Models), runs: newRuns(), limiter: newLimiter(s.Limits), metrics: metrics,
+		sequences: newSequences(), askings: newAskings(s.Store, s.Log), playedElsewhere: s.PlayedElsewhere,
 	}
-	server.mcp = newMCPServer(server)
-	server.routes()
-	server.guard = newGuard(server, server.mux)
-	return server
-}
+	starts := &starts{turns: turns, begins: map[string]*beginning{}}
+	mcp := newMCPServer(turns, s.Access.Tokens, s.Version)
 
-func (s *Server) routes() {
-	s.mux.HandleFunc("GET /v1/models", s.listModels)
-	s.mux.HandleFunc("GET /v1/models/{id...}", s.showModel)
-	s.mux.HandleFunc("POST /v1/chat/completions", s.chat)
-	s.routeSessions()
-	responses{s}.routes(s.mux)
-	s.mux.Handle("/mcp", s.mcp)
-	s.routePage()
-	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { s.writeText(w, "ok\n") })
-	s.mux.HandleFunc("GET /readyz", s.ready)
-	s.mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { s.metrics.show(w, s) })
-	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, refusal{status: http.StatusNotFound, code: "not_found", message: "there is no " + r.Method + " here: see docs/server.md for what there is"})
-	})
+	mux := http.NewServeMux()
+	models := modelRoutes{respond, turns.models}
+	mux.HandleFunc("GET /v1/models", respond.answer(models.list))
+	mux.HandleFunc("GET /v1/models/{id...}", respond.answer(models.show))
+	mux.HandleFunc("POST /v1/chat/completions", respond.answer(chatRoutes{respond, starts}.complete))
+	responseRoutes{respond, starts, turns}.route(mux)
+	ofTurns := turnRoutes{respond, turns, s.Permissions}
+	ofTurns.route(mux)
+	sessionRoutes{respond, s.Store, turns, ofTurns}.route(mux)
+	mux.Handle("/mcp", mcp)
+	routePage(mux)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { respond.writeText(w, "ok\n") })
+	mux.Handle("GET /readyz", &readiness{respond: respond, store: s.Store, models: turns.models, runs: turns.runs})
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { metrics.show(w, respond) })
+	mux.HandleFunc("/", respond.answer(func(_ http.ResponseWriter, r *http.Request) error {
+		return refusal{status: http.StatusNotFound, code: "not_found", message: "there is no " + r.Method + " here: see docs/server.md for what there is"}
+	}))
+	return &Server{s.Log, turns.models, turns.runs, mcp, newGuard(s.Access, respond, metrics, mux)}
 }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.guard.ServeHTTP(w, r) }
 
-// Serve answers the requests that come to l, until ctx is done. It then ends the turns that run
+// Serve answers the requests to l until ctx is done. It then ends the turns that run
 // with their best answers so far, waits for the responses, and closes the panels and l.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: mostHeader,
-		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	var stopper sync.WaitGroup
 	ctx, stop := context.WithCancel(ctx)
@@ -130,7 +124,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
 		if h.Shutdown(grace) != nil {
-			s.Log.Warn("some requests did not end in time", "error", h.Close())
+			s.log.Warn("some requests did not end in time", "error", h.Close())
 		}
 	})
 	err := h.Serve(l)
@@ -145,14 +139,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return errors.Join(err, s.close())
 }
 
-// close ends what goes on without a request, and closes the panels.
+// close ends the turns that go on without a request, and closes the panels.
 func (s *Server) close() error {
 	s.runs.end()
 	s.mcp.end()
 	s.runs.wait()
-	var all []error
-	for _, m := range s.Models {
-		all = append(all, s.models[m.ID].close())
-	}
-	return errors.Join(all...)
+	return s.models.close()
 }

@@ -15,12 +15,13 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/cmd/massgen/server"
 	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/sessions"
 )
 
 // served is a server of a panel of two with canned answers, "pair", and of one of its agents.
 type served struct {
 	*httptest.Server
-	store *store.Store
+	store *sessions.Store
 	// token is what send sends, "" for none.
 	token string
 }
@@ -28,7 +29,7 @@ type served struct {
 func serve(t *testing.T, change func(*server.Settings)) served {
 	t.Helper()
 	same := func(text string) string { return text }
-	kept := store.InMemory("", same)
+	kept := store.InMemory("", same).Sessions
 	panel := func(ids ...string) func(context.Context) (*massgen.Panel, error) {
 		return func(ctx context.Context) (*massgen.Panel, error) {
 			var list []massgen.Agent

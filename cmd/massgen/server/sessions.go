@@ -14,30 +14,24 @@ import (
 )
 
 // sessionRoutes answer requests about whole sessions.
-type sessionRoutes struct{ *Server }
-
-func (s *Server) routeSessions() {
-	r := sessionRoutes{s}
-	s.mux.HandleFunc("GET /sessions", s.answer(r.list))
-	s.mux.HandleFunc("POST /sessions", s.answer(r.begin))
-	s.mux.HandleFunc("GET /sessions/{id}", s.answer(r.show))
-	s.mux.HandleFunc("PATCH /sessions/{id}", s.answer(r.rename))
-	s.mux.HandleFunc("DELETE /sessions/{id}", s.needsToken(s.answer(r.remove)))
-	s.mux.HandleFunc("POST /sessions/{id}/branch", s.answer(r.branch))
-	s.mux.HandleFunc("GET /debug/session/{id}", s.answer(r.debug))
-	turnRoutes{s}.route()
+type sessionRoutes struct {
+	respond responder
+	store   *sessions.Store
+	turns   *turns
+	ofTurns turnRoutes
 }
 
-// answer returns a handler that refuses what f has an error for.
-func (s *Server) answer(f func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if err := f(w, r); err != nil {
-			s.refuse(w, err)
-		}
-	}
+func (s sessionRoutes) route(mux *http.ServeMux) {
+	mux.HandleFunc("GET /sessions", s.respond.answer(s.list))
+	mux.HandleFunc("POST /sessions", s.respond.answer(s.begin))
+	mux.HandleFunc("GET /sessions/{id}", s.respond.answer(s.show))
+	mux.HandleFunc("PATCH /sessions/{id}", s.respond.answer(s.rename))
+	mux.HandleFunc("DELETE /sessions/{id}", s.respond.needsToken(s.respond.answer(s.remove)))
+	mux.HandleFunc("POST /sessions/{id}/branch", s.respond.answer(s.branch))
+	mux.HandleFunc("GET /debug/session/{id}", s.respond.answer(s.debug))
 }
 
-// How many sessions, or hits of a search, a page has by default and at most.
+// The default and the highest number of sessions, or of hits of a search, on a page.
 const (
 	pageSize = 50
 	mostPage = 500
@@ -46,9 +40,9 @@ const (
 // listedSession is a session as a list shows it.
 type listedSession struct {
 	sessions.Session
-	// Model is the one that was asked last through these routes, "" if none was.
+	// Model is the model that was asked last through these routes, "" if none was.
 	Model string `json:"model,omitempty"`
-	// State is running, interrupted for a turn that a lost process has left, or idle.
+	// State is running, interrupted if a lost process left a turn, or idle.
 	State string `json:"state"`
 }
 
@@ -59,8 +53,8 @@ const (
 	stateInterrupted = "interrupted"
 )
 
-// metaModel is the key of a session's metadata that names the model which was asked last, and
-// ownMeta begins all keys that are the program's.
+// metaModel is the key of a session's metadata that names the model which was asked last. ownMeta
+// begins all keys of the program itself.
 const (
 	metaModel = "massgen:model"
 	ownMeta   = "massgen:"
@@ -72,20 +66,20 @@ func (s sessionRoutes) list(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if words := r.URL.Query().Get("q"); words != "" {
-		hits, err := s.Store.Search(r.Context(), words, 0) // those of others do not count
+		hits, err := s.store.Search(r.Context(), words, 0) // all: other callers' hits do not count
 		if err != nil {
 			return err
 		}
-		hits = slices.DeleteFunc(hits, func(h sessions.Hit) bool { return !s.mayUse(r.Context(), h.Session) })
+		hits = slices.DeleteFunc(hits, func(h sessions.Hit) bool { return !mayUse(r.Context(), h.Session) })
 		hits = hits[:min(limit, len(hits))]
-		s.write(w, http.StatusOK, map[string]any{"hits": append([]sessions.Hit{}, hits...)})
+		s.respond.write(w, http.StatusOK, map[string]any{"hits": append([]sessions.Hit{}, hits...)})
 		return nil
 	}
-	all, err := s.Store.List(r.Context(), sessions.Filter{Metadata: ownFilter(r.Context())})
+	all, err := s.store.List(r.Context(), sessions.Filter{Metadata: ownFilter(r.Context())})
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(kept sessions.Session) bool { return !s.mayUse(r.Context(), kept.ID) })
+	all = slices.DeleteFunc(all, func(kept sessions.Session) bool { return !mayUse(r.Context(), kept.ID) })
 	from, err := after(all, r.URL.Query().Get("before"))
 	if err != nil {
 		return err
@@ -93,7 +87,7 @@ func (s sessionRoutes) list(w http.ResponseWriter, r *http.Request) error {
 	page := all[from:min(from+limit, len(all))]
 	answer := struct {
 		Sessions []listedSession `json:"sessions"`
-		// Next is what before is for the next page, "" on the last.
+		// Next is the value of before for the next page, "" on the last page.
 		Next string `json:"next"`
 	}{Sessions: []listedSession{}}
 	for _, kept := range page {
@@ -106,7 +100,7 @@ func (s sessionRoutes) list(w http.ResponseWriter, r *http.Request) error {
 	if from+limit < len(all) {
 		answer.Next = placeOf(page[len(page)-1])
 	}
-	s.write(w, http.StatusOK, answer)
+	s.respond.write(w, http.StatusOK, answer)
 	return nil
 }
 
@@ -122,13 +116,13 @@ func limitOf(r *http.Request) (int, error) {
 	return n, nil
 }
 
-// placeOf is where a session stands in a list: by it the list goes on, also when the session is
-// gone or was used again.
+// placeOf returns the place of a session in a list, by which the next page begins even if the session
+// is gone or was used again.
 func placeOf(s sessions.Session) string {
 	return strconv.FormatInt(s.Updated.UnixMilli(), 10) + "-" + s.ID
 }
 
-// after returns the index of the first session behind a place.
+// after returns the index of the first session after a place.
 func after(all []sessions.Session, place string) (int, error) {
 	if place == "" {
 		return 0, nil
@@ -152,36 +146,35 @@ func (s sessionRoutes) listed(ctx context.Context, kept sessions.Session) (liste
 	if kept.Turns == 0 {
 		return shown, nil
 	}
-	if r := s.runs.find(kept.ID, kept.Turns); r != nil && !r.isSettled() {
+	if r := s.turns.runs.find(place{kept.ID, kept.Turns}); r != nil && !r.isSettled() {
 		shown.State = stateRunning
 		return shown, nil
 	}
-	last, err := s.Store.Turns(ctx, kept.ID, 1)
+	last, err := s.store.Turns(ctx, kept.ID, 1)
 	if err != nil || len(last) == 0 || last[0].Status != sessions.Running {
 		return shown, err
 	}
-	left, err := s.Store.Interrupted(ctx, kept.ID)
+	left, err := s.store.Interrupted(ctx, kept.ID)
 	if shown.State = stateRunning; len(left) > 0 {
 		shown.State = stateInterrupted
 	}
 	return shown, err
 }
 
-// ownless returns metadata without what the program keeps there for itself, such as the text of a
-// config.
+// ownless returns metadata without the program's own keys, such as the text of a config.
 func ownless(metadata map[string]string) map[string]string {
 	shown := maps.Clone(metadata)
 	maps.DeleteFunc(shown, func(key, _ string) bool { return strings.HasPrefix(key, ownMeta) })
 	return shown
 }
 
-// kept returns the session that a request's path names.
-func (s *Server) kept(r *http.Request) (sessions.Session, error) {
-	id, err := s.sessionID(r.Context(), r.PathValue("id"))
+// namedSession returns the session that a request's path names.
+func namedSession(store *sessions.Store, r *http.Request) (sessions.Session, error) {
+	id, err := sessionID(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return sessions.Session{}, err
 	}
-	return s.Store.Session(r.Context(), id)
+	return store.Session(r.Context(), id)
 }
 
 // shownSession is a session with its turns.
@@ -189,12 +182,12 @@ type shownSession struct {
 	inspect.Session
 	Model string `json:"model,omitempty"`
 	State string `json:"state"`
-	// Facts are what is remembered of the session's user, and nil unless they are asked for.
+	// Facts are the remembered facts of the session's user, nil unless the client asks for them.
 	Facts []sessions.Fact `json:"facts,omitempty"`
 }
 
 func (s sessionRoutes) look(r *http.Request) (shownSession, error) {
-	kept, err := s.kept(r)
+	kept, err := namedSession(s.store, r)
 	if err != nil {
 		return shownSession{}, err
 	}
@@ -202,48 +195,45 @@ func (s sessionRoutes) look(r *http.Request) (shownSession, error) {
 	if err != nil {
 		return shownSession{}, err
 	}
-	read, err := inspect.Read(r.Context(), s.Store, kept, s.warn)
+	read, err := inspect.Read(r.Context(), s.store, kept, s.respond.warn)
 	if err != nil {
 		return shownSession{}, err
 	}
 	if read.Interrupted != nil {
-		if read.Unfinished, err = inspect.Unfinished(r.Context(), s.Store, kept.ID, read.Left); err != nil {
-			s.warn(err.Error())
+		if read.Unfinished, err = inspect.Unfinished(r.Context(), s.store, kept.ID, read.Left); err != nil {
+			s.respond.warn(err.Error())
 		}
 	}
 	read.Metadata = listed.Metadata
 	return shownSession{Session: read, Model: listed.Model, State: listed.State}, nil
 }
 
-// warn logs what could not be read of a session. Its reader gets the rest.
-func (s *Server) warn(text string) { s.Log.Warn(text) }
-
 func (s sessionRoutes) show(w http.ResponseWriter, r *http.Request) error {
 	shown, err := s.look(r)
 	if err == nil {
-		s.write(w, http.StatusOK, shown)
+		s.respond.write(w, http.StatusOK, shown)
 	}
 	return err
 }
 
-// debug answers with all that a session's next input goes by (seed 002, check session state). The
-// agents are those of the model that the query names, or that was asked last.
+// debug answers with everything that a session's next input depends on (seed 002, check session
+// state). The query names the model whose agents it shows; the default is the model asked last.
 func (s sessionRoutes) debug(w http.ResponseWriter, r *http.Request) error {
 	shown, err := s.look(r)
 	if err != nil {
 		return err
 	}
-	facts, err := s.Store.Facts(r.Context(), sessions.ParseID(shown.ID)[sessions.MetaUser])
+	facts, err := s.store.Facts(r.Context(), sessions.ParseID(shown.ID)[sessions.MetaUser])
 	if err != nil {
 		return err
 	}
 	shown.Facts = append([]sessions.Fact{}, facts...)
 	model := r.URL.Query().Get("model")
-	if model == "" && s.models[shown.Model] != nil {
+	if model == "" && s.turns.models.byID[shown.Model] != nil {
 		model = shown.Model
 	}
 	if model != "" {
-		m, err := s.model(model)
+		m, err := s.turns.models.find(model)
 		if err != nil {
 			return err
 		}
@@ -251,13 +241,13 @@ func (s sessionRoutes) debug(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		previews, err := panel.Opened().Preview(r.Context(), shown.ID, shown.Link)
+		previews, err := panel.Opened().Panel.Preview(r.Context(), shown.ID, shown.Link)
 		if err != nil {
 			return err
 		}
 		shown.SetAgents(previews)
 	}
-	s.write(w, http.StatusOK, struct {
+	s.respond.write(w, http.StatusOK, struct {
 		shownSession
 		Facts []sessions.Fact `json:"facts"`
 	}{shown, shown.Facts})
@@ -265,12 +255,12 @@ func (s sessionRoutes) debug(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s sessionRoutes) rename(w http.ResponseWriter, r *http.Request) error {
-	id, err := s.sessionID(r.Context(), r.PathValue("id"))
+	id, err := sessionID(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	var said struct{ Title *string }
-	if err := s.read(r, &said); err != nil {
+	if err := readBody(r, &said); err != nil {
 		return err
 	}
 	if said.Title == nil {
@@ -282,28 +272,28 @@ func (s sessionRoutes) rename(w http.ResponseWriter, r *http.Request) error {
 	if err := sessions.CheckTitle(*said.Title); err != nil {
 		return badRequest("title", err.Error())
 	}
-	if err := s.Store.SetTitle(r.Context(), id, s.Redact(*said.Title)); err != nil {
+	if err := s.store.SetTitle(r.Context(), id, s.respond.redact(*said.Title)); err != nil {
 		return err
 	}
 	return s.writeSession(w, r, id, http.StatusOK)
 }
 
 func (s sessionRoutes) writeSession(w http.ResponseWriter, r *http.Request, id string, status int) error {
-	kept, err := s.Store.Session(r.Context(), id)
+	kept, err := s.store.Session(r.Context(), id)
 	if err != nil {
 		return err
 	}
 	shown, err := s.listed(r.Context(), kept)
 	if err == nil {
-		s.write(w, status, shown)
+		s.respond.write(w, status, shown)
 	}
 	return err
 }
 
 func (s sessionRoutes) remove(w http.ResponseWriter, r *http.Request) error {
-	id, err := s.sessionID(r.Context(), r.PathValue("id"))
+	id, err := sessionID(r.Context(), r.PathValue("id"))
 	if err == nil {
-		err = s.Store.Delete(r.Context(), id)
+		err = s.store.Delete(r.Context(), id)
 	}
 	if err == nil {
 		w.WriteHeader(http.StatusNoContent)
@@ -312,7 +302,7 @@ func (s sessionRoutes) remove(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s sessionRoutes) branch(w http.ResponseWriter, r *http.Request) error {
-	kept, err := s.kept(r)
+	kept, err := namedSession(s.store, r)
 	if err != nil {
 		return err
 	}
@@ -320,13 +310,13 @@ func (s sessionRoutes) branch(w http.ResponseWriter, r *http.Request) error {
 		Turn int
 		ID   string
 	}{Turn: kept.Turns, ID: newID(r.Context())}
-	if err := s.read(r, &said); err != nil {
+	if err := readBody(r, &said); err != nil {
 		return err
 	}
-	if said.ID, err = s.sessionID(r.Context(), said.ID); err != nil {
+	if said.ID, err = sessionID(r.Context(), said.ID); err != nil {
 		return err
 	}
-	turns, err := s.Store.Turns(r.Context(), kept.ID, 0)
+	turns, err := s.store.Turns(r.Context(), kept.ID, 0)
 	if err != nil {
 		return err
 	}
@@ -334,7 +324,7 @@ func (s sessionRoutes) branch(w http.ResponseWriter, r *http.Request) error {
 	if !slices.ContainsFunc(turns, isOver) {
 		return badRequest("turn", "turn is not the number of a turn that is over")
 	}
-	made, err := s.Store.Branch(r.Context(), kept.ID, said.Turn, said.ID)
+	made, err := s.store.Branch(r.Context(), kept.ID, said.Turn, said.ID)
 	if errors.Is(err, sessions.ErrExists) {
 		return refusal{status: http.StatusConflict, param: "id", code: "session_exists", message: "there is a session with this id already"}
 	}
@@ -346,5 +336,5 @@ func (s sessionRoutes) branch(w http.ResponseWriter, r *http.Request) error {
 
 // begin asks the first question of a session whose id the server chooses.
 func (s sessionRoutes) begin(w http.ResponseWriter, r *http.Request) error {
-	return turnRoutes(s).askIn(w, r, newID(r.Context()))
+	return s.ofTurns.askIn(w, r, newID(r.Context()))
 }

@@ -11,30 +11,28 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// refusedCalls is how long calls of a message are waited for that may never come, because a rule
-// refuses them.
+// refusedCalls is the time to wait for more calls of a message, which never come if a rule refuses
+// them.
 const refusedCalls = 300 * time.Millisecond
 
-// pieces yields what a client is shown of a run, from what it has seen, until the turn is over or
-// its tools are called: the last piece has the end of the answer, or the calls.
-func (s *Server) pieces(ctx context.Context, r *run, v *view) iter.Seq[piece] {
+// pieces yields the pieces of a run that follow a client's view, until the turn is over or the client's
+// tools are called. The last piece has the end of the answer, or the calls.
+func (o responder) pieces(ctx context.Context, r *run, v *view) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
-		reasoning, content := mask{redact: s.Redact}, mask{redact: s.Redact}
-		show := func(p piece) bool {
-			p.reasoning, p.content = reasoning.add(p.reasoning), content.add(p.content)
-			if s.NoReasoning {
+		reasoning, content := mask{redact: o.redact}, mask{redact: o.redact}
+		send := func(p piece) bool {
+			if o.noReasoning {
 				p.reasoning = ""
 			}
 			return p.isEmpty() || yield(p)
 		}
+		show := func(p piece) bool {
+			p.reasoning, p.content = reasoning.add(p.reasoning), content.add(p.content)
+			return send(p)
+		}
 		last := func(p piece) {
 			p.reasoning, p.content = reasoning.add(p.reasoning)+reasoning.rest(), content.add(p.content)+content.rest()
-			if s.NoReasoning {
-				p.reasoning = ""
-			}
-			if !p.isEmpty() {
-				yield(p)
-			}
+			send(p)
 		}
 		ctx, stop := context.WithCancel(ctx)
 		events := make(chan massgen.Event)
@@ -50,9 +48,9 @@ func (s *Server) pieces(ctx context.Context, r *run, v *view) iter.Seq[piece] {
 			select {
 			case ev, goesOn := <-events:
 				if !goesOn {
-					if o := r.wait(ctx); o.err == nil {
-						p := v.finish(o.Answer)
-						p.sources = o.Citations
+					if end := r.wait(ctx); end.err == nil {
+						p := v.finish(end.Answer)
+						p.sources = end.Citations
 						last(p)
 					}
 					return
@@ -74,7 +72,7 @@ func (s *Server) pieces(ctx context.Context, r *run, v *view) iter.Seq[piece] {
 	}
 }
 
-// pass passes on events but those that were seen, and closes the channel.
+// pass passes on the events after the first seen ones, and closes the channel.
 func pass(all iter.Seq[massgen.Event], seen int, events chan<- massgen.Event, done <-chan struct{}) {
 	defer close(events)
 	for ev := range all {
@@ -90,64 +88,73 @@ func pass(all iter.Seq[massgen.Event], seen int, events chan<- massgen.Event, do
 	}
 }
 
-// keepAlive is how often a stream has a comment where nothing else is to be sent, so that nobody
-// in between takes it for dead.
+// keepAlive is the time after which an idle stream gets a comment, so that proxies keep the connection
+// open.
 const keepAlive = 15 * time.Second
 
-// writeTimeout is how long a client may take for what is sent at once.
+// writeTimeout is the longest time that one write to a client may take.
 const writeTimeout = time.Minute
 
 // stream is a response of server-sent events.
 type stream struct {
-	server  *Server
+	respond responder
 	w       http.ResponseWriter
 	control *http.ResponseController
 
 	mu     sync.Mutex // guards w, and last
 	last   time.Time
-	done   chan struct{}
-	keeper sync.WaitGroup
+	keeper *keeper
 }
 
 // openStream begins a response of server-sent events.
-func (s *Server) openStream(w http.ResponseWriter) *stream {
-	out := &stream{server: s, w: w, control: http.NewResponseController(w), last: time.Now(), done: make(chan struct{})}
+func (o responder) openStream(w http.ResponseWriter) *stream {
+	out := &stream{respond: o, w: w, control: http.NewResponseController(w), last: time.Now()}
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
-	out.keeper.Go(out.keepAlive)
+	out.keeper = newKeeper(func() { out.put(": keep-alive\n\n", true) })
 	return out
 }
 
 // close ends the comments. Nothing may be sent after it.
-func (o *stream) close() {
-	close(o.done)
-	o.keeper.Wait()
+func (o *stream) close() { o.keeper.close() }
+
+// keeper calls a function once per keepAlive.
+type keeper struct {
+	done chan struct{}
+	work sync.WaitGroup
 }
 
-func (o *stream) keepAlive() {
-	everyKeepAlive(o.done, func() { o.put(": keep-alive\n\n", true) })
-}
-
-// everyKeepAlive calls a function now and then, until a channel is closed.
-func everyKeepAlive(done <-chan struct{}, do func()) {
-	ticks := time.NewTicker(keepAlive)
-	defer ticks.Stop()
-	for {
-		select {
-		case <-ticks.C:
-			do()
-		case <-done:
-			return
+func newKeeper(do func()) *keeper {
+	k := &keeper{done: make(chan struct{})}
+	k.work.Go(func() {
+		ticks := time.NewTicker(keepAlive)
+		defer ticks.Stop()
+		for {
+			select {
+			case <-ticks.C:
+				do()
+			case <-k.done:
+				return
+			}
 		}
+	})
+	return k
+}
+
+// close ends the calls. It does nothing for a nil keeper.
+func (k *keeper) close() {
+	if k != nil {
+		close(k.done)
+		k.work.Wait()
 	}
 }
 
 // send sends a value as one event.
 func (o *stream) send(v any) { o.sendWith("", v) }
 
-// sendEvent sends a value as an event with an id, by which a client that comes back goes on.
+// sendEvent sends a value as an event with an id, which a client sends when it reconnects.
 func (o *stream) sendEvent(id string, v any) { o.sendWith("id: "+id+"\n", v) }
 
 // sendNamed sends a value as an event with a name.
@@ -157,17 +164,17 @@ func (o *stream) sendNamed(name string, v any) { o.sendWith("event: "+name+"\n",
 func (o *stream) sendWith(fields string, v any) {
 	line, err := plain.JSONLine(v)
 	if err != nil {
-		o.server.Log.Error("an event cannot be written", "error", err)
+		o.respond.log.Error("an event cannot be written", "error", err)
 		return
 	}
-	o.put(fields+"data: "+o.server.Redact(line)+"\n\n", false)
+	o.put(fields+"data: "+o.respond.redact(line)+"\n\n", false)
 }
 
 // sendText sends a line of text as one event.
 func (o *stream) sendText(line string) { o.put("data: "+line+"\n\n", false) }
 
-// put writes to the client. A client that is gone, or takes nothing for a minute, is found out by
-// the request's context. ifIdle leaves out what is not needed soon after something else.
+// put writes to the client. The request's context ends if the client is gone or accepts nothing for a
+// minute. With ifIdle put writes nothing soon after another write.
 func (o *stream) put(text string, ifIdle bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -176,10 +183,10 @@ func (o *stream) put(text string, ifIdle bool) {
 	}
 	o.last = time.Now()
 	if err := o.control.SetWriteDeadline(o.last.Add(writeTimeout)); err != nil {
-		o.server.Log.Debug("a stream has no deadline", "error", err)
+		o.respond.log.Debug("a stream has no deadline", "error", err)
 	}
-	o.server.writeBytes(o.w, []byte(text))
+	o.respond.writeBytes(o.w, []byte(text))
 	if err := o.control.Flush(); err != nil {
-		o.server.Log.Debug("a client is gone", "error", err)
+		o.respond.log.Debug("a client is gone", "error", err)
 	}
 }

@@ -63,10 +63,10 @@ type clientTool struct {
 // Definition implements agents.Tool.
 func (t clientTool) Definition() backends.Tool { return t.definition }
 
-// Idempotent implements agents.Idempotent: the client takes a call that is made again for the same.
+// Idempotent implements agents.Idempotent: a repeated call has the same id.
 func (t clientTool) Idempotent() bool { return true }
 
-// Call implements agents.Tool. It returns what the client sends.
+// Call implements agents.Tool. It returns the client's result.
 func (t clientTool) Call(ctx context.Context, arguments string) (string, error) {
 	return t.calls.wait(ctx, agents.CallInfoOf(ctx), t.definition.Name, arguments)
 }
@@ -83,11 +83,11 @@ type clientCalls struct {
 	given map[string]string
 }
 
-// clientCall is one of them.
+// clientCall is a call that waits for its client.
 type clientCall struct {
 	call toolCall
 	info agents.CallInfo
-	// isTold says that the client knows of it.
+	// isTold reports that the client knows of the call.
 	isTold bool
 	result chan string
 }
@@ -96,7 +96,7 @@ func newClientCalls() *clientCalls {
 	return &clientCalls{names: map[string]bool{}, changed: make(chan struct{}), given: map[string]string{}}
 }
 
-// wait returns what the client sends for a call.
+// wait returns the client's result of a call.
 func (c *clientCalls) wait(ctx context.Context, info agents.CallInfo, name, arguments string) (string, error) {
 	w := &clientCall{info: info, result: make(chan string, 1)}
 	w.call.ID, w.call.Type, w.call.Function.Name, w.call.Function.Arguments = callID(info), "function", name, arguments
@@ -130,8 +130,8 @@ func (c *clientCalls) change() <-chan struct{} {
 	return c.changed
 }
 
-// take returns the calls that the client is to be told of, if all of their message are there or
-// anyhow is true. Begun is how many calls there were in all.
+// take returns the calls for the client once all calls of their message are there, or at once if
+// anyhow is true. begun is the number of all calls so far.
 func (c *clientCalls) take(anyhow bool) (calls []toolCall, begun int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -153,7 +153,7 @@ func (c *clientCalls) take(anyhow bool) (calls []toolCall, begun int) {
 	return calls, c.begun
 }
 
-// tell notes that the client knows of all calls that wait.
+// tell records that the client knows of all calls that wait.
 func (c *clientCalls) tell() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,8 +162,8 @@ func (c *clientCalls) tell() {
 	}
 }
 
-// answer passes on the results of calls, by id. It refuses them if that of a call is missing which
-// the client knows of.
+// answer passes on the results of calls, by id. It refuses them if the result of a call that the
+// client knows of is missing.
 func (c *clientCalls) answer(results map[string]string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -187,38 +187,38 @@ func (c *clientCalls) answer(results map[string]string) error {
 // callPrefix begins the ids of calls.
 const callPrefix = "call_"
 
-// callID returns the id of a call. It names the turn, so that its result finds the way back, also
-// to a server that was started anew.
+// callID returns the id of a call. It names the turn, so that the result of the call finds its turn
+// even after the server has restarted.
 func callID(info agents.CallInfo) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %q %d %v %d", info.Session, info.Turn, info.Agent, info.Round, info.Final, info.Call))
 	return callPrefix + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%x.%d.%s", sum[:4], info.Turn, info.Session))
 }
 
-// turnOfCall returns the session and the turn that the id of a call names.
-func turnOfCall(id string) (session string, turn int, ok bool) {
+// turnOfCall returns the turn that the id of a call names.
+func turnOfCall(id string) (at place, ok bool) {
 	encoded, ok := strings.CutPrefix(id, callPrefix)
 	data, err := base64.RawURLEncoding.DecodeString(encoded)
 	_, rest, isWhole := strings.Cut(string(data), ".")
 	number, session, hasSession := strings.Cut(rest, ".")
 	turn, numberErr := strconv.Atoi(number)
-	return session, turn, ok && err == nil && isWhole && hasSession && numberErr == nil
+	return place{session, turn}, ok && err == nil && isWhole && hasSession && numberErr == nil
 }
 
-// resultsOf returns the results that a request ends with, by the ids of their calls, and the turn
-// that these belong to. ok is false if it ends with something else.
-func resultsOf(messages []message) (results map[string]string, session string, turn int, ok bool, err error) {
+// resultsOf returns the results that a request ends with, by the ids of their calls, and the turn of
+// these calls. ok is false if the request ends with something else.
+func resultsOf(messages []message) (results map[string]string, at place, ok bool, err error) {
 	results = map[string]string{}
 	for i := len(messages) - 1; i >= 0 && messages[i].role == roleTool; i-- {
-		place := fmt.Sprintf("messages[%d].tool_call_id", i)
-		s, n, known := turnOfCall(messages[i].answers)
+		param := fmt.Sprintf("messages[%d].tool_call_id", i)
+		of, known := turnOfCall(messages[i].answers)
 		switch {
 		case !known:
-			return nil, "", 0, true, badRequest(place, place+" is the id of no call that this server has asked for")
-		case len(results) > 0 && (s != session || n != turn):
-			return nil, "", 0, true, badRequest(place, place+" belongs to another turn than the others")
+			return nil, at, true, badRequest(param, param+" is the id of no call that this server has asked for")
+		case len(results) > 0 && of != at:
+			return nil, at, true, badRequest(param, param+" belongs to another turn than the others")
 		}
-		session, turn = s, n
+		at = of
 		results[messages[i].answers] = messages[i].text
 	}
-	return results, session, turn, len(results) > 0, nil
+	return results, at, len(results) > 0, nil
 }

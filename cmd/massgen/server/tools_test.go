@@ -18,6 +18,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/server"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/sessions"
 )
 
 // forecaster is a model that asks for the weather of two towns at once, if it may, and then says
@@ -73,7 +74,7 @@ func (f *forecaster) Stream(_ context.Context, req backends.Request) iter.Seq2[b
 // forecasters are the models "pair" and "one" whose agents are a forecaster.
 func forecasters(f *forecaster) func(*server.Settings) {
 	return func(s *server.Settings) {
-		panel := func(kept *store.Store, ids ...string) func(context.Context) (*massgen.Panel, error) {
+		panel := func(kept *sessions.Store, ids ...string) func(context.Context) (*massgen.Panel, error) {
 			return func(ctx context.Context) (*massgen.Panel, error) {
 				var list []massgen.Agent
 				for _, id := range ids {
@@ -203,7 +204,7 @@ func TestResultsReachAnotherServer(t *testing.T) {
 	f := &forecaster{}
 	first := serve(t, forecasters(f))
 	r := first.chat(t, question("one"))
-	moved := store.InMemory("", func(text string) string { return text })
+	moved := store.InMemory("", func(text string) string { return text }).Sessions
 	copyInterrupted(t, first.store, moved, r.session())
 	second := serve(t, func(s *server.Settings) {
 		s.Store = moved
@@ -232,7 +233,7 @@ func TestResultsAreTakenOfATurnThatWasAskedFor(t *testing.T) {
 			results = append(results, fmt.Sprintf(`{"type":"function_call_output","call_id":%q,"output":"%d degrees"}`, item.CallID, len(results)))
 		}
 	}
-	moved := store.InMemory("", func(text string) string { return text })
+	moved := store.InMemory("", func(text string) string { return text }).Sessions
 	copyInterrupted(t, first.store, moved, r.session())
 	second := serve(t, func(s *server.Settings) {
 		s.Store = moved
@@ -249,7 +250,7 @@ func TestResultsAreTakenOfATurnThatWasAskedFor(t *testing.T) {
 }
 
 // copyInterrupted copies a session whose turn has not ended: in the copy nobody plays it.
-func copyInterrupted(t *testing.T, from, to *store.Store, session string) {
+func copyInterrupted(t *testing.T, from, to *sessions.Store, session string) {
 	t.Helper()
 	var dump strings.Builder
 	if err := from.Export(t.Context(), session, &dump); err != nil {

@@ -14,14 +14,18 @@ import (
 )
 
 // turnRoutes answer requests about the turns of a session.
-type turnRoutes struct{ *Server }
+type turnRoutes struct {
+	respond responder
+	turns   *turns
+	asked   *Permissions
+}
 
-func (t turnRoutes) route() {
-	const turns = "/sessions/{id}/turns"
-	t.mux.HandleFunc("POST "+turns, t.answer(t.ask))
-	t.mux.HandleFunc("POST /sessions/{id}/continue", t.answer(t.goOn))
+func (t turnRoutes) route(mux *http.ServeMux) {
+	const all = "/sessions/{id}/turns"
+	mux.HandleFunc("POST "+all, t.respond.answer(t.ask))
+	mux.HandleFunc("POST /sessions/{id}/continue", t.respond.answer(t.goOn))
 	one := func(method, path string, f func(http.ResponseWriter, *http.Request, place) error) {
-		t.mux.HandleFunc(method+" "+turns+"/{n}"+path, t.answer(t.at(f)))
+		mux.HandleFunc(method+" "+all+"/{n}"+path, t.respond.answer(at(f)))
 	}
 	one(http.MethodGet, "", t.result)
 	one(http.MethodGet, "/events", t.events)
@@ -30,23 +34,17 @@ func (t turnRoutes) route() {
 	one(http.MethodPost, "/resume", t.resume)
 	one(http.MethodPost, "/notes", t.note)
 	one(http.MethodGet, "/permissions", t.permissions)
-	t.mux.HandleFunc("POST "+turns+"/{n}/permissions", t.needsToken(t.answer(t.at(t.decide))))
+	mux.HandleFunc("POST "+all+"/{n}/permissions", t.respond.needsToken(t.respond.answer(at(t.decide))))
 	one(http.MethodGet, "/inputs", t.inputs)
 	one(http.MethodGet, "/inputs/{k}", t.input)
 	one(http.MethodGet, "/inputs/{k}/diff", t.inputDiff)
 	one(http.MethodGet, "/timeline.svg", t.timeline)
 }
 
-// place is a turn that a request's path names.
-type place struct {
-	session string
-	turn    int
-}
-
-// at reads the place that a request's path names.
-func (t turnRoutes) at(f func(http.ResponseWriter, *http.Request, place) error) func(http.ResponseWriter, *http.Request) error {
+// at returns a handler that calls f with the place that a request's path names.
+func at(f func(http.ResponseWriter, *http.Request, place) error) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		id, err := t.sessionID(r.Context(), r.PathValue("id"))
+		id, err := sessionID(r.Context(), r.PathValue("id"))
 		if err != nil {
 			return err
 		}
@@ -62,9 +60,9 @@ func noTurn(named string) error {
 	return refusal{status: http.StatusNotFound, param: "turn", code: "turn_not_found", message: "the session has no turn " + shortened(named)}
 }
 
-// turn returns what the store has of a turn, and its session.
-func (t turnRoutes) turn(ctx context.Context, at place) (kept sessions.Turn, of sessions.Session, err error) {
-	found, of, err := finder{t.Server}.turn(ctx, at.session, at.turn)
+// existingTurn returns a stored turn and its session. The error is a refusal if there is no such turn.
+func existingTurn(ctx context.Context, store *sessions.Store, at place) (kept sessions.Turn, of sessions.Session, err error) {
+	found, of, err := storedTurn(ctx, store, at)
 	if err == nil && found == nil {
 		err = noTurn(strconv.Itoa(at.turn))
 	}
@@ -74,36 +72,36 @@ func (t turnRoutes) turn(ctx context.Context, at place) (kept sessions.Turn, of 
 	return *found, of, nil
 }
 
-// running returns the turn that a request is for, if it runs in this process.
+// running returns a turn that runs in this process.
 func (t turnRoutes) running(ctx context.Context, at place) (*coordinator.Turn, error) {
-	if run := t.runs.find(at.session, at.turn); run != nil && run.turn.Status() == coordinator.Running {
+	if run := t.turns.runs.find(at); run != nil && run.turn.Status() == coordinator.Running {
 		return run.turn, nil
 	}
-	if _, _, err := t.turn(ctx, at); err != nil {
+	if _, _, err := existingTurn(ctx, t.turns.store, at); err != nil {
 		return nil, err
 	}
 	return nil, refusal{status: http.StatusConflict, code: "not_running", message: "the turn does not run in this server"}
 }
 
 func (t turnRoutes) ask(w http.ResponseWriter, r *http.Request) error {
-	id, err := t.sessionID(r.Context(), r.PathValue("id"))
+	id, err := sessionID(r.Context(), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	return t.askIn(w, r, id)
 }
 
-// askIn asks the question of a request in a session. The response has the result, or with
-// background where the turn is found.
+// askIn asks the question of a request in a session. The response has the result, or the turn's path
+// if the turn goes on in the background.
 func (t turnRoutes) askIn(w http.ResponseWriter, r *http.Request, session string) error {
-	var said struct { // with the names of JSON, which a refusal quotes
+	var said struct { // a refusal quotes the names of JSON
 		Model      string     `json:"model"`
 		Question   string     `json:"question"`
 		System     string     `json:"system"`
 		Background bool       `json:"background"`
 		Files      []filePart `json:"files"`
 	}
-	if err := t.read(r, &said); err != nil {
+	if err := readBody(r, &said); err != nil {
 		return err
 	}
 	q := request{model: said.Model, session: session, background: said.Background}
@@ -118,58 +116,58 @@ func (t turnRoutes) askIn(w http.ResponseWriter, r *http.Request, session string
 	if q.model, err = t.modelFor(r.Context(), q.model, session); err != nil {
 		return err
 	}
-	run, _, err := t.start(r.Context(), q)
+	run, _, err := t.turns.start(r.Context(), q)
 	if err != nil {
 		return err
 	}
 	return t.deliver(w, r, run, said.Background)
 }
 
-// modelFor returns the model that a request means: by default that of the session's last question,
-// else the first.
+// modelFor returns the model of a request: the named one, else the model of the session's last
+// question, else the first.
 func (t turnRoutes) modelFor(ctx context.Context, named, session string) (string, error) {
 	if named != "" {
 		return named, nil
 	}
-	kept, err := t.Store.Session(ctx, session)
+	kept, err := t.turns.store.Session(ctx, session)
 	if err != nil && !errors.Is(err, sessions.ErrNoSession) {
 		return "", err
 	}
-	if last := kept.Metadata[metaModel]; t.models[last] != nil {
+	if last := kept.Metadata[metaModel]; t.turns.models.byID[last] != nil {
 		return last, nil
 	}
-	return t.Models[0].ID, nil
+	return t.turns.models.list[0].ID, nil
 }
 
-// deliver answers with the result of a run, or with where it goes on.
+// deliver answers with the result of a run, or with its path if it goes on in the background.
 func (t turnRoutes) deliver(w http.ResponseWriter, r *http.Request, run *run, inBackground bool) error {
-	at := place{run.turn.Session(), run.turn.Number()}
-	if err := t.Store.SetMetadata(r.Context(), at.session, map[string]string{metaModel: run.model}); err != nil {
-		t.Log.Warn("the model of a session is not kept", "error", err)
+	at := run.place()
+	if err := t.turns.store.SetMetadata(r.Context(), at.session, map[string]string{metaModel: run.model}); err != nil {
+		t.respond.log.Warn("the model of a session is not kept", "error", err)
 	}
 	nameSession(w, run)
 	w.Header().Set("Location", at.path())
 	if inBackground {
-		t.write(w, http.StatusAccepted, map[string]any{
+		t.respond.write(w, http.StatusAccepted, map[string]any{
 			"session_id": at.session, "turn": at.turn, "status": coordinator.Running, "model": run.model, "url": at.path(),
 		})
 		return nil
 	}
 	result, err := run.result(r.Context())
 	if err == nil {
-		t.write(w, http.StatusOK, result)
+		t.respond.write(w, http.StatusOK, result)
 	}
 	return err
 }
 
-// path is where a turn is found on this server.
+// path returns the path of a turn on this server.
 func (p place) path() string {
 	return "/sessions/" + url.PathEscape(p.session) + "/turns/" + strconv.Itoa(p.turn)
 }
 
-// goOn goes on with the turn that a lost process has left.
+// goOn goes on with the turn that a lost process left.
 func (t turnRoutes) goOn(w http.ResponseWriter, r *http.Request) error {
-	kept, err := t.kept(r)
+	kept, err := namedSession(t.turns.store, r)
 	if err != nil {
 		return err
 	}
@@ -177,10 +175,10 @@ func (t turnRoutes) goOn(w http.ResponseWriter, r *http.Request) error {
 		Model      string
 		Background bool
 	}
-	if err := t.read(r, &said); err != nil {
+	if err := readBody(r, &said); err != nil {
 		return err
 	}
-	left, err := t.Store.Interrupted(r.Context(), kept.ID)
+	left, err := t.turns.store.Interrupted(r.Context(), kept.ID)
 	if err != nil {
 		return err
 	}
@@ -191,11 +189,11 @@ func (t turnRoutes) goOn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m, err := t.model(name)
+	m, err := t.turns.models.find(name)
 	if err != nil {
 		return err
 	}
-	run, err := t.proceed(r.Context(), m, kept.ID, nil, nil) // no client is there to run tools
+	run, err := t.turns.proceed(r.Context(), m, kept.ID, nil, nil) // no client is there to run tools
 	if err != nil {
 		return err
 	}
@@ -206,20 +204,24 @@ func (t turnRoutes) goOn(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (t turnRoutes) result(w http.ResponseWriter, r *http.Request, at place) error {
-	kept, session, err := t.turn(r.Context(), at)
+	kept, session, err := existingTurn(r.Context(), t.turns.store, at)
 	if err != nil {
 		return err
 	}
-	result, err := inspect.Result(r.Context(), t.Store, session, kept)
+	result, err := inspect.Result(r.Context(), t.turns.store, session, kept)
 	if err != nil {
-		t.warn(err.Error())
+		t.respond.warn(err.Error())
 	}
-	t.write(w, http.StatusOK, result)
+	t.respond.write(w, http.StatusOK, result)
 	return nil
 }
 
-// told answers a request that has changed a turn.
-func (t turnRoutes) told(w http.ResponseWriter, err error) error {
+// change calls do with a running turn.
+func (t turnRoutes) change(w http.ResponseWriter, r *http.Request, at place, do func(*coordinator.Turn, context.Context) error) error {
+	turn, err := t.running(r.Context(), at)
+	if err == nil {
+		err = do(turn, r.Context())
+	}
 	if errors.Is(err, driver.ErrOver) {
 		return refusal{status: http.StatusConflict, code: "turn_over", message: "the turn is over"}
 	}
@@ -230,40 +232,27 @@ func (t turnRoutes) told(w http.ResponseWriter, err error) error {
 }
 
 func (t turnRoutes) cancel(w http.ResponseWriter, r *http.Request, at place) error {
-	turn, err := t.running(r.Context(), at)
-	if err == nil {
+	return t.change(w, r, at, func(turn *coordinator.Turn, _ context.Context) error {
 		turn.Cancel()
-	}
-	return t.told(w, err)
+		return nil
+	})
 }
 
 func (t turnRoutes) pause(w http.ResponseWriter, r *http.Request, at place) error {
-	turn, err := t.running(r.Context(), at)
-	if err == nil {
-		err = turn.Pause(r.Context())
-	}
-	return t.told(w, err)
+	return t.change(w, r, at, (*coordinator.Turn).Pause)
 }
 
 func (t turnRoutes) resume(w http.ResponseWriter, r *http.Request, at place) error {
-	turn, err := t.running(r.Context(), at)
-	if err == nil {
-		err = turn.Resume(r.Context())
-	}
-	return t.told(w, err)
+	return t.change(w, r, at, (*coordinator.Turn).Resume)
 }
 
 func (t turnRoutes) note(w http.ResponseWriter, r *http.Request, at place) error {
 	var said struct{ Text string }
-	if err := t.read(r, &said); err != nil {
+	if err := readBody(r, &said); err != nil {
 		return err
 	}
 	if err := coordinator.CheckNote(said.Text); err != nil {
 		return badRequest("text", err.Error())
 	}
-	turn, err := t.running(r.Context(), at)
-	if err == nil {
-		err = turn.Note(r.Context(), said.Text)
-	}
-	return t.told(w, err)
+	return t.change(w, r, at, func(turn *coordinator.Turn, ctx context.Context) error { return turn.Note(ctx, said.Text) })
 }

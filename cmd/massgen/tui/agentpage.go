@@ -9,13 +9,13 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// agentPage shows all that an agent has written, and goes on with it while it writes more.
+// agentPage shows the whole text of an agent, and follows it while it grows.
 type agentPage struct {
 	turn   *turnState
 	id     string
 	redact func(string) string
 	at     position
-	seen   int // the lines that were cut off the text when it was drawn last
+	seen   int // the dropped lines of the text at the last drawing
 	width  int
 	height int
 }
@@ -49,8 +49,8 @@ func (p *agentPage) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 	return p, nil
 }
 
-// text is the agent's text as it is now. What is on the screen stays there when the beginning of a
-// long text is cut off.
+// text returns the agent's current text. The screen keeps its place when the beginning of a long text is
+// dropped.
 func (p *agentPage) text() laidTail {
 	t := &p.turn.agent(p.id).text
 	p.at.bottom = max(p.at.bottom-(t.dropped-p.seen), 0)

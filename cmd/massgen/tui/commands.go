@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// ownCommands are those of the screen beside the conversation's.
+// ownCommands returns the screen's own commands, which the conversation does not have.
 func ownCommands() []Choice {
 	return []Choice{
 		{"/copy", "copy the last answer"},
@@ -23,9 +22,6 @@ func ownCommands() []Choice {
 		{"/retry", "ask the last question again, in a copy of the session"},
 	}
 }
-
-// commander runs what a person commands.
-type commander struct{ *screen }
 
 // helpText lists the commands.
 func helpText(commands []Choice) string {
@@ -37,7 +33,7 @@ func helpText(commands []Choice) string {
 }
 
 // ownCommand runs a command of the screen, else one of the conversation.
-func (s commander) ownCommand(name, rest, line string) tea.Cmd {
+func (s *screen) ownCommand(name, rest, line string) tea.Cmd {
 	switch name {
 	case "/help", "/h":
 		s.overlay = newTable("the commands", helpText(s.conv.Commands), len("/help       "))
@@ -45,92 +41,56 @@ func (s commander) ownCommand(name, rest, line string) tea.Cmd {
 	case "/copy":
 		return s.copyAnswer()
 	case "/save":
-		return s.save(rest)
+		return s.talk.save(rest)
 	case "/edit":
 		return s.edit(rest)
 	case "/retry":
-		return s.retry()
+		return s.talk.retry()
 	case "/tools":
-		return s.showCommand("the agents' tools", line)
+		return s.conv.show("the agents' tools", line)
 	case "/note":
-		if s.running != nil && s.running.turn != nil {
-			return s.ask(rest)
+		if s.talk.hasTurn() {
+			return s.talk.note(rest)
 		}
 	case "/pause", "/resume":
-		if s.running != nil && s.running.turn != nil {
-			return s.pauseOr(name == "/pause")
+		if s.talk.hasTurn() {
+			return s.talk.pause(name == "/pause")
 		}
 	case "/without":
-		if s.running != nil && s.running.turn != nil {
-			return s.dismiss(rest)
+		if s.talk.hasTurn() {
+			return s.talk.dismiss(rest)
 		}
 	}
 	return s.idleCommand(line)
 }
 
 // idleCommand runs a command of the conversation, unless a turn runs.
-func (s commander) idleCommand(line string) tea.Cmd {
-	if s.running != nil {
-		s.transcript.add(told, "", "a turn runs: Esc ends it first")
+func (s *screen) idleCommand(line string) tea.Cmd {
+	if s.talk.isBusy() {
 		return nil
 	}
-	return s.command(line)
+	return s.conv.command(s.session.ID, line)
 }
 
-// pause pauses the turn, or lets it go on.
-func (s commander) pause() tea.Cmd { return s.pauseOr(s.shown != nil && !s.shown.isPaused) }
-
-func (s commander) pauseOr(pause bool) tea.Cmd {
-	if s.running == nil || s.running.turn == nil {
-		return nil
-	}
-	turn := s.running.turn
-	return s.do(func(ctx context.Context) tea.Msg {
-		act := turn.Resume
-		if pause {
-			act = turn.Pause
-		}
-		if err := act(ctx); err != nil {
-			return errorNote{err}
-		}
-		return nil
-	})
-}
-
-// askToDismiss asks whether the turn is to go on without an agent. It reports false if no turn
-// runs.
-func (s commander) askToDismiss(agent string) (asks bool) {
-	if s.running == nil || s.running.turn == nil {
+// askToDismiss asks whether the turn should go on without an agent. It reports false if no turn runs.
+func (s *screen) askToDismiss(agent string) (asks bool) {
+	if !s.talk.hasTurn() {
 		return false
 	}
-	s.overlay = &question{"Go on without " + agent + "? Its last answer stays; it is asked no more in this turn.", func() tea.Cmd { return s.dismiss(agent) }}
+	s.overlay = &question{"Go on without " + agent + "? Its last answer stays; it is asked no more in this turn.", func() tea.Cmd { return s.talk.dismiss(agent) }}
 	return true
 }
 
-// dismiss has the turn go on without an agent.
-func (s commander) dismiss(agent string) tea.Cmd {
-	if s.running == nil || s.running.turn == nil { // it ended while the person was asked
-		return nil
-	}
-	turn := s.running.turn
-	return s.do(func(ctx context.Context) tea.Msg {
-		if err := turn.Dismiss(ctx, agent); err != nil {
-			return errorNote{err}
-		}
-		return nil
-	})
-}
-
 // copyAnswer copies the last answer to the clipboard of the terminal (OSC 52).
-func (s commander) copyAnswer() tea.Cmd {
-	if s.last.answer == "" {
+func (s *screen) copyAnswer() tea.Cmd {
+	if s.talk.last.answer == "" {
 		s.transcript.add(told, "", "there is no answer yet")
 		return nil
 	}
 	copied := func() tea.Cmd {
 		s.mood.mayCopy = true
 		s.transcript.add(told, "", "the answer was sent to this terminal's clipboard, which some terminals, and tmux, have to allow")
-		return tea.SetClipboard(s.last.answer)
+		return tea.SetClipboard(s.talk.last.answer)
 	}
 	if s.mood.mayCopy {
 		return copied()
@@ -139,34 +99,8 @@ func (s commander) copyAnswer() tea.Cmd {
 	return nil
 }
 
-func (s commander) save(path string) tea.Cmd {
-	switch {
-	case s.last.answer == "":
-		s.transcript.add(told, "", "there is no answer yet")
-		return nil
-	case path == "":
-		s.transcript.add(wrong, "", "/save: say to which file: /save FILE")
-		return nil
-	}
-	answer := s.last.answer
-	return s.do(func(context.Context) tea.Msg {
-		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if errors.Is(err, os.ErrExist) {
-			return errorNote{fmt.Errorf("/save: %s is there already: choose another name", path)}
-		}
-		if err == nil {
-			_, err = file.WriteString(strings.TrimSuffix(answer, "\n") + "\n")
-			err = errors.Join(err, file.Close())
-		}
-		if err != nil {
-			return errorNote{fmt.Errorf("/save: %w", err)}
-		}
-		return outcomeMsg{Outcome: Outcome{Text: "the answer is in " + path}}
-	})
-}
-
-// edit opens $EDITOR with a text, and takes what it leaves.
-func (s commander) edit(text string) tea.Cmd {
+// edit opens $EDITOR with a text, and puts the edited text into the entry.
+func (s *screen) edit(text string) tea.Cmd {
 	editor := strings.Fields(s.mood.editor)
 	if len(editor) == 0 {
 		editor = []string{"vi"}
@@ -194,12 +128,12 @@ func (s commander) edit(text string) tea.Cmd {
 	})
 }
 
-// outside is a command that has the terminal to itself.
+// outside is a command that has the whole terminal.
 type outside struct{ *exec.Cmd }
 
 // Run implements tea.ExecCommand. The library stops the clock of its frames in a goroutine of its own,
-// and starts it when the command has ended: for one that ends at once it may do so too early, and draw
-// nothing from then on.
+// and starts it when the command has ended. If the command ends at once, the library may start the
+// clock before it stops it, and then draws nothing more.
 func (c outside) Run() error {
 	const least = 200 * time.Millisecond
 	over := time.After(least)
@@ -208,7 +142,7 @@ func (c outside) Run() error {
 	return err
 }
 
-// SetStdin implements tea.ExecCommand: what the screen reads is no terminal to an editor.
+// SetStdin implements tea.ExecCommand. An editor needs the terminal and not the screen's reader.
 func (c outside) SetStdin(in io.Reader) {
 	if c.Stdin == nil {
 		c.Stdin = in
@@ -221,31 +155,5 @@ func (c outside) SetStdout(out io.Writer) { c.Stdout = out }
 // SetStderr implements tea.ExecCommand.
 func (c outside) SetStderr(out io.Writer) { c.Stderr = out }
 
-// editedMsg is what an editor left.
+// editedMsg is the edited text.
 type editedMsg string
-
-// retry asks the last question again in a copy of the session as it was before.
-func (s commander) retry() tea.Cmd {
-	if s.running != nil {
-		return s.idleCommand("")
-	}
-	return s.do(func(ctx context.Context) tea.Msg {
-		turns, err := s.conv.Past(ctx)
-		if err != nil {
-			return errorNote{fmt.Errorf("/retry: %w", err)}
-		}
-		if len(turns) == 0 {
-			return errorNote{errors.New("/retry: there is no question yet")}
-		}
-		last, line := turns[len(turns)-1], fmt.Sprintf("/branch %d", len(turns)-1)
-		if len(turns) == 1 {
-			line = "/new"
-		}
-		outcome, err := s.conv.Command(ctx, line)
-		if err != nil {
-			return errorNote{fmt.Errorf("/retry: %w", err)}
-		}
-		outcome.Question = last.Question
-		return movedMsg{outcome}
-	})
-}

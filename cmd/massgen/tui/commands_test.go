@@ -64,7 +64,7 @@ func TestColoursSuitTheTerminal(t *testing.T) {
 	r := start(t, agrees, "What is cheap?")
 	r.until("the turn is over", func() bool { return r.idle() && r.shows("• a") })
 	question := func() string {
-		for line := range strings.SplitSeq(drawing{r.s}.view(time.Time{}).Content, "\n") {
+		for line := range strings.SplitSeq(r.s.view(time.Time{}).Content, "\n") {
 			if strings.Contains(line, "What is cheap?") {
 				return line
 			}
@@ -100,7 +100,7 @@ func TestTurnIsUndone(t *testing.T) {
 // TestToolsAreListed in a pager, also while a turn runs.
 func TestToolsAreListed(t *testing.T) {
 	r := start(t, hangs, "What is cheap?")
-	r.until("the turn has begun", func() bool { return r.s.running != nil && r.s.running.turn != nil })
+	r.until("the turn has begun", func() bool { return r.s.talk.running != nil && r.s.talk.running.turn != nil })
 	r.write("/tools")
 	r.press("enter")
 	r.until("they are listed", func() bool { return r.shows("the agents' tools") && r.shows("ran /tools") })
@@ -112,7 +112,7 @@ func TestToolsAreListed(t *testing.T) {
 // does not end it on the screen.
 func TestTurnKeepsItsSession(t *testing.T) {
 	r := start(t, hangs, "What is cheap?")
-	r.until("the turn has begun", func() bool { return r.s.running != nil && r.s.running.turn != nil })
+	r.until("the turn has begun", func() bool { return r.s.talk.running != nil && r.s.talk.running.turn != nil })
 	r.press("ctrl+s")
 	r.until("the sessions are listed", func() bool { return r.shows("of sun · 2 turns") })
 	r.press("down", "enter")
@@ -166,7 +166,7 @@ func TestSessionsAreNotMixed(t *testing.T) {
 // TestInputsAreShown: of any call, with what is new in it; on an agent its last one.
 func TestInputsAreShown(t *testing.T) {
 	r := start(t, agrees, "What is cheap?")
-	r.until("the turn is over", func() bool { return r.idle() && r.s.last.answer != "" })
+	r.until("the turn is over", func() bool { return r.idle() && r.s.talk.last.answer != "" })
 	r.press("ctrl+t")
 	r.until("the calls are listed", func() bool { return r.shows("turn-001/bob/call-001  round 1") })
 	r.press("down", "enter")

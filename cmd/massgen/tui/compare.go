@@ -10,16 +10,16 @@ import (
 	"github.com/massgen/massgen/coordinator/report"
 )
 
-// comparison shows two answers of a turn side by side: the winner's, and another one, in which the
-// words stand out that the winner's has not.
+// comparison shows two answers of a turn side by side: the winner's and another one. The words in which
+// they differ stand out.
 type comparison struct {
 	answers []report.ResultAnswer // the winner's first
 	at      int
 	port    viewport.Model
-	laid    struct{ at, width int } // what the lines in port are of, from 1
+	laid    struct{ at, width int } // the answer, from 1, and the width of the lines in port
 }
 
-// newComparison compares the answers of a turn, at least one.
+// newComparison compares the answers of a turn, of which there is at least one.
 func newComparison(answers []report.ResultAnswer, winner string) *comparison {
 	c := &comparison{port: viewport.New()}
 	for _, a := range answers {
@@ -64,7 +64,7 @@ func (c *comparison) view(width, height int) []string {
 	return append([]string{titleOf(title, "left and right choose, Esc closes", c.port, width)}, strings.Split(c.port.View(), "\n")...)
 }
 
-// lines are the two answers in lines of a width.
+// lines returns the two answers in lines of a width.
 func (c *comparison) lines(width int) (lines []string) {
 	column := max((width-3)/2, 1)
 	left, right := c.answers[0].Content, c.answers[c.at].Content
@@ -83,10 +83,10 @@ func lineAt(lines []string, i int) string {
 	return ""
 }
 
-// mostWords is how many words are compared. The work grows with their square.
+// mostWords is the longest compared answer, in words. The work grows with the square.
 const mostWords = 3000
 
-// different is a text whose words stand out that another text has not at their place.
+// different returns a text in which the words that another text lacks stand out.
 func different(text, other string) string {
 	lines := strings.Split(text, "\n")
 	var words []string
@@ -115,7 +115,7 @@ func different(text, other string) string {
 	return strings.Join(lines, "\n")
 }
 
-// common says which words are in the longest common subsequence of two lists.
+// common reports for each word whether it is in the longest common subsequence of two lists.
 func common(words, others []string) []bool {
 	longest := make([][]uint16, len(words)+1) // mostWords has a place in 16 bits
 	for i := range longest {

@@ -14,57 +14,57 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// Offer is what a person can let run beside the one call that they are asked about.
+// Offer names the further calls that a person can allow with a call.
 type Offer struct {
-	// Session names the calls that can be allowed until the program ends, and Always the rule
-	// that can be kept for all time, "" for none.
+	// Session names the calls that can be allowed until the program ends. Always is the rule that can
+	// be kept for ever, "" for none.
 	Session, Always string
-	// Grant allows the ones, or the others.
+	// Grant allows the calls of Session, or keeps the rule of Always.
 	Grant func(always bool) error
 }
 
-// approval is a tool call that a person is asked about. Gone is closed when nobody waits for the
-// answer any more.
+// approval is a tool call that waits for a person's decision. gone is closed when nobody waits for the
+// decision any more.
 type approval struct {
 	call   massgen.ApprovalRequest
 	offer  Offer
-	answer chan<- massgen.Decision // takes one without waiting
+	answer chan<- massgen.Decision // has room for one
 	gone   <-chan struct{}
 }
 
 type approvalMsg approval
 
-// dialog asks about a tool call. Below is what stood there before.
+// dialog asks about a tool call. below is the overlay that it covers.
 type dialog struct {
 	approval
 	below overlay
-	// isHeard says that keys are an answer. A person who types when the dialog opens has not read it
-	// yet: until they pause, their keys go where they went before. early counts these.
+	// isHeard reports that keys answer the dialog. A person who types while the dialog opens has not
+	// read it yet, so until a pause the keys go to the covered part. early counts these keys.
 	isHeard bool
 	early   int
-	top     int // the first line of the call that is shown, and most the last that can be
+	top     int // the first shown line of the call; most is its highest value
 	most    int
 	laid    []string // the call in lines of a width
 	width   int
-	// reason is what the person types who says why not, nil before.
+	// reason is the typed reason for a no, nil before the person types one.
 	reason *[]rune
 }
 
 func newDialog(a approval, below overlay) *dialog { return &dialog{approval: a, below: below} }
 
-// dialogPage is how many lines PgUp and PgDown scroll.
+// dialogPage is the number of lines that PgUp and PgDown scroll.
 const dialogPage = 8
 
-// pauseBefore is how long nobody may have typed before a dialog hears keys.
+// pauseBefore is the pause in typing after which a dialog accepts keys.
 const pauseBefore = 600 * time.Millisecond
 
-// pausedMsg says that a dialog was open for so long, without a key after the last early one.
+// pausedMsg is sent after a pause. The dialog accepts keys if no early key came since.
 type pausedMsg struct {
 	dialog *dialog
 	early  int
 }
 
-// listen has the dialog hear keys after a pause.
+// listen makes the dialog accept keys after a pause.
 func (d *dialog) listen() tea.Cmd {
 	early := d.early
 	return tea.Tick(pauseBefore, func(time.Time) tea.Msg { return pausedMsg{d, early} })
@@ -72,8 +72,8 @@ func (d *dialog) listen() tea.Cmd {
 
 func (d *dialog) take(msg pausedMsg) { d.isHeard = d.isHeard || msg.early == d.early }
 
-// pressEarly takes a key that was meant for what the dialog has covered. One that ends something
-// there is dropped: it may be a quick no.
+// pressEarly passes a key to the part that the dialog covers. It drops a key that would end something
+// there, because that may be a quick no.
 func (s *screen) pressEarly(d *dialog, msg tea.KeyPressMsg) tea.Cmd {
 	d.early++
 	if name := msg.String(); name == "esc" || name == "ctrl+c" {
@@ -114,7 +114,7 @@ func (d *dialog) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 	return d, nil
 }
 
-// pressReason takes a key of the line that says why not.
+// pressReason takes a key for the reason.
 func (d *dialog) pressReason(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 	switch msg.String() {
 	case "enter":
@@ -131,7 +131,7 @@ func (d *dialog) pressReason(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 	return d, nil
 }
 
-// paste adds a pasted text to the line that says why not.
+// paste adds a pasted text to the reason.
 func (d *dialog) paste(text string) {
 	*d.reason = append(*d.reason, []rune(plain.Line(text))...)
 }
@@ -151,7 +151,7 @@ func (d *dialog) grant(always bool) (overlay, tea.Cmd) {
 	return d.below, cmd
 }
 
-// choices are what the person can say: a key with what it means, and in a word.
+// choices returns the possible decisions: for each a key, a word and the meaning.
 func (d *dialog) choices() (list []dialogChoice) {
 	list = []dialogChoice{{"o", "once", "once"}, {"s", "session", "always in this session: " + d.offer.Session}}
 	if d.offer.Always != "" {
@@ -162,8 +162,8 @@ func (d *dialog) choices() (list []dialogChoice) {
 
 type dialogChoice struct{ key, word, meaning string }
 
-// foot are the lines below the call, a choice each. On a screen without room for them they are in one
-// line, and what they mean is below the call, which scrolls.
+// foot returns the lines below the call, one for each choice. On a small screen the choices share a line,
+// and their meanings follow the call, which scrolls.
 func (d *dialog) foot(width int, isNarrow bool) (lines []string) {
 	if d.reason != nil {
 		line := ansi.TruncateLeft("  why not? "+string(*d.reason), max(ansi.StringWidth("  why not? "+string(*d.reason))-width+2, 0), "")
@@ -222,7 +222,7 @@ func (d *dialog) view(width, height int) []string {
 	return append(shown, foot...)
 }
 
-// lines are the call in lines of a width.
+// lines returns the call in lines of a width.
 func (d *dialog) lines(width int) []string {
 	if d.laid != nil && d.width == width {
 		return d.laid
@@ -236,7 +236,7 @@ func (d *dialog) lines(width int) []string {
 	return lines
 }
 
-// paintDifference says how a line is shown that begins with a sign where it was added or removed.
+// paintDifference returns the look of a line of a difference, by the sign at its beginning.
 func paintDifference(line string) func(string) string {
 	switch {
 	case strings.HasPrefix(line, "+ "):
@@ -247,11 +247,11 @@ func paintDifference(line string) func(string) string {
 	return func(text string) string { return text }
 }
 
-// scroll moves by so many lines of the call, down if they are more than 0.
+// scroll scrolls the call by a number of lines, down if it is positive.
 func (d *dialog) scroll(by int) { d.top = min(max(d.top+by, 0), d.most) }
 
-// readable shows a call as a person reads it: a command line, the lines that an edit takes away
-// and adds, else the arguments, one a line.
+// readable returns a call for people: a command line, the removed and added lines of an edit, or one
+// argument on each line.
 func readable(tool, arguments string) []string {
 	var args map[string]json.RawMessage
 	if json.Unmarshal([]byte(arguments), &args) != nil {

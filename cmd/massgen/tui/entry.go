@@ -11,26 +11,26 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// entry is where a person types: several lines, with those that were typed before.
+// entry is the area for typing several lines, with the history of earlier lines.
 type entry struct {
 	area textarea.Model
-	// past are the lines that were typed before, oldest first. at is the one that is shown,
-	// len(past) for none, and draft is what was typed before it was.
+	// past are the earlier lines, oldest first. at is the shown one, len(past) for none. draft is the
+	// text that a line of past has replaced.
 	past  []string
 	at    int
 	draft string
-	// pastes are the long texts that were pasted, which stand in the area as marks.
+	// pastes are the long pasted texts, which the area shows as marks.
 	pastes []paste
 	// context is the output of commands that goes with the next question.
 	context string
-	// isShell says that the first letter is a ! that was typed, and not pasted.
+	// isShell reports that the first letter is a typed !, and not a pasted one.
 	isShell bool
 }
 
 type paste struct{ mark, text string }
 
-// The most lines that the entry shows, from how many lines or bytes on a pasted text is a mark, and
-// from how many bytes on any text is.
+// entryLines is the height of the entry. A pasted text of longPaste lines or largePaste bytes becomes a
+// mark, and so does any text of largeText bytes.
 const (
 	entryLines = 8
 	longPaste  = 8
@@ -38,7 +38,7 @@ const (
 	largeText  = 16 << 10
 )
 
-func newEntry(past []string) entry {
+func newEntry(past []string) *entry {
 	area := textarea.New()
 	area.Prompt, area.Placeholder, area.ShowLineNumbers = "> ", "Ask a question. ? shows the keys, /help the commands.", false
 	area.CharLimit, area.DynamicHeight, area.MinHeight, area.MaxHeight, area.MaxContentHeight = 0, true, 1, entryLines, 0
@@ -47,12 +47,12 @@ func newEntry(past []string) entry {
 	area.KeyMap.LineEnd = key.NewBinding(key.WithKeys("end", "ctrl+e"))
 	area.SetVirtualCursor(false)
 	area.Focus()
-	return entry{area: area, past: past, at: len(past)}
+	return &entry{area: area, past: past, at: len(past)}
 }
 
 func (e *entry) isEmpty() bool { return e.area.Value() == "" }
 
-// text is what was typed, with the pasted texts in the places of their marks.
+// text returns the typed text, with the pasted texts in place of their marks.
 func (e *entry) text() string {
 	var marks []string
 	for _, p := range e.pastes {
@@ -61,7 +61,7 @@ func (e *entry) text() string {
 	return strings.NewReplacer(marks...).Replace(e.area.Value())
 }
 
-// take returns what was typed, and begins anew.
+// take returns the typed text, and clears the entry.
 func (e *entry) take() string {
 	text := e.text()
 	if strings.TrimSpace(text) != "" && (len(e.past) == 0 || e.past[len(e.past)-1] != text) {
@@ -76,7 +76,7 @@ func (e *entry) clear() {
 	e.at, e.draft, e.pastes, e.isShell = len(e.past), "", nil, false
 }
 
-// set shows another text. One that is too long to be edited in a line is a mark.
+// set shows another text. A very long text becomes a mark.
 func (e *entry) set(text string) {
 	text = printable(text)
 	e.area.Reset()
@@ -89,7 +89,7 @@ func (e *entry) set(text string) {
 	e.area.MoveToEnd()
 }
 
-// paste inserts a text as it is. A long one is shown as how many lines it has.
+// paste inserts a text. A long text becomes a mark with the number of its lines.
 func (e *entry) paste(text string) {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	text = printable(strings.ReplaceAll(text, "\r", "\n")) // most terminals end pasted lines by \r
@@ -102,7 +102,7 @@ func (e *entry) paste(text string) {
 
 func linesOf(text string) int { return strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1 }
 
-// insertMark inserts a text as a mark, which no other text has.
+// insertMark inserts a text as a mark of its own.
 func (e *entry) insertMark(text string) {
 	kind := fmt.Sprintf("%d lines", linesOf(text))
 	if linesOf(text) == 1 {
@@ -117,7 +117,7 @@ func (e *entry) insertMark(text string) {
 	e.area.InsertString(mark)
 }
 
-// press takes a key of a person who types.
+// press takes a key.
 func (e *entry) press(msg tea.KeyPressMsg) tea.Cmd {
 	if e.isEmpty() {
 		e.isShell = msg.Text == "!"
@@ -127,7 +127,7 @@ func (e *entry) press(msg tea.KeyPressMsg) tea.Cmd {
 	return cmd
 }
 
-// older shows the line that was typed before, if the cursor is in the first line.
+// older shows the earlier line, if the cursor is in the first line.
 func (e *entry) older() bool {
 	if e.area.Line() > 0 || e.at == 0 {
 		return false
@@ -141,7 +141,7 @@ func (e *entry) older() bool {
 	return true
 }
 
-// newer shows the line that was typed after it, if the cursor is in the last line.
+// newer shows the later line, if the cursor is in the last line.
 func (e *entry) newer() bool {
 	if e.area.Line() < e.area.LineCount()-1 || e.at >= len(e.past) {
 		return false
@@ -156,8 +156,8 @@ func (e *entry) newer() bool {
 	return true
 }
 
-// complete completes the word before the cursor by one of the names, and returns those that
-// begin with it if there are several.
+// complete completes the word before the cursor with one of the names. If several names begin with the
+// word, it returns them.
 func (e *entry) complete(names []string) []string {
 	value := e.area.Value()
 	word := value[strings.LastIndexAny(value, " \n")+1:]
@@ -184,7 +184,7 @@ func (e *entry) complete(names []string) []string {
 	return fit
 }
 
-// commonStart is what all names begin with, in whole letters.
+// commonStart returns the common beginning of names, in whole letters.
 func commonStart(names []string) string {
 	common := names[0]
 	for _, name := range names[1:] {

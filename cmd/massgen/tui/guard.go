@@ -2,13 +2,12 @@ package tui
 
 import "os"
 
-// guardedFile is the keyboard without the control sequences that the library behind the screen
-// does not survive: it breaks down at more than 32 parameters, which any pasted text may have.
+// guardedFile is the keyboard without the control sequences that crash the screen's library. It fails at
+// more than 32 parameters, which any pasted text may contain.
 type guardedFile struct {
 	*os.File
 	guard guard
-	// gone is called when nothing more can be read. The library takes that for a person who types
-	// no more.
+	// gone is called when the input has ended, which the library ignores.
 	gone func()
 }
 
@@ -21,15 +20,15 @@ func (f *guardedFile) Read(p []byte) (int, error) {
 	return len(f.guard.filter(p[:n])), err
 }
 
-// guard drops what a control sequence has too much of.
+// guard shortens control sequences that are too long.
 type guard struct {
 	last       byte
-	isSequence bool // between the beginning of one and its last byte
+	isSequence bool // inside a control sequence
 	parameters int
 	length     int
 }
 
-// The most that a control sequence may have. No key has more than eight parameters.
+// The limits of a control sequence. No key has more than eight parameters.
 const (
 	mostParameters = 16
 	longestKey     = 256
@@ -54,7 +53,7 @@ func (g *guard) passes(b byte) bool {
 	case begins && !g.isSequence:
 		g.isSequence, g.parameters, g.length = true, 0, 0
 	case !g.isSequence:
-	case b < 0x20 || b > 0x3f: // its last byte, or none of it
+	case b < 0x20 || b > 0x3f: // the last byte, or no part of the sequence
 		g.isSequence = false
 	default:
 		g.length++

@@ -56,8 +56,8 @@ func TestScreenWithstands(t *testing.T) {
 		}
 		do := func(f func(context.Context) tea.Msg) tea.Cmd { return func() tea.Msg { return f(t.Context()) } }
 		s = newScreen(hostileConversation(text), do, mood{plain: true}, "")
-		run(s.readSession, 0)
-		run(s.readPast(), 0)
+		run(s.conv.readSession, 0)
+		run(s.conv.readPast(s.transcript.page), 0)
 		tell(tea.WindowSizeMsg{Width: 80, Height: 24}, 0)
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
 			switch rapid.IntRange(0, 6).Draw(t, "step") {
@@ -72,14 +72,14 @@ func TestScreenWithstands(t *testing.T) {
 			case 3:
 				tell(tea.PasteMsg{Content: text("paste")}, 0)
 			case 4:
-				if s.running == nil {
-					s.running, s.shown = &running{}, newTurnState([]string{text("agent"), "bob"}, time.Time{})
+				if s.talk.running == nil {
+					s.talk.running, s.talk.shown = &running{}, newTurnState([]string{text("agent"), "bob"}, time.Time{})
 				}
 				for _, ev := range hostileEvents(text) {
-					s.shown.apply(ev)
+					s.talk.shown.apply(ev)
 				}
 			case 5:
-				s.conclude(massgen.Result{
+				s.talk.conclude(massgen.Result{
 					Answer: text("answer"), Winner: text("winner"), Status: text("status"), Warnings: []string{text("warning")},
 					Answers: []report.ResultAnswer{{Agent: "ada", Label: text("label"), Content: text("content")}, {Agent: "bob", Label: "bob.1", Content: text("other")}},
 				})
@@ -93,7 +93,7 @@ func TestScreenWithstands(t *testing.T) {
 
 func checkFrame(t *rapid.T, s *screen) {
 	t.Helper()
-	v := drawing{s}.view(time.Time{})
+	v := s.view(time.Time{})
 	lines := strings.Split(colours.ReplaceAllString(v.Content, ""), "\n")
 	if len(lines) > s.size.Height {
 		t.Fatalf("%d lines on a screen of %d:\n%s", len(lines), s.size.Height, v.Content)

@@ -2,22 +2,21 @@ package tui
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
 )
 
-// Call is a model call of the session. Name is its place there, such as turn-001/ada/call-002.
+// Call is a model call of the session. Name is its place in a dump, such as turn-001/ada/call-002.
 type Call struct{ Name, Agent, About string }
 
-// Input is what a call was sent, and how it differs from what its agent was sent before.
+// Input is the input of a call, and its difference from the agent's input before.
 type Input struct{ Text, Difference string }
 
-// inputViewer shows the exact input of a call, or what is new in it, and goes on to others.
+// inputViewer shows the exact input of a call, or its difference, and goes on to other calls.
 type inputViewer struct {
-	*screen
-	calls   []Call // of one agent, or of all, oldest first
+	screen  *screen
+	calls   []Call // of one agent or of all agents, oldest first
 	at      int
 	input   Input
 	differs bool // the difference is shown
@@ -27,7 +26,7 @@ type inputViewer struct {
 type (
 	callsMsg struct {
 		calls []Call
-		agent string // whose last call is shown at once, "" to let the person choose
+		agent string // shows the agent's last call at once; "" lets the person choose
 	}
 	inputMsg struct {
 		viewer *inputViewer
@@ -35,17 +34,6 @@ type (
 		input  Input
 	}
 )
-
-// readCalls lists the calls of the session, and then shows the last one of an agent.
-func (s *screen) readCalls(agent string) tea.Cmd {
-	return s.do(func(ctx context.Context) tea.Msg {
-		calls, err := s.conv.Calls(ctx)
-		if err != nil {
-			return errorNote{fmt.Errorf("show the inputs: %w", err)}
-		}
-		return callsMsg{calls, agent}
-	})
-}
 
 func (s *screen) showCalls(msg callsMsg) tea.Cmd {
 	if msg.agent != "" {
@@ -71,26 +59,23 @@ func (s *screen) showCalls(msg callsMsg) tea.Cmd {
 
 // read reads the input of a call.
 func (v *inputViewer) read(at int) tea.Cmd {
-	return v.do(func(ctx context.Context) tea.Msg {
-		input, err := v.conv.Input(ctx, v.calls[at].Name)
-		if err != nil {
-			return errorNote{fmt.Errorf("show the input of %s: %w", v.calls[at].Name, err)}
-		}
-		return inputMsg{v, at, input}
+	return v.screen.conv.run(func(ctx context.Context) (tea.Msg, error) {
+		input, err := v.screen.conv.Input(ctx, v.calls[at].Name)
+		return inputMsg{v, at, input}, about("show the input of "+v.calls[at].Name, err)
 	})
 }
 
 // take shows an input, unless the person has closed the viewer while it was read.
 func (v *inputViewer) take(msg inputMsg) {
 	isNew := v.page == nil
-	v.at, v.input = msg.at, Input{v.conv.Redact(msg.input.Text), v.conv.Redact(msg.input.Difference)}
+	v.at, v.input = msg.at, Input{v.screen.conv.Redact(msg.input.Text), v.screen.conv.Redact(msg.input.Difference)}
 	v.lay()
 	if isNew {
-		v.open(v)
+		v.screen.open(v)
 	}
 }
 
-// lay makes the page of what is to be shown.
+// lay makes the page for the current call.
 func (v *inputViewer) lay() {
 	v.page = newPager("input of "+v.calls[v.at].Name, v.input.Text)
 	v.page.keys = "d what is new · ←→ others · Esc closes"

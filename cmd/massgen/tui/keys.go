@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// keysIndent is where the second column of keysText begins.
+// keysIndent is the width of the first column of keysText.
 const keysIndent = 14
 
 const keysText = `Enter         send the question; while a turn runs, add a note to it
@@ -68,11 +67,11 @@ func (s *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 	return s.entryKey(name, msg)
 }
 
-// agentKey takes a key that goes to the chosen agent.
+// agentKey takes a key for the chosen agent.
 func (s *screen) agentKey(name string) (cmd tea.Cmd, taken bool) {
 	n := 0
-	if s.shown != nil {
-		n = len(s.shown.agents)
+	if s.talk.shown != nil {
+		n = len(s.talk.shown.agents)
 	}
 	if n == 0 {
 		return nil, false
@@ -86,14 +85,14 @@ func (s *screen) agentKey(name string) (cmd tea.Cmd, taken bool) {
 	case "shift+tab", "left", "up":
 		s.focus--
 	case "enter":
-		a := &s.shown.agents[s.focus]
-		s.overlay = newAgentPage(s.shown, a.id, s.conv.Redact)
+		a := &s.talk.shown.agents[s.focus]
+		s.overlay = newAgentPage(s.talk.shown, a.id, s.conv.Redact)
 	case "i":
-		return s.readCalls(s.shown.agents[s.focus].id), true
+		return s.conv.readCalls(s.talk.shown.agents[s.focus].id), true
 	case "p":
-		return commander{s}.pause(), true
+		return s.talk.pause(!s.talk.shown.isPaused), true
 	case "x":
-		return nil, commander{s}.askToDismiss(s.shown.agents[s.focus].id)
+		return nil, s.askToDismiss(s.talk.shown.agents[s.focus].id)
 	case "esc":
 		s.focus = -1
 	default:
@@ -102,15 +101,15 @@ func (s *screen) agentKey(name string) (cmd tea.Cmd, taken bool) {
 	return nil, true
 }
 
-// controlKey takes a key that means the same wherever the cursor is.
+// controlKey takes a key that has the same meaning everywhere.
 func (s *screen) controlKey(name string) (cmd tea.Cmd, taken bool) {
 	switch name {
 	case "esc", "ctrl+c":
 		return s.stop(name), true
 	case "ctrl+n":
-		return commander{s}.idleCommand("/new"), true
+		return s.idleCommand("/new"), true
 	case "ctrl+r":
-		s.overlay = &question{"Begin anew, in a new session? This one is kept.", func() tea.Cmd { return commander{s}.idleCommand("/reset") }}
+		s.overlay = &question{"Begin anew, in a new session? This one is kept.", func() tea.Cmd { return s.idleCommand("/reset") }}
 	case "ctrl+u":
 		s.entry.clear()
 		s.entry.context = ""
@@ -120,26 +119,20 @@ func (s *screen) controlKey(name string) (cmd tea.Cmd, taken bool) {
 			return nil
 		})
 	case "ctrl+s":
-		return s.do(func(ctx context.Context) tea.Msg {
-			list, err := s.conv.Sessions(ctx)
-			if err != nil {
-				return errorNote{err}
-			}
-			return sessionsMsg{list}
-		}), true
+		return s.conv.readSessions(), true
 	case "ctrl+t":
-		return s.readCalls(""), true
+		return s.conv.readCalls(""), true
 	case "ctrl+o":
 		text := s.entry.text()
 		s.entry.clear()
-		return commander{s}.edit(text), true
+		return s.edit(text), true
 	case "ctrl+g":
-		if len(s.last.answers) == 0 { // of a session that was opened again
-			return s.showCommand("the answers of the last turn", "/answers"), true
+		if len(s.talk.last.answers) == 0 { // of a session that was opened again
+			return s.conv.show("the answers of the last turn", "/answers"), true
 		}
-		s.overlay = newComparison(s.last.answers, s.last.winner)
+		s.overlay = newComparison(s.talk.last.answers, s.talk.last.winner)
 	case "ctrl+y":
-		return commander{s}.copyAnswer(), true
+		return s.copyAnswer(), true
 	case "pgup":
 		s.transcript.scroll(s.transcript.height / 2)
 	case "pgdown":
@@ -158,24 +151,25 @@ func newestFirst(lines []string) []Choice {
 	return list
 }
 
-// stop ends the command of the shell, the turn, or the program: Esc at once, unless what was typed would be
-// lost or it may have been meant for a command or a turn that has just ended; Ctrl+C is pressed twice.
+// stop ends the command of the shell, the turn, or the program. Esc leaves the program at once, unless a
+// typed text would be lost, or a command or a turn has just ended that the key may have been meant for.
+// Ctrl+C leaves on the second press.
 func (s *screen) stop(name string) tea.Cmd {
 	switch {
-	case s.shell.isRunning() && (!s.shell.ending || s.running != nil): // keys that come too late must not end the turn
-		commander{s}.endShell()
+	case s.shell.command.isRunning() && (!s.shell.command.ending || s.talk.running != nil): // keys that come too late must not end the turn
+		s.shell.stop()
 		return nil
-	case s.running != nil && !s.running.ending:
-		s.running.ending = true
+	case s.talk.running != nil && !s.talk.running.ending:
+		s.talk.running.ending = true
 		s.transcript.add(told, "", "ending the turn with the best answer so far; once more leaves at once")
-		if s.running.turn != nil {
-			s.running.turn.Cancel()
+		if s.talk.hasTurn() {
+			s.talk.running.turn.Cancel()
 		}
 		return nil
-	case s.running == nil && !s.leaving:
+	case s.talk.running == nil && !s.leaving:
 		s.leaving = true
 		const justEnded = time.Second
-		isMeant := (s.shown == nil || time.Since(s.shown.ended) > justEnded) && !s.shell.endedWithin(justEnded)
+		isMeant := (s.talk.shown == nil || time.Since(s.talk.shown.ended) > justEnded) && !s.shell.command.endedWithin(justEnded)
 		if name == "esc" && isMeant && s.entry.isEmpty() {
 			return tea.Tick(lostKey, func(time.Time) tea.Msg { return leaveMsg{} })
 		}
@@ -184,14 +178,14 @@ func (s *screen) stop(name string) tea.Cmd {
 	return tea.Quit
 }
 
-// lostKey is how long Esc waits before it leaves: it may be the beginning of another key, which a slow
-// line delivers in pieces.
+// lostKey is the time that Esc waits before it leaves. It may be the beginning of another key, which a
+// slow line delivers in pieces.
 const lostKey = 200 * time.Millisecond
 
-// leaveMsg says that Esc was pressed and nothing followed it.
+// leaveMsg is sent if nothing followed an Esc.
 type leaveMsg struct{}
 
-// wheel scrolls what is before the person by three lines.
+// wheel scrolls the overlay or the conversation by three lines.
 func (s *screen) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 	const lines = 3
 	by, arrow := lines, tea.KeyUp
@@ -215,7 +209,7 @@ func (s *screen) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// entryKey takes a key of a person who types.
+// entryKey takes a key for the entry.
 func (s *screen) entryKey(name string, msg tea.KeyPressMsg) tea.Cmd {
 	switch name {
 	case "enter":
@@ -234,7 +228,7 @@ func (s *screen) entryKey(name string, msg tea.KeyPressMsg) tea.Cmd {
 			return nil
 		}
 	case "tab":
-		if s.entry.isEmpty() && s.shown != nil {
+		if s.entry.isEmpty() && s.talk.shown != nil {
 			s.focus = 0
 			return nil
 		}
@@ -243,7 +237,7 @@ func (s *screen) entryKey(name string, msg tea.KeyPressMsg) tea.Cmd {
 	return s.entry.press(msg)
 }
 
-// submit takes what was typed.
+// submit takes the typed text.
 func (s *screen) submit() tea.Cmd {
 	isShell := s.entry.isShell
 	text := s.entry.take()
@@ -255,21 +249,18 @@ func (s *screen) submit() tea.Cmd {
 	name, rest, _ := strings.Cut(trimmed, " ")
 	switch {
 	case isShell && strings.HasPrefix(trimmed, "!"):
-		return commander{s}.runShell(strings.TrimSpace(trimmed[1:]))
-	case s.isCommand(name):
-		return commander{s}.ownCommand(name, strings.TrimSpace(rest), trimmed)
+		return s.shell.start(strings.TrimSpace(trimmed[1:]))
+	case isCommand(name):
+		return s.ownCommand(name, strings.TrimSpace(rest), trimmed)
 	}
 	return s.askTyped(text)
 }
 
-func (s *screen) isCommand(name string) bool {
-	if strings.ContainsAny(name, "\n") || strings.Count(name, "/") != 1 || !strings.HasPrefix(name, "/") {
-		return false
-	}
-	return true
+func isCommand(name string) bool {
+	return !strings.Contains(name, "\n") && strings.Count(name, "/") == 1 && strings.HasPrefix(name, "/")
 }
 
-// complete completes what was typed by the commands, the sessions or the files that fit.
+// complete completes the typed word with the commands, sessions or files that begin with it.
 func (s *screen) complete() tea.Cmd {
 	value := s.entry.area.Value()
 	word := value[strings.LastIndexAny(value, " \n")+1:]
@@ -284,13 +275,7 @@ func (s *screen) complete() tea.Cmd {
 	case strings.HasPrefix(value, "/model "):
 		names = s.modelWords(value)
 	case strings.HasPrefix(value, "/session "):
-		return s.do(func(ctx context.Context) tea.Msg {
-			list, err := s.conv.Sessions(ctx)
-			if err != nil {
-				return errorNote{err}
-			}
-			return sessionsMsg{list}
-		})
+		return s.conv.readSessions()
 	}
 	if several := s.entry.complete(names); len(several) > 1 {
 		s.transcript.add(told, "", strings.Join(several, "  "))
@@ -298,8 +283,8 @@ func (s *screen) complete() tea.Cmd {
 	return nil
 }
 
-// modelWords are the words that may follow in a line that begins with /model: an agent, then a
-// model; of an agent alone the model.
+// modelWords returns the words that may follow in a line that begins with /model: an agent and then a
+// model, or the model for a single agent.
 func (s *screen) modelWords(line string) (names []string) {
 	if n := len(s.session.Agents); n > 1 && strings.Count(line, " ") == 1 {
 		for _, a := range s.session.Agents {
@@ -310,7 +295,7 @@ func (s *screen) modelWords(line string) (names []string) {
 	return s.conv.Models()
 }
 
-// filesLike are the files whose paths begin as a word behind its @ does, folders with a /.
+// filesLike returns the files whose paths begin with the word after its @. Folders end with /.
 func filesLike(word string) (names []string) {
 	const most = 200
 	found, err := filepath.Glob(globbed(word[1:]) + "*")
@@ -326,18 +311,7 @@ func filesLike(word string) (names []string) {
 	return names
 }
 
-// globbed is a path in which no letter has a meaning of its own to filepath.Glob.
+// globbed escapes a path for filepath.Glob.
 func globbed(path string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(path)
-}
-
-// showCommand shows what a command prints in a pager.
-func (s *screen) showCommand(title, line string) tea.Cmd {
-	return s.do(func(ctx context.Context) tea.Msg {
-		outcome, err := s.conv.Command(ctx, line)
-		if err != nil {
-			return errorNote{err}
-		}
-		return pagerMsg{title, outcome.Text}
-	})
 }

@@ -6,30 +6,20 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/internal/colour"
 )
 
-// The functions here say how the parts of the screen look. Their colours are readable on a light
-// background and on a dark one; once the terminal has said which it has, the screen takes stronger
-// ones. Under NO_COLOR the renderer drops these, and keeps what is bold, faint or reversed.
+// These functions give the parts of the screen their look. The colours are readable on a light and on a
+// dark background. Once the terminal has reported its background, the screen uses stronger colours. With
+// NO_COLOR the renderer drops colours, and keeps bold, faint and reversed text.
 
-func asTitle(text string) string {
-	return lipgloss.NewStyle().Bold(true).Foreground(lipgloss.ANSIColor(colour.Magenta)).Render(text)
-}
+func asTitle(text string) string    { return painted(colour.Magenta).Bold(true).Render(text) }
+func asQuestion(text string) string { return painted(colour.Cyan).Bold(true).Render(text) }
+func asNote(text string) string     { return painted(colour.Cyan).Render(text) }
+func asBad(text string) string      { return painted(colour.Red).Render(text) }
+func asGood(text string) string     { return painted(colour.Green).Render(text) }
+func asAlert(text string) string    { return painted(colour.Yellow).Render(text) }
+func faint(text string) string      { return lipgloss.NewStyle().Faint(true).Render(text) }
+func bold(text string) string       { return lipgloss.NewStyle().Bold(true).Render(text) }
+func chosen(text string) string     { return lipgloss.NewStyle().Reverse(true).Render(text) }
 
-func asQuestion(text string) string {
-	return lipgloss.NewStyle().Bold(true).Foreground(lipgloss.ANSIColor(colour.Cyan)).Render(text)
-}
-
-func asNote(text string) string {
-	return lipgloss.NewStyle().Foreground(lipgloss.ANSIColor(colour.Cyan)).Render(text)
-}
-func faint(text string) string  { return lipgloss.NewStyle().Faint(true).Render(text) }
-func bold(text string) string   { return lipgloss.NewStyle().Bold(true).Render(text) }
-func chosen(text string) string { return lipgloss.NewStyle().Reverse(true).Render(text) }
-func asBad(text string) string {
-	return lipgloss.NewStyle().Foreground(lipgloss.ANSIColor(colour.Red)).Render(text)
-}
-func asGood(text string) string {
-	return lipgloss.NewStyle().Foreground(lipgloss.ANSIColor(colour.Green)).Render(text)
-}
-func asAlert(text string) string {
-	return lipgloss.NewStyle().Foreground(lipgloss.ANSIColor(colour.Yellow)).Render(text)
+func painted(c colour.Colour) lipgloss.Style {
+	return lipgloss.NewStyle().Foreground(lipgloss.ANSIColor(c))
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// overlay stands before the rest of the screen until it is done.
+// overlay covers the rest of the screen until it is done.
 type overlay interface {
-	// press takes a key. Next is what stands there after it, nil for nothing.
+	// press takes a key and returns the overlay after it, nil for none.
 	press(msg tea.KeyPressMsg) (next overlay, cmd tea.Cmd)
-	// view draws it in so many lines.
+	// view draws the overlay.
 	view(width, height int) []string
 }
 
@@ -26,12 +26,12 @@ type pager struct {
 	text   string
 	keys   string
 	paint  func(line string) func(string) string // nil for none
-	indent int                                   // of what a line has that goes over, 0 for none
+	indent int                                   // of the further lines of a wrapped line
 	port   viewport.Model
 	width  int
 }
 
-// newTable shows lines of two columns, the second of which begins behind so many.
+// newTable returns a pager for lines of two columns. The first has indent columns of the screen.
 func newTable(title, text string, indent int) *pager {
 	p := newPager(title, text)
 	p.indent = indent
@@ -68,7 +68,7 @@ func (p *pager) view(width, height int) []string {
 	return append([]string{titleOf(p.title, p.keys, p.port, width)}, strings.Split(p.port.View(), "\n")...)
 }
 
-// titleOf is the line above a text that scrolls: it says which part of it is shown.
+// titleOf returns the line above a scrolling text, with the shown part of it.
 func titleOf(title, keys string, port viewport.Model, width int) string {
 	place := ""
 	if all := port.TotalLineCount(); all > port.Height() {
@@ -101,20 +101,19 @@ type picker struct {
 	word   string
 	at     int
 	choose func(name string) tea.Cmd
-	// search looks for a word elsewhere and returns a foundMsg; nil for lists that are whole. One
-	// search runs at a time: when it is over, what has been typed meanwhile is searched.
+	// search looks for a word elsewhere and returns a foundMsg; nil for complete lists. One search runs
+	// at a time. When it is over, the picker searches for the word typed meanwhile.
 	search    func(p *picker, word string) tea.Cmd
 	isBusy    bool
 	found     []Choice
-	foundWord string // the word that found is of
+	foundWord string // the word of the search for found
 }
 
 func newPicker(title string, list []Choice, choose func(name string) tea.Cmd) *picker {
 	return &picker{title: title, list: list, choose: choose}
 }
 
-// fit are the choices that have the word in them, in small letters or large, and then those that
-// were found elsewhere.
+// fit returns the choices that contain the word, in any case, and then the choices found elsewhere.
 func (p *picker) fit() (fit []Choice) {
 	word := strings.ToLower(p.word)
 	for _, c := range p.list {
@@ -128,7 +127,7 @@ func (p *picker) fit() (fit []Choice) {
 	return fit
 }
 
-// look begins to search what was typed.
+// look begins to search for the typed word.
 func (p *picker) look() tea.Cmd {
 	if p.search == nil || p.isBusy || p.word == p.foundWord {
 		return nil
@@ -141,7 +140,7 @@ func (p *picker) look() tea.Cmd {
 	return p.search(p, p.word)
 }
 
-// take takes what a search has found.
+// take takes the results of a search.
 func (p *picker) take(msg foundMsg) tea.Cmd {
 	p.isBusy, p.found, p.foundWord = false, msg.list, msg.word
 	return p.look()
@@ -195,11 +194,11 @@ func (p *picker) view(width, height int) []string {
 	return lines
 }
 
-// sessionPicker lets a person choose a session, by its title or by what was said in it.
+// sessionPicker lets a person choose a session by its title or its texts.
 func (s *screen) sessionPicker(list []Choice) *picker {
-	p := newPicker("Sessions: Enter opens one", list, func(name string) tea.Cmd { return commander{s}.idleCommand("/session " + name) })
+	p := newPicker("Sessions: Enter opens one", list, func(name string) tea.Cmd { return s.idleCommand("/session " + name) })
 	p.search = func(p *picker, word string) tea.Cmd {
-		return s.do(func(ctx context.Context) tea.Msg {
+		return s.conv.do(func(ctx context.Context) tea.Msg {
 			found, err := s.conv.Search(ctx, word)
 			if err != nil {
 				found = []Choice{{About: "the texts cannot be searched: " + s.conv.Redact(err.Error())}}
@@ -210,7 +209,7 @@ func (s *screen) sessionPicker(list []Choice) *picker {
 	return p
 }
 
-// question asks for a yes.
+// question asks a person for a yes.
 type question struct {
 	text string
 	yes  func() tea.Cmd

@@ -12,12 +12,11 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// paneWidth is the least width of an agent's column. Where they do not fit side by side, they
-// are tabs.
+// paneWidth is the least width of an agent's column. If the columns do not fit, the agents are tabs.
 const paneWidth = 26
 
-// panes draws the agents of a turn in so many lines: as columns where there is room, else the
-// chosen one beneath a line of tabs.
+// panes draws the agents of a turn in height lines: as columns if they fit, else the chosen agent below
+// a line of tabs.
 func (s *turnState) panes(width, height, chosenAgent int, hasFocus bool, now time.Time, redact func(string) string) []string {
 	n := len(s.agents)
 	if n == 0 || height < 1 {
@@ -57,7 +56,7 @@ func (s *turnState) tabbed(width, height, at int, hasFocus bool, now time.Time, 
 		tabs = append(tabs, tab)
 	}
 	line := strings.Join(tabs, "")
-	if ansi.StringWidth(line) > width { // the chosen one is always there
+	if ansi.StringWidth(line) > width { // show the chosen tab in any case
 		from := 0
 		for ; from < at && ansi.StringWidth(strings.Join(tabs[from:at+1], "")) > width-2; from++ {
 		}
@@ -82,8 +81,8 @@ func (a *agentState) pane(width, height int, hasFocus bool, now time.Time, redac
 	return append(lines, blank(height-len(lines))...)
 }
 
-// title says who the agent is and what it is doing, and for how long; in a wide column also how many
-// tokens it has written.
+// title returns the agent, its phase and the time in it, and in a wide column the tokens that it has
+// written.
 func (a *agentState) title(now time.Time, width int) string {
 	words := a.id + " " + a.phase.mark() + " " + string(a.phase)
 	if a.detail != "" {
@@ -101,7 +100,7 @@ func (a *agentState) title(now time.Time, width int) string {
 	return words
 }
 
-// mark is a sign for a phase, which reads without colour.
+// mark returns a sign for a phase, for terminals without colour.
 func (p phase) mark() string {
 	switch p {
 	case thinking, writing:
@@ -168,7 +167,7 @@ func (k lineKind) paint(text string) string {
 	return text
 }
 
-// strip draws the rounds: who answered, and who voted for whom.
+// strip draws the answers and votes of each round.
 func (s *turnState) strip(width, height int) []string {
 	var lines []string
 	for i, marks := range s.rounds {
@@ -176,7 +175,7 @@ func (s *turnState) strip(width, height int) []string {
 			continue
 		}
 		words := []string{faint(fmt.Sprintf("round %d", i+1))}
-		marks = slices.Clone(marks) // in the panel's order, whoever was first
+		marks = slices.Clone(marks) // in the panel's order
 		slices.SortStableFunc(marks, func(a, b mark) int { return s.place(a.agent) - s.place(b.agent) })
 		for _, m := range marks {
 			text := m.agent + " ✓ " + m.label
@@ -214,7 +213,7 @@ func seconds(d time.Duration) string {
 	return strconv.Itoa(int(d.Seconds())) + "s"
 }
 
-// short is a number in a few letters.
+// short formats a number in a few letters.
 func short(n int) string {
 	switch {
 	case n >= 1_000_000:

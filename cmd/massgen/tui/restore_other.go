@@ -4,7 +4,7 @@ package tui
 
 import "os"
 
-// restorer is nothing where there is no shell for it.
+// restorer does nothing on systems without a shell for it.
 type restorer struct{}
 
 func startRestorer(*os.File) *restorer { return nil }

@@ -10,19 +10,19 @@ import (
 	"syscall"
 )
 
-// restorer is a shell that waits until this process is gone. If it went without a word, as after
-// kill -9, the shell gives the terminal back its settings and its screen.
+// restorer is a shell that waits for the end of this process. After an end without a message, such as by
+// kill -9, the shell restores the terminal's settings and screen.
 type restorer struct {
 	word io.WriteCloser
 	cmd  *exec.Cmd
 }
 
-// resetScreen ends what a screen switches on: the alternate screen, the mouse, bracketed paste,
-// reports of focus and keys, and a hidden cursor.
+// resetScreen ends the modes of a screen: the alternate screen, the mouse, bracketed paste, reports of
+// focus and keys, and a hidden cursor.
 const resetScreen = `\033[?1049l\033[?1002l\033[?1003l\033[?1006l\033[?2004l\033[?1004l\033[>4m\033[<u\033[?25h\033[0m\r\n`
 
-// startRestorer starts it for a terminal, and returns when it knows the terminal's settings; nil
-// where there is no such shell: then nothing is restored after kill -9.
+// startRestorer starts the shell for a terminal, and returns when the shell knows the terminal's
+// settings. It returns nil if there is no such shell: then nothing is restored after kill -9.
 func startRestorer(terminal *os.File) *restorer {
 	const script = `trap "" INT TERM HUP QUIT TTOU
 settings=$(stty -g <&3) || exit 1
@@ -47,7 +47,7 @@ read -r word || { stty "$settings" <&3; printf '` + resetScreen + `' >&3; }`
 	return r
 }
 
-// end tells the shell that the terminal was restored, and waits for it.
+// end tells the shell that this process has restored the terminal, and waits for its end.
 func (r *restorer) end() {
 	if r == nil {
 		return

@@ -15,16 +15,16 @@ import (
 	"github.com/massgen/massgen"
 )
 
-// Screen is a full-screen terminal. Make it before the panel, whose WithApproval asks its Approve.
+// Screen is a full-screen terminal. Make it before the panel, whose WithApproval calls its Approve.
 type Screen struct {
 	mu      sync.Mutex
 	program *tea.Program
-	turn    *massgen.Turn // the last one that was begun
+	turn    *massgen.Turn // the last one
 	work    sync.WaitGroup
 }
 
-// Terminal is where a Screen is shown. Environ is that of the process, and Plain says that
-// there are to be no colours.
+// Terminal is the terminal of a Screen. Environ is the environment of the process. Plain turns colours
+// off.
 type Terminal struct {
 	In      io.Reader
 	Out     io.Writer
@@ -33,13 +33,13 @@ type Terminal struct {
 	Editor  string // $EDITOR
 }
 
-// ErrGone says that the terminal was closed.
+// ErrGone is returned when the terminal was closed.
 var ErrGone = errors.New("the terminal is gone")
 
-// Run shows a conversation, with a first question unless that is "", until the person leaves or
-// ctx is done. It waits for what it has begun, and restores the terminal, also after a panic. Where
-// no person has ended it, it also waits until a turn under way has ended with the best answer so
-// far. The error is ErrGone when the terminal was closed.
+// Run shows a conversation, with a first question unless that is "", until the person leaves or ctx is
+// done. It waits for its goroutines and restores the terminal, also after a panic. If ctx ended it, Run
+// also waits until a running turn has ended with the best answer so far. The error is ErrGone when the
+// terminal was closed.
 func (sc *Screen) Run(ctx context.Context, at Terminal, conv Conversation, question string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -74,7 +74,7 @@ func (sc *Screen) Run(ctx context.Context, at Terminal, conv Conversation, quest
 		defer r.end()
 	}
 	over := make(chan struct{})
-	sc.work.Go(func() { // tea.WithContext would leave the goroutine behind that reads the keys
+	sc.work.Go(func() { // tea.WithContext would leave the goroutine for the keys behind
 		select {
 		case <-ctx.Done():
 			program.Quit()
@@ -88,11 +88,11 @@ func (sc *Screen) Run(ctx context.Context, at Terminal, conv Conversation, quest
 	sc.mu.Unlock()
 	isEnded := ctx.Err() != nil
 	cancel()
-	sc.work.Wait() // also for a question that the screen has not heard of
+	sc.work.Wait() // also for a question whose turn the screen does not know
 	if sc.turn != nil {
 		sc.turn.Cancel()
 		if isEnded {
-			_, _ = sc.turn.Wait(context.WithoutCancel(ctx)) // its session has what it came to
+			_, _ = sc.turn.Wait(context.WithoutCancel(ctx)) // the session keeps the result
 		}
 	}
 	if isGone.Load() {
@@ -101,7 +101,8 @@ func (sc *Screen) Run(ctx context.Context, at Terminal, conv Conversation, quest
 	return err
 }
 
-// guarded is the input without what the screen would not survive. Gone is called when it has ended.
+// guarded returns the input without the sequences that would crash the screen. It calls gone when the
+// input has ended.
 func guarded(in io.Reader, gone func()) io.Reader {
 	if f, ok := in.(*os.File); ok {
 		return &guardedFile{File: f, gone: gone}
@@ -134,10 +135,10 @@ func (sc *Screen) Approve(ctx context.Context, call massgen.ApprovalRequest, off
 	}
 }
 
-// frame is how often a running turn is drawn anew at most.
+// frame is the shortest time between two drawings of a running turn.
 const frame = time.Second / 30
 
-// batched passes events on in batches: the first at once, and then what has come in a frame.
+// batched passes events on in batches: the first at once, and then the events of each frame.
 func batched(ctx context.Context, events iter.Seq[massgen.Event], out chan<- []massgen.Event) {
 	in := make(chan massgen.Event)
 	ctx, stop := context.WithCancel(ctx)

@@ -28,7 +28,7 @@ type panel struct {
 	notices  []string
 	typed    []string
 	searched []string
-	model    string  // of ada, "" for that of all
+	model    string  // of ada, "" for the model of all
 	crowd    []Agent // in place of ada and bob
 }
 
@@ -144,7 +144,7 @@ func (p *panel) ran() []string {
 	return slices.Clone(p.commands)
 }
 
-// rig drives a screen: what its commands come to are messages, which until takes.
+// rig drives a screen. until takes the messages of its commands.
 type rig struct {
 	t    *testing.T
 	p    *panel
@@ -170,7 +170,7 @@ func startOn(t *testing.T, p *panel, question string) *rig {
 	})
 	do := func(f func(context.Context) tea.Msg) tea.Cmd { return func() tea.Msg { return f(ctx) } }
 	r.s = newScreen(r.p.conversation(), do, mood{plain: true}, question)
-	r.run(ctx, r.s.readSession)
+	r.run(ctx, r.s.conv.readSession)
 	r.update(ctx, tea.WindowSizeMsg{Width: 80, Height: 24})
 	r.until("the session is known", func() bool { return r.s.session.ID != "" })
 	return r
@@ -250,7 +250,7 @@ func (r *rig) write(text string) {
 // screen is what the screen shows, without colours.
 func (r *rig) screen() string {
 	var b strings.Builder
-	for line := range strings.SplitSeq(drawing{r.s}.view(time.Time{}).Content, "\n") {
+	for line := range strings.SplitSeq(r.s.view(time.Time{}).Content, "\n") {
 		b.WriteString(strings.TrimRight(visible(line), " ") + "\n")
 	}
 	return b.String()
@@ -259,7 +259,7 @@ func (r *rig) screen() string {
 func (r *rig) shows(text string) bool { return strings.Contains(r.screen(), text) }
 
 // idle reports whether no turn runs.
-func (r *rig) idle() bool { return r.s.running == nil }
+func (r *rig) idle() bool { return r.s.talk.running == nil }
 
 const agrees = `
 rules:
@@ -278,10 +278,10 @@ func TestScreens(t *testing.T) {
 	var b strings.Builder
 	r := start(t, agrees, "")
 	shot := func(title string) {
-		if r.s.shown != nil {
-			r.s.shown.ended = r.s.shown.began.Add(3 * time.Second)
-			for i := range r.s.shown.agents {
-				r.s.shown.agents[i].took = 3 * time.Second // however slow the machine is
+		if r.s.talk.shown != nil {
+			r.s.talk.shown.ended = r.s.talk.shown.began.Add(3 * time.Second)
+			for i := range r.s.talk.shown.agents {
+				r.s.talk.shown.agents[i].took = 3 * time.Second // however slow the machine is
 			}
 		}
 		b.WriteString("== " + title + "\n" + r.screen())
@@ -353,10 +353,10 @@ func TestEscLeaves(t *testing.T) {
 // TestNoteIsTold: what is typed while a turn runs is a note, and the result says who has seen it.
 func TestNoteIsTold(t *testing.T) {
 	r := start(t, hangs, "What is cheap?")
-	r.until("the turn has begun", func() bool { return r.s.running != nil && r.s.running.turn != nil })
+	r.until("the turn has begun", func() bool { return r.s.talk.running != nil && r.s.talk.running.turn != nil })
 	r.write("in French")
 	r.press("enter")
-	r.until("the note is taken", func() bool { return len(r.s.shown.notes) == 1 })
+	r.until("the note is taken", func() bool { return len(r.s.talk.shown.notes) == 1 })
 	r.press("esc")
 	r.until("the turn is over", r.idle)
 	if !r.shows("note: in French (seen by nobody yet)") {
@@ -364,13 +364,13 @@ func TestNoteIsTold(t *testing.T) {
 	}
 	r = start(t, agrees, "")
 	turn := newTurnState([]string{"ada", "bob"}, time.Time{})
-	r.s.running, r.s.shown = &running{}, turn
+	r.s.talk.running, r.s.talk.shown = &running{}, turn
 	for _, ev := range []massgen.Event{
 		report.CallStarted{Actor: actor("ada", 1)}, report.Noted{Text: "in French"}, report.CallEnded{Actor: actor("ada", 1)},
 		report.CallStarted{Actor: actor("bob", 1)}, report.CallEnded{Actor: actor("bob", 1), Why: "network"}, report.CallStarted{Actor: actor("bob", 1)}, report.CallEnded{Actor: actor("bob", 1)},
 	} {
 		turn.apply(ev)
-		r.s.tellNotes()
+		r.s.talk.tellNotes()
 	}
 	if !r.shows("note: in French (seen by bob)") {
 		t.Errorf("it does not say who has seen the note:\n%s", r.screen())
@@ -385,7 +385,7 @@ func TestNoticeOfBeginIsShown(t *testing.T) {
 	r.p.mu.Unlock()
 	r.write("What is cheap?")
 	r.press("enter")
-	r.until("the turn has begun", func() bool { return r.s.running != nil && r.s.running.turn != nil })
+	r.until("the turn has begun", func() bool { return r.s.talk.running != nil && r.s.talk.running.turn != nil })
 	if !r.shows("the session was deleted") {
 		t.Errorf("the notice is not shown:\n%s", r.screen())
 	}
@@ -418,7 +418,7 @@ func TestTurnGoesOnWithoutAgent(t *testing.T) {
 	}
 	r.press("x", "y")
 	r.until("the turn is over, with ada's answer", func() bool { return r.idle() && r.shows("Wind.") })
-	if phase := r.s.shown.agent("bob").phase; phase != dismissed {
+	if phase := r.s.talk.shown.agent("bob").phase; phase != dismissed {
 		t.Errorf("bob is %s", phase)
 	}
 	r.press("tab", "x")
@@ -499,7 +499,7 @@ func TestLineIsEdited(t *testing.T) {
 	}
 }
 
-// TestCommandsRun: those of the conversation, and what is wrong with them.
+// TestCommandsRun: the conversation's commands, and their errors.
 func TestCommandsRun(t *testing.T) {
 	r := start(t, agrees, "")
 	r.write("/status")
@@ -528,7 +528,7 @@ func TestCommandsRun(t *testing.T) {
 // TestAnswerIsCopied after a person has let it, which is asked once.
 func TestAnswerIsCopied(t *testing.T) {
 	r := start(t, agrees, "What is cheap?")
-	r.until("the turn is over", func() bool { return r.idle() && r.s.last.answer != "" })
+	r.until("the turn is over", func() bool { return r.idle() && r.s.talk.last.answer != "" })
 	r.press("ctrl+y")
 	if !r.shows("write to this terminal's clipboard") {
 		t.Errorf("it does not ask:\n%s", r.screen())
@@ -542,7 +542,7 @@ func TestAnswerIsCopied(t *testing.T) {
 // TestAnswersAreCompared side by side, with the words that differ.
 func TestAnswersAreCompared(t *testing.T) {
 	r := start(t, agrees, "What is cheap?")
-	r.until("the turn is over", func() bool { return r.idle() && r.s.last.answer != "" })
+	r.until("the turn is over", func() bool { return r.idle() && r.s.talk.last.answer != "" })
 	r.press("ctrl+g")
 	for _, want := range []string{"answers: ada.1 and bob.1", "Wind, says ada. It is **cheap**.", "│ Wind, says bob. It is **cheap**."} {
 		if !r.shows(want) {

@@ -2,19 +2,19 @@ package tui
 
 import "slices"
 
-// pile is what is scrolled: pieces of one line or more, which need not be laid out before they
-// are asked for.
+// pile is a list of pieces that scrolls. A piece has one line or more, and may lay them out when lines is
+// called.
 type pile interface {
 	count() int
-	// lines are those of piece i.
+	// lines returns the lines of piece i.
 	lines(i int) []string
 }
 
-// position is where a pile is scrolled to. It hangs on the piece at the bottom of the screen, so
-// that whatever a pile has above the screen, and however much, costs nothing.
+// position is the scroll position of a pile. It refers to the piece at the bottom of the screen, so that
+// pieces above the screen cost nothing.
 type position struct {
-	isFree bool // scrolled away from the end, which is followed otherwise
-	bottom int  // the last piece that is shown
+	isFree bool // scrolled away from the end; else it follows the end
+	bottom int  // the last shown piece
 	below  int  // its lines below the screen
 }
 
@@ -27,7 +27,7 @@ func (p *position) toStart(of pile, height int) {
 	p.settle(of, height)
 }
 
-// settle holds the position to what the pile has: the screen is full where there is enough.
+// settle corrects the position so that it fills the screen, if the pile has enough lines.
 func (p *position) settle(of pile, height int) {
 	last := of.count() - 1
 	if last < 0 || !p.isFree {
@@ -52,7 +52,7 @@ func (p *position) settle(of pile, height int) {
 	p.isFree = p.bottom < last || p.below > 0
 }
 
-// move scrolls by so many lines, up if they are more than 0.
+// move scrolls by a number of lines, up if it is positive.
 func (p *position) move(of pile, by, height int) {
 	if of.count() == 0 {
 		return
@@ -92,7 +92,7 @@ func (p *position) down(of pile, by int) {
 	p.below -= by
 }
 
-// view are the lines on the screen, at most so many.
+// view returns the lines on the screen, at most height.
 func (p *position) view(of pile, height int) []string {
 	p.settle(of, height)
 	var reversed []string

@@ -15,7 +15,7 @@ import (
 	"github.com/massgen/massgen/internal/system/child"
 )
 
-// shellCommand is a command of the shell that a person runs. Its process group ends with it.
+// shellCommand is a command that a person runs in a shell. Its process group ends with it.
 type shellCommand struct {
 	line   string
 	output shellOutput
@@ -24,19 +24,19 @@ type shellCommand struct {
 	over   chan struct{} // closed when no process of the group is left
 	ended  time.Time     // zero while it runs
 	failed error
-	// block is where the conversation shows it, on a page.
+	// block is the conversation's block with the command, on a page.
 	block, page int
 }
 
 // isRunning reports whether c is there and has not ended.
 func (c *shellCommand) isRunning() bool { return c != nil && c.ended.IsZero() }
 
-// endedWithin reports whether c has ended so short a time ago, or is about to end.
+// endedWithin reports whether c ended less than d ago, or is about to end.
 func (c *shellCommand) endedWithin(d time.Duration) bool {
 	return c != nil && (c.isRunning() && c.ending || time.Since(c.ended) < d)
 }
 
-// text returns what the command has printed, and how it ended.
+// text returns the output of the command, and its error.
 func (c *shellCommand) text() string {
 	text := strings.TrimSuffix(printable(c.output.text()), "\n")
 	if c.failed == nil {
@@ -45,8 +45,8 @@ func (c *shellCommand) text() string {
 	return strings.TrimPrefix(text+"\n"+c.failed.Error(), "\n")
 }
 
-// How long the group of a command may take to end when it is asked to, before it is killed, and how long
-// a process that has left the group may keep the output open after the command has ended.
+// shellGrace is the time between asking a process group to end and killing it. outputGrace is the time
+// that a process outside the group may keep the output open after the command has ended.
 const (
 	shellGrace  = 2 * time.Second
 	outputGrace = 500 * time.Millisecond
@@ -73,20 +73,28 @@ func (c *shellCommand) run(ctx context.Context) error {
 	return err
 }
 
-// runShell runs a command, whose output goes with the next question. One runs at a time.
-func (s commander) runShell(line string) tea.Cmd {
+// shell runs a person's commands, one at a time, and shows their output.
+type shell struct {
+	conv       client
+	transcript *transcript
+	entry      *entry
+	command    *shellCommand // the last one, nil without one
+}
+
+// start runs a command, whose output goes with the next question.
+func (s *shell) start(line string) tea.Cmd {
 	switch {
 	case line == "":
 		return nil
-	case s.shell.isRunning():
+	case s.command.isRunning():
 		s.transcript.add(told, "", "a command runs: Esc ends it first")
 		return nil
 	}
 	stopped, end := context.WithCancel(context.Background())
 	c := &shellCommand{line: line, output: shellOutput{more: make(chan struct{}, 1)}, end: end, over: make(chan struct{}), block: -1}
-	s.shell = c
-	s.showShell()
-	return tea.Batch(s.awaitOutput(c), s.do(func(ctx context.Context) tea.Msg {
+	s.command = c
+	s.show()
+	return tea.Batch(s.awaitOutput(c), s.conv.do(func(ctx context.Context) tea.Msg {
 		defer close(c.over)
 		defer end()
 		ctx, cancel := context.WithCancel(ctx)
@@ -96,12 +104,12 @@ func (s commander) runShell(line string) tea.Cmd {
 	}))
 }
 
-// betweenOutputs is how often the output of a running command is shown at most.
+// betweenOutputs is the shortest time between two updates of a running command's output.
 const betweenOutputs = 100 * time.Millisecond
 
-// awaitOutput waits until a command has printed more. It ends with the command.
-func (s commander) awaitOutput(c *shellCommand) tea.Cmd {
-	return s.do(func(ctx context.Context) tea.Msg {
+// awaitOutput waits for more output of a command. It ends with the command.
+func (s *shell) awaitOutput(c *shellCommand) tea.Cmd {
+	return s.conv.do(func(ctx context.Context) tea.Msg {
 		select {
 		case <-c.output.more:
 		case <-c.over:
@@ -120,7 +128,7 @@ func (s commander) awaitOutput(c *shellCommand) tea.Cmd {
 	})
 }
 
-// shellOutputMsg says that a command has printed more, and shellOverMsg that it has ended.
+// shellOutputMsg is sent when a command has printed more, and shellOverMsg when it has ended.
 type (
 	shellOutputMsg struct{ c *shellCommand }
 	shellOverMsg   struct {
@@ -129,25 +137,25 @@ type (
 	}
 )
 
-// takeOutput shows what a command has printed.
-func (s commander) takeOutput(c *shellCommand) tea.Cmd {
+// takeOutput shows the output of a command so far.
+func (s *shell) takeOutput(c *shellCommand) tea.Cmd {
 	if !c.isRunning() { // its end came first
 		return nil
 	}
-	s.showShell()
+	s.show()
 	return s.awaitOutput(c)
 }
 
-// takeShell takes the end of a command.
-func (s commander) takeShell(msg shellOverMsg) {
+// takeEnd takes the end of a command.
+func (s *shell) takeEnd(msg shellOverMsg) {
 	msg.c.ended, msg.c.failed = time.Now(), msg.err
-	s.showShell()
+	s.show()
 	s.entry.context += "\n\n$ " + msg.c.line + "\n" + msg.c.text()
 }
 
-// showShell shows the command, its output and whether it runs.
-func (s commander) showShell() {
-	c := s.shell
+// show shows the command, its output and whether it runs.
+func (s *shell) show() {
+	c := s.command
 	text := c.text()
 	switch {
 	case c.isRunning() && c.ending:
@@ -164,18 +172,18 @@ func (s commander) showShell() {
 	s.transcript.add(printed, "$ "+s.conv.Redact(printable(c.line)), text)
 }
 
-// endShell ends the command that runs, with its process group.
-func (s commander) endShell() {
-	s.shell.ending = true
-	s.shell.end()
-	s.showShell()
+// stop ends the running command with its process group.
+func (s *shell) stop() {
+	s.command.ending = true
+	s.command.end()
+	s.show()
 }
 
-// mostOutput is how many bytes of a command's output are kept, and go with a question.
+// mostOutput is the number of bytes of a command's output that go with a question.
 const mostOutput = 16 << 10
 
-// shellOutput keeps the beginning of what a command prints and counts the rest. It is safe for
-// concurrent use.
+// shellOutput keeps the beginning of a command's output and counts the rest. It is safe for concurrent
+// use.
 type shellOutput struct {
 	more chan struct{} // takes one when there is more
 
@@ -193,7 +201,7 @@ func (o *shellOutput) Write(data []byte) (int, error) {
 	o.rest += int64(len(data) - n)
 	select {
 	case o.more <- struct{}{}:
-	default: // nobody has looked since the last time
+	default: // the last signal is still unread
 	}
 	return len(data), nil
 }

@@ -58,12 +58,12 @@ func TestShellCommandIsShownAndEnded(t *testing.T) {
 				t.Errorf("the last line does not say what ends it:\n%s", r.screen())
 			}
 			r.press(key, key)
-			r.until("it has ended", func() bool { return !r.s.shell.isRunning() })
+			r.until("it has ended", func() bool { return !r.s.shell.command.isRunning() })
 			awaitEnd(t, process)
 			if !r.shows("signal: terminated") || r.shows("is ending") {
 				t.Errorf("its end is not shown:\n%s", r.screen())
 			}
-			if r.idle() || r.s.running.ending {
+			if r.idle() || r.s.talk.running.ending {
 				t.Errorf("the turn has ended with it:\n%s", r.screen())
 			}
 			r.press("esc")
@@ -72,8 +72,8 @@ func TestShellCommandIsShownAndEnded(t *testing.T) {
 	}
 }
 
-// TestEscForShellCommandDoesNotLeave: neither one that comes too late, nor one more for a command that
-// takes its time to end.
+// TestEscForShellCommandDoesNotLeave: neither a late one, nor a second one for a command that ends
+// slowly.
 func TestEscForShellCommandDoesNotLeave(t *testing.T) {
 	r := start(t, agrees, "")
 	process := r.runs(`trap "" TERM; echo process $$; while :; do sleep 1; done`)
@@ -84,14 +84,14 @@ func TestEscForShellCommandDoesNotLeave(t *testing.T) {
 	if r.s.stop("esc") != nil || !r.shows("once more leaves") {
 		t.Errorf("two keys leave without a word:\n%s", r.screen())
 	}
-	r.until("it has ended", func() bool { return !r.s.shell.isRunning() })
+	r.until("it has ended", func() bool { return !r.s.shell.command.isRunning() })
 	awaitEnd(t, process)
 	if !r.shows("signal: killed") {
 		t.Errorf("its end is not shown:\n%s", r.screen())
 	}
 	r.write("x")
 	r.press("ctrl+u")
-	r.s.shell.ended = time.Now() // however slow the machine is
+	r.s.shell.command.ended = time.Now() // however slow the machine is
 	if r.s.stop("esc") != nil || !r.shows("once more leaves") {
 		t.Errorf("a key that came too late leaves:\n%s", r.screen())
 	}
@@ -126,14 +126,14 @@ func TestShellCommandRunsAlone(t *testing.T) {
 func TestShellCommandEndsBeforeItsChildren(t *testing.T) {
 	r := start(t, agrees, "")
 	background := r.runs("tail -f /dev/null & echo process $!")
-	r.until("it has ended", func() bool { return !r.s.shell.isRunning() })
+	r.until("it has ended", func() bool { return !r.s.shell.command.isRunning() })
 	awaitEnd(t, background)
 	r.s.transcript.clear()
 	apart := r.runs("setsid tail -f /dev/null & echo process $!; until [ \"$(ps -o sid= $! | tr -d ' ')\" = $! ]; do :; done")
 	t.Cleanup(func() { _ = syscall.Kill(apart, syscall.SIGKILL) })
-	r.until("it has ended", func() bool { return !r.s.shell.isRunning() })
-	if isGone(apart) || r.s.shell.failed != nil {
-		t.Errorf("it was waited for, or %v is an error", r.s.shell.failed)
+	r.until("it has ended", func() bool { return !r.s.shell.command.isRunning() })
+	if isGone(apart) || r.s.shell.command.failed != nil {
+		t.Errorf("it was waited for, or %v is an error", r.s.shell.command.failed)
 	}
 }
 
@@ -144,8 +144,8 @@ func TestShellOutputIsBounded(t *testing.T) {
 	r.press("enter")
 	r.until("the rest is counted", func() bool { return r.shows("bytes more") })
 	r.press("esc")
-	r.until("it has ended", func() bool { return !r.s.shell.isRunning() })
-	o := &r.s.shell.output
+	r.until("it has ended", func() bool { return !r.s.shell.command.isRunning() })
+	o := &r.s.shell.command.output
 	if len(o.kept) != mostOutput || cap(o.kept) > 2*mostOutput || o.rest == 0 {
 		t.Errorf("%d bytes are kept in %d, and %d counted", len(o.kept), cap(o.kept), o.rest)
 	}

@@ -60,7 +60,7 @@ func TestStreamsLoseNothing(t *testing.T) {
 	t.Parallel()
 	const tokens = 2000
 	r := startOn(t, crowd(t, tokens, 0), "Count!")
-	r.until("the turn is over", func() bool { return r.idle() && r.s.last.answer != "" })
+	r.until("the turn is over", func() bool { return r.idle() && r.s.talk.last.answer != "" })
 	r.press("tab")
 	for range 20 {
 		r.press("enter", "home")

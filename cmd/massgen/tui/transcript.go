@@ -9,20 +9,20 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// blockKind says how a block of the conversation is shown.
+// blockKind decides the look of a block of the conversation.
 type blockKind int
 
 const (
 	asked   blockKind = iota // a question
 	replied                  // an answer, in Markdown
 	noted                    // a note to a turn
-	told                     // a remark of the program's
-	printed                  // what a command printed
+	told                     // a remark of the program
+	printed                  // the output of a command
 	wrong                    // an error
 )
 
-// block is a piece of the conversation. Its lines are those of a width, and rendered says that
-// the Markdown in them is, and no longer as it was written.
+// block is a piece of the conversation. lines are its lines for a width, and rendered reports that their
+// Markdown is rendered.
 type block struct {
 	kind     blockKind
 	title    string
@@ -32,14 +32,14 @@ type block struct {
 	rendered bool
 }
 
-// transcript is the conversation, which is scrolled from its end. Only blocks that are looked at are
-// laid out and rendered: a session may have thousands.
+// transcript is the conversation, which scrolls from its end. A session may have thousands of blocks, so
+// only visible blocks are laid out and rendered.
 type transcript struct {
 	blocks []block
 	at     position
 	width  int
 	height int
-	// page counts how often it was cleared: what was begun for an older page is dropped.
+	// page counts the clears. The transcript drops results for an older page.
 	page int
 }
 
@@ -48,7 +48,7 @@ func (t *transcript) add(kind blockKind, title, text string) {
 	t.at.toEnd()
 }
 
-// change gives a block another text.
+// change replaces the text of a block.
 func (t *transcript) change(i int, text string) {
 	if b := &t.blocks[i]; b.text != printable(text) {
 		b.text, b.width = printable(text), 0
@@ -67,7 +67,7 @@ func (t *transcript) resize(width, height int) { t.width, t.height = width, heig
 // count implements pile.
 func (t *transcript) count() int { return len(t.blocks) }
 
-// lines implements pile: it lays out a block that is not for this width.
+// lines implements pile. It lays out a block that has lines of another width.
 func (t *transcript) lines(i int) []string {
 	if b := &t.blocks[i]; b.width != t.width {
 		b.rendered = false
@@ -100,8 +100,8 @@ func (t *transcript) lay(i int) {
 
 func (b *block) head() string { return asTitle(ansi.Truncate(b.title, b.width, "…")) }
 
-// unrendered is an answer on the screen, or a screen above it, whose Markdown is not rendered yet,
-// -1 if there is none.
+// unrendered returns an answer on the screen, or one screen above it, whose Markdown is not rendered yet,
+// -1 without one.
 func (t *transcript) unrendered() int {
 	if len(t.blocks) == 0 || t.width <= 0 {
 		return -1
@@ -120,8 +120,7 @@ func (t *transcript) unrendered() int {
 	return -1
 }
 
-// put gives a block the lines of its rendered Markdown. What is below it on the screen stays where
-// it is.
+// put sets the rendered lines of a block. The lines below it stay in their places on the screen.
 func (t *transcript) put(i, width int, lines []string) {
 	if i >= len(t.blocks) || t.blocks[i].width != width {
 		return
@@ -139,20 +138,20 @@ func (t *transcript) put(i, width int, lines []string) {
 	}
 }
 
-// scroll moves by so many lines, up if they are more than 0.
+// scroll scrolls by a number of lines, up if it is positive.
 func (t *transcript) scroll(by int) {
 	if t.width > 0 {
 		t.at.move(t, by, t.height)
 	}
 }
 
-// view are the lines on the screen, as many as its height.
+// view returns the lines on the screen, as many as its height.
 func (t *transcript) view() []string {
 	lines := t.at.view(t, t.height)
 	return append(lines, blank(t.height-len(lines))...)
 }
 
-// framed wraps a text behind a mark that stands on each line.
+// framed wraps a text with a mark at the start of each line.
 func framed(style func(string) string, mark, text string, width int) []string {
 	if ansi.StringWidth(mark) > width/2 {
 		mark = ""
@@ -165,7 +164,7 @@ func framed(style func(string) string, mark, text string, width int) []string {
 	return lines
 }
 
-// hanging wraps a text behind a head: what goes over begins below the text.
+// hanging wraps a text after a head. Further lines begin below the text.
 func hanging(head, text string, width int) (lines []string) {
 	indent := ansi.StringWidth(head)
 	if indent > width/2 {
@@ -178,12 +177,12 @@ func hanging(head, text string, width int) (lines []string) {
 	return lines
 }
 
-// wrapped breaks a text into lines of a width, at words where it can.
+// wrapped breaks a text into lines of a width, between words if possible.
 func wrapped(text string, width int) []string {
 	width = max(width, 1)
 	var lines []string
 	for line := range strings.SplitSeq(ansi.Wrap(text, width, ""), "\n") {
-		if ansi.StringWidth(line) > width { // of a few columns it makes more
+		if ansi.StringWidth(line) > width { // Wrap exceeds a width of a few columns
 			lines = append(lines, strings.Split(ansi.Hardwrap(line, width, true), "\n")...)
 			continue
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// phase is what an agent is doing, as its column says it.
+// phase is the current work of an agent, in the word of its column.
 type phase string
 
 const (
@@ -30,23 +30,23 @@ const (
 // isBusy reports whether an agent in the phase is at work.
 func (p phase) isBusy() bool { return p == thinking || p == writing || p == usingTool }
 
-// agentState is what one agent's column shows.
+// agentState is the content of one agent's column.
 type agentState struct {
 	id    string
 	phase phase
-	// detail says more of the phase: the tool, the answer's label, whom the vote is for, the
-	// reason of a failure.
+	// detail explains the phase: the tool, the answer's label, the vote's label or the reason of a
+	// failure.
 	detail string
 	round  int
 	since  time.Time
 	took   time.Duration
 	usage  counts
 	text   tail
-	sent   int // how many of the turn's notes the call under way was sent
-	saw    int // and how many a call that came back
+	sent   int // the number of the turn's notes in the call under way
+	saw    int // the number of notes in calls that came back
 }
 
-// counts are tokens and dollars. A price that is not known is left out, and said to be.
+// counts are tokens and dollars. isUnknown reports that usd lacks an unknown price.
 type counts struct {
 	in, out   int
 	usd       float64
@@ -73,7 +73,7 @@ type mark struct {
 	void         bool
 }
 
-// turnState is what the screen knows of a turn. It is a pure function of the turn's events.
+// turnState is the screen's state of a turn. It is a pure function of the turn's events.
 type turnState struct {
 	agents   []agentState
 	rounds   [][]mark // by round, from 1
@@ -96,7 +96,7 @@ func newTurnState(ids []string, now time.Time) *turnState {
 // isOver reports whether the turn has its result.
 func (s *turnState) isOver() bool { return s.status != "" }
 
-// elapsed is how long the turn has run.
+// elapsed returns the turn's running time.
 func (s *turnState) elapsed(now time.Time) time.Duration {
 	if s.isOver() {
 		now = s.ended
@@ -104,7 +104,7 @@ func (s *turnState) elapsed(now time.Time) time.Duration {
 	return max(now.Sub(s.began), 0)
 }
 
-// seenBy names the agents that have seen a note.
+// seenBy returns the agents that have seen a note.
 func (s *turnState) seenBy(note int) (ids []string) {
 	for _, a := range s.agents {
 		if a.saw > note {
@@ -114,7 +114,7 @@ func (s *turnState) seenBy(note int) (ids []string) {
 	return ids
 }
 
-// used adds up what the agents' calls have used so far.
+// used returns the usage of all agents' calls so far.
 func (s *turnState) used() (sum counts) {
 	for _, a := range s.agents {
 		sum = sum.plus(a.usage)
@@ -131,7 +131,7 @@ func (s *turnState) agent(id string) *agentState {
 	return &s.agents[i]
 }
 
-// apply takes one event.
+// apply applies one event.
 func (s *turnState) apply(ev massgen.Event) {
 	at := ev.Head().At
 	switch ev := ev.(type) {
@@ -177,7 +177,7 @@ func (s *turnState) apply(ev massgen.Event) {
 }
 
 func (a *agentState) to(p phase, detail string, at time.Time) {
-	if a.phase == dismissed { // what its call still says
+	if a.phase == dismissed { // the rest of its call
 		return
 	}
 	detail = plain.Line(detail)
@@ -206,7 +206,7 @@ func (s *turnState) applyTool(ev massgen.Event, at time.Time) {
 	}
 }
 
-// applyEnd takes the end of a step.
+// applyEnd applies the end of a step.
 func (s *turnState) applyEnd(ev massgen.Event, at time.Time) {
 	switch ev := ev.(type) {
 	case report.Answered:
@@ -248,7 +248,7 @@ func (s *turnState) mark(round int, m mark) {
 	}
 }
 
-// applyTrouble takes what a person should hear of beside an agent's work.
+// applyTrouble applies events that a person should know about.
 func (s *turnState) applyTrouble(ev massgen.Event, at time.Time) {
 	switch ev := ev.(type) {
 	case report.Retrying:
@@ -274,14 +274,14 @@ func (s *turnState) remark(form string, args ...any) {
 	s.remarks = append(s.remarks, plain.Line(fmt.Sprintf(form, args...)))
 }
 
-// tail keeps the end of a text that grows, in lines.
+// tail keeps the end of a growing text, in lines.
 type tail struct {
 	list    []tailLine
-	size    int // bytes that it takes
+	size    int // its size in bytes
 	dropped int // lines that were cut off its beginning
 }
 
-// tailLine is a line of a tail. Its kind says how it is shown.
+// tailLine is a line of a tail. Its kind decides its look.
 type tailLine struct {
 	kind lineKind
 	text string
@@ -297,8 +297,8 @@ const (
 	heading
 )
 
-// mostTail is how many bytes are kept of an agent's text: hours of a fast model, and for
-// bytesOfLine a line. A line that grows beyond longestLine bytes goes on in another one, since each
+// mostTail is the highest size of an agent's text, enough for hours of a fast model. Each line counts
+// bytesOfLine more. A line longer than longestLine bytes continues in the next line, because each new
 // piece of text copies its line.
 const (
 	mostTail    = 4 << 20
@@ -311,7 +311,7 @@ func (t *tail) think(text string)  { t.grow(thought, text) }
 func (t *tail) tool(call string)   { t.put(tooled, "▸ "+call) }
 func (t *tail) answer(text string) { t.put(given, text) }
 
-// grow adds text to the last line, if that is of the same kind.
+// grow adds text to the last line if it has the same kind, else to a new line.
 func (t *tail) grow(kind lineKind, text string) {
 	for i, piece := range strings.Split(printable(text), "\n") {
 		last := len(t.list) - 1
@@ -325,7 +325,7 @@ func (t *tail) grow(kind lineKind, text string) {
 	t.cut()
 }
 
-// put adds lines of their own.
+// put adds whole lines.
 func (t *tail) put(kind lineKind, text string) {
 	for piece := range strings.SplitSeq(printable(text), "\n") {
 		t.append(kind, piece)
@@ -339,7 +339,7 @@ func (t *tail) append(kind lineKind, text string) {
 	t.size += len(text) + bytesOfLine
 }
 
-// cut drops the oldest quarter of a text that has become too long.
+// cut drops the oldest quarter of a text that is too long.
 func (t *tail) cut() {
 	if t.size <= mostTail {
 		return
@@ -352,7 +352,7 @@ func (t *tail) cut() {
 	t.dropped += n
 }
 
-// printable is a text of several lines that plays no tricks on a terminal.
+// printable returns a text of several lines without control characters.
 func printable(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\t", "    "), "\n")
 	for i, line := range lines {

@@ -11,7 +11,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/budget"
 )
 
-// events are those of a turn of two agents, each a second after the one before.
+// events returns the events of a turn of two agents, one each second.
 func events(at time.Time, list ...massgen.Event) []massgen.Event {
 	for i, ev := range list {
 		list[i] = report.Stamp(ev, at.Add(time.Duration(i)*time.Second), false)

@@ -12,7 +12,7 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// quotedWords joins the words of a command, those with blanks in quotes.
+// quotedWords joins the words of a command, with quotes where needed.
 func quotedWords(words []string) string {
 	shown := slices.Clone(words)
 	for i, w := range shown {
@@ -23,15 +23,15 @@ func quotedWords(words []string) string {
 	return strings.Join(shown, " ")
 }
 
-// The most bytes of a letter with its accents, which are far more than any has that people write,
-// and the most per column of a line that need no look at its letters.
+// longestLetter is the highest size of a letter with its accents, far above real ones. A line with at
+// most bytesOfColumns bytes for each column has only short letters.
 const (
 	longestLetter  = 64
 	bytesOfColumns = 8
 )
 
-// fitted is a line of at most so many columns, in which no letter has so many accents that a terminal
-// is kept busy drawing it.
+// fitted cuts a line to a width, and drops accents from letters with so many that they slow a terminal
+// down.
 func fitted(line string, width int) string {
 	if ansi.StringWidth(line) > width {
 		line = ansi.Truncate(line, width, "")
@@ -44,7 +44,7 @@ func fitted(line string, width int) string {
 	for rest := line; rest != ""; {
 		letter, columns, n, next := ansi.DecodeSequence(rest, state, nil)
 		rest, state = rest[n:], next
-		if letter[0] == ansi.ESC { // a colour of the screen's own
+		if letter[0] == ansi.ESC { // one of the screen's colours
 			b.WriteString(letter)
 			continue
 		}

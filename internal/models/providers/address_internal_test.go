@@ -28,7 +28,7 @@ func TestNoMessageShowsMoreThanThePlace(t *testing.T) {
 		World:   World{Environment: none, Lookup: none, LocalServers: map[string]string{"vllm": address}, Slack: time.Minute},
 		Log:     slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Secrets: &configs.Secrets{}, Config: configs.Default(),
-	})
+	}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -160,7 +160,7 @@ func TestCacheTimeIsClaudes(t *testing.T) {
 }
 
 func TestBudgetReservesTheCacheOfAnHour(t *testing.T) {
-	r, err := New(Settings{Config: configs.Default(), Secrets: &configs.Secrets{}})
+	r, err := New(Settings{Config: configs.Default(), Secrets: &configs.Secrets{}}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 
 func resolverFor(t *testing.T, config *configs.Config, world World, record *debugbackend.Recorder) *Resolver {
 	t.Helper()
-	r, err := New(Settings{World: world, Config: config, Record: record, Log: slog.New(slog.DiscardHandler), Secrets: &configs.Secrets{}})
+	r, err := New(Settings{World: world, Config: config, Log: slog.New(slog.DiscardHandler), Secrets: &configs.Secrets{}}, record, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,8 +25,8 @@ func (a account) name() string {
 // repetitions of what failed, then for each attempt the recorder and the price.
 func (r *Resolver) wrap(c connection, b backends.Backend) backends.Backend {
 	b = r.prices.Wrap(c.provider, b)
-	if r.Record != nil {
-		b = r.Record.Wrap(b)
+	if r.record != nil {
+		b = r.record.Wrap(b)
 	}
 	return retry.New(b, r.gate(c), retry.Options{MaxAttempts: r.Config.Providers[c.provider].MaxCallAttempts, Most: r.most(c.provider)})
 }
@@ -39,8 +39,8 @@ func (r *Resolver) gate(c connection) *retry.Gate {
 			Concurrent: own.MaxConcurrentCalls, RequestsPerMinute: own.RequestsPerMinute, TokensPerMinute: own.TokensPerMinute,
 		}
 		limiter := retry.NewLimiter(limits)
-		if r.Shared != nil && limits.Any() {
-			limiter = r.Shared(of.name(), limits)
+		if r.limits != nil && limits.Any() {
+			limiter = r.limits(of.name(), limits)
 		}
 		r.gates[of] = retry.NewGate(c.provider, limits, limiter)
 	}

@@ -29,7 +29,7 @@ func TestSharedLimits(t *testing.T) {
 		}
 		return retry.NewLimiter(l)
 	}
-	r, err := New(Settings{Config: config, Shared: shared})
+	r, err := New(Settings{Config: config}, nil, shared)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestModelsOfAnAccountShareConnections(t *testing.T) {
 	server.Start()
 	defer server.Close()
 	world := World{Environment: func(string) (string, bool) { return "", false }, Lookup: func(string) (string, bool) { return "", false }}
-	r, err := New(Settings{World: world, Config: configs.Default(), Log: slog.New(slog.DiscardHandler), Secrets: &configs.Secrets{}})
+	r, err := New(Settings{World: world, Config: configs.Default(), Log: slog.New(slog.DiscardHandler), Secrets: &configs.Secrets{}}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

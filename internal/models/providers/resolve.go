@@ -21,18 +21,13 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// Settings say for what a Resolver connects models.
+// Settings are the settings of a panel that its models depend on.
 type Settings struct {
 	World  World
 	Config *configs.Config
-	// Record keeps every attempt; it is nil when nobody wants to see inputs.
-	Record *debugbackend.Recorder
 	Log    *slog.Logger
-	// Secrets are given all keys that are found.
+	// Secrets get all keys that are found.
 	Secrets *configs.Secrets
-	// Shared keeps the limits of an account for other processes too; nil when they hold for
-	// this one alone.
-	Shared LimiterOf
 }
 
 // Resolver turns what a configuration says of a model into a backend that calls
@@ -40,6 +35,8 @@ type Settings struct {
 // it.
 type Resolver struct {
 	Settings
+	record *debugbackend.Recorder
+	limits LimiterOf
 
 	prices       *prices.Table
 	vocabularies *prices.Vocabularies
@@ -52,12 +49,13 @@ type Resolver struct {
 	seats        map[string]int // how many agents of type auto each provider has
 }
 
-// New returns a Resolver for the agents of a config. The error is for prices that are
-// wrong.
-func New(s Settings) (*Resolver, error) {
+// New returns a Resolver for the agents of a config. record keeps every attempt, if it is not nil.
+// limits returns the limits that an account shares with other processes; nil if it shares none. The
+// error is for wrong prices.
+func New(s Settings, record *debugbackend.Recorder, limits LimiterOf) (*Resolver, error) {
 	table, err := prices.New(s.Config.Prices)
 	return &Resolver{
-		Settings: s, prices: table, vocabularies: prices.NewVocabularies(),
+		Settings: s, record: record, limits: limits, prices: table, vocabularies: prices.NewVocabularies(),
 		gates: map[account]*retry.Gate{}, shared: map[account]*wire.Shared{}, open: map[connection]backends.Backend{}, seats: map[string]int{},
 	}, err
 }

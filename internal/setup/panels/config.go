@@ -19,7 +19,7 @@ func toolMode(m providers.Model, b configs.Backend) effect.ToolMode {
 	return cmp.Or(effect.ToolMode(b.ToolMode), effect.ToolsAuto)
 }
 
-// participants are the ids of the agents by the names that models know them by.
+// participants returns the ids of the agents by their names in the models' inputs.
 func participants(c *configs.Config) map[string]string {
 	ids := make([]string, len(c.Agents))
 	for i, a := range c.Agents {

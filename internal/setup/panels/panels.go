@@ -1,12 +1,11 @@
-// Package panels makes panels of configurations: it connects the agents to their models,
-// opens what they work with, and has the calls made that belong to no agent.
+// Package panels makes panels of configurations: it connects the agents to their models, opens their
+// tools, and connects the side calls, which belong to no agent.
 package panels
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 
 	"github.com/massgen/massgen/agents"
@@ -27,31 +26,27 @@ import (
 	"github.com/massgen/massgen/internal/tools/grants"
 )
 
-// Settings are all that a panel is made of.
+// Settings are the settings of a panel.
 type Settings struct {
-	World  providers.World
-	Config *configs.Config
-	// Store keeps the sessions. Whoever makes the settings may leave it out and open one in
-	// Place.
-	Store   *store.Store
-	Place   store.Place
-	Secrets *configs.Secrets
-	// Record says how every model call is recorded; nil records none. Redact and
-	// Participants are filled in.
+	providers.Settings
+	// Store keeps the sessions. Load and New of package massgen open the store in Place if Store is
+	// nil.
+	Store *store.Store
+	Place store.Place
+	// Record has the options of the recorder of model calls; nil records none. Open sets Redact and
+	// Participants.
 	Record *debugbackend.Options
-	Log    *slog.Logger
-	// Backends are models that the agents bring along, in the config's order, and nil for those
-	// that the config tells of; it is shorter where all that follow are nil.
+	// Backends are the agents' own models, in the config's order. An agent without an entry, or with
+	// nil, has the model of the config.
 	Backends []backends.Backend
-	// Given returns the tools in Go that an agent has beside those of the config; nil for
-	// none.
+	// Given returns an agent's tools in Go, beside the tools of the config; nil for none.
 	Given func(agent int) []agents.Tool
-	// Rules change those of the config, in their order.
+	// Rules change the config's rules, in their order.
 	Rules []func(*kernel.Config)
-	// Override is what a person says of the budget of a turn that is gone on with.
+	// Override replaces limits of the budget of a resumed turn.
 	Override budget.Budget
-	// Engine plays the turns in other processes; nil plays them here. ForOthers says that
-	// this is such a process, whose turns others watch: they are asked about calls of tools.
+	// Engine plays the turns in other processes; nil plays them here. ForOthers reports that this
+	// is such a process, and that the watching processes ask their users about tool calls.
 	Engine    coordinator.Remote
 	ForOthers bool
 	// Approve asks a person about calls of tools; nil where nobody is there.
@@ -60,34 +55,35 @@ type Settings struct {
 	Granted *grants.Grants
 	// Telemetry follows the turns; nil for none.
 	Telemetry *telemetry.Exporter
-	// OnlyLooks opens no tools: nobody is asked, a panel is checked or looked at.
+	// OnlyLooks opens no tools, for a panel that is only checked or shown.
 	OnlyLooks bool
 	Listener
 }
 
-// Listener is told what is going on beside the turns' events. All may be nil but Warn.
+// Listener has functions that are called beside the turns' events. Each may be nil except Warn.
 type Listener struct {
-	// Warn is told what the user has to know.
+	// Warn gets warnings for the user.
 	Warn func(text string)
-	// Waiting is told which MCP servers take long to start.
+	// Waiting gets the MCP servers that take long to start.
 	Waiting func(servers []string)
-	// TopicChanged and Remembered are told what the calls for topic and facts have come to.
+	// TopicChanged and Remembered get the results of the calls for topic and facts.
 	TopicChanged func(state topic.State)
 	Remembered   func(facts []string)
 }
 
-// Panel is a panel of a configuration.
-type Panel struct {
-	*coordinator.Panel
-	// Models are those of the agents, in the config's order.
+// Opened is the panel of a configuration and all that was opened for it.
+type Opened struct {
+	// Panel plays the turns. Start, Accept and Resume begin turns that telemetry follows.
+	Panel *coordinator.Panel
+	// Models are the models of the agents, in the config's order.
 	Models []providers.Model
-	// Sidecalls keep the sessions' topics and what is remembered of their users.
+	// Sidecalls keep the sessions' topics and the facts about their users.
 	Sidecalls *sidecalls.Keeper
 	// Record has the model calls; nil if none are recorded.
 	Record *debugbackend.Recorder
-	// Notices are what every result is to be read with.
+	// Notices are the warnings that belong to every result.
 	Notices []string
-	// CanSearch says that an agent can search the web in turns that ask for it (WithWebSearch).
+	// CanSearch reports that an agent can search the web in turns that ask for it (WithWebSearch).
 	CanSearch bool
 
 	resolver *providers.Resolver
@@ -96,37 +92,34 @@ type Panel struct {
 }
 
 // Start begins a turn, as coordinator.Panel.Start does.
-func (p *Panel) Start(ctx context.Context, session, question string) (*coordinator.Turn, error) {
+func (p *Opened) Start(ctx context.Context, session, question string) (*coordinator.Turn, error) {
 	return p.followed(p.Panel.Start(ctx, session, question))
 }
 
 // Resume goes on with a turn, as coordinator.Panel.Resume does.
-func (p *Panel) Resume(ctx context.Context, session string) (*coordinator.Turn, error) {
+func (p *Opened) Resume(ctx context.Context, session string) (*coordinator.Turn, error) {
 	return p.followed(p.Panel.Resume(ctx, session))
 }
 
-// followed has telemetry follow a turn to its end.
-func (p *Panel) followed(t *coordinator.Turn, err error) (*coordinator.Turn, error) {
+// followed makes telemetry follow a turn to its end.
+func (p *Opened) followed(t *coordinator.Turn, err error) (*coordinator.Turn, error) {
 	if err == nil && p.exporter != nil {
 		p.exporter.Follow(telemetry.Of{Session: t.Session(), Turn: t.Number(), Question: t.Question()}, t.Events(context.Background()))
 	}
 	return t, err
 }
 
-// Open connects a panel. It calls no model, and has an error with a line for each reason
-// why agents cannot be connected. The store stays the caller's.
-func Open(ctx context.Context, s Settings) (*Panel, error) {
-	p := &Panel{exporter: s.Telemetry}
+// Open connects a panel without calling a model. Its error has a line for each reason why agents
+// cannot be connected. The caller closes the store.
+func Open(ctx context.Context, s Settings) (*Opened, error) {
+	p := &Opened{exporter: s.Telemetry}
 	if s.Record != nil {
 		options := *s.Record
 		options.Redact, options.Participants = s.Secrets.Redact, participants(s.Config)
 		p.Record = debugbackend.NewRecorder(options)
 	}
 	var err error
-	p.resolver, err = providers.New(providers.Settings{
-		World: s.World, Config: s.Config, Record: p.Record, Log: s.Log, Secrets: s.Secrets, Shared: s.Store.Limiter,
-	})
-	if err != nil {
+	if p.resolver, err = providers.New(s.Settings, p.Record, s.Store.Limiter); err != nil {
 		return nil, err
 	}
 	if err := p.open(ctx, s); err != nil {
@@ -135,12 +128,12 @@ func Open(ctx context.Context, s Settings) (*Panel, error) {
 	return p, nil
 }
 
-func (p *Panel) open(ctx context.Context, s Settings) error {
+func (p *Opened) open(ctx context.Context, s Settings) error {
 	opts := coordinator.Options{
 		Rules: s.Config.Orchestrator.Rules, Limits: s.Config.Orchestrator.Limits, Budget: s.Config.Budget, Override: s.Override,
-		Store: s.Store, Remote: s.Engine, Approve: s.Approve, DescribeFiles: s.Config.DescribesFiles(),
+		Store: s.Store.Sessions, Remote: s.Engine, Approve: s.Approve, DescribeFiles: s.Config.DescribesFiles(),
 	}
-	if s.Engine != nil || s.ForOthers { // only they compare it
+	if s.Engine != nil || s.ForOthers { // only these compare digests
 		var err error
 		if opts.Config, err = s.Config.Digest(); err != nil {
 			return err
@@ -159,7 +152,11 @@ func (p *Panel) open(ctx context.Context, s Settings) error {
 	if err != nil {
 		return err
 	}
-	p.addSidecalls(s, models, &opts)
+	p.Sidecalls = sidecalls.New(s.Settings, sidecalls.Options{
+		Store: s.Store.Sessions, Warn: s.Warn, TopicChanged: s.TopicChanged, Remembered: s.Remembered,
+		Elsewhere: s.Engine != nil, ForOthers: s.ForOthers,
+	})
+	p.Sidecalls.AddTo(&opts, models)
 	if err := toolbox.Permit(&opts, s.Config, s.Granted, s.ForOthers || s.Approve != nil); err != nil {
 		return err
 	}
@@ -176,8 +173,8 @@ func (p *Panel) open(ctx context.Context, s Settings) error {
 	return err
 }
 
-// connect connects the agents and the calls that belong to none to their models.
-func (p *Panel) connect(ctx context.Context, s Settings, opts *coordinator.Options) (providers.Sidecalls, error) {
+// connect connects the agents and the side calls to their models.
+func (p *Opened) connect(ctx context.Context, s Settings, opts *coordinator.Options) (providers.Sidecalls, error) {
 	var failed []report.FailedAgent
 	var search []*searching
 	config := s.Config
@@ -217,7 +214,7 @@ func (p *Panel) connect(ctx context.Context, s Settings, opts *coordinator.Optio
 }
 
 // model connects an agent to its model.
-func (p *Panel) model(ctx context.Context, s Settings, agent int) (providers.Model, []error) {
+func (p *Opened) model(ctx context.Context, s Settings, agent int) (providers.Model, []error) {
 	b := s.Config.Agents[agent].Backend
 	if agent < len(s.Backends) && s.Backends[agent] != nil {
 		return p.resolver.Own(b.Model, s.Backends[agent]), nil
@@ -225,39 +222,27 @@ func (p *Panel) model(ctx context.Context, s Settings, agent int) (providers.Mod
 	return p.resolver.Resolve(ctx, b)
 }
 
-func (p *Panel) addSidecalls(s Settings, models providers.Sidecalls, opts *coordinator.Options) {
-	messages := make([]string, len(s.Config.Agents))
-	for i, a := range s.Config.Agents {
-		messages[i] = a.SystemMessage
-	}
-	p.Sidecalls = sidecalls.New(sidecalls.Settings{
-		Store: s.Store, SystemMessages: messages, Redact: s.Secrets.Redact, Log: s.Log, Warn: s.Warn,
-		TopicChanged: s.TopicChanged, Remembered: s.Remembered, Elsewhere: s.Engine != nil, ForOthers: s.ForOthers,
-	})
-	p.Sidecalls.AddTo(opts, models)
-}
-
-// notice tells something now, and with every result.
-func (p *Panel) notice(s Settings, text string) {
+// notice warns now, and with every result.
+func (p *Opened) notice(s Settings, text string) {
 	p.Notices = append(p.Notices, text)
 	s.Warn(text)
 }
 
-// openTools opens what the agents work with.
-func (p *Panel) openTools(ctx context.Context, s Settings, opts *coordinator.Options) (err error) {
+// openTools opens the agents' tools.
+func (p *Opened) openTools(ctx context.Context, s Settings, opts *coordinator.Options) (err error) {
 	if notice := toolbox.Unfenced(s.Config); notice != "" {
 		p.notice(s, notice)
 	}
-	settings := toolbox.Settings{
-		Config: s.Config, Given: s.Given, Without: s.Store.Files(), Own: store.OfUser(s.World.Environment), Log: s.Log, Warn: s.Warn, Waiting: s.Waiting,
+	options := toolbox.Options{
+		Given: s.Given, Without: s.Store.Files(), Own: store.OfUser(s.World.Environment), Warn: s.Warn, Waiting: s.Waiting,
 	}
 	if s.Store.Lasts() {
-		settings.Snapshots = s.Store.Snapshots
+		options.Snapshots = s.Store.Snapshots
 		if err := s.Store.KeepSnapshotsIn(s.Config.Orchestrator.SnapshotStorage); err != nil {
 			return err
 		}
 	}
-	if p.tools, err = toolbox.Open(ctx, settings); err != nil {
+	if p.tools, err = toolbox.Open(ctx, s.Config, s.Log, options); err != nil {
 		return err
 	}
 	for _, notice := range p.tools.Notices {
@@ -267,15 +252,15 @@ func (p *Panel) openTools(ctx context.Context, s Settings, opts *coordinator.Opt
 	return nil
 }
 
-// DemoNotice says why answers are canned.
+// DemoNotice is the reason why answers are canned.
 const DemoNotice = "no provider's key is set and no model server answers on this machine, so these answers are canned (demo); for real ones set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or start Ollama"
 
-// IsDemo says whether the answers are canned because nothing else is here. DemoNotice is one
-// of the notices then.
-func (p *Panel) IsDemo() bool { return p.resolver.IsDemo() }
+// IsDemo reports whether the answers are canned because nothing else is here. Then DemoNotice is one
+// of the notices.
+func (p *Opened) IsDemo() bool { return p.resolver.IsDemo() }
 
-// Tools returns the tools of each agent, in the config's order; nil where none were opened.
-func (p *Panel) Tools() [][]toolbox.Listed {
+// Tools returns the tools of each agent, in the config's order; nil if none were opened.
+func (p *Opened) Tools() [][]toolbox.Listed {
 	if p.tools == nil {
 		return nil
 	}
@@ -283,15 +268,15 @@ func (p *Panel) Tools() [][]toolbox.Listed {
 }
 
 // Close ends the agents' tools and connections.
-func (p *Panel) Close() error {
+func (p *Opened) Close() error {
 	if p.tools != nil {
 		p.tools.Close()
 	}
 	return p.resolver.Close()
 }
 
-// Names has each agent with its model, or the agents and the model that all of them have.
-func (p *Panel) Names(config *configs.Config) string {
+// Names returns each agent with its model, or the agents and the model of all of them.
+func (p *Opened) Names(config *configs.Config) string {
 	same := true
 	names := make([]string, len(p.Models))
 	each := make([]string, len(p.Models))
@@ -306,7 +291,7 @@ func (p *Panel) Names(config *configs.Config) string {
 	return plain.List(each)
 }
 
-// Reasons names why agents failed, each reason once.
+// Reasons returns the reasons why agents failed, each reason once.
 func Reasons(failed []report.FailedAgent) []string {
 	var order []string
 	who := map[string][]string{}

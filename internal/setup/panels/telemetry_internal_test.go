@@ -16,7 +16,7 @@ func TestTelemetryIsFreeUnlessAskedFor(t *testing.T) {
 	if exporter != nil || err != nil {
 		t.Fatalf("an empty environment has the exporter %v, %v", exporter, err)
 	}
-	p, turn, before := &Panel{exporter: exporter}, &coordinator.Turn{}, runtime.NumGoroutine()
+	p, turn, before := &Opened{exporter: exporter}, &coordinator.Turn{}, runtime.NumGoroutine()
 	allocations := testing.AllocsPerRun(1000, func() {
 		if got, err := p.followed(turn, nil); got != turn || err != nil {
 			t.Errorf("the turn comes back as %v, %v", got, err)

@@ -10,13 +10,13 @@ import (
 
 type turnToolsKey struct{}
 
-// WithTurnTools returns a context for Start and Resume of a panel: in that turn all agents have
-// these tools too. A name that an agent's own tool has is an error of type ToolNameError.
+// WithTurnTools returns a context for Opened.Start and Opened.Resume. In that turn all agents have these
+// tools too. If an agent has a tool of the same name, the turn fails with a ToolNameError.
 func WithTurnTools(ctx context.Context, tools []agents.Tool) context.Context {
 	return context.WithValue(ctx, turnToolsKey{}, tools)
 }
 
-// ToolNameError says that a turn's tool has the name of an agent's own.
+// ToolNameError is the error of a turn's tool with the name of an agent's own tool.
 type ToolNameError struct{ Agent, Tool string }
 
 // Error implements error.
@@ -24,7 +24,7 @@ func (e ToolNameError) Error() string {
 	return fmt.Sprintf("agent %s has a tool %s of its own: rename the other", e.Agent, e.Tool)
 }
 
-// addTurnTools has the agents of a panel given the tools of a turn's context.
+// addTurnTools gives the tools in a turn's context to the agents of a panel.
 func addTurnTools(opts *coordinator.Options) {
 	own := opts.Tools
 	if own == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// askFacts asks what a turn tells of its user.
+// askFacts returns the call for the facts about its user that a turn contains.
 func (k *Keeper) askFacts(ctx context.Context, t coordinator.SidecallTurn) ([]backends.Message, []backends.Tool, error) {
 	known, err := k.facts(ctx, t.Session)
 	if err != nil {
@@ -21,7 +21,7 @@ func (k *Keeper) askFacts(ctx context.Context, t coordinator.SidecallTurn) ([]ba
 	return messages, tools, nil
 }
 
-// facts are what is remembered of the user of a session.
+// facts returns the facts about the user of a session.
 func (k *Keeper) facts(ctx context.Context, id string) ([]string, error) {
 	facts, err := k.Store.Facts(ctx, sessions.ParseID(id)[sessions.MetaUser])
 	known := make([]string, len(facts))
@@ -31,8 +31,7 @@ func (k *Keeper) facts(ctx context.Context, id string) ([]string, error) {
 	return known, err
 }
 
-// factsSections tells the agents of a session what is remembered of its user, and nothing
-// if that is nothing.
+// factsSections returns the section with the facts about the user of a session, nil without facts.
 func (k *Keeper) factsSections(ctx context.Context, id string) ([]string, error) {
 	known, err := k.facts(ctx, id)
 	if err != nil || len(known) == 0 {
@@ -54,7 +53,7 @@ func (k *Keeper) readFacts(ctx context.Context, t coordinator.SidecallTurn, repl
 	return coordinator.SidecallReply{Kept: kept}, err
 }
 
-// storeFacts remembers what was found.
+// storeFacts stores the found facts.
 func (k *Keeper) storeFacts(ctx context.Context, id string, found []string) error {
 	for _, text := range found {
 		if err := k.Remember(ctx, id, text); err != nil {
@@ -64,7 +63,7 @@ func (k *Keeper) storeFacts(ctx context.Context, id string, found []string) erro
 	return nil
 }
 
-// Remember keeps a fact about the user of a session, for all of the user's sessions.
+// Remember stores a fact about the user of a session, for all of the user's sessions.
 func (k *Keeper) Remember(ctx context.Context, id, text string) error {
 	_, err := k.Store.AddFact(ctx, sessions.ParseID(id)[sessions.MetaUser], text)
 	return err

@@ -1,13 +1,12 @@
-// Package sidecalls makes the calls that belong to no agent (DESIGN §1): it finds out the
-// topic of a session's question and what is to be remembered of its user, keeps both, and
-// tells the agents of them. Everything is by the id of a session.
+// Package sidecalls makes the calls that belong to no agent (DESIGN §1). It finds the topic of a
+// session's question and facts about its user, stores both, and adds them to the agents' system
+// messages. All functions take the id of a session.
 package sidecalls
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 
@@ -15,51 +14,51 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/topic"
 	"github.com/massgen/massgen/internal/models/providers"
-	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/sessions"
 )
 
-// Settings say what a Keeper works with.
-type Settings struct {
-	Store *store.Store
-	// SystemMessages are the agents' own, which may have page context (seed 002). The first
-	// that has some counts.
-	SystemMessages []string
-	Redact         func(text string) string
-	Log            *slog.Logger
-	// Warn is told what goes wrong without ending a turn.
+// Options are parameters of New.
+type Options struct {
+	Store *sessions.Store
+	// Warn gets the errors that do not end a turn.
 	Warn func(text string)
-	// TopicChanged and Remembered are told what a call has come to; they may be nil.
+	// TopicChanged and Remembered get the results of calls; they may be nil.
 	TopicChanged func(state topic.State)
 	Remembered   func(facts []string)
-	// Elsewhere says that another process plays the turns, and keeps what calls come to;
-	// ForOthers that this one is such a process, and that others watch.
+	// Elsewhere reports that another process plays the turns and stores the results of calls.
+	// ForOthers reports that this is such a process, and that others watch the turns.
 	Elsewhere, ForOthers bool
 }
 
-// Keeper keeps the topics of sessions, and what is remembered of users. It is safe for
-// concurrent use.
+// Keeper keeps the topics of sessions and the facts about users. It is safe for concurrent use.
 type Keeper struct {
-	Settings
+	Options
+	settings providers.Settings
+	// pages are the agents' system messages that have page context (seed 002). The first one with
+	// a topic counts.
+	pages []string
 
 	mu sync.Mutex
-	// unkept are the topics of sessions that are not in the store yet: their first turn
-	// stores them.
+	// unkept are the topics of sessions that are not in the store yet. Their first turn stores
+	// them.
 	unkept map[string]topic.State
 	// confirmed are the questions by which users have just agreed to a topic, by session.
 	confirmed map[string]string
 }
 
-// New returns a Keeper.
-func New(s Settings) *Keeper {
-	s.SystemMessages = slices.DeleteFunc(slices.Clone(s.SystemMessages), func(message string) bool {
-		_, hasPage := topic.ParsePage(message)
-		return !hasPage
-	})
-	return &Keeper{Settings: s, unkept: map[string]topic.State{}, confirmed: map[string]string{}}
+// New returns a Keeper for the sessions of a panel.
+func New(s providers.Settings, o Options) *Keeper {
+	k := &Keeper{Options: o, settings: s, unkept: map[string]topic.State{}, confirmed: map[string]string{}}
+	for _, a := range s.Config.Agents {
+		if _, hasPage := topic.ParsePage(a.SystemMessage); hasPage {
+			k.pages = append(k.pages, a.SystemMessage)
+		}
+	}
+	return k
 }
 
-// AddTo has the turns of a panel made with what is kept, and with the calls of models.
+// AddTo adds the topics, the facts and the calls of models to the turns of a panel.
 func (k *Keeper) AddTo(opts *coordinator.Options, models providers.Sidecalls) {
 	opts.Sections, opts.AfterTurn = k.sections, k.afterTurn
 	if m := models.Summary; m != nil {
@@ -77,8 +76,8 @@ func helper(m *providers.Sidecall) coordinator.SidecallModel {
 	return coordinator.SidecallModel{Backend: m.Backend, Model: m.Model, Params: m.Params}
 }
 
-// keeping stores what a call has come to where the turn is played, and tells of it where
-// somebody watches it.
+// keeping returns a function that stores the result of a call in the process that plays the turn, and
+// reports it in the process that watches the turn.
 func keeping[T any](k *Keeper, store func(ctx context.Context, id string, found T) error, tell func(id string, found T)) func(context.Context, string, []byte) error {
 	return func(ctx context.Context, id string, kept []byte) error {
 		var found T
@@ -90,7 +89,7 @@ func keeping[T any](k *Keeper, store func(ctx context.Context, id string, found 
 			err = store(ctx, id, found)
 		}
 		switch {
-		case err != nil && k.ForOthers: // whoever watches does not hear of it
+		case err != nil && k.ForOthers: // the watching process does not get the error
 			k.Warn(fmt.Sprintf("session %s: %v", plain.Line(id), err))
 		case err == nil && !k.ForOthers:
 			tell(id, found)
@@ -99,8 +98,8 @@ func keeping[T any](k *Keeper, store func(ctx context.Context, id string, found 
 	}
 }
 
-// sections are the parts of the system messages that a session's next turn adds: what its client
-// says, the session's topic, if it has one, and what is remembered of its user.
+// sections returns the texts that a session's next turn adds to the system messages: the client's
+// text, the session's topic if it has one, and the facts about its user.
 func (k *Keeper) sections(ctx context.Context, id string) ([]string, error) {
 	state, err := k.current(ctx, id)
 	if err != nil {

@@ -7,23 +7,23 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/topic"
+	"github.com/massgen/massgen/internal/models/providers"
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/sessions"
 )
 
-func keeper(t *testing.T, change func(*Settings)) *Keeper {
+func keeper(t *testing.T, change func(*Options)) *Keeper {
 	t.Helper()
 	same := func(text string) string { return text }
-	s := Settings{
-		Store: store.InMemory("", same), Redact: same, Log: slog.New(slog.DiscardHandler), Warn: func(text string) { t.Error(text) },
-	}
+	o := Options{Store: store.InMemory("", same).Sessions, Warn: func(text string) { t.Error(text) }}
 	if change != nil {
-		change(&s)
+		change(&o)
 	}
-	return New(s)
+	return New(providers.Settings{Config: configs.Default(), Secrets: &configs.Secrets{}, Log: slog.New(slog.DiscardHandler)}, o)
 }
 
 // answer has a session's turn answered.
@@ -61,7 +61,7 @@ func set(t *testing.T, k *Keeper, id, name string) {
 // on.
 func TestEachSessionHasItsTopic(t *testing.T) {
 	k := keeper(t, nil)
-	other := keeper(t, func(s *Settings) { s.Store = k.Store })
+	other := keeper(t, func(s *Options) { s.Store = k.Store })
 	set(t, k, "a", "Tyburn")
 	set(t, k, "b", "Newgate")
 	if a, b, c := topicOf(t, k, "a"), topicOf(t, k, "b"), topicOf(t, k, "c"); a != "Tyburn" || b != "Newgate" || c != "" {
@@ -94,14 +94,14 @@ func TestConfirmedQuestionIsOfItsSession(t *testing.T) {
 	}
 }
 
-// TestWhoKeepsAndWhoTells: a worker keeps what calls come to, a process that watches tells of
-// it, and one that plays its own turns does both.
+// TestWhoKeepsAndWhoTells: a worker stores the results of calls, a watching process reports them, and a
+// process that plays its own turns does both.
 func TestWhoKeepsAndWhoTells(t *testing.T) {
 	for name, c := range map[string]struct{ elsewhere, forOthers bool }{
 		"its own turns": {false, false}, "a worker": {false, true}, "a client": {true, false},
 	} {
 		var told []string
-		k := keeper(t, func(s *Settings) {
+		k := keeper(t, func(s *Options) {
 			s.Elsewhere, s.ForOthers = c.elsewhere, c.forOthers
 			s.Remembered = func(facts []string) { told = append(told, facts...) }
 		})
@@ -122,8 +122,8 @@ func TestWhoKeepsAndWhoTells(t *testing.T) {
 // TestTopicOfATurnPlayedElsewhere is kept by who watches it, until the session is in the
 // store, and by no worker.
 func TestTopicOfATurnPlayedElsewhere(t *testing.T) {
-	worker := keeper(t, func(s *Settings) { s.ForOthers = true })
-	client := keeper(t, func(s *Settings) { s.Store, s.Elsewhere = worker.Store, true })
+	worker := keeper(t, func(s *Options) { s.ForOthers = true })
+	client := keeper(t, func(s *Options) { s.Store, s.Elsewhere = worker.Store, true })
 	for _, k := range []*Keeper{worker, client} {
 		if err := keeping(k, k.storeTopic, k.showTopic)(t.Context(), "a", []byte(`{"current_topic":{"name":"Tyburn"}}`)); err != nil {
 			t.Fatal(err)
@@ -136,9 +136,8 @@ func TestTopicOfATurnPlayedElsewhere(t *testing.T) {
 
 func TestPendingTopicIsLogged(t *testing.T) {
 	var logged bytes.Buffer
-	k := keeper(t, func(s *Settings) {
-		s.Log = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	})
+	k := keeper(t, nil)
+	k.settings.Log = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	state := topic.State{Current: &topic.Topic{Name: "Tyburn"}, Pending: &topic.Pending{Topic: topic.Topic{Name: "Newgate"}, Question: "And Newgate?"}}
 	if err := k.SetTopic(t.Context(), "a", state); err != nil {
 		t.Fatal(err)

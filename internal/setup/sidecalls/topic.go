@@ -17,12 +17,12 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// MetaTopic is the key of a session's metadata that has its topic.State. No id can name
-// it (sessions.ParseID): it has a colon.
+// MetaTopic is the key of a session's metadata that contains its topic.State. It has a colon, so no id
+// can name it (sessions.ParseID).
 const MetaTopic = "massgen:topic"
 
-// ReadTopic reads the topic in a session's metadata, empty without one. The session itself tells
-// whether it has had its greeting, which its first answer is taken for, and when it was used last.
+// ReadTopic reads the topic in a session's metadata, empty without one. A session counts as greeted once
+// it has messages, and its last message is as old as its last use.
 func ReadTopic(s sessions.Session) (state topic.State, err error) {
 	if data := s.Metadata[MetaTopic]; data != "" {
 		if err = json.Unmarshal([]byte(data), &state); err != nil {
@@ -36,7 +36,7 @@ func ReadTopic(s sessions.Session) (state topic.State, err error) {
 	return state, err
 }
 
-// Topic is what a session is about now, also by what another process has made of it.
+// Topic returns the current topic of a session, which another process may have changed.
 func (k *Keeper) Topic(ctx context.Context, id string) (topic.State, error) {
 	k.mu.Lock()
 	state := k.unkept[id]
@@ -50,7 +50,7 @@ func (k *Keeper) Topic(ctx context.Context, id string) (topic.State, error) {
 	}
 	stored, err := ReadTopic(kept)
 	if err != nil {
-		k.Log.Debug("the topic stays as it is", "error", err)
+		k.settings.Log.Debug("the topic stays as it is", "error", err)
 	}
 	if err != nil || kept.Metadata[MetaTopic] == "" {
 		stored.Current, stored.Pending, stored.Page = state.Current, state.Pending, state.Page
@@ -58,8 +58,8 @@ func (k *Keeper) Topic(ctx context.Context, id string) (topic.State, error) {
 	return stored, nil
 }
 
-// SetTopic makes a state the session's, and stores it. A session that has had no turn is
-// not there yet: its first turn stores it. What cannot be stored changes nothing.
+// SetTopic sets and stores the topic of a session. A session without a turn is not in the store yet, so
+// its first turn stores the topic. If the topic cannot be stored, nothing changes.
 func (k *Keeper) SetTopic(ctx context.Context, id string, state topic.State) error {
 	data, err := encodeTopic(state)
 	if err != nil {
@@ -79,7 +79,7 @@ func (k *Keeper) SetTopic(ctx context.Context, id string, state topic.State) err
 	return nil
 }
 
-// isUnkept says whether the store lacks the topic of a session.
+// isUnkept reports whether the store lacks the topic of a session.
 func (k *Keeper) isUnkept(id string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -87,7 +87,7 @@ func (k *Keeper) isUnkept(id string) bool {
 	return ok
 }
 
-// forget forgets what the store does not have of a session.
+// forget drops the state of a session that is not in the store.
 func (k *Keeper) forget(id string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -95,15 +95,15 @@ func (k *Keeper) forget(id string) {
 	delete(k.confirmed, id)
 }
 
-// Confirm says that a session's next question needs no call for its topic: by it the user
-// has agreed to one.
+// Confirm records that the user agrees to the topic of a session with the next question, which then
+// needs no call for its topic.
 func (k *Keeper) Confirm(id, question string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.confirmed[id] = question
 }
 
-// takeConfirmed says whether a session's question is one that Confirm was told, once.
+// takeConfirmed reports whether Confirm was called with a session's question, and forgets it.
 func (k *Keeper) takeConfirmed(id, question string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -112,7 +112,7 @@ func (k *Keeper) takeConfirmed(id, question string) bool {
 	return known
 }
 
-// encodeTopic writes a state as a session keeps it, or says why it cannot.
+// encodeTopic encodes a state for a session's metadata.
 func encodeTopic(state topic.State) ([]byte, error) {
 	data, err := json.Marshal(state)
 	if err == nil {
@@ -124,19 +124,19 @@ func encodeTopic(state topic.State) ([]byte, error) {
 	return data, nil
 }
 
-// current is a session's topic, with page context from the agents' system messages, which
-// stand for a client's.
+// current returns a session's topic with page context from the agents' system messages, which count like
+// a client's.
 func (k *Keeper) current(ctx context.Context, id string) (topic.State, error) {
 	state, err := k.Topic(ctx, id)
-	for _, message := range k.SystemMessages {
-		if err == nil && state.AcceptSystem(k.Redact(message)) {
+	for _, message := range k.pages {
+		if err == nil && state.AcceptSystem(k.settings.Secrets.Redact(message)) {
 			break
 		}
 	}
 	return state, err
 }
 
-// askTopic asks what a question does to the topic, unless the user has just said that.
+// askTopic returns the call for the topic of a question, unless the user has just confirmed the topic.
 func (k *Keeper) askTopic(ctx context.Context, t coordinator.SidecallTurn) ([]backends.Message, []backends.Tool, error) {
 	if k.takeConfirmed(t.Session, t.Question) {
 		return nil, nil, nil
@@ -165,8 +165,8 @@ func (k *Keeper) topicQuestion(ctx context.Context, t coordinator.SidecallTurn) 
 	return state, in, err
 }
 
-// readTopic returns what the agents are asked and told after a change of the topic. The
-// state that goes with it is kept by storeTopic.
+// readTopic returns the question and the sections for the agents after a change of the topic, and the
+// new state, which storeTopic stores.
 func (k *Keeper) readTopic(ctx context.Context, t coordinator.SidecallTurn, reply backends.Message) (coordinator.SidecallReply, error) {
 	state, in, err := k.topicQuestion(ctx, t)
 	if err != nil {
@@ -188,8 +188,8 @@ func (k *Keeper) readTopic(ctx context.Context, t coordinator.SidecallTurn, repl
 	return coordinator.SidecallReply{Question: question, Sections: sections, Kept: kept}, err
 }
 
-// changedTopic is the state after a change, and the question that is asked in place of
-// the one that brought it about, if it is another (seed 002, pending topic).
+// changedTopic returns the state after a change, and the question that replaces the asked one, "" for
+// none (seed 002, pending topic).
 func changedTopic(state topic.State, change contextbuild.TopicChange, asked string) (topic.State, string) {
 	question := ""
 	to := topic.Topic{Name: change.Name, Details: change.Details}
@@ -207,8 +207,8 @@ func changedTopic(state topic.State, change contextbuild.TopicChange, asked stri
 	return state, question
 }
 
-// storeTopic makes the state that readTopic came to the session's. For others, whoever
-// watches keeps it until the session is in the store.
+// storeTopic stores the state of readTopic. If others watch the turn, the watching process keeps the
+// state until the session is in the store.
 func (k *Keeper) storeTopic(ctx context.Context, id string, state topic.State) error {
 	err := k.SetTopic(ctx, id, state)
 	if k.ForOthers {
@@ -217,7 +217,7 @@ func (k *Keeper) storeTopic(ctx context.Context, id string, state topic.State) e
 	return err
 }
 
-// showTopic tells of a state that was stored, here or by the process that plays the turn.
+// showTopic reports a state that was stored, here or by the process that plays the turn.
 func (k *Keeper) showTopic(id string, state topic.State) {
 	if k.Elsewhere {
 		k.mu.Lock()
@@ -230,7 +230,7 @@ func (k *Keeper) showTopic(id string, state topic.State) {
 }
 
 func (k *Keeper) topicSections(ctx context.Context, state topic.State, id string) ([]string, error) {
-	if state.Current == nil && !k.Log.Enabled(ctx, slog.LevelDebug) {
+	if state.Current == nil && !k.settings.Log.Enabled(ctx, slog.LevelDebug) {
 		return nil, nil
 	}
 	last, err := k.lastExchanges(ctx, id)
@@ -244,7 +244,7 @@ func (k *Keeper) topicSections(ctx context.Context, state topic.State, id string
 	return contextbuild.TopicSections(contextbuild.Topic{Text: state.Current.String(), History: last, Greeted: !state.ShouldGreet(time.Now())}), nil
 }
 
-// logContext logs what the next turn goes by (seed 002, log context in prompts).
+// logContext logs the context of the next turn (seed 002, log context in prompts).
 func (k *Keeper) logContext(state topic.State, last []contextbuild.Exchange) {
 	var current, pending string
 	if t := state.Current; t != nil {
@@ -253,10 +253,10 @@ func (k *Keeper) logContext(state topic.State, last []contextbuild.Exchange) {
 	if p := state.Pending; p != nil {
 		pending = p.Topic.String()
 	}
-	k.Log.Debug("context", "topic", current, "history", contextbuild.RecentConversation(last), "pending", pending)
+	k.settings.Log.Debug("context", "topic", current, "history", contextbuild.RecentConversation(last), "pending", pending)
 }
 
-// recentTurns are more than TopicSections shows, since a turn may have no answer.
+// recentTurns is higher than the number that TopicSections shows, since a turn may have no answer.
 const recentTurns = 6
 
 func (k *Keeper) lastExchanges(ctx context.Context, id string) ([]contextbuild.Exchange, error) {
@@ -273,9 +273,9 @@ func (k *Keeper) lastExchanges(ctx context.Context, id string) ([]contextbuild.E
 	return last, err
 }
 
-// afterTurn keeps the page that the turn was asked on, and the topic that a new session was given.
+// afterTurn stores the page of the turn's question, and the topic of a new session.
 func (k *Keeper) afterTurn(ctx context.Context, t *coordinator.Turn, r report.Result) error {
-	if r.Winner == "" || len(k.SystemMessages) == 0 && !k.isUnkept(t.Session()) {
+	if r.Winner == "" || len(k.pages) == 0 && !k.isUnkept(t.Session()) {
 		return nil
 	}
 	state, err := k.current(ctx, t.Session())
@@ -283,7 +283,7 @@ func (k *Keeper) afterTurn(ctx context.Context, t *coordinator.Turn, r report.Re
 		err = k.SetTopic(ctx, t.Session(), state)
 	}
 	if err != nil {
-		k.Warn(err.Error()) // a page is not worth the answer
+		k.Warn(err.Error()) // the answer counts all the same
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// Exporter follows turns and sends what they come to. It is safe for concurrent use.
+// Exporter follows turns and sends their spans and metrics. It is safe for concurrent use.
 type Exporter struct {
 	settings
 	client http.Client
@@ -32,7 +32,7 @@ type Exporter struct {
 	work    sync.WaitGroup
 }
 
-// settings are what the environment says.
+// settings are the settings in the environment.
 type settings struct {
 	traces, metricsTo string // URLs, "" to send none
 	headers           http.Header
@@ -41,12 +41,12 @@ type settings struct {
 	hasContent        bool
 }
 
-// How often a turn's spans are sent while it runs.
+// delay is the time between two batches of a running turn's spans.
 const delay = 5 * time.Second
 
-// New returns an exporter by the standard variables of OpenTelemetry, nil if they ask for none.
-// Redact masks secrets in what is sent, secret is told the headers, and warn that telemetry is lost.
-// An error names the variable that is wrong.
+// New returns an exporter for the standard variables of OpenTelemetry, nil if they ask for none.
+// redact masks secrets in requests, secret gets the headers, and warn gets the first error of sending.
+// The error names the wrong variable.
 func New(lookup func(string) (string, bool), version string, redact func(string) string, secret func(name, value string), warn func(string)) (*Exporter, error) {
 	s, err := read(func(name string) string {
 		value, _ := lookup(name)
@@ -110,8 +110,8 @@ func read(get func(string) string, version string) (s settings, err error) {
 	return s, nil
 }
 
-// address returns where a signal is sent, "" for nowhere. An address, or an exporter that is asked
-// for, turns it on.
+// address returns the URL for a signal, "" for a signal that is off. An address or an exporter in the
+// environment turns the signal on.
 func address(get func(string) string, signal string) (string, error) {
 	exporter := get("OTEL_" + signal + "_EXPORTER")
 	own, all := "OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
@@ -124,7 +124,7 @@ func address(get func(string) string, signal string) (string, error) {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_" + signal + "_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
 		switch protocol := get(name); protocol {
 		case "", "http/json":
-		case "http/protobuf": // collectors take both at the same address
+		case "http/protobuf": // collectors accept both at the same address
 		default:
 			return "", fmt.Errorf("%s: %q is not supported: massgen sends http/json", name, plain.Cut(plain.Line(protocol), 40))
 		}
@@ -156,7 +156,7 @@ func list(get func(string) string, name string) (pairs []attribute, err error) {
 	return pairs, nil
 }
 
-// Follow sends what the events of a turn come to, until they end. It returns at once.
+// Follow sends the spans and metrics of a turn's events until they end. It returns at once.
 func (e *Exporter) Follow(of Of, events iter.Seq[report.Event]) {
 	e.work.Go(func() {
 		p := newProjection(of, e.hasContent)
@@ -176,7 +176,7 @@ func (e *Exporter) Follow(of Of, events iter.Seq[report.Event]) {
 	})
 }
 
-// Close waits until all is sent of the turns that were followed, which must have ended.
+// Close waits until everything about the followed turns is sent. The turns must have ended.
 func (e *Exporter) Close() {
 	e.work.Wait()
 	e.client.CloseIdleConnections()
@@ -206,7 +206,7 @@ func (e *Exporter) sendMetrics() {
 	e.send(e.metricsTo, request)
 }
 
-// send posts a request. What cannot be sent is lost, of which a person is told once.
+// send posts a request. The first failure is reported; the data of failed requests is lost.
 func (e *Exporter) send(to string, request object) {
 	if err := e.post(to, request); err != nil {
 		e.lost.Do(func() { e.warn(e.redact(err.Error()) + ": telemetry is lost") })

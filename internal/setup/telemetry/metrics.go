@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// histogram is how values with the same attributes are distributed.
+// histogram is the distribution of values with the same attributes.
 type histogram struct {
 	attributes []attribute
 	counts     []uint64 // one more than there are bounds
@@ -36,7 +36,7 @@ func (i *instrument) record(value float64, attributes []attribute) {
 	h.count++
 }
 
-// metrics are those of a process. Their owner guards them.
+// metrics are the metrics of a process. Their owner guards them.
 type metrics struct {
 	began            time.Time
 	duration, tokens *instrument
@@ -62,7 +62,8 @@ func newMetrics(began time.Time) *metrics {
 	}
 }
 
-// record takes a model call that has ended. The tokens of steps and turns are those of their calls.
+// record records a model call that has ended. It skips steps and turns, whose tokens are those of their
+// calls.
 func (m *metrics) record(s *span) {
 	if s.operation != chat {
 		return

@@ -37,10 +37,10 @@ type attribute struct {
 	value any
 }
 
-// span is one operation. Failure says with what it failed, "" if it did not.
+// span is one operation. failure is its error, "" for success.
 type span struct {
 	trace      [16]byte
-	id, parent [8]byte // no parent is zero
+	id, parent [8]byte // parent is zero for the root
 	operation  string
 	name       string
 	isClient   bool
@@ -51,7 +51,7 @@ type span struct {
 
 func (s *span) add(key string, value any) { s.attributes = append(s.attributes, attribute{key, value}) }
 
-// fail says with what an operation failed.
+// fail sets the error of an operation.
 func (s *span) fail(why string) {
 	if why != "" {
 		s.failure = why
@@ -59,18 +59,18 @@ func (s *span) fail(why string) {
 	}
 }
 
-// Of names the turn that events are of.
+// Of names the turn of a list of events.
 type Of struct {
-	// Session and Turn are its id and its place there.
+	// Session is the id of the turn's session, and Turn the turn's number in it.
 	Session  string
 	Turn     int
 	Question string
 }
 
-// projection turns the events of one turn into spans. It has no clock: times are the events'.
+// projection turns the events of one turn into spans. All times come from the events.
 type projection struct {
 	of          Of
-	hasContent  bool // what people and models wrote is sent too
+	hasContent  bool // includes the texts of people and models
 	trace       [16]byte
 	count       int
 	root        *span
@@ -91,8 +91,8 @@ func newProjection(of Of, hasContent bool) *projection {
 	return p
 }
 
-// begin begins a span below another. Ids follow from the turn and the order of its events, so a
-// process that resumes a turn goes on in the same trace.
+// begin begins a span below another. Ids depend only on the turn and the order of its events, so a
+// process that resumes a turn continues its trace.
 func (p *projection) begin(at time.Time, parent *span, operation, of string) *span {
 	p.count++
 	sum := sha256.Sum256(fmt.Appendf(p.trace[:], " %d", p.count))
@@ -108,7 +108,7 @@ func (p *projection) begin(at time.Time, parent *span, operation, of string) *sp
 	return s
 }
 
-// apply returns the spans that end with an event, none for one that was replayed.
+// apply returns the spans that end with an event. A replayed event ends no span.
 func (p *projection) apply(ev report.Event) []*span {
 	head := ev.Head()
 	if p.root == nil {
@@ -126,7 +126,7 @@ func (p *projection) apply(ev report.Event) []*span {
 	return []*span{ended}
 }
 
-// take returns the span that ends with an event, nil if none does.
+// take returns the span that ends with an event, nil without one.
 func (p *projection) take(ev report.Event, at time.Time) *span {
 	switch ev := ev.(type) {
 	case report.StepStarted:
@@ -169,7 +169,7 @@ func (p *projection) take(ev report.Event, at time.Time) *span {
 	return nil
 }
 
-// over is the span that an agent's calls stand below.
+// over returns the parent span of an agent's calls.
 func (p *projection) over(agent string) *span {
 	if s := p.steps[agent]; s != nil {
 		return s
@@ -177,7 +177,7 @@ func (p *projection) over(agent string) *span {
 	return p.root
 }
 
-// content adds a message, if content is wanted.
+// content adds a message to a span if hasContent is set.
 func (p *projection) content(s *span, key, role, text string) {
 	if !p.hasContent || text == "" {
 		return
@@ -191,7 +191,7 @@ func (p *projection) content(s *span, key, role, text string) {
 		message["finish_reason"] = "stop"
 	}
 	line, err := plain.JSONLine([]any{message})
-	if err == nil { // texts can be written
+	if err == nil { // always, for texts
 		s.add(key, line)
 	}
 }
@@ -230,7 +230,7 @@ func (p *projection) endSidecall(key string, u budget.Usage, why string) *span {
 	return s
 }
 
-// used adds the tokens of a call that is known to have used some.
+// used adds the tokens of a call with known usage.
 func used(s *span, u budget.Usage) {
 	if u.Calls == 0 || u.UnknownCalls > 0 {
 		return
@@ -249,7 +249,7 @@ func toolKeyOf(agent string, t report.ToolCall) string {
 	return fmt.Sprintf("%q %q %q", agent, t.Name, t.Arguments)
 }
 
-// endTool ends the call of a tool. One that was refused did not begin.
+// endTool ends the call of a tool. A refused call has no span.
 func (p *projection) endTool(ev report.ToolEnded) *span {
 	key := toolKeyOf(ev.Agent, ev.Tool)
 	if len(p.tools[key]) == 0 {
@@ -305,7 +305,7 @@ func (p *projection) endTurn(ev report.Ended) *span {
 	s := p.root
 	s.add("massgen.status", ev.Status)
 	s.add("massgen.resumed", p.hasReplayed)
-	if !p.hasReplayed { // else it has what the lost process used
+	if !p.hasReplayed { // else it includes the usage of the lost process
 		used(s, ev.Usage)
 	}
 	if ev.Status == kernel.AllFailed {
@@ -314,7 +314,7 @@ func (p *projection) endTurn(ev report.Ended) *span {
 	return s
 }
 
-// split takes the name of a model apart, which has the provider's type before it.
+// split splits the name of a model into the provider, in the words of the conventions, and the model.
 func split(named string) (provider, model string) {
 	provider, model, _ = strings.Cut(named, " ")
 	switch provider {

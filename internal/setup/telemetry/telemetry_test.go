@@ -107,7 +107,7 @@ func collect(t *testing.T) *collector {
 	return c
 }
 
-// follow sends what events come to, with variables beside the endpoint.
+// follow sends the telemetry of events, with variables beside the endpoint.
 func (c *collector) follow(t *testing.T, variables map[string]string, events ...report.Event) {
 	t.Helper()
 	e, err := telemetry.New(func(name string) (string, bool) {

@@ -10,7 +10,7 @@ import (
 	"github.com/massgen/massgen/internal/tools/permission"
 )
 
-// TestIdleRules: a rule that can be about no call is told, and no other.
+// TestIdleRules: a rule that can never match is reported, and no other.
 func TestIdleRules(t *testing.T) {
 	lists := []toolList{{all: []backends.Tool{
 		{Name: "write_file", Schema: []byte(`{"type":"object","properties":{"path":{},"content":{}}}`)},

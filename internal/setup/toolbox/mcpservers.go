@@ -91,7 +91,7 @@ func (b *Toolbox) openServers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	list := wantedServers(b.Config)
+	list := wantedServers(b.config)
 	waiting := time.AfterFunc(slowStart, func() {
 		if b.Waiting != nil {
 			b.Waiting(serverNames(list))
@@ -99,22 +99,22 @@ func (b *Toolbox) openServers(ctx context.Context) error {
 	})
 	defer waiting.Stop()
 	options := mcp.Options{Launcher: launcher, Log: func(server, line string) {
-		b.Log.Debug("an MCP server says", "server", server, "line", line)
+		b.log.Debug("an MCP server says", "server", server, "line", line)
 	}}
 	servers := make([]*toolServer, len(list))
 	for i, w := range list {
 		servers[i] = &toolServer{wanted: w}
 	}
 	errs := atOnce(servers, func(s *toolServer) (err error) {
-		server, err := s.inFolder(b.Config)
+		server, err := s.inFolder(b.config)
 		if err == nil && server.MassGenCure() != "" {
 			err = findProgram(server)
 		}
 		if err == nil {
-			s.client, err = mcp.Start(ctx, mcpServer(server, b.Config.Orchestrator.ToolTimeout), options)
+			s.client, err = mcp.Start(ctx, mcpServer(server, b.config.Orchestrator.ToolTimeout), options)
 		}
 		if err != nil {
-			return s.fault(b.Config, err)
+			return s.fault(b.config, err)
 		}
 		s.told = definitions(s.client)
 		return nil

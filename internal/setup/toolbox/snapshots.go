@@ -21,10 +21,10 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// storage returns the place for snapshots of workspaces: the config's folder, or that of the
-// settings.
+// storage returns the place for snapshots of workspaces: the config's folder, else the folder in the
+// options.
 func (b *Toolbox) storage() (snapshot.Storage, error) {
-	dir := cmp.Or(b.Config.Orchestrator.SnapshotStorage, b.Snapshots)
+	dir := cmp.Or(b.config.Orchestrator.SnapshotStorage, b.Snapshots)
 	if dir == "" {
 		dir = filepath.Join(os.TempDir(), "massgen-snapshots-"+sessions.NewID())
 	}

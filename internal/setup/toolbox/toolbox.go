@@ -24,9 +24,11 @@ import (
 
 // Toolbox has the open tools and folders of a config's agents.
 type Toolbox struct {
-	Settings
-	own  [][]agents.Tool // by agent, the tools of its workspace
-	keep []func(tool, result string) (string, error)
+	Options
+	config *configs.Config
+	log    *slog.Logger
+	own    [][]agents.Tool // by agent, the tools of its workspace
+	keep   []func(tool, result string) (string, error)
 	// snapshots copy the workspaces of agents that have one.
 	snapshots []func(context.Context, agents.CallInfo) (agents.Snapshot, error)
 	servers   []*toolServer
@@ -41,19 +43,17 @@ type Toolbox struct {
 	clashes  map[string]bool // notices about names that two of an agent's tools share
 }
 
-// Settings are the parameters of Open.
-type Settings struct {
-	Config *configs.Config
+// Options are parameters of Open.
+type Options struct {
 	// Snapshots is the folder for snapshots of workspaces if the config names none. Empty means
 	// a temporary folder, which the result names.
 	Snapshots string
 	// Given returns an agent's tools in Go, beside the config's; nil for none.
 	Given func(agent int) []agents.Tool
-	// Without are files that do not belong to an agent's work, such as those of the store.
+	// Without are files that do not belong to an agent's work, such as the store's.
 	Without []string
 	// Own are the user's folders with massgen's programs and keys. No agent may write there.
 	Own []string
-	Log *slog.Logger
 	// Warn receives warnings for the user, and Waiting the names of MCP servers that take long
 	// to start.
 	Warn    func(text string)
@@ -62,15 +62,15 @@ type Settings struct {
 
 // Open opens the tools and folders of a config's agents: their workspaces and the MCP servers,
 // all in parallel.
-func Open(ctx context.Context, s Settings) (*Toolbox, error) {
-	n := len(s.Config.Agents)
+func Open(ctx context.Context, config *configs.Config, log *slog.Logger, o Options) (*Toolbox, error) {
+	n := len(config.Agents)
 	b := &Toolbox{
-		Settings: s, own: make([][]agents.Tool, n), keep: make([]func(string, string) (string, error), n),
+		Options: o, config: config, log: log, own: make([][]agents.Tool, n), keep: make([]func(string, string) (string, error), n),
 		snapshots: make([]func(context.Context, agents.CallInfo) (agents.Snapshot, error), n), clashes: map[string]bool{},
 	}
-	if s.Given != nil {
+	if o.Given != nil {
 		for i := range b.own {
-			b.own[i] = s.Given(i)
+			b.own[i] = o.Given(i)
 		}
 	}
 	err := b.openWorkspaces()
@@ -81,7 +81,7 @@ func Open(ctx context.Context, s Settings) (*Toolbox, error) {
 		b.Close()
 		return nil, err
 	}
-	b.Notices, _ = findings(s.Config, b.lists())
+	b.Notices, _ = findings(config, b.lists())
 	return b, nil
 }
 
@@ -139,7 +139,7 @@ func unknown(config *configs.Config, lists []toolList) (notices, unchecked []str
 
 // openWorkspaces opens the agents' folders, and the storage of their snapshots.
 func (b *Toolbox) openWorkspaces() error {
-	config := b.Config
+	config := b.config
 	shown, err := mountsOfAll(config)
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (b *Toolbox) openWorkspaces() error {
 	}
 	var errs []error
 	folders := map[string]string{}
-	for i, a := range b.Config.Agents {
+	for i, a := range b.config.Agents {
 		if a.Tools.CWD == "" {
 			continue
 		}
@@ -163,7 +163,7 @@ func (b *Toolbox) openWorkspaces() error {
 			}
 		}
 		if err != nil {
-			errs = append(errs, toolFault(b.Config, i, "cwd", err))
+			errs = append(errs, toolFault(b.config, i, "cwd", err))
 			continue
 		}
 		folders[a.ID] = w.Dir()

@@ -16,7 +16,7 @@ import (
 	"github.com/massgen/massgen/internal/tools/mcp"
 )
 
-// toolServer is a started MCP server, with those of its tools that the user knows.
+// toolServer is a started MCP server, with the tools that the user knows.
 type toolServer struct {
 	wanted
 	client *mcp.Client
@@ -74,8 +74,8 @@ func (l *toolList) add(tools []agents.Tool, server string, allowed bool) {
 
 // lists returns the agents' present tools.
 func (b *Toolbox) lists() []toolList {
-	lists := make([]toolList, len(b.Config.Agents))
-	for i, a := range b.Config.Agents {
+	lists := make([]toolList, len(b.config.Agents))
+	for i, a := range b.config.Agents {
 		l := toolList{settings: a.Tools, names: map[string]bool{}, known: map[string]bool{}}
 		l.add(b.own[i], "", true)
 		for _, s := range b.servers {
@@ -99,8 +99,8 @@ type Listed struct {
 func (b *Toolbox) Listed() [][]Listed {
 	b.listing.Lock()
 	defer b.listing.Unlock()
-	rules := rulesOf(b.Config)
-	all := make([][]Listed, len(b.Config.Agents))
+	rules := rulesOf(b.config)
+	all := make([][]Listed, len(b.config.Agents))
 	for i, l := range b.lists() {
 		for j, tool := range l.tools {
 			from := "workspace"
@@ -144,7 +144,7 @@ func (b *Toolbox) list(version uint64) (notices []string) {
 	for i, l := range lists {
 		b.listed[i] = slices.Clip(l.tools) // turns share it
 		for _, name := range l.clashes {
-			notice := fmt.Sprintf("%s has two tools named %s, of two MCP servers, and only the first is used: rename one of the servers", b.Config.Agents[i].ID, name)
+			notice := fmt.Sprintf("%s has two tools named %s, of two MCP servers, and only the first is used: rename one of the servers", b.config.Agents[i].ID, name)
 			if !b.clashes[notice] {
 				b.clashes[notice] = true
 				notices = append(notices, notice)

@@ -35,17 +35,9 @@ func (p Place) IsThere() (bool, error) {
 	return false, nil
 }
 
-// Branch is sessions.Store.Branch. It refuses a second session in an exported file.
-func (s *Store) Branch(ctx context.Context, from string, turn int, to string) (sessions.Session, error) {
-	if err := s.export.takes(to); err != nil {
-		return sessions.Session{}, err
-	}
-	return s.Store.Branch(ctx, from, turn, to)
-}
-
-// takes refuses a session that an exported file cannot hold. A nil file accepts all.
+// takes refuses a second session: the file holds one.
 func (e *exported) takes(id string) error {
-	if e == nil || id == sessions.Default {
+	if id == sessions.Default {
 		return nil
 	}
 	return fmt.Errorf("%s holds one session: --session with another file begins a second one, and a copy of %s is a copy of this one", e.file, e.file)
@@ -81,7 +73,7 @@ func openExported(ctx context.Context, p Place, redact func(string) string) (s *
 	if err != nil {
 		return nil, err
 	}
-	s.export, s.Snapshots = e, beside(p.export)
+	s.Sessions, s.export, s.Snapshots = s.Sessions.Only(e.takes), e, beside(p.export)
 	if errors.Is(missing, fs.ErrNotExist) {
 		err = e.load(ctx, s)
 	} else {
@@ -113,7 +105,7 @@ func (e *exported) load(ctx context.Context, s *Store) error {
 	}
 	err := s.CheckSecrets(string(e.text))
 	if err == nil {
-		_, err = s.Import(ctx, bytes.NewReader(e.text), sessions.Default)
+		_, err = s.Sessions.Import(ctx, bytes.NewReader(e.text), sessions.Default)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.file, err)
@@ -141,7 +133,7 @@ func (e *exported) compare(ctx context.Context, s *Store) error {
 // write returns the session in the file's form, nil if there is no session.
 func (e *exported) write(ctx context.Context, s *Store) ([]byte, error) {
 	var text bytes.Buffer
-	err := s.Export(ctx, sessions.Default, &text)
+	err := s.Sessions.Export(ctx, sessions.Default, &text)
 	if errors.Is(err, sessions.ErrNoSession) {
 		return nil, nil
 	}

@@ -26,12 +26,12 @@ func openExported(t *testing.T, file string) *store.Store {
 // addTurn adds a turn to the one session of a store.
 func addTurn(t *testing.T, s *store.Store, question string) {
 	t.Helper()
-	b, err := s.Begin(t.Context(), sessions.Default, question)
+	b, err := s.Sessions.Begin(t.Context(), sessions.Default, question)
 	if err == nil {
-		err = s.Append(t.Context(), sessions.Default, b.Turn, []byte(`{"type":"x"}`))
+		err = s.Sessions.Append(t.Context(), sessions.Default, b.Turn, []byte(`{"type":"x"}`))
 	}
 	if err == nil {
-		err = s.End(t.Context(), sessions.Default, b.Turn, sessions.Ended{Status: kernel.AllFailed})
+		err = s.Sessions.End(t.Context(), sessions.Default, b.Turn, sessions.Ended{Status: kernel.AllFailed})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func addTurn(t *testing.T, s *store.Store, question string) {
 
 func turnsOf(t *testing.T, s *store.Store) int {
 	t.Helper()
-	turns, err := s.Turns(t.Context(), sessions.Default, 0)
+	turns, err := s.Sessions.Turns(t.Context(), sessions.Default, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestExportedSessionThatIsDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = openExported(t, file)
-	if err := s.Delete(t.Context(), sessions.Default); err != nil {
+	if err := s.Sessions.Delete(t.Context(), sessions.Default); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil || files(t, dir) != "" {

@@ -21,7 +21,7 @@ func TestMarks(t *testing.T) {
 	marker, other := store.NewMarker(at(t.TempDir())), store.NewMarker(at(t.TempDir()))
 	marks := make([]string, 8)
 	var group sync.WaitGroup
-	for i := range marks { // whoever comes first makes the key
+	for i := range marks { // the first one makes the key
 		group.Go(func() {
 			var err error
 			if marks[i], err = marker.Mark("text"); err != nil {

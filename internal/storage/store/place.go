@@ -24,11 +24,11 @@ type Place struct {
 	File string
 	// export is the file of an exported session. While it is open, File is its database.
 	export string
-	// found says that the file was found in the current folder, and nobody named it.
+	// found reports that the file was found in the current folder, and nobody named it.
 	found bool
 	// state is the user's own folder, empty without a home folder.
 	state string
-	// isTrusted says that the user trusts the files that are there now.
+	// isTrusted reports that the user trusts the present files.
 	isTrusted bool
 }
 
@@ -105,7 +105,7 @@ func isOwnFolder(dir string) bool {
 }
 
 var (
-	// ErrNoHome says that there is no folder to keep sessions in.
+	// ErrNoHome is returned if there is no folder to keep sessions in.
 	ErrNoHome = errors.New("there is no home folder to keep sessions in")
 	// ErrUntrusted is returned for a project's folder whose sessions and facts may be another
 	// person's: models would read them. Trusted lifts it.

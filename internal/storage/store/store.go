@@ -13,7 +13,7 @@ import (
 // Store is a store of sessions without secrets: it masks the secrets in models' texts before it
 // stores them. Inputs are built from stored texts.
 type Store struct {
-	*sessions.Store
+	Sessions *sessions.Store
 	// path is the path of the file, which does not exist while lasting is nil: then everything
 	// is in memory.
 	path    string
@@ -25,14 +25,6 @@ type Store struct {
 	Limiter func(account string, l retry.Limits) retry.Limiter
 	// Snapshots is the default folder for snapshots of workspaces, empty for no lasting place.
 	Snapshots string
-}
-
-// Begin is sessions.Store.Begin. It refuses a second session in an exported file.
-func (s *Store) Begin(ctx context.Context, id, question string) (sessions.Begun, error) {
-	if err := s.export.takes(id); err != nil {
-		return sessions.Begun{}, err
-	}
-	return s.Store.Begin(ctx, id, question)
 }
 
 // Lasts reports whether sessions outlive this process.
@@ -84,13 +76,13 @@ func Open(ctx context.Context, place Place, redact func(string) string) (*Store,
 		}
 		return nil, err
 	}
-	return &Store{Store: file.Masked(redact), path: file.Path(), lasting: file, redact: redact, Snapshots: beside(file.Path())}, nil
+	return &Store{Sessions: file.Masked(redact), path: file.Path(), lasting: file, redact: redact, Snapshots: beside(file.Path())}, nil
 }
 
 // InMemory returns an empty store instead of the one in a file; without a path it is for this
 // process alone.
 func InMemory(path string, redact func(string) string) *Store {
-	s := &Store{Store: sessions.NewMemory().Masked(redact), path: path, redact: redact}
+	s := &Store{Sessions: sessions.NewMemory().Masked(redact), path: path, redact: redact}
 	if path != "" {
 		s.Snapshots = beside(path)
 	}
@@ -99,7 +91,7 @@ func InMemory(path string, redact func(string) string) *Store {
 
 // Of returns a store that its owner closes.
 func Of(kept sessions.Keeper, redact func(string) string) *Store {
-	return &Store{Store: kept.Masked(redact), redact: redact}
+	return &Store{Sessions: kept.Masked(redact), redact: redact}
 }
 
 // Shared is the store of several machines.
@@ -121,7 +113,7 @@ type common interface {
 // OfSeveral returns the store of several machines. Snapshots of workspaces are kept beside
 // file, if it is not empty.
 func OfSeveral(shared Shared, file string, redact func(string) string) *Store {
-	s := &Store{Store: shared.Masked(redact), path: shared.Place(), lasting: shared, redact: redact, Limiter: shared.Limiter}
+	s := &Store{Sessions: shared.Masked(redact), path: shared.Place(), lasting: shared, redact: redact, Limiter: shared.Limiter}
 	if file != "" {
 		s.Snapshots = beside(file)
 	}

@@ -45,7 +45,7 @@ func begin(t *testing.T, lookup func(string) (string, bool), fact string) (*stor
 		return nil, err
 	}
 	t.Cleanup(func() { must(t, opened.Close()) })
-	_, err = opened.AddFact(t.Context(), "user", fact)
+	_, err = opened.Sessions.AddFact(t.Context(), "user", fact)
 	return opened, err
 }
 
@@ -125,7 +125,7 @@ func TestManyOpenAProjectsStore(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if _, err := opened.AddFact(t.Context(), "user", "a fact"); err != nil {
+				if _, err := opened.Sessions.AddFact(t.Context(), "user", "a fact"); err != nil {
 					t.Error(err)
 				}
 				if err := opened.Close(); err != nil {

@@ -29,8 +29,8 @@ func aways() []time.Duration {
 	return []time.Duration{0, 20 * time.Second}
 }
 
-// checkAway has something be away while the call of agent3 comes to its end. No call is made
-// again: the worker has what it came to.
+// checkAway takes something away while the call of agent3 ends. The worker has the call's result, so no
+// call is repeated.
 func checkAway(t *testing.T, world func(*testing.T) *world, leave, comeBack func(*world, *process)) {
 	t.Helper()
 	for _, long := range aways() {

@@ -68,7 +68,7 @@ func (term *terminal) shown() string {
 	return term.screen.String()
 }
 
-// isAsked says that a question was shown, with where one can type.
+// isAsked reports whether a question and its prompt were shown.
 func (term *terminal) isAsked() bool {
 	_, after, found := strings.Cut(term.shown(), "allow it?")
 	return found && strings.Contains(after, "> ")
@@ -86,7 +86,7 @@ func (w *world) asking(unattended string) (config string) {
 	return config
 }
 
-// arguments are those of a client that asks, or, without a question, watches.
+// arguments returns the arguments of a client that asks, or that watches if there is no question.
 func (w *world) arguments(config string, more ...string) []string {
 	return append([]string{"--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue(), "--session-id", "s", "--json"}, more...)
 }

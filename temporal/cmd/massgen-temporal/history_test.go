@@ -39,7 +39,7 @@ func (w *world) dial() client.Client {
 // workflow names the workflows of the session s.
 func (w *world) workflow() string { return "massgen/" + w.queue() + "/s" }
 
-// histories returns those of the session's last turn, one for each run of its workflow.
+// histories returns the histories of the session's last turn, one for each run of its workflow.
 func (w *world) histories() (list []*historypb.History) {
 	w.t.Helper()
 	c := w.dial()

@@ -34,8 +34,8 @@ func (w *world) inMidTurn(workers ...string) (s *service, client *process, worki
 	return s, client, working, config
 }
 
-// checkUnrepeated says that the turn has come to its end, that no call was made again that
-// had its result, and that those that were are told of.
+// checkUnrepeated checks that the turn has ended, that no call with a result was repeated, and that the
+// result reports the repeated calls.
 func (w *world) checkUnrepeated(s *service, r report.Result, repeated int) {
 	w.t.Helper()
 	if r.Status != "completed" || r.Winner != "agent2" || r.Rounds != 2 {
@@ -124,7 +124,7 @@ func (w *world) caller() (pid int) {
 	return pid
 }
 
-// TestTheClientIsKilled: the turn comes to its end, and another client is told.
+// TestTheClientIsKilled: the turn ends, and another client gets the result.
 func TestTheClientIsKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

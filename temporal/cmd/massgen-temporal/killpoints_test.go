@@ -158,8 +158,8 @@ func (w *world) finished() map[string]bool {
 	return done
 }
 
-// checkUnkilled holds a result against that of a turn that nobody killed, and what was asked
-// against the calls that were finished at the kill.
+// checkUnkilled compares a result with the result of a turn without a kill, and the requests with the
+// calls that had ended before the kill.
 func (w *world) checkUnkilled(s *service, r, want report.Result, finished map[string]bool) {
 	w.t.Helper()
 	type outcome struct {

@@ -26,7 +26,7 @@ func value[T any](w *world, query string) (found T, err error) {
 	return found, errors.Join(err, conn.Close(ctx))
 }
 
-// is says whether a condition holds in the database.
+// is reports whether a condition holds in the database.
 func (w *world) is(condition string) bool {
 	w.t.Helper()
 	holds, err := value[bool](w, "SELECT "+condition)
@@ -34,10 +34,10 @@ func (w *world) is(condition string) bool {
 	return holds
 }
 
-// someoneWaits says that an attempt waits for the limits of use.
+// someoneWaits is the condition that an attempt waits for the limits of use.
 const someoneWaits = "EXISTS (SELECT FROM accounts WHERE next <> '')"
 
-// limited begins a turn of n agents on two workers, none of whose calls is answered.
+// limited begins a turn of n agents on two workers, without answering any call.
 func (w *world) limited(n int, limits string, arrived func()) (*service, *process) {
 	w.t.Helper()
 	s := newService(w.t, agreeable)

@@ -82,8 +82,8 @@ func calls(r report.Result) (told []string) {
 	return told
 }
 
-// checkRequests says that no model was asked again what it had answered. A call that was
-// held when its worker was killed may have been made again.
+// checkRequests checks that no answered call was repeated. A call that its worker held at the kill may
+// be repeated.
 func (m *tooled) checkRequests(r report.Result) {
 	m.t.Helper()
 	times := map[string]int{}
@@ -115,15 +115,14 @@ func noting(c backendtest.Call) backendtest.Reply {
 		act("read_file", `{"path":"note.txt"}`), act("mcp__own__ask", `{"what":"of agent1 again"}`), newAnswer("see the note"))
 }
 
-// isBetween says that a call is that of agent1 which follows its second tool call, or that of
-// agent2 which follows its first.
+// isBetween reports whether a call is agent1's after its second tool call, or agent2's after its first.
 func isBetween(c backendtest.Call) bool {
 	said := len(c.Messages()) - 2 // by the model and its tools
 	return isBlind(c) && (c.Model() == "agent1" && said == 4 || c.Model() == "agent2" && said == 2)
 }
 
-// TestWorkerThatHasTheToolsIsKilled between two calls, or with -kill-everywhere in a call. It
-// costs the agents their tools: each is told so by its next call, and goes on without.
+// TestWorkerThatHasTheToolsIsKilled between two calls, or with -kill-everywhere in a call. The
+// agents lose their tools: each learns so by its next call, and goes on without.
 // temporal/engine has both where time is free.
 func TestWorkerThatHasTheToolsIsKilled(t *testing.T) {
 	t.Parallel()
@@ -140,7 +139,7 @@ func TestWorkerThatHasTheToolsIsKilled(t *testing.T) {
 	}
 }
 
-// lostTo is what an agent is told of a call whose worker is lost.
+// lostTo is the result of a tool call whose worker is lost.
 func lostTo(agent, more string) string {
 	return "Error: the worker on which the tools and files of " + agent + " were is lost" + more + ". Go on without them."
 }
@@ -178,8 +177,8 @@ func checkToolsAreLost(t *testing.T, w *world) {
 	m.checkRequests(r)
 }
 
-// checkToolCallIsNotRepeated: the agent is told that nobody knows what has become of the call
-// that was under way.
+// checkToolCallIsNotRepeated checks that the agent learns that the result of the call under way is
+// unknown.
 func checkToolCallIsNotRepeated(t *testing.T, w *world) {
 	m := newTooled(t, w, func(backendtest.Call) bool { return false })
 	release := make(chan struct{})

@@ -1,6 +1,6 @@
-// Command massgen-temporal is massgen for several machines: its turns are played by
-// workers, on a Temporal server, and its sessions are kept in a PostgreSQL database that
-// all of them share. "massgen-temporal worker" is one of the workers.
+// Command massgen-temporal is massgen for several machines: workers play its turns on a Temporal
+// server, and a shared PostgreSQL database keeps its sessions. "massgen-temporal worker" starts a
+// worker.
 package main
 
 import (
@@ -26,8 +26,8 @@ func main() {
 	os.Exit(app.Main(os.Args, env))
 }
 
-// lease is how long a session is held for workers of whom nothing is heard. While one of
-// them is at work on its turn it is prolonged.
+// lease is the time after which silent workers lose a session. A worker that plays a turn prolongs the
+// lease of its session.
 const lease = time.Minute
 
 // cluster is app.Cluster on Temporal and PostgreSQL.
@@ -65,7 +65,7 @@ func (c *cluster) Work(ctx context.Context, at app.ClusterAddress, panel *coordi
 	})
 }
 
-// ownedBy returns the store for an owner, without what redact changes.
+// ownedBy returns the store for an owner, which masks texts with redact.
 func (c *cluster) ownedBy(owner string, redact func(string) string) *postgres.Store {
 	s := c.store.As(owner, c.lease)
 	s.Store = s.Masked(redact)

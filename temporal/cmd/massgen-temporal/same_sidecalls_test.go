@@ -38,7 +38,7 @@ func attentive(c backendtest.Call) backendtest.Reply {
 }
 
 // TestEnginesMakeTheSameSidecalls: the calls for a topic and a summary before round 1, and for
-// facts after the answer, come to the same journals, and to the same topic, facts and
+// facts after the answer, lead to the same journals, topic, facts and
 // summary.
 func TestEnginesMakeTheSameSidecalls(t *testing.T) {
 	t.Parallel()

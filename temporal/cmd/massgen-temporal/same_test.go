@@ -20,7 +20,7 @@ import (
 	"github.com/massgen/massgen/tests/backendtest"
 )
 
-// scenario is a session that every engine and store must come to in the same way.
+// scenario is a session that every engine and store must produce in the same way.
 type scenario struct {
 	name  string
 	reply func(backendtest.Call) backendtest.Reply
@@ -201,7 +201,7 @@ func (w *world) share() string {
 	return dir
 }
 
-// transcript is what a session has come to, without its times.
+// transcript returns a session without its times.
 func transcript(t *testing.T, exported *bytes.Buffer) []string {
 	t.Helper()
 	dump, err := sessions.ReadDump(exported)

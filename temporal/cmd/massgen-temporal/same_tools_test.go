@@ -9,8 +9,8 @@ import (
 	"github.com/massgen/massgen/tests/backendtest"
 )
 
-// toolScenarios are those of agents that have tools. AGENT, SHARED and DESK in what is added
-// to the agents' backends stand for the agent's id, a folder that all see, and an MCP server.
+// toolScenarios returns the scenarios of agents with tools. AGENT, SHARED and DESK in the lines for the
+// agents' backends stand for the agent's id, a folder that all see, and an MCP server.
 func toolScenarios() []scenario {
 	const folders = "cwd: SHARED/AGENT"
 	storage := []string{"orchestrator: {snapshot_storage: SHARED/snapshots}"}
@@ -92,7 +92,7 @@ func workingOnFiles(c backendtest.Call) backendtest.Reply {
 // waits is what is asked for that comes after the other tool calls of its message.
 const waits = "after the others"
 
-// atOnce has agent1 call two tools in one message, of which the first ends last.
+// atOnce makes agent1 call two tools in one message. The first ends last.
 func atOnce(c backendtest.Call) backendtest.Reply {
 	if c.Model() != "agent1" || !isBlind(c) {
 		return agreeable(c)

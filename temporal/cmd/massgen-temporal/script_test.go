@@ -202,7 +202,7 @@ func progress(t *testing.T, store journals, number int) (replies, tools int) {
 	return replies, tools
 }
 
-// take says that a model may answer now, and takes its place in the order.
+// take reports whether a model may answer now, and takes its place in the order.
 func (o *order) take(model string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -60,7 +60,7 @@ func (s *server) start() error {
 	return nil
 }
 
-// isReady says that the server knows its namespace.
+// isReady reports whether the server knows its namespace.
 func (s *server) isReady() bool {
 	c, err := client.Dial(client.Options{HostPort: s.address, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))})
 	if err != nil {

@@ -28,8 +28,8 @@ func writing(c backendtest.Call) backendtest.Reply {
 	return act("read_file", `{"path":"note.txt"}`)
 }
 
-// TestToolsStayOnOneWorker of three, each with a folder of its own: the agent sees that of one
-// of them in all of its calls.
+// TestToolsStayOnOneWorker of three, each with a folder of its own: the agent sees one worker's folder
+// in all of its calls.
 func TestToolsStayOnOneWorker(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

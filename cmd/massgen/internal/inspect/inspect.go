@@ -18,7 +18,6 @@ import (
 	"github.com/massgen/massgen/internal/coordination/topic"
 	"github.com/massgen/massgen/internal/models/prices"
 	"github.com/massgen/massgen/internal/setup/sidecalls"
-	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
@@ -84,7 +83,7 @@ type Turn struct {
 
 // ReadTurn returns a turn with its activity and its work. If these cannot be read it returns the
 // rest, and passes the reason to warn.
-func ReadTurn(ctx context.Context, s *store.Store, session string, t sessions.Turn, warn func(string)) Turn {
+func ReadTurn(ctx context.Context, s *sessions.Store, session string, t sessions.Turn, warn func(string)) Turn {
 	kept, err := coordinator.ReadRecord(ctx, s, session, t.Number)
 	if err != nil {
 		warn(err.Error())
@@ -94,7 +93,7 @@ func ReadTurn(ctx context.Context, s *store.Store, session string, t sessions.Tu
 
 // Read reads all that is shown of a session but its Unfinished calls and its Agents. What cannot
 // be read of a turn or of the metadata is passed to warn; the error is of the store.
-func Read(ctx context.Context, s *store.Store, kept sessions.Session, warn func(string)) (Session, error) {
+func Read(ctx context.Context, s *sessions.Store, kept sessions.Session, warn func(string)) (Session, error) {
 	turns, err := s.Turns(ctx, kept.ID, 0)
 	if err != nil {
 		return Session{}, err
