@@ -71,8 +71,8 @@ func outcomes() []outcome {
 			say(w, "data: {"+g.tale(r, body)+"\n\ndata: x"+g.tale(r, body)+"\n\n")
 		}},
 		{name: "cut stream", unseen: true, reply: func(g *gossip, w http.ResponseWriter, _ *http.Request, _ string) {
-			whole := g.protocol.text("the key is " + g.key)
-			say(w, whole[:strings.Index(whole, g.key[:8])+len(g.key)*2/3])
+			before, _, _ := strings.Cut(g.protocol.text("the key is "+g.key), quotedJSON(g.key))
+			say(w, before+quotedJSON(g.key))
 		}},
 		{name: "redirects", reply: func(g *gossip, w http.ResponseWriter, _ *http.Request, _ string) {
 			w.Header().Set("Location", fmt.Sprintf("/%s?key=%s#%[2]s", url.PathEscape(g.key), url.QueryEscape(g.key)))

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/massgen/massgen/internal/system/secrets"
+	"github.com/massgen/massgen/tests/linear"
 )
 
 // encoders are what services and libraries do to a text that they repeat.
@@ -51,15 +52,11 @@ func encoders(t *testing.T) map[string]func(string) string {
 	}
 }
 
-// escapers write a plain letter as no encoder has to.
+// escapers escape plain letters, which no encoder has to do.
 func escapers() map[string]func(string) string {
 	return map[string]func(string) string{
 		"every letter in JSON":  each(`\u%04x`),
 		"JSON in JSON, letters": each(`\\u%04X`),
-		"JavaScript":            each(`\u{%x}`),
-		"C":                     each(`\x%02x`),
-		"octal":                 each(`\%03o`),
-		"C with eight digits":   each(`\U%08x`),
 		"every letter in a URL": each("%%%02x"),
 		"the same, twice":       each("%%25%02X"),
 		"every letter in HTML":  each("&#%d;"),
@@ -70,7 +67,7 @@ func escapers() map[string]func(string) string {
 	}
 }
 
-// TestEscapedLettersAreMasked: of a key as services make them nothing is left, whoever hid it.
+// TestEscapedLettersAreMasked: a key whose plain letters are escaped is masked whole.
 func TestEscapedLettersAreMasked(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -109,8 +106,8 @@ func lowerEscapes(text string) string {
 	return text
 }
 
-// TestEverySpellingIsMasked: of a text with a secret in some spelling nothing is left
-// but what stood around it and, of base64, the digits that the neighbours share.
+// TestEverySpellingIsMasked: an encoded secret leaves nothing but the text around it and, in base64,
+// the digits that it shares with its neighbours.
 func TestEverySpellingIsMasked(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -145,26 +142,41 @@ func TestOtherTextsStayAsTheyAre(t *testing.T) {
 
 func TestMask(t *testing.T) {
 	var f secrets.Finder
-	f.Add("abcdefghij", "abcdefghij-and-more", "x\xffy-not-a-text", "with/some&signs+in-it")
+	f.Add("abcdefghij", "abcdefghij-and-more", "ghijklmnop", "x\xffy-not-a-text", "with/some&signs+in-it", "two words\nand 10%41")
 	for text, want := range map[string]string{
-		"abcdefghij abcdefghij-and-more": "*** ***",
-		"abcdefghijabcdefghij":           "******",
-		"x\xffy-not-a-text":              "***",
-		"cut off: abcdefghi":             "cut off: ***",
-		"cut off: abcdefgh":              "cut off: abcdefgh",
-		`cut off: with\/some\u0026sig`:   "cut off: ***",
-		"cut off: with%2fsome%26s":       "cut off: ***",
-		"cut off: with%2Fsome":           "cut off: with%2Fsome",
-		"cut off: with/some&signs&#3":    "cut off: ***",
-		`cut off: with/some&signs\u00`:   "cut off: ***",
-		"cut off: with/some&signs%2":     "cut off: ***",
-		"cut off: with/some and":         "cut off: with/some and",
-		"shortened: abcdefghi…: why":     "shortened: ***…: why",
-		"shortened: abcdefgh…":           "shortened: abcdefgh…",
-		"not at the end: abcdefghi.":     "not at the end: abcdefghi.",
+		"abcdefghij abcdefghij-and-more":      "*** ***",
+		"abcdefghijabcdefghij":                "******",
+		"of two abcdefghijklmnop in one":      "of two *** in one",
+		"x\xffy-not-a-text":                   "***",
+		"x%ffy-not-a-text":                    "***",
+		`{"a":"with\/some\u0026signs+in-it"}`: `{"a":"***"}`,
+		"?a=with%2fsome%26signs%2Bin-it&b=1":  "?a=***&b=1",
+		"<b>with/some&amp;signs+in-it</b>":    "<b>***</b>",
+		`two words\nand 10%41`:                "***",
+		"two+words%0Aand+10%2541.":            "***.",
+		"a part: abcdefghi":                   "a part: abcdefghi",
+		"escapes beside it: %41abcdefghij\\n": "escapes beside it: %41***\\n",
 	} {
 		if got := f.Mask(text); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestMaskIsLinear masks texts that invite a search to begin again and again.
+func TestMaskIsLinear(t *testing.T) {
+	var f secrets.Finder
+	f.Add("aaaaaaaaaaaaaaaa/", "x", "sk-with&some%signs")
+	for length, units := range map[int][]string{
+		100_000: {"a", "%25", "%", "&amp;", "&", `\\`, `\u005c`, "api_key ", "?key="},
+		1000:    {"x ", "://x:", "api key x x x x "}, // a word takes longer where it may be a credential
+	} {
+		for _, unit := range units {
+			linear.Check(t, length, func(n int) {
+				if f.Mask(strings.Repeat(unit, n/len(unit))+"sk-with%26some%25signs") == "" {
+					t.Fatal("nothing is left")
+				}
+			})
 		}
 	}
 }

@@ -1,0 +1,129 @@
+package secrets
+
+import (
+	"encoding/base64"
+	"net/url"
+	"strings"
+
+	"github.com/massgen/massgen/internal/system/plain"
+)
+
+var secretName = plain.Pattern(`(?i)key|token|secret|passw|passphrase|pwd|auth|credential|cookie`)
+
+// IsName reports whether the value of a variable, header or setting with this name must not be
+// shown.
+func IsName(name string) bool { return secretName().MatchString(name) }
+
+var keyName = plain.Pattern(`(?i)(key|token|secret|passw(or)?d|passphrase|pwd|auth|authorization|credentials?|cookie)$`)
+
+// NamesAKey reports whether a variable, header or setting with this name holds a key or a
+// password. It is stricter than IsName, which also accepts MAX_TOKENS.
+func NamesAKey(name string) bool { return keyName().MatchString(name) }
+
+// KeysInURL returns those texts of InURL that are keys or passwords by their place: the password,
+// and the values in the query whose name is that of a key.
+func KeysInURL(address string) (all []string) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil
+	}
+	if password, ok := u.User.Password(); ok {
+		all = append(all, password)
+	}
+	for name, values := range u.Query() {
+		if NamesAKey(name) {
+			all = append(all, values...)
+		}
+	}
+	return all
+}
+
+// InURL returns the secrets of an address: its password, or a long user name without a password,
+// each also in base64 as a request has it (RFC 7617), and the values in its query, except a
+// version. It reads as much as it can of an address that is no URL.
+func InURL(address string) []string {
+	u, err := url.Parse(address)
+	if err != nil || u.Opaque != "" {
+		return inBrokenURL(address)
+	}
+	all := inQuery(u.Query())
+	if u.User != nil {
+		password, _ := u.User.Password()
+		all = append(all, inCredentials(u.User.Username(), password)...)
+	}
+	return all
+}
+
+// shortestName is the length of the shortest user name that counts as a key.
+const shortestName = 8
+
+func inCredentials(user, password string) []string {
+	secret := password
+	if password == "" {
+		secret = user
+	}
+	if password == "" && len(user) < shortestName {
+		return nil
+	}
+	return []string{secret, base64.RawStdEncoding.EncodeToString([]byte(user + ":" + password))}
+}
+
+func inQuery(query url.Values) (all []string) {
+	for name, values := range query {
+		if !strings.Contains(strings.ToLower(name), "version") {
+			all = append(all, values...)
+		}
+	}
+	return all
+}
+
+// inBrokenURL takes everything between the scheme, if there is one, and the last @ for a user and a
+// password: a character in them may be what breaks the address.
+func inBrokenURL(address string) (all []string) {
+	_, rest, found := strings.Cut(address, "://")
+	if !found {
+		rest = address
+	}
+	if end := strings.LastIndex(rest, "@"); end >= 0 {
+		user, password, _ := strings.Cut(rest[:end], ":")
+		all = inCredentials(user, password)
+	}
+	_, query, _ := strings.Cut(rest, "?")
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return all // no request has such a query
+	}
+	return append(all, inQuery(values)...)
+}
+
+// InHeader returns the secrets of a header: its value, and the part of it behind a scheme such as
+// Bearer, or the password in that of Basic. A header is secret by its name, or because its value
+// looks like a key.
+func InHeader(name, value string) []string {
+	if !IsName(name) && (namesSoftware().MatchString(name) || !looksLikeKey(value)) {
+		return nil
+	}
+	scheme, credentials, found := strings.Cut(value, " ")
+	if !found {
+		return []string{value}
+	}
+	all := []string{value, credentials}
+	if decoded, err := base64.StdEncoding.DecodeString(credentials); err == nil && strings.EqualFold(scheme, "basic") {
+		user, password, _ := strings.Cut(string(decoded), ":")
+		all = append(all, inCredentials(user, password)...)
+	}
+	return all
+}
+
+// namesSoftware matches headers whose values are names of programs and versions, which look like
+// keys.
+var namesSoftware = plain.Pattern(`(?i)version|beta|agent`)
+
+var longWord = plain.Pattern(`^[!-~]{16,}$`)
+
+// looksLikeKey reports whether a text is one long word with letters and digits, and no address.
+func looksLikeKey(text string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyz"
+	return longWord().MatchString(text) && !strings.Contains(text, "://") &&
+		strings.ContainsAny(strings.ToLower(text), letters) && strings.ContainsAny(text, "0123456789")
+}
