@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/system/filelock"
 	"github.com/massgen/massgen/internal/system/plain"
-	"github.com/massgen/massgen/internal/system/wholefile"
 )
 
 // CheckDir makes the folder if it is not there and proves that files can be
@@ -186,7 +186,7 @@ func writeCall(o Options, c Call) error {
 	if err != nil {
 		return err
 	}
-	return wholefile.Write(name+jsonEnding, o.scrub(append(data, '\n')))
+	return filelock.WriteWhole(name+jsonEnding, o.scrub(append(data, '\n')))
 }
 
 // writeText writes the call as text. A large one is gone from memory before it is made JSON.
@@ -195,7 +195,7 @@ func (o Options) writeText(name string, c Call) error {
 	if err := Print(&text, []Call{c}); err != nil {
 		return err
 	}
-	return wholefile.Write(name, o.scrub(text.Bytes()))
+	return filelock.WriteWhole(name, o.scrub(text.Bytes()))
 }
 
 // LoadDir reads all calls that a Recorder wrote below the folder, sorted as by

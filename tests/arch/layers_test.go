@@ -23,16 +23,15 @@ var layers = [][]string{
 	{"agents", "internal/coordination/turn", "sessions/sqlite", "tests/storetest", "temporal/postgres", "tests/limitertest"},
 	{"internal/storage/sqlstore"},
 	{
-		"internal/coordination/machine", "contextbuild", "sessions", "internal/coordination/topic", "debugbackend", "configs", "internal/tools/grants",
+		"internal/coordination/machine", "contextbuild", "sessions", "internal/coordination/topic", "debugbackend", "configs",
 		"backends/openai", "backends/anthropic", "backends/gemini", "tests/backendtest",
 		"internal/models/retry", "internal/models/fallback",
 	},
 	{
 		"internal/models/wire", "internal/models/prices", "internal/models/tokens", "internal/coordination/policy", "internal/tools/permission", "internal/models/attach",
-		"internal/tools/workspace/confine", "internal/tools/workspace/snapshot",
 	},
-	{"backends", "internal/coordination/kernel", "internal/coordination/budget", "internal/tools/workspace/rootfs", "cmd/massgen/internal/markdown", "internal/tools/schema"},
-	{"internal/system/blob", "internal/models/hosted", "internal/system/secrets", "cmd/massgen/internal/colour", "internal/system/child", "internal/system/filelock", "internal/system/wholefile", "tests/leaks", "tests/silent", "tests/described"},
+	{"backends", "internal/coordination/kernel", "internal/coordination/budget", "cmd/massgen/internal/markdown", "internal/tools/schema"},
+	{"internal/system/blob", "internal/models/hosted", "internal/system/secrets", "internal/system/child", "internal/system/filelock", "tests/leaks", "tests/silent", "tests/described"},
 	{"internal/system/plain", "internal/system/fastjson", "internal/system/stack", "internal/system/sleep", "internal/system/turnmeta", "internal/system/nos2a", "tests/linear"},
 }
 
@@ -123,10 +122,10 @@ var confined = map[string][]string{
 	"charm.land/lipgloss/v2":                 {"cmd/massgen/tui", "cmd/massgen/server"},
 	"github.com/russross/blackfriday/v2":     {"cmd/massgen/internal/markdown"},
 	"github.com/charmbracelet/x/ansi":        {"cmd/massgen/tui", "cmd/massgen/app", "cmd/massgen/internal/markdown"},
-	"golang.org/x/sys":                       {"tests/linear", "internal/system/child", "internal/tools/workspace/confine", "internal/storage/store", "cmd/massgen/app"},
+	"golang.org/x/sys":                       {"tests/linear", "internal/system/child", "internal/tools/workspace", "internal/storage/store", "cmd/massgen/app"},
 	"golang.org/x/sync":                      {"coordinator", "tests/backendtest"},
-	"gopkg.in/yaml.v3":                       {"configs", "debugbackend", "internal/tools/grants", "tests/described"},
-	"github.com/landlock-lsm/go-landlock":    {"internal/tools/workspace/confine"},
+	"gopkg.in/yaml.v3":                       {"configs", "debugbackend", "internal/tools/permission", "tests/described"},
+	"github.com/landlock-lsm/go-landlock":    {"internal/tools/workspace"},
 	"github.com/google/go-cmp":               {"tests/backendtest", "tests/storetest"},
 	"github.com/cockroachdb/datadriven":      {"tests/backendtest"},
 	"pgregory.net/rapid":                     {"tests/storetest"},

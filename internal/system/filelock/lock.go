@@ -1,4 +1,5 @@
-// Package filelock has a lock that one holder has at a time, in any process of a machine.
+// Package filelock has a lock that one holder has at a time, in any process of a machine, and
+// replaces files whole.
 package filelock
 
 import (

@@ -1,5 +1,4 @@
-// Package wholefile replaces files so that nobody finds a part of one.
-package wholefile
+package filelock
 
 import (
 	"errors"
@@ -7,12 +6,12 @@ import (
 	"path/filepath"
 )
 
-// Write replaces a file, or makes it, for its owner alone to read. Others find the file as it
-// was, or whole. If Write fails, the file is as it was. Write does not wait for the disk.
-func Write(path string, data []byte) error { return write(path, data, false) }
+// WriteWhole replaces a file, or makes it, for its owner alone to read. Others find the file as it
+// was, or whole. If WriteWhole fails, the file is as it was. WriteWhole does not wait for the disk.
+func WriteWhole(path string, data []byte) error { return write(path, data, false) }
 
-// WriteSync is Write, but the data is on disk before the file has its name.
-func WriteSync(path string, data []byte) error { return write(path, data, true) }
+// WriteWholeSync is WriteWhole, but the data is on disk before the file has its name.
+func WriteWholeSync(path string, data []byte) error { return write(path, data, true) }
 
 func write(path string, data []byte, sync bool) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")

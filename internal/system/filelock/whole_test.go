@@ -1,16 +1,16 @@
-package wholefile_test
+package filelock_test
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/massgen/massgen/internal/system/wholefile"
+	"github.com/massgen/massgen/internal/system/filelock"
 )
 
 func TestWriteReplacesTheWholeFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	for _, write := range []func(string, []byte) error{wholefile.Write, wholefile.WriteSync} {
+	for _, write := range []func(string, []byte) error{filelock.WriteWhole, filelock.WriteWholeSync} {
 		for _, text := range []string{"a longer text", "short"} {
 			if err := write(path, []byte(text)); err != nil {
 				t.Fatal(err)
@@ -28,7 +28,7 @@ func TestWriteThatFailsLeavesNothing(t *testing.T) {
 	if err := os.Mkdir(taken, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := wholefile.Write(taken, []byte("text")); err == nil {
+	if err := filelock.WriteWhole(taken, []byte("text")); err == nil {
 		t.Error("a file replaced a folder")
 	}
 	entries, err := os.ReadDir(dir)

@@ -197,37 +197,6 @@ func read(arguments string) (map[string]argument, error) {
 	return args, nil
 }
 
-// isUnambiguous reports whether read certainly accepts arguments: they are a JSON object, and all names
-// in it differ, at any depth. It also returns false for some that read accepts, such as those with
-// an escape in a name, with many names, or with blanks before the object.
-func isUnambiguous(arguments string) bool {
-	if !strings.HasPrefix(arguments, "{") || !json.Valid([]byte(arguments)) {
-		return false
-	}
-	const mostNames = 16
-	names := make([]string, 0, mostNames)
-	_, rest, found := strings.Cut(arguments, `"`)
-	for found {
-		end := 0 // of the string that rest begins with
-		for ; rest[end] != '"'; end++ {
-			if rest[end] == '\\' {
-				end++
-			}
-		}
-		name := rest[:end]
-		rest = strings.TrimLeft(rest[end+1:], " \t\r\n")
-		if rest[0] == ':' {
-			isAlike := func(other string) bool { return strings.EqualFold(name, other) }
-			if len(names) == mostNames || strings.Contains(name, `\`) || slices.ContainsFunc(names, isAlike) {
-				return false
-			}
-			names = append(names, name)
-		}
-		_, rest, found = strings.Cut(rest, `"`)
-	}
-	return true
-}
-
 // fold returns one name for all that differ in case only, as strings.EqualFold has it.
 func fold(name string) string {
 	return strings.Map(func(r rune) rune {

@@ -1,6 +1,4 @@
-// Package grants keeps the calls of tools that a person lets run without being asked again:
-// until the program ends, or always, in a file of the user's config folder.
-package grants
+package permission
 
 import (
 	"bytes"
@@ -23,11 +21,10 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/massgen/massgen/internal/system/filelock"
-	"github.com/massgen/massgen/internal/tools/permission"
 )
 
-// FileName is the name of the file in the user's config folder.
-const FileName = "permissions.yaml"
+// GrantsFile is the name of the file in the user's config folder.
+const GrantsFile = "permissions.yaml"
 
 const fileHead = "# Calls of tools that run without a question where a config would ask. massgen writes this\n" +
 	"# file; `massgen permissions` lists the rules and removes them.\n"
@@ -38,13 +35,13 @@ const fileHead = "# Calls of tools that run without a question where a config wo
 type Grants struct {
 	file    string
 	mu      sync.Mutex
-	always  []permission.Rule
-	session map[string]bool // by Kind
+	always  []Rule
+	session map[string]bool // by KindOf
 }
 
 // fileRule is a rule as the file has it, in the words of a config.
 type fileRule struct {
-	Action    permission.Action `yaml:"action"`
+	Action    Action            `yaml:"action"`
 	Tool      string            `yaml:"tool"`
 	Arguments map[string]string `yaml:"arguments,omitempty"`
 }
@@ -53,15 +50,15 @@ type fileRules struct {
 	Rules []fileRule `yaml:"rules"`
 }
 
-// Open reads the grants of a user's config folder; "" is for none. The error names the file and
+// OpenGrants reads the grants of a user's config folder; "" is for none. The error names the file and
 // what to do about it; the Grants that come with it have none of the file's rules and write none.
-func Open(folder string) (*Grants, error) {
+func OpenGrants(folder string) (*Grants, error) {
 	g := &Grants{session: map[string]bool{}}
 	if folder == "" {
 		return g, nil
 	}
-	file := filepath.Join(folder, FileName)
-	rules, err := read(file)
+	file := filepath.Join(folder, GrantsFile)
+	rules, err := readGrants(file)
 	if err != nil {
 		return g, err
 	}
@@ -69,7 +66,7 @@ func Open(folder string) (*Grants, error) {
 	return g, nil
 }
 
-func read(file string) ([]permission.Rule, error) {
+func readGrants(file string) ([]Rule, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
@@ -83,13 +80,13 @@ func read(file string) ([]permission.Rule, error) {
 	if err := d.Decode(&in); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: %w; mend or remove the file", file, err)
 	}
-	var list []permission.Rule
+	var list []Rule
 	for i, r := range in.Rules {
-		rule := permission.Rule{Action: r.Action, Tool: r.Tool, Arguments: r.Arguments}
-		if err := (permission.Rules{Rules: []permission.Rule{rule}}).Check(); err != nil {
+		rule := Rule{Action: r.Action, Tool: r.Tool, Arguments: r.Arguments}
+		if err := (Rules{Rules: []Rule{rule}}).Check(); err != nil {
 			return nil, fmt.Errorf("%s: rules[%d]: %w; mend or remove it", file, i, err)
 		}
-		if rule.Action != permission.Allow {
+		if rule.Action != Allow {
 			return nil, fmt.Errorf("%s: rules[%d] has the action %s, and only allow can stand there: put the rule into a config", file, i, rule.Action)
 		}
 		list = append(list, rule)
@@ -105,25 +102,25 @@ func (g *Grants) Allow(tool, arguments string) (why string, ok bool) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if kind := Kind(tool, arguments); g.session[kind] {
+	if kind := KindOf(tool, arguments); g.session[kind] {
 		return "allowed in this session: " + kind, true
 	}
 	exact, isExact := RuleFor(tool, arguments)
 	for i, rule := range g.always {
 		fits := isExact && isSame(rule, exact)
 		if len(rule.Arguments) == 0 || strings.ContainsAny(rule.String(), "*?") { // a person wrote it
-			only := permission.Rules{Rules: []permission.Rule{rule}, Otherwise: permission.Ask}
-			fits = permission.Decide(only, tool, arguments).Action == permission.Allow
+			only := Rules{Rules: []Rule{rule}, Otherwise: Ask}
+			fits = Decide(only, tool, arguments).Action == Allow
 		}
 		if fits {
-			return fmt.Sprintf("rule %d of %s: %s", i+1, FileName, rule), true
+			return fmt.Sprintf("rule %d of %s: %s", i+1, GrantsFile, rule), true
 		}
 	}
 	return "", false
 }
 
 // isSame compares two rules by their parts: two different calls may read the same.
-func isSame(a, b permission.Rule) bool {
+func isSame(a, b Rule) bool {
 	return a.Action == b.Action && a.Tool == b.Tool && maps.Equal(a.Arguments, b.Arguments)
 }
 
@@ -135,9 +132,9 @@ func (g *Grants) AllowHere(kind string) {
 }
 
 // Keep adds a rule to the file. It reads the file anew: another process may have written it.
-func (g *Grants) Keep(rule permission.Rule) error {
-	return g.change(func(rules []permission.Rule) ([]permission.Rule, error) {
-		if slices.ContainsFunc(rules, func(r permission.Rule) bool { return isSame(r, rule) }) {
+func (g *Grants) Keep(rule Rule) error {
+	return g.change(func(rules []Rule) ([]Rule, error) {
+		if slices.ContainsFunc(rules, func(r Rule) bool { return isSame(r, rule) }) {
 			return rules, nil
 		}
 		return append(rules, rule), nil
@@ -145,8 +142,8 @@ func (g *Grants) Keep(rule permission.Rule) error {
 }
 
 // Remove takes the rule of a number back, as List counts them from 1, and returns it.
-func (g *Grants) Remove(number int) (removed permission.Rule, err error) {
-	err = g.change(func(rules []permission.Rule) ([]permission.Rule, error) {
+func (g *Grants) Remove(number int) (removed Rule, err error) {
+	err = g.change(func(rules []Rule) ([]Rule, error) {
 		if number < 1 || number > len(rules) {
 			return nil, fmt.Errorf("there is no rule %d: `massgen permissions list` shows them", number)
 		}
@@ -157,27 +154,27 @@ func (g *Grants) Remove(number int) (removed permission.Rule, err error) {
 }
 
 // List returns the rules of the file.
-func (g *Grants) List() []permission.Rule {
+func (g *Grants) List() []Rule {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return slices.Clone(g.always)
 }
 
-func (g *Grants) change(how func([]permission.Rule) ([]permission.Rule, error)) error {
+func (g *Grants) change(how func([]Rule) ([]Rule, error)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.file == "" {
 		return errors.New("no file keeps what you always allow: there is no home folder, or the file cannot be read")
 	}
-	var rules []permission.Rule
-	err := alone(g.file, func() (err error) {
-		if rules, err = read(g.file); err == nil {
-			rules, err = how(rules)
+	var rules []Rule
+	err := changeAlone(g.file, func() (err error) {
+		if rules, err = readGrants(g.file); err != nil {
+			return err
 		}
-		if err == nil {
-			err = write(g.file, rules)
+		if rules, err = how(rules); err != nil {
+			return err
 		}
-		return err
+		return writeGrants(g.file, rules)
 	})
 	if err == nil {
 		g.always = rules
@@ -188,8 +185,8 @@ func (g *Grants) change(how func([]permission.Rule) ([]permission.Rule, error)) 
 // longestChange is how long another program is waited for that changes the file.
 const longestChange = 5 * time.Second
 
-// alone runs a change of the file while no other program changes it, and makes its folder.
-func alone(file string, change func() error) error {
+// changeAlone runs a change of the file while no other program changes it, and makes its folder.
+func changeAlone(file string, change func() error) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
@@ -205,8 +202,8 @@ func alone(file string, change func() error) error {
 	return errors.Join(change(), lock.Release())
 }
 
-// write replaces the file in one step. Only the user can read it.
-func write(file string, rules []permission.Rule) (err error) {
+// writeGrants replaces the file in one step. Only the user can read it.
+func writeGrants(file string, rules []Rule) error {
 	out := fileRules{Rules: []fileRule{}}
 	for _, r := range rules {
 		out.Rules = append(out.Rules, fileRule{r.Action, r.Tool, r.Arguments})
@@ -215,24 +212,15 @@ func write(file string, rules []permission.Rule) (err error) {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
-	temporary, err := os.CreateTemp(filepath.Dir(file), FileName+".*") // with mode 0600
-	if err != nil {
+	if err := filelock.WriteWholeSync(file, append([]byte(fileHead), data...)); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
-	}
-	_, err = temporary.WriteString(fileHead + string(data))
-	err = errors.Join(err, temporary.Sync(), temporary.Close())
-	if err == nil {
-		err = os.Rename(temporary.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", file, err), os.Remove(temporary.Name()))
 	}
 	return nil
 }
 
-// Kind names the calls that are allowed in a session with one of them: those of the tool, and of
+// KindOf names the calls that are allowed in a session with one of them: those of the tool, and of
 // the program if it runs one.
-func Kind(tool, arguments string) string {
+func KindOf(tool, arguments string) string {
 	var args struct{ Argv []string }
 	if json.Unmarshal([]byte(arguments), &args) == nil && len(args.Argv) > 0 {
 		return tool + " " + args.Argv[0]
@@ -250,8 +238,8 @@ const mostOfRule = 300
 
 // RuleFor returns the rule that lets a call run, as a person is shown it before it is kept: with
 // all its arguments but the texts of an edit. Ok is false for a call that no rule can name.
-func RuleFor(tool, arguments string) (rule permission.Rule, ok bool) {
-	rule = permission.Rule{Action: permission.Allow, Tool: tool, Arguments: map[string]string{}}
+func RuleFor(tool, arguments string) (rule Rule, ok bool) {
+	rule = Rule{Action: Allow, Tool: tool, Arguments: map[string]string{}}
 	var args map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(cmp.Or(strings.TrimSpace(arguments), "{}")), &args); err != nil {
 		return rule, false
@@ -271,7 +259,7 @@ func RuleFor(tool, arguments string) (rule permission.Rule, ok bool) {
 		return rule, false
 	}
 	// Arguments that readers would take in different ways are denied whatever the rules are.
-	return rule, permission.Decide(permission.Rules{}, tool, arguments).Action == permission.Allow
+	return rule, Decide(Rules{}, tool, arguments).Action == Allow
 }
 
 // patternOf writes an argument as rules compare it.

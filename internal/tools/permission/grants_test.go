@@ -1,4 +1,4 @@
-package grants_test
+package permission_test
 
 import (
 	"os"
@@ -7,13 +7,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/massgen/massgen/internal/tools/grants"
 	"github.com/massgen/massgen/internal/tools/permission"
 )
 
-func opened(t *testing.T, folder string) *grants.Grants {
+func opened(t *testing.T, folder string) *permission.Grants {
 	t.Helper()
-	g, err := grants.Open(folder)
+	g, err := permission.OpenGrants(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +39,7 @@ func TestRuleNamesOneCall(t *testing.T) {
 		{"now", `{"a":1,"a":2}`, ""},
 		{"now", `[`, ""},
 	} {
-		rule, ok := grants.RuleFor(c.tool, c.arguments)
+		rule, ok := permission.RuleFor(c.tool, c.arguments)
 		if ok != (c.rule != "") || ok && rule.String() != c.rule {
 			t.Errorf("%s %s: %t, %s, want %q", c.tool, c.arguments, ok, rule, c.rule)
 		}
@@ -53,7 +52,7 @@ func TestKeptRuleIsObeyed(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "massgen")
 	const call = `{"argv":["go","test","./..."]}`
-	rule, _ := grants.RuleFor("run_command", call)
+	rule, _ := permission.RuleFor("run_command", call)
 	g := opened(t, folder)
 	if _, ok := g.Allow("run_command", call); ok {
 		t.Error("the call is allowed before the rule is kept")
@@ -63,7 +62,7 @@ func TestKeptRuleIsObeyed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, g := range []*grants.Grants{g, opened(t, folder)} {
+	for _, g := range []*permission.Grants{g, opened(t, folder)} {
 		why, ok := g.Allow("run_command", call)
 		if want := "rule 1 of permissions.yaml: allow run_command(argv: go test ./...)"; !ok || why != want {
 			t.Errorf("the call: %t, %q", ok, why)
@@ -77,7 +76,7 @@ func TestKeptRuleIsObeyed(t *testing.T) {
 			t.Errorf("%d rules", n)
 		}
 	}
-	info, err := os.Stat(filepath.Join(folder, grants.FileName))
+	info, err := os.Stat(filepath.Join(folder, permission.GrantsFile))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file: %v, %v", info, err)
 	}
@@ -101,7 +100,7 @@ func TestPatternsOfAPerson(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	text := "rules:\n  - {action: allow, tool: run_command, arguments: {argv: \"git log *\"}}\n  - {action: allow, tool: \"read_*\"}\n"
-	if err := os.WriteFile(filepath.Join(folder, grants.FileName), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, permission.GrantsFile), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	g := opened(t, folder)
@@ -125,7 +124,7 @@ func TestSessionGrantEndsWithTheProgram(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	g := opened(t, folder)
-	g.AllowHere(grants.Kind("run_command", `{"argv":["go","test"]}`))
+	g.AllowHere(permission.KindOf("run_command", `{"argv":["go","test"]}`))
 	if why, ok := g.Allow("run_command", `{"argv":["go","build"]}`); !ok || why != "allowed in this session: run_command go" {
 		t.Errorf("%q, %t", why, ok)
 	}
@@ -135,7 +134,7 @@ func TestSessionGrantEndsWithTheProgram(t *testing.T) {
 	if _, ok := opened(t, folder).Allow("run_command", `{"argv":["go","build"]}`); ok {
 		t.Error("the next program allows it")
 	}
-	if _, ok := (*grants.Grants)(nil).Allow("run_command", "{}"); ok {
+	if _, ok := (*permission.Grants)(nil).Allow("run_command", "{}"); ok {
 		t.Error("nobody allows it")
 	}
 }
@@ -150,11 +149,11 @@ func TestDamagedFileIsLeftAlone(t *testing.T) {
 		"mapping values":               "rules: x: y",
 	} {
 		folder := t.TempDir()
-		file := filepath.Join(folder, grants.FileName)
+		file := filepath.Join(folder, permission.GrantsFile)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		g, err := grants.Open(folder)
+		g, err := permission.OpenGrants(folder)
 		if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), file) {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -171,7 +170,7 @@ func TestDamagedFileIsLeftAlone(t *testing.T) {
 func TestManyKeepAtOnce(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	programs := []*grants.Grants{opened(t, folder), opened(t, folder), opened(t, folder)}
+	programs := []*permission.Grants{opened(t, folder), opened(t, folder), opened(t, folder)}
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
@@ -188,12 +187,12 @@ func TestManyKeepAtOnce(t *testing.T) {
 
 // TestGrantIsForItsCall alone: the texts of two rules may be equal.
 func TestGrantIsForItsCall(t *testing.T) {
-	kept, _ := grants.RuleFor("run_command", `{"argv":["rm","-r","build"],"dir":"sub"}`)
-	other, _ := grants.RuleFor("run_command", `{"argv":["rm","-r","build,","dir:","sub"]}`)
+	kept, _ := permission.RuleFor("run_command", `{"argv":["rm","-r","build"],"dir":"sub"}`)
+	other, _ := permission.RuleFor("run_command", `{"argv":["rm","-r","build,","dir:","sub"]}`)
 	if kept.String() != other.String() {
 		t.Fatalf("%s and %s are told apart by their texts: take others", kept, other)
 	}
-	g, err := grants.Open(t.TempDir())
+	g, err := permission.OpenGrants(t.TempDir())
 	if err == nil {
 		err = g.Keep(kept)
 	}

@@ -92,11 +92,6 @@ func (r Rules) Check() error {
 // let Otherwise be Ask. Arguments of which readers would take different ones, as where a
 // name is there twice, are denied.
 func Decide(rules Rules, tool, arguments string) Decision {
-	otherwise := cmp.Or(rules.Otherwise, Allow)
-	undecided := Decision{otherwise, "no permission rule is about it: " + string(otherwise)}
-	if len(rules.Rules) == 0 && isUnambiguous(arguments) {
-		return undecided
-	}
 	args, err := read(arguments)
 	if err != nil {
 		return Decision{Deny, "the arguments of " + tool + " " + err.Error()}
@@ -109,7 +104,8 @@ func Decide(rules Rules, tool, arguments string) Decision {
 			}
 		}
 	}
-	return undecided
+	otherwise := cmp.Or(rules.Otherwise, Allow)
+	return Decision{otherwise, "no permission rule is about it: " + string(otherwise)}
 }
 
 // About says in words what holds for the calls of a tool: what becomes of most of them, and which

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/internal/system/plain"
-	"github.com/massgen/massgen/internal/tools/workspace/confine"
 )
 
 // What holds for commands where the options say nothing.
@@ -46,9 +45,9 @@ type CommandOptions struct {
 // command is run_command of one workspace.
 type command struct {
 	CommandOptions
-	fence  *confine.Fence // nil where there is none
-	reason string         // why there is none
-	path   []string       // the folders in which programs are looked up
+	fence  *fence   // nil where there is none
+	reason string   // why there is none
+	path   []string // the folders in which programs are looked up
 }
 
 func newCommand(o CommandOptions, w *Workspace) (*command, error) {
@@ -60,13 +59,13 @@ func newCommand(o CommandOptions, w *Workspace) (*command, error) {
 			return nil, fmt.Errorf("the command pattern %q is no pattern of a program's name, such as git or python*", pattern)
 		}
 	}
-	ok, reason := confine.Available()
+	ok, reason := CanFence()
 	c.reason = reason
 	c.path = searchPath(ok)
 	if !ok {
 		return c, nil
 	}
-	c.fence = &confine.Fence{Writes: []string{w.own.dir}}
+	c.fence = &fence{Writes: []string{w.own.dir}}
 	for _, m := range w.mounts {
 		c.fence.Reads = append(c.fence.Reads, m.dir)
 	}
@@ -74,7 +73,7 @@ func newCommand(o CommandOptions, w *Workspace) (*command, error) {
 		return c, nil
 	}
 	var err error
-	c.fence.Programs, err = confine.WithLoaders(c.programs())
+	c.fence.Programs, err = withLoaders(c.programs())
 	return c, err
 }
 
@@ -83,7 +82,7 @@ func searchPath(fenced bool) []string {
 	var dirs []string
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		real, err := filepath.EvalSymlinks(dir)
-		if err == nil && filepath.IsAbs(dir) && (!fenced || confine.Readable(real)) {
+		if err == nil && filepath.IsAbs(dir) && (!fenced || isAlwaysReadable(real)) {
 			dirs = append(dirs, dir)
 		}
 	}
@@ -203,7 +202,7 @@ func (v *view) runCommand(ctx context.Context, a runCommandArgs) (any, error) {
 	if err := v.Check(); err != nil {
 		return nil, err
 	}
-	r, err := confine.Run(ctx, confine.Command{
+	r, err := runProcess(ctx, process{
 		Path: file, Argv: a.Argv, Dir: filepath.Join(v.own.dir, filepath.FromSlash(p.rel)), Env: v.commandEnv(temp),
 		Fence: fence, Timeout: v.command.Timeout, MaxOutput: v.command.MaxOutput,
 	})
@@ -276,7 +275,7 @@ var wordPattern = plain.Pattern(`[a-zA-Z0-9_.+-]+`)
 
 // fence is the command's fence in this call, which lets it read the answers too, nil
 // where there is none. The links to the answers are made if they are not there.
-func (v *view) fence(temp string) (*confine.Fence, error) {
+func (v *view) fence(temp string) (*fence, error) {
 	var dirs []string
 	if v.links != nil {
 		links := map[string]string{}

@@ -1,4 +1,4 @@
-package confine
+package workspace
 
 import (
 	"encoding/json"
@@ -66,7 +66,7 @@ func becomeCommand(in *os.File) error {
 
 // putUp fences this thread in. If the process has no namespaces of its own, with its view of
 // the files (ownView), the filter has to guard more.
-func (f *Fence) putUp(ownSpaces bool) error {
+func (f *fence) putUp(ownSpaces bool) error {
 	for _, step := range []struct {
 		what string
 		do   func() error

@@ -1,4 +1,4 @@
-package confine
+package workspace
 
 import (
 	"encoding/json"
@@ -107,7 +107,7 @@ var hostileCalls = []struct {
 	{"one by the newest call", func(target) error {
 		return lending(func(name string) error { return unix.Fchmodat(unix.AT_FDCWD, name, 0o4755, unix.AT_SYMLINK_NOFOLLOW) })
 	}},
-	{"one that is made so", func(target) error { return lending(made(0o4755)) }},
+	{"one that is made so", func(target) error { return lending(madeAs(0o4755)) }},
 	{"one that is made so without a name", func(target) error {
 		_, err := unix.Open(".", unix.O_TMPFILE|unix.O_RDWR, 0o4755)
 		return err
@@ -117,10 +117,10 @@ var hostileCalls = []struct {
 		_, err := unix.Openat2(unix.AT_FDCWD, "unseen", &unix.OpenHow{Flags: unix.O_CREAT | unix.O_WRONLY, Mode: 0o4755})
 		return err
 	}},
-	{"a ring", func(target) error { return call(unix.SYS_IO_URING_SETUP, 1, zeroed(128), 0) }},
-	{"a program in the kernel", func(target) error { return call(unix.SYS_BPF, 0, zeroed(128), 128) }},
-	{"the kernel's counters", func(target) error { return call(unix.SYS_PERF_EVENT_OPEN, zeroed(128), 0, ^uintptr(0)) }},
-	{"faults of memory", func(target) error { return call(unix.SYS_USERFAULTFD, 0, 0, 0) }},
+	{"a ring", func(target) error { return rawCall(unix.SYS_IO_URING_SETUP, 1, zeroed(128), 0) }},
+	{"a program in the kernel", func(target) error { return rawCall(unix.SYS_BPF, 0, zeroed(128), 128) }},
+	{"the kernel's counters", func(target) error { return rawCall(unix.SYS_PERF_EVENT_OPEN, zeroed(128), 0, ^uintptr(0)) }},
+	{"faults of memory", func(target) error { return rawCall(unix.SYS_USERFAULTFD, 0, 0, 0) }},
 	{"a keyring", func(target) error {
 		_, err := unix.AddKey("user", "massgen-test", []byte("x"), unix.KEY_SPEC_PROCESS_KEYRING)
 		return err
@@ -155,8 +155,8 @@ func lending(change func(name string) error) error {
 	return change(name)
 }
 
-// made makes a file anew, with a mode.
-func made(mode uint32) func(name string) error {
+// madeAs makes a file anew, with a mode.
+func madeAs(mode uint32) func(name string) error {
 	return func(name string) error {
 		if err := unix.Unlink(name); err != nil {
 			return err
@@ -196,7 +196,7 @@ func openByHandle(at target) error {
 	return err
 }
 
-func call(number, a, b, c uintptr) error {
+func rawCall(number, a, b, c uintptr) error {
 	if _, _, errno := unix.Syscall6(number, a, b, c, ^uintptr(0), 0, 0); errno != 0 {
 		return errno
 	}
@@ -242,34 +242,34 @@ func makeHostileCalls() int {
 // shows what they can do here, and fenced in, with and without namespaces.
 func TestHostileCalls(t *testing.T) {
 	t.Parallel()
-	free := got(t, func(p place, c Command) string { return string(p.run(c).Output) })
+	free := madeCalls(t, func(p grounds, c process) string { return string(p.run(c).Output) })
 	for _, i := range free {
 		t.Logf("free: %s", hostileCalls[i].name)
 	}
 	if t.Logf("%d hostile calls, %d of which can do harm here", len(hostileCalls), len(free)); len(free) < 10 {
 		t.Error("these are too few to show anything")
 	}
-	for name, run := range map[string]func(place, Command) string{
-		"with namespaces": func(p place, c Command) string {
+	for name, run := range map[string]func(grounds, process) string{
+		"with namespaces": func(p grounds, c process) string {
 			c.Fence = p.fence()
 			c.Fence.Reads = []string{c.Path}
 			return string(p.run(c).Output)
 		},
-		"without": func(p place, c Command) string {
+		"without": func(p grounds, c process) string {
 			fence := p.fence()
 			fence.Reads = []string{c.Path}
 			return p.runBare(c, fence)
 		},
 	} {
-		for _, i := range got(t, run) {
+		for _, i := range madeCalls(t, run) {
 			t.Errorf("%s: nothing refuses it %s", name, hostileCalls[i].name)
 		}
 	}
 }
 
-func got(t *testing.T, run func(place, Command) string) []int {
+func madeCalls(t *testing.T, run func(grounds, process) string) []int {
 	t.Helper()
-	p := newPlace(t)
+	p := newGrounds(t)
 	memory, err := unix.SysvShmGet(unix.IPC_PRIVATE, 4096, unix.IPC_CREAT|0o600)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package confine
+package workspace
 
 import (
 	"fmt"
@@ -17,10 +17,10 @@ const (
 )
 
 const (
-	allowed  = unix.SECCOMP_RET_ALLOW
-	refused  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
-	notThere = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
-	killed   = unix.SECCOMP_RET_KILL_PROCESS
+	verdictAllow   = unix.SECCOMP_RET_ALLOW
+	verdictRefuse  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	verdictMissing = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	verdictKill    = unix.SECCOMP_RET_KILL_PROCESS
 )
 
 // neverCalls lead around the fence, or to what is not files: a socket leads to services
@@ -53,9 +53,9 @@ func ipcCalls() []uint32 {
 	}
 }
 
-// limited is a system call that is allowed only if one of its arguments, of which the
+// limitedCall is a system call that is allowed only if one of its arguments, of which the
 // mask says what counts, has one of some values.
-type limited struct {
+type limitedCall struct {
 	call     uint32
 	argument uint32
 	mask     uint32
@@ -70,8 +70,8 @@ const (
 
 // pairCalls make a pair of sockets, which is a pipe unless it is for datagrams: these can
 // be sent to any socket that has a name.
-func pairCalls() []limited {
-	return []limited{{unix.SYS_SOCKETPAIR, 1, socketType, []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}}}
+func pairCalls() []limitedCall {
+	return []limitedCall{{unix.SYS_SOCKETPAIR, 1, socketType, []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}}}
 }
 
 // setID are the bits of a mode that lend the rights of a file's owner, or of its group, to
@@ -79,8 +79,8 @@ func pairCalls() []limited {
 const setID = unix.S_ISUID | unix.S_ISGID
 
 // modeCalls give a file its mode. They are about no file that lends rights.
-func modeCalls() []limited {
-	lendsNone := func(call, argument uint32) limited { return limited{call, argument, setID, []uint32{0}} }
+func modeCalls() []limitedCall {
+	lendsNone := func(call, argument uint32) limitedCall { return limitedCall{call, argument, setID, []uint32{0}} }
 	return append(oldModeCalls(lendsNone),
 		lendsNone(unix.SYS_FCHMOD, 1), lendsNone(unix.SYS_FCHMODAT, 2), lendsNone(unix.SYS_FCHMODAT2, 2),
 		lendsNone(unix.SYS_OPENAT, 3), lendsNone(unix.SYS_MKNODAT, 2),
@@ -92,9 +92,9 @@ func unseenCalls() []uint32 { return []uint32{unix.SYS_OPENAT2} }
 
 // processCalls change what the system gives another process, or even end it by a limit,
 // unless they are about the caller, which is 0.
-func processCalls() []limited {
+func processCalls() []limitedCall {
 	self := []uint32{0}
-	return []limited{
+	return []limitedCall{
 		{unix.SYS_PRLIMIT64, 0, wholeArgument, self}, {unix.SYS_SETPRIORITY, 1, wholeArgument, self},
 		{unix.SYS_IOPRIO_SET, 1, wholeArgument, self}, {unix.SYS_SCHED_SETAFFINITY, 0, wholeArgument, self},
 		{unix.SYS_SCHED_SETSCHEDULER, 0, wholeArgument, self}, {unix.SYS_SCHED_SETPARAM, 0, wholeArgument, self},
@@ -121,41 +121,41 @@ func setFilter(ownSpaces bool) error {
 
 // filterProgram refuses calls, some of them only with certain arguments. A program for
 // another architecture, whose calls have other numbers, is killed.
-func filterProgram(never []uint32, some []limited) []unix.SockFilter {
+func filterProgram(never []uint32, some []limitedCall) []unix.SockFilter {
 	program := []unix.SockFilter{
-		load(offsetArch), skipIf(filterArch, 1), end(killed),
-		load(offsetNumber), skipUnless(unix.BPF_JGE, otherNumbers, 1), end(notThere),
+		loadWord(offsetArch), skipIf(filterArch, 1), endWith(verdictKill),
+		loadWord(offsetNumber), skipUnless(unix.BPF_JGE, otherNumbers, 1), endWith(verdictMissing),
 	}
 	for _, call := range never {
-		program = append(program, skipUnless(unix.BPF_JEQ, call, 1), end(refused))
+		program = append(program, skipUnless(unix.BPF_JEQ, call, 1), endWith(verdictRefuse))
 	}
 	for _, call := range unseenCalls() {
-		program = append(program, skipUnless(unix.BPF_JEQ, call, 1), end(notThere))
+		program = append(program, skipUnless(unix.BPF_JEQ, call, 1), endWith(verdictMissing))
 	}
 	for _, l := range some {
 		verdict := l.verdict()
 		program = append(program, skipUnless(unix.BPF_JEQ, l.call, uint8(len(verdict))))
 		program = append(program, verdict...)
 	}
-	return append(program, end(allowed))
+	return append(program, endWith(verdictAllow))
 }
 
 // verdict ends a filter by the argument of a call.
-func (l limited) verdict() []unix.SockFilter {
+func (l limitedCall) verdict() []unix.SockFilter {
 	program := []unix.SockFilter{
-		load(offsetArguments + 8*l.argument), {Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: l.mask},
+		loadWord(offsetArguments + 8*l.argument), {Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: l.mask},
 	}
 	for _, value := range l.values {
-		program = append(program, skipUnless(unix.BPF_JEQ, value, 1), end(allowed))
+		program = append(program, skipUnless(unix.BPF_JEQ, value, 1), endWith(verdictAllow))
 	}
-	return append(program, end(refused))
+	return append(program, endWith(verdictRefuse))
 }
 
-func load(offset uint32) unix.SockFilter {
+func loadWord(offset uint32) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
 }
 
-func end(verdict uint32) unix.SockFilter {
+func endWith(verdict uint32) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: verdict}
 }
 

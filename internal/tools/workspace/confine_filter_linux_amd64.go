@@ -1,4 +1,4 @@
-package confine
+package workspace
 
 import "golang.org/x/sys/unix"
 
@@ -13,6 +13,6 @@ func oldAttributeCalls() []uint32 {
 	return []uint32{unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT}
 }
 
-func oldModeCalls(lendsNone func(call, argument uint32) limited) []limited {
-	return []limited{lendsNone(unix.SYS_CHMOD, 1), lendsNone(unix.SYS_CREAT, 1), lendsNone(unix.SYS_OPEN, 2), lendsNone(unix.SYS_MKNOD, 1)}
+func oldModeCalls(lendsNone func(call, argument uint32) limitedCall) []limitedCall {
+	return []limitedCall{lendsNone(unix.SYS_CHMOD, 1), lendsNone(unix.SYS_CREAT, 1), lendsNone(unix.SYS_OPEN, 2), lendsNone(unix.SYS_MKNOD, 1)}
 }

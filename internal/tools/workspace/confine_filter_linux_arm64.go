@@ -1,4 +1,4 @@
-package confine
+package workspace
 
 import "golang.org/x/sys/unix"
 
@@ -10,4 +10,4 @@ const (
 
 func oldAttributeCalls() []uint32 { return nil }
 
-func oldModeCalls(func(call, argument uint32) limited) []limited { return nil }
+func oldModeCalls(func(call, argument uint32) limitedCall) []limitedCall { return nil }

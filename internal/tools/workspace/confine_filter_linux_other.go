@@ -1,6 +1,6 @@
 //go:build linux && !amd64 && !arm64
 
-package confine
+package workspace
 
 // There is no filter here, so there are no fences (available).
 const (
@@ -11,4 +11,4 @@ const (
 
 func oldAttributeCalls() []uint32 { return nil }
 
-func oldModeCalls(func(call, argument uint32) limited) []limited { return nil }
+func oldModeCalls(func(call, argument uint32) limitedCall) []limitedCall { return nil }

@@ -1,4 +1,4 @@
-package confine
+package workspace
 
 import (
 	"encoding/json"
@@ -101,18 +101,18 @@ func TestHostileCommands(t *testing.T) {
 		ran++
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
-			free := newPlace(t)
-			if harm := free.harm(h.line, func(c Command) string { return string(free.run(c).Output) }); harm == "" {
+			free := newGrounds(t)
+			if harm := free.harm(h.line, func(c process) string { return string(free.run(c).Output) }); harm == "" {
 				t.Error("without a fence it does no harm")
 			}
-			fenced := newPlace(t)
-			if harm := fenced.harm(h.line, func(c Command) string {
+			fenced := newGrounds(t)
+			if harm := fenced.harm(h.line, func(c process) string {
 				c.Fence = fenced.fence()
 				return string(fenced.run(c).Output)
 			}); harm != "" {
 				t.Error(harm)
 			}
-			bare := newPlace(t)
+			bare := newGrounds(t)
 			if harm := bare.harm(h.line, bare.runWithoutNamespaces); harm != "" {
 				t.Error("without mounts of its own: " + harm)
 			}
@@ -125,7 +125,7 @@ func TestHostileCommands(t *testing.T) {
 }
 
 // harm runs a line and says what it did to what is outside.
-func (p place) harm(line string, run func(Command) string) string {
+func (p grounds) harm(line string, run func(process) string) string {
 	victim := p.victim()
 	var calls atomic.Int32
 	port := p.listen("tcp", "127.0.0.1:0", &calls).(*net.TCPAddr).Port
@@ -148,7 +148,7 @@ func (p place) harm(line string, run func(Command) string) string {
 
 // hasEnded waits until a process either sleeps or has ended: one that is killed needs a
 // moment for it, and so does one that starts.
-func (p place) hasEnded(pid int) (ended bool) {
+func (p grounds) hasEnded(pid int) (ended bool) {
 	p.t.Helper()
 	eventually(p.t, "the process neither sleeps nor ends", func() bool {
 		state := processState(pid)
@@ -158,7 +158,7 @@ func (p place) hasEnded(pid int) (ended bool) {
 	return ended
 }
 
-func (p place) victim() *exec.Cmd {
+func (p grounds) victim() *exec.Cmd {
 	p.t.Helper()
 	victim := exec.Command("sleep", "600")
 	victim.Dir, victim.Env = p.outside, []string{"SECRET=" + secret}
@@ -179,7 +179,7 @@ func (p place) victim() *exec.Cmd {
 
 // listen counts the calls to an address. It hangs up after that, for which a hostile
 // command waits.
-func (p place) listen(network, address string, calls *atomic.Int32) net.Addr {
+func (p grounds) listen(network, address string, calls *atomic.Int32) net.Addr {
 	p.t.Helper()
 	l, err := net.Listen(network, address)
 	if err != nil {
@@ -212,9 +212,9 @@ func processState(pid int) string {
 
 // runWithoutNamespaces fences a command in as it is where the system gives no
 // namespaces.
-func (p place) runWithoutNamespaces(c Command) string { return p.runBare(c, p.fence()) }
+func (p grounds) runWithoutNamespaces(c process) string { return p.runBare(c, p.fence()) }
 
-func (p place) runBare(c Command, fence *Fence) string {
+func (p grounds) runBare(c process, fence *fence) string {
 	p.t.Helper()
 	c.Fence = fence
 	r, w, err := os.Pipe()
@@ -222,7 +222,7 @@ func (p place) runBare(c Command, fence *Fence) string {
 		p.t.Fatal(err)
 	}
 	defer r.Close()
-	if err := json.NewEncoder(w).Encode(launched{Command: c}); err != nil {
+	if err := json.NewEncoder(w).Encode(launched{process: c}); err != nil {
 		p.t.Fatal(err)
 	}
 	w.Close()
@@ -238,7 +238,7 @@ func (p place) runBare(c Command, fence *Fence) string {
 // TestRootWithoutCapabilitiesRunsCommands, as in a container that has dropped them all.
 func TestRootWithoutCapabilitiesRunsCommands(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newGrounds(t)
 	fence := p.fence()
 	c := p.command(nil, "sh", "-c", "grep -E 'Cap(Prm|Eff)' /proc/self/status; echo done")
 	out := make(chan string, 1)
@@ -267,7 +267,7 @@ const noRoot = 0b11
 
 func TestWithoutOwnMountsItWritesInside(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newGrounds(t)
 	p.runWithoutNamespaces(p.command(nil, "sh", "-c", "echo x > mine; mkdir d; mv mine d/"))
 	if text, err := os.ReadFile(filepath.Join(p.inside, "d", "mine")); err != nil || string(text) != "x\n" {
 		t.Errorf("d/mine is %q, %v", text, err)

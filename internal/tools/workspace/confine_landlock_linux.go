@@ -1,4 +1,4 @@
-package confine
+package workspace
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 // and signals (6).
 const leastABI = 6
 
-// Available says whether a Fence can be put up here, and if not, why.
-func Available() (ok bool, reason string) {
+// CanFence says whether a Fence can be put up here, and if not, why.
+func CanFence() (ok bool, reason string) {
 	if !filterable {
 		return false, "the filter of system calls is not written for " + runtime.GOARCH
 	}
@@ -30,37 +30,37 @@ func Available() (ok bool, reason string) {
 }
 
 const (
-	readFile  = landlock.AccessFSSet(ll.AccessFSReadFile)
-	readTree  = readFile | ll.AccessFSReadDir
-	execute   = landlock.AccessFSSet(ll.AccessFSExecute)
-	writeFile = landlock.AccessFSSet(ll.AccessFSWriteFile | ll.AccessFSTruncate)
-	// changeTree leaves out what makes devices.
-	changeTree = writeFile | ll.AccessFSRemoveDir | ll.AccessFSRemoveFile | ll.AccessFSMakeDir | ll.AccessFSMakeReg |
+	accessReadFile  = landlock.AccessFSSet(ll.AccessFSReadFile)
+	accessReadTree  = accessReadFile | ll.AccessFSReadDir
+	accessExecute   = landlock.AccessFSSet(ll.AccessFSExecute)
+	accessWriteFile = landlock.AccessFSSet(ll.AccessFSWriteFile | ll.AccessFSTruncate)
+	// accessChangeTree leaves out what makes devices.
+	accessChangeTree = accessWriteFile | ll.AccessFSRemoveDir | ll.AccessFSRemoveFile | ll.AccessFSMakeDir | ll.AccessFSMakeReg |
 		ll.AccessFSMakeSock | ll.AccessFSMakeFifo | ll.AccessFSMakeSym | ll.AccessFSRefer
 )
 
-func (f *Fence) landlock() error {
+func (f *fence) landlock() error {
 	config := landlock.V6
 	config.HandledAccessNet = 0 // the filter of system calls knows UDP as well
 	return config.Restrict(f.rules()...)
 }
 
-func (f *Fence) rules() []landlock.Rule {
-	run := execute
+func (f *fence) rules() []landlock.Rule {
+	run := accessExecute
 	if f.Programs != nil {
 		run = 0
 	}
 	var rules []landlock.Rule
-	for _, path := range slices.Concat(SystemTrees(), f.Reads) {
-		rules = append(rules, accessTo(path, readTree|run))
+	for _, path := range slices.Concat(systemTrees(), f.Reads) {
+		rules = append(rules, accessTo(path, accessReadTree|run))
 	}
 	for _, tree := range f.Writes {
-		rules = append(rules, accessTo(tree, readTree|changeTree|run))
+		rules = append(rules, accessTo(tree, accessReadTree|accessChangeTree|run))
 	}
 	for _, program := range f.Programs {
-		rules = append(rules, accessTo(program, readFile|execute))
+		rules = append(rules, accessTo(program, accessReadFile|accessExecute))
 	}
-	rules = append(rules, accessTo(os.DevNull, readFile|writeFile))
+	rules = append(rules, accessTo(os.DevNull, accessReadFile|accessWriteFile))
 	return rules
 }
 
@@ -68,7 +68,7 @@ func (f *Fence) rules() []landlock.Rule {
 // What is not there needs none.
 func accessTo(path string, rights landlock.AccessFSSet) landlock.Rule {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
-		rights &= readFile | writeFile | execute
+		rights &= accessReadFile | accessWriteFile | accessExecute
 	}
 	return landlock.PathAccess(rights, path).IgnoreIfMissing()
 }

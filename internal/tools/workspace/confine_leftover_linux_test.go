@@ -1,4 +1,4 @@
-package confine
+package workspace
 
 import (
 	"context"
@@ -33,12 +33,12 @@ setsid sh run 0 &`},
 const callerArg = "__call"
 
 func caller() int {
-	var c Command
+	var c process
 	if err := json.NewDecoder(os.Stdin).Decode(&c); err != nil {
 		return 1
 	}
 	c.MaxOutput = 1000
-	if _, err := Run(context.Background(), c); err != nil {
+	if _, err := runProcess(context.Background(), c); err != nil {
 		return 1
 	}
 	return 0
@@ -48,25 +48,25 @@ func caller() int {
 func TestNothingIsLeft(t *testing.T) {
 	ways := []struct {
 		name string
-		end  func(*testing.T, place, Command)
+		end  func(*testing.T, grounds, process)
 	}{
-		{"the command ends", func(t *testing.T, p place, c Command) {
+		{"the command ends", func(t *testing.T, p grounds, c process) {
 			if r := p.run(c); r.Exit != 0 {
 				t.Errorf("exit %d: %s", r.Exit, r.Output)
 			}
 		}},
-		{"time is up", func(t *testing.T, p place, c Command) {
+		{"time is up", func(t *testing.T, p grounds, c process) {
 			c.Argv[2] += "\nsleep 600"
 			c.Timeout = 200 * time.Millisecond
 			if r := p.run(c); !r.TimedOut {
 				t.Errorf("it was not timed out: %+v", r)
 			}
 		}},
-		{"it is cancelled", func(t *testing.T, p place, c Command) {
+		{"it is cancelled", func(t *testing.T, p grounds, c process) {
 			c.Argv[2] += "\ntouch started; sleep 600"
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() { p.await("started"); cancel() }()
-			if _, err := Run(ctx, c); !errors.Is(err, context.Canceled) {
+			if _, err := runProcess(ctx, c); !errors.Is(err, context.Canceled) {
 				t.Errorf("a cancelled command gives %v", err)
 			}
 		}},
@@ -77,7 +77,7 @@ func TestNothingIsLeft(t *testing.T) {
 			for _, fenced := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s/%s/fenced %t", left.name, way.name, fenced), func(t *testing.T) {
 					t.Parallel()
-					p := newPlace(t)
+					p := newGrounds(t)
 					c := p.command(nil, "sh", "-c", left.line)
 					if fenced {
 						c.Fence = p.fence()
@@ -92,7 +92,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-func killCaller(t *testing.T, p place, c Command) {
+func killCaller(t *testing.T, p grounds, c process) {
 	c.Argv[2] += "\ntouch started; sleep 600"
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -116,7 +116,7 @@ func killCaller(t *testing.T, p place, c Command) {
 }
 
 // await waits for a file in the workspace.
-func (p place) await(name string) {
+func (p grounds) await(name string) {
 	eventually(p.t, "the command did not start", func() bool {
 		_, err := os.Stat(filepath.Join(p.inside, name))
 		return err == nil

@@ -1,4 +1,4 @@
-package confine
+package workspace
 
 import (
 	"os"
@@ -21,25 +21,22 @@ func TestMain(m *testing.M) {
 	leaks.Main(m)
 }
 
-// place is a workspace, with things outside that no command may change or read.
-type place struct {
+// grounds is a workspace, with things outside that no command may change or read.
+type grounds struct {
 	t                             *testing.T
 	inside, temp, outside, hidden string
 }
 
-const (
-	canary = "what was outside before"
-	secret = "correct horse battery staple"
-)
+const secret = "correct horse battery staple"
 
-func newPlace(t *testing.T) place {
+func newGrounds(t *testing.T) grounds {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }
-	p := place{t: t, inside: at("inside"), temp: at("temp"), outside: at("outside"), hidden: at("hidden")}
+	p := grounds{t: t, inside: at("inside"), temp: at("temp"), outside: at("outside"), hidden: at("hidden")}
 	for _, d := range []string{p.inside, p.temp, p.outside, p.hidden} {
 		if err := os.Mkdir(d, 0o755); err != nil {
 			t.Fatal(err)
@@ -53,26 +50,26 @@ func newPlace(t *testing.T) place {
 	return p
 }
 
-func (p place) canary() string { return filepath.Join(p.outside, "canary") }
+func (p grounds) canary() string { return filepath.Join(p.outside, "canary") }
 
-func (p place) fence() *Fence { return &Fence{Writes: []string{p.inside, p.temp}} }
+func (p grounds) fence() *fence { return &fence{Writes: []string{p.inside, p.temp}} }
 
-func (p place) env() []string {
+func (p grounds) env() []string {
 	return []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + p.inside, "TMPDIR=" + p.temp, "OUT=" + p.outside, "HIDDEN=" + p.hidden}
 }
 
-func (p place) command(fence *Fence, argv ...string) Command {
+func (p grounds) command(fence *fence, argv ...string) process {
 	p.t.Helper()
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	return Command{Path: path, Argv: argv, Dir: p.inside, Fence: fence, MaxOutput: 1 << 16, Timeout: 5 * time.Minute, Env: p.env()}
+	return process{Path: path, Argv: argv, Dir: p.inside, Fence: fence, MaxOutput: 1 << 16, Timeout: 5 * time.Minute, Env: p.env()}
 }
 
-func (p place) run(c Command) Result {
+func (p grounds) run(c process) outcome {
 	p.t.Helper()
-	r, err := Run(p.t.Context(), c)
+	r, err := runProcess(p.t.Context(), c)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -80,7 +77,7 @@ func (p place) run(c Command) Result {
 }
 
 // changed says what is not as it was outside.
-func (p place) changed() string {
+func (p grounds) changed() string {
 	p.t.Helper()
 	entries, err := os.ReadDir(p.outside)
 	if err != nil || len(entries) != 1 {
@@ -101,14 +98,14 @@ func (p place) changed() string {
 
 // TestFenceIsUpHere guards the other tests: they would say nothing without a fence.
 func TestFenceIsUpHere(t *testing.T) {
-	if ok, reason := Available(); !ok {
+	if ok, reason := CanFence(); !ok {
 		t.Fatalf("no fence can be put up on this machine: %s", reason)
 	}
 }
 
 func TestCommandWorksInside(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newGrounds(t)
 	r := p.run(p.command(p.fence(), "sh", "-c",
 		"set -e; mkdir -p d/e; echo hi > d/e/f; mv d/e/f g; chmod 755 g; touch -d 2001-01-01 g; ln -s g l; cat l; echo echo ran > run; chmod +x run; ./run; echo tmp > $TMPDIR/x; echo err >&2; exit 3"))
 	if r.Exit != 3 || string(r.Output) != "hi\nran\nerr\n" {
@@ -123,7 +120,7 @@ func TestCommandWorksInside(t *testing.T) {
 // nothing, and keeps from the system's own program for dumps too.
 func TestNoDumps(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
+	p := newGrounds(t)
 	r := p.run(p.command(p.fence(), "grep", "-Ec", "^Max core file size +[01] +[01] ", "/proc/self/limits"))
 	if string(r.Output) != "1\n" {
 		t.Errorf("a crash leaves what the program had in memory: %q", r.Output)

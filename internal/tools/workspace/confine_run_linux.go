@@ -1,4 +1,4 @@
-package confine
+package workspace
 
 import (
 	"context"
@@ -50,7 +50,7 @@ var errNoReport = errors.New("the supervisor ended without a word")
 
 // launched is what a launched process is sent.
 type launched struct {
-	Command
+	process
 	// OwnSpaces says that the process is in namespaces of its own: of processes, of
 	// mounts, and of what System V has processes share.
 	OwnSpaces bool `json:"own_spaces"`
@@ -58,7 +58,7 @@ type launched struct {
 	OwnUsers bool `json:"own_users"`
 }
 
-func run(ctx context.Context, c Command, out io.Writer) (report, error) {
+func launch(ctx context.Context, c process, out io.Writer) (report, error) {
 	leashEnd, leash, err := os.Pipe()
 	if err != nil {
 		return report{}, fmt.Errorf("make a pipe to the supervisor: %w", err)
@@ -79,7 +79,7 @@ func run(ctx context.Context, c Command, out io.Writer) (report, error) {
 		cmd.Env = []string{} // the supervisor needs none, and its command gets its own
 		cmd.ExtraFiles = []*os.File{leashEnd, statusEnd}
 		cmd.Cancel, cmd.WaitDelay = leash.Close, patience
-		cmd.SysProcAttr = attributes(spaces)
+		cmd.SysProcAttr = processAttributes(spaces)
 		if err = cmd.Start(); err == nil {
 			break
 		}
@@ -104,7 +104,7 @@ func run(ctx context.Context, c Command, out io.Writer) (report, error) {
 
 // namespaces lists what to try, from the best on: a namespace needs either the rights
 // of root or a namespace of users around it.
-func namespaces(c Command) []uintptr {
+func namespaces(c process) []uintptr {
 	const own, users, none = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWIPC, syscall.CLONE_NEWUSER, 0
 	switch {
 	case c.Fence == nil:
@@ -115,7 +115,7 @@ func namespaces(c Command) []uintptr {
 	return []uintptr{own | users, none}
 }
 
-func attributes(spaces uintptr) *syscall.SysProcAttr {
+func processAttributes(spaces uintptr) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Cloneflags: spaces, Setpgid: true} // Ctrl-C is for this process
 	if spaces != 0 {
 		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}

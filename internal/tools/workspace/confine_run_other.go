@@ -1,6 +1,6 @@
 //go:build !linux
 
-package confine
+package workspace
 
 import (
 	"context"
@@ -22,14 +22,14 @@ const patience = time.Second
 // Launcher does nothing: no command is started by way of the program itself.
 func Launcher() {}
 
-// Available says that no Fence can be put up here, and why.
-func Available() (ok bool, reason string) {
+// CanFence says that no Fence can be put up here, and why.
+func CanFence() (ok bool, reason string) {
 	return false, "commands can be fenced in on Linux only, and this is " + runtime.GOOS
 }
 
-// run kills the command's process group, which is all that is known of what it
+// launch kills the command's process group, which is all that is known of what it
 // started.
-func run(ctx context.Context, c Command, out io.Writer) (report, error) {
+func launch(ctx context.Context, c process, out io.Writer) (report, error) {
 	if err := ctx.Err(); err != nil {
 		return report{}, err
 	}

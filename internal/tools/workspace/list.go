@@ -13,8 +13,6 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/massgen/massgen/internal/tools/workspace/rootfs"
 )
 
 const (
@@ -159,7 +157,7 @@ func (v *view) listed(p place) (all []place, err error) {
 			all = append(all, v.locate(m.name))
 		}
 	}
-	entries, err := fs.ReadDir(rootfs.New(p.tree.root), p.rel)
+	entries, err := fs.ReadDir(filesOf(p.tree.root), p.rel)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, p.failure(err)
 	}

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package rootfs
+package workspace
 
-// Nonblock is nothing: there are no named pipes among the files here.
-const Nonblock = 0
+// nonblock is nothing: there are no named pipes among the files here.
+const nonblock = 0

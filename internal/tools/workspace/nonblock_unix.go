@@ -1,8 +1,8 @@
 //go:build unix
 
-package rootfs
+package workspace
 
 import "syscall"
 
-// Nonblock keeps the opening of a named pipe from waiting for its other end.
-const Nonblock = syscall.O_NONBLOCK
+// nonblock keeps the opening of a named pipe from waiting for its other end.
+const nonblock = syscall.O_NONBLOCK

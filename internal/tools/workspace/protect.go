@@ -7,8 +7,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-
-	"github.com/massgen/massgen/internal/tools/workspace/rootfs"
 )
 
 // kept is what stays as it is in a tree that can be written to.
@@ -43,7 +41,7 @@ func (w *Workspace) protect(names []string) error {
 	for _, read := range w.mounts {
 		for i := range w.mounts {
 			if t := &w.mounts[i]; t.writable && !read.writable {
-				if rel, ok := rootfs.Inside(read.dir, t.dir); ok {
+				if rel, ok := Inside(read.dir, t.dir); ok {
 					t.kept = append(t.kept, kept{read.name, rel})
 				}
 			}
@@ -54,9 +52,9 @@ func (w *Workspace) protect(names []string) error {
 
 // keep keeps a file of the system in a tree, if it is in it or has it in it.
 func (t *tree) keep(name, file string) {
-	if rel, ok := rootfs.Inside(file, t.dir); ok {
+	if rel, ok := Inside(file, t.dir); ok {
 		t.kept = append(t.kept, kept{name, rel})
-	} else if _, ok := rootfs.Inside(t.dir, file); ok {
+	} else if _, ok := Inside(t.dir, file); ok {
 		t.kept = append(t.kept, kept{name, "."})
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/internal/tools/workspace/rootfs"
 )
 
 // mostRead is how many bytes of a file one call returns, if it asks for no fewer.
@@ -134,7 +133,7 @@ func (p place) open() (*os.File, fs.FileInfo, error) {
 	if !info.Mode().IsRegular() {
 		return nil, nil, fmt.Errorf("%s is %s and cannot be read: name a file", p.name, kind(info.Mode()))
 	}
-	f, err := p.tree.root.OpenFile(p.rel, os.O_RDONLY|rootfs.Nonblock, 0)
+	f, err := p.tree.root.OpenFile(p.rel, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return nil, nil, p.failure(err)
 	}

@@ -1,6 +1,4 @@
-// Package rootfs has the files of a folder for a walk that does not wait: what was a folder
-// when it was listed may be a pipe when it is opened. It also says which folder a file is in.
-package rootfs
+package workspace
 
 import (
 	"errors"
@@ -12,8 +10,8 @@ import (
 	"strings"
 )
 
-// New returns the files of a root. They are safe for concurrent use, until it is closed.
-func New(root *os.Root) fs.FS { return files{root.FS(), root} }
+// filesOf returns the files of a root. They are safe for concurrent use, until it is closed.
+func filesOf(root *os.Root) fs.FS { return files{root.FS(), root} }
 
 type files struct {
 	fs.FS
@@ -22,7 +20,7 @@ type files struct {
 
 // ReadDir lists a folder in the order of names.
 func (f files) ReadDir(name string) ([]fs.DirEntry, error) {
-	dir, err := f.root.OpenFile(name, os.O_RDONLY|Nonblock, 0)
+	dir, err := f.root.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -56,9 +54,9 @@ func Inside(file, folder string) (rel string, ok bool) {
 	}
 }
 
-// RemoveAll removes a folder with all that is in it, also where folders do not let things be
+// removeAll removes a folder with all that is in it, also where folders do not let things be
 // removed from them. That there is none is no error.
-func RemoveAll(dir string) error {
+func removeAll(dir string) error {
 	if err := openUp(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

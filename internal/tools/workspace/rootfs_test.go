@@ -1,4 +1,4 @@
-package rootfs
+package workspace
 
 import (
 	"os"
@@ -26,7 +26,7 @@ func TestRemoveAll(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := RemoveAll(dir); err != nil {
+	if err := removeAll(dir); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Lstat(dir); !os.IsNotExist(err) {
@@ -35,13 +35,13 @@ func TestRemoveAll(t *testing.T) {
 	if err := os.Symlink(outside, dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := RemoveAll(dir); err != nil {
+	if err := removeAll(dir); err != nil {
 		t.Error(err)
 	}
 	if info, err := os.Stat(outside); err != nil || info.Mode().Perm() != 0o500 {
 		t.Errorf("where a link led is %v, %v", info, err)
 	}
-	if err := RemoveAll(dir); err != nil {
+	if err := removeAll(dir); err != nil {
 		t.Errorf("where nothing is: %v", err)
 	}
 }

@@ -1,6 +1,4 @@
-// Package snapshot copies a workspace to where peers judge it: as it was at one moment,
-// and for reading only.
-package snapshot
+package workspace
 
 import (
 	"bytes"
@@ -15,12 +13,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/massgen/massgen/internal/tools/workspace/rootfs"
 )
 
-// Options limit a snapshot.
-type Options struct {
+// SnapshotOptions limit a snapshot.
+type SnapshotOptions struct {
 	// MaxBytes and MaxFiles are the most that is copied; files, folders and links count.
 	MaxBytes int64
 	MaxFiles int
@@ -54,7 +50,7 @@ const (
 	piece       = 64 << 20 // how many bytes are copied between looks at the context
 )
 
-// Take copies the tree src to dst, which must not be there, nor be in src unless in what is
+// TakeSnapshot copies the tree src to dst, which must not be there, nor be in src unless in what is
 // left out (Without). Where the file system can, the copies share their blocks with the
 // originals until these change (io.Copy has the kernel copy, which does that); never are
 // they hard links to them. What dst shows is complete: the copy is made beside it and gets
@@ -62,7 +58,7 @@ const (
 // link is kept if it leads to something within src; pipes, sockets, devices and what cannot
 // be opened are left out. An error leaves nothing behind. A process that is killed leaves a
 // folder whose name begins with ".snapshot-".
-func Take(ctx context.Context, src, dst string, o Options) (s Snapshot, err error) {
+func TakeSnapshot(ctx context.Context, src, dst string, o SnapshotOptions) (s Snapshot, err error) {
 	from, err := os.OpenRoot(src)
 	if err != nil {
 		return s, fmt.Errorf("take a snapshot: %w", err)
@@ -83,7 +79,7 @@ func Take(ctx context.Context, src, dst string, o Options) (s Snapshot, err erro
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, Remove(unfinished))
+			err = errors.Join(err, RemoveSnapshot(unfinished))
 		}
 	}()
 	to, err := os.OpenRoot(unfinished)
@@ -91,7 +87,7 @@ func Take(ctx context.Context, src, dst string, o Options) (s Snapshot, err erro
 		return s, fmt.Errorf("take a snapshot: %w", err)
 	}
 	defer to.Close()
-	c := &copying{Options: o, ctx: ctx, from: from, to: to, dir: unfinished, without: statted(slices.Concat(o.Without, []string{unfinished}))}
+	c := &copying{SnapshotOptions: o, ctx: ctx, from: from, to: to, dir: unfinished, without: statted(slices.Concat(o.Without, []string{unfinished}))}
 	if err := c.tree(); err != nil {
 		return s, fmt.Errorf("take a snapshot of %s: %w", src, err)
 	}
@@ -104,7 +100,7 @@ func Take(ctx context.Context, src, dst string, o Options) (s Snapshot, err erro
 
 // copying is a snapshot that is being made.
 type copying struct {
-	Options
+	SnapshotOptions
 	ctx      context.Context
 	from, to *os.Root
 	dir      string // where to is
@@ -116,7 +112,7 @@ type copying struct {
 }
 
 func (c *copying) tree() error {
-	if err := fs.WalkDir(rootfs.New(c.from), ".", c.visit); err != nil {
+	if err := fs.WalkDir(filesOf(c.from), ".", c.visit); err != nil {
 		return err
 	}
 	if c.untold > 0 {
@@ -243,7 +239,7 @@ func (c *copying) unread(name string, err error) {
 }
 
 func (c *copying) file(name string) error {
-	in, err := c.from.OpenFile(name, os.O_RDONLY|rootfs.Nonblock, 0)
+	in, err := c.from.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		c.unread(name, err)
 		return nil

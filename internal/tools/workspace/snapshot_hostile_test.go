@@ -1,4 +1,4 @@
-package snapshot
+package workspace
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ func TestWorkspaceThatChanges(t *testing.T) {
 		}
 	}()
 	for i := range 200 {
-		s, err := Take(t.Context(), src, filepath.Join(store, fmt.Sprint(i)), plenty())
+		s, err := TakeSnapshot(t.Context(), src, filepath.Join(store, fmt.Sprint(i)), plenty())
 		if err != nil {
 			t.Error(err)
 			continue
@@ -62,7 +62,7 @@ func TestFileIsCopiedAsFarAsItWas(t *testing.T) {
 			t.Errorf("of %d bytes %d are copied: %q, %v", size, n, text, err)
 		}
 	}
-	must(t, Remove(store))
+	must(t, RemoveSnapshot(store))
 }
 
 // TestSparseFile has a file that is longer than the disk refused at once, and one that
@@ -72,7 +72,7 @@ func TestSparseFile(t *testing.T) {
 	file := filepath.Join(src, "sparse")
 	write(t, file, "begins", 0o644)
 	must(t, os.Truncate(file, 1<<19))
-	s, err := Take(t.Context(), src, filepath.Join(store, "exactly"), plenty())
+	s, err := TakeSnapshot(t.Context(), src, filepath.Join(store, "exactly"), plenty())
 	must(t, err)
 	text, err := os.ReadFile(filepath.Join(s.Dir, "sparse"))
 	if err != nil || len(text) != 1<<19 || strings.TrimRight(string(text), "\x00") != "begins" {
@@ -93,11 +93,11 @@ func TestLongPaths(t *testing.T) {
 	deep := strings.Repeat(strings.Repeat("x", 200)+"/", 40)
 	must(t, root.MkdirAll(strings.TrimSuffix(deep, "/"), 0o755))
 	must(t, root.WriteFile(deep+"file", []byte("deep"), 0o644))
-	first, err := Take(t.Context(), src, filepath.Join(store, "one"), plenty())
+	first, err := TakeSnapshot(t.Context(), src, filepath.Join(store, "one"), plenty())
 	must(t, err)
 	shared := plenty()
 	shared.Previous = first.Dir
-	second, err := Take(t.Context(), src, filepath.Join(store, "two"), shared)
+	second, err := TakeSnapshot(t.Context(), src, filepath.Join(store, "two"), shared)
 	must(t, err)
 	copied, err := os.OpenRoot(second.Dir)
 	must(t, err)
@@ -105,11 +105,11 @@ func TestLongPaths(t *testing.T) {
 	if text, err := copied.ReadFile(deep + "file"); err != nil || string(text) != "deep" {
 		t.Errorf("the copy has %q, %v", text, err)
 	}
-	must(t, Remove(first.Dir))
+	must(t, RemoveSnapshot(first.Dir))
 	if _, err := os.Lstat(first.Dir); err == nil {
 		t.Error("it was not removed")
 	}
-	must(t, Remove(first.Dir))
+	must(t, RemoveSnapshot(first.Dir))
 }
 
 func TestLeftOutIsTold(t *testing.T) {
@@ -119,7 +119,7 @@ func TestLeftOutIsTold(t *testing.T) {
 	for i := range mostLeftOut {
 		must(t, os.Symlink("none", filepath.Join(src, fmt.Sprintf("z%03d", i))))
 	}
-	s, err := Take(t.Context(), src, filepath.Join(store, "one"), plenty())
+	s, err := TakeSnapshot(t.Context(), src, filepath.Join(store, "one"), plenty())
 	must(t, err)
 	const leads = ": the symbolic link leads outside, or nowhere"
 	n := len(s.LeftOut)
@@ -135,15 +135,15 @@ func TestSnapshotInItsWorkspace(t *testing.T) {
 	link := filepath.Join(filepath.Dir(src), "link")
 	must(t, os.Symlink(filepath.Join(src, "bin"), link))
 	for _, dst := range []string{filepath.Join(src, "one"), filepath.Join(src, "not", "there", "yet"), filepath.Join(link, "one")} {
-		if _, err := Take(t.Context(), src, dst, plenty()); err == nil || !strings.Contains(err.Error(), "is in the workspace itself: take another") {
+		if _, err := TakeSnapshot(t.Context(), src, dst, plenty()); err == nil || !strings.Contains(err.Error(), "is in the workspace itself: take another") {
 			t.Errorf("%s: %v", dst, err)
 		}
 	}
 	if got := contents(t, src); len(got) != 5 {
 		t.Errorf("the workspace has\n%s", strings.Join(got, "\n"))
 	}
-	_, err := Take(t.Context(), src, filepath.Join(src+"-store", "one"), plenty())
+	_, err := TakeSnapshot(t.Context(), src, filepath.Join(src+"-store", "one"), plenty())
 	must(t, err)
-	must(t, Remove(src+"-store"))
+	must(t, RemoveSnapshot(src+"-store"))
 	must(t, os.Mkdir(store, fs.ModePerm))
 }

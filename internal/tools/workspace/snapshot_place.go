@@ -1,4 +1,4 @@
-package snapshot
+package workspace
 
 import (
 	"errors"
@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-
-	"github.com/massgen/massgen/internal/tools/workspace/rootfs"
 )
 
 // apart refuses a folder that is in the tree, which would be copied into itself, unless it
@@ -51,9 +49,9 @@ func existing(name string) (string, error) {
 	}
 }
 
-// Remove removes a snapshot, whose folders are read-only. That there is none is no error.
-func Remove(dir string) error {
-	if err := rootfs.RemoveAll(dir); err != nil {
+// RemoveSnapshot removes a snapshot, whose folders are read-only. That there is none is no error.
+func RemoveSnapshot(dir string) error {
+	if err := removeAll(dir); err != nil {
 		return fmt.Errorf("remove a snapshot: %w", err)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package snapshot
+package workspace
 
 import (
 	"context"
@@ -11,13 +11,6 @@ import (
 	"strings"
 	"testing"
 )
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func write(t *testing.T, file, text string, mode fs.FileMode) {
 	t.Helper()
@@ -34,11 +27,11 @@ func live(t *testing.T) (src, store string) {
 	write(t, filepath.Join(src, "bin/run.sh"), "#!/bin/sh\n", 0o755)
 	write(t, filepath.Join(dir, "outside"), "not for peers", 0o644)
 	must(t, os.Mkdir(filepath.Join(src, "empty"), 0o700))
-	t.Cleanup(func() { must(t, Remove(store)) })
+	t.Cleanup(func() { must(t, RemoveSnapshot(store)) })
 	return src, store
 }
 
-func plenty() Options { return Options{MaxBytes: 1 << 20, MaxFiles: 1000} }
+func plenty() SnapshotOptions { return SnapshotOptions{MaxBytes: 1 << 20, MaxFiles: 1000} }
 
 // contents are the files of a tree with mode and text.
 func contents(t *testing.T, dir string) []string {
@@ -77,7 +70,7 @@ func TestTake(t *testing.T) {
 		must(t, os.Symlink(target, filepath.Join(src, link)))
 	}
 	pipe(t, filepath.Join(src, "pipe"))
-	s, err := Take(t.Context(), src, filepath.Join(store, "one"), plenty())
+	s, err := TakeSnapshot(t.Context(), src, filepath.Join(store, "one"), plenty())
 	must(t, err)
 	want := []string{
 		`dr-xr-xr-x . ""`, `-r--r--r-- a.txt "hello"`, `dr-xr-xr-x bin ""`, `-r-xr-xr-x bin/run.sh "#!/bin/sh\n"`, "bin/up -> ../a.txt",
@@ -91,7 +84,7 @@ func TestTake(t *testing.T) {
 	if s.Files != 2 || s.Bytes != 15 || !slices.Equal(s.LeftOut, left) {
 		t.Errorf("%+v", s)
 	}
-	if _, err := Take(t.Context(), src, s.Dir, plenty()); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if _, err := TakeSnapshot(t.Context(), src, s.Dir, plenty()); err == nil || !strings.Contains(err.Error(), "is there already") {
 		t.Errorf("a second snapshot in the same place gives %v", err)
 	}
 }
@@ -100,14 +93,14 @@ func TestAnEditInPlaceDoesNotReachASnapshot(t *testing.T) {
 	t.Parallel()
 	src, store := live(t)
 	file := filepath.Join(src, "a.txt")
-	first, err := Take(t.Context(), src, filepath.Join(store, "one"), plenty())
+	first, err := TakeSnapshot(t.Context(), src, filepath.Join(store, "one"), plenty())
 	must(t, err)
 	shared := plenty()
 	shared.Previous = first.Dir
-	second, err := Take(t.Context(), src, filepath.Join(store, "two"), shared)
+	second, err := TakeSnapshot(t.Context(), src, filepath.Join(store, "two"), shared)
 	must(t, err)
 	must(t, os.WriteFile(file, []byte("HELLO"), 0o644))
-	third, err := Take(t.Context(), src, filepath.Join(store, "three"), shared)
+	third, err := TakeSnapshot(t.Context(), src, filepath.Join(store, "three"), shared)
 	must(t, err)
 	for snapshot, want := range map[string]string{first.Dir: "hello", second.Dir: "hello", third.Dir: "HELLO"} {
 		if text, err := os.ReadFile(filepath.Join(snapshot, "a.txt")); err != nil || string(text) != want {
@@ -131,10 +124,10 @@ func TestAnEditInPlaceDoesNotReachASnapshot(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	src, store := live(t)
-	refused(t, src, store, Options{MaxBytes: 14, MaxFiles: 100}, "it has more than 14 bytes: delete what is not needed")
-	refused(t, src, store, Options{MaxBytes: 100, MaxFiles: 3}, "it has more than 3 files: delete what is not needed")
-	exactly := Options{MaxBytes: 15, MaxFiles: 4}
-	if _, err := Take(t.Context(), src, filepath.Join(store, "exactly"), exactly); err != nil {
+	refused(t, src, store, SnapshotOptions{MaxBytes: 14, MaxFiles: 100}, "it has more than 14 bytes: delete what is not needed")
+	refused(t, src, store, SnapshotOptions{MaxBytes: 100, MaxFiles: 3}, "it has more than 3 files: delete what is not needed")
+	exactly := SnapshotOptions{MaxBytes: 15, MaxFiles: 4}
+	if _, err := TakeSnapshot(t.Context(), src, filepath.Join(store, "exactly"), exactly); err != nil {
 		t.Error(err)
 	}
 	must(t, os.MkdirAll(filepath.Join(src, strings.Repeat("d/", deepest+1)), 0o755))
@@ -144,9 +137,9 @@ func TestLimits(t *testing.T) {
 }
 
 // refused takes a snapshot that fails and leaves nothing.
-func refused(t *testing.T, src, store string, o Options, want string) {
+func refused(t *testing.T, src, store string, o SnapshotOptions, want string) {
 	t.Helper()
-	_, err := Take(t.Context(), src, filepath.Join(store, "refused"), o)
+	_, err := TakeSnapshot(t.Context(), src, filepath.Join(store, "refused"), o)
 	if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%q: %v", want, err)
 	}
@@ -165,7 +158,7 @@ func TestCancelledSnapshotLeavesNothing(t *testing.T) {
 	src, store := live(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Take(ctx, src, filepath.Join(store, "one"), plenty()); !errors.Is(err, context.Canceled) {
+	if _, err := TakeSnapshot(ctx, src, filepath.Join(store, "one"), plenty()); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled snapshot gives %v", err)
 	}
 	if entries, err := os.ReadDir(store); err != nil || len(entries) != 0 {

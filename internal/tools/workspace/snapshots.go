@@ -1,4 +1,4 @@
-package snapshot
+package workspace
 
 import (
 	"context"
@@ -15,14 +15,14 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// The most that a snapshot of an answer has, unless its Options say otherwise.
+// The most that a snapshot of an answer has, unless its SnapshotOptions say otherwise.
 const (
-	DefaultMaxBytes = 1 << 30
-	DefaultMaxFiles = 100_000
+	DefaultSnapshotBytes = 1 << 30
+	DefaultSnapshotFiles = 100_000
 )
 
-// Place says which answer a snapshot belongs to.
-type Place struct {
+// SnapshotPlace says which answer a snapshot belongs to.
+type SnapshotPlace struct {
 	Session string
 	Turn    int
 	Agent   string
@@ -31,32 +31,32 @@ type Place struct {
 	Final bool
 }
 
-// Storage is a folder for the snapshots of all sessions:
+// SnapshotFolder is a folder for the snapshots of all sessions:
 // SESSION/turnN/AGENT.roundN, and AGENT.final.
-type Storage struct{ dir string }
+type SnapshotFolder struct{ dir string }
 
-// NewStorage returns the storage in a folder, which need not be there. The error is that of
+// NewSnapshotFolder returns the storage in a folder, which need not be there. The error is that of
 // a current folder that is gone.
-func NewStorage(dir string) (Storage, error) {
+func NewSnapshotFolder(dir string) (SnapshotFolder, error) {
 	dir, err := filepath.Abs(dir)
-	return Storage{dir}, err
+	return SnapshotFolder{dir}, err
 }
 
 // Dir returns the folder, an absolute path.
-func (s Storage) Dir() string { return s.dir }
+func (s SnapshotFolder) Dir() string { return s.dir }
 
 // Path returns where a snapshot is.
-func (s Storage) Path(p Place) string {
-	name := fmt.Sprintf("%s.round%d", FileName(p.Agent), p.Round)
+func (s SnapshotFolder) Path(p SnapshotPlace) string {
+	name := fmt.Sprintf("%s.round%d", FolderName(p.Agent), p.Round)
 	if p.Final {
-		name = FileName(p.Agent) + ".final"
+		name = FolderName(p.Agent) + ".final"
 	}
 	return filepath.Join(s.session(p.Session), fmt.Sprintf("turn%d", p.Turn), name)
 }
 
 // Has says whether a folder is where a snapshot of the session is kept here, and no link leads
 // elsewhere on the way.
-func (s Storage) Has(session, dir string) bool {
+func (s SnapshotFolder) Has(session, dir string) bool {
 	turn := filepath.Dir(dir)
 	isName := snapshotName().MatchString(filepath.Base(dir)) && turnName().MatchString(filepath.Base(turn))
 	if !isName || filepath.Dir(turn) != s.session(session) || filepath.Clean(dir) != dir {
@@ -67,7 +67,7 @@ func (s Storage) Has(session, dir string) bool {
 
 // reaches says that a folder in the storage is there, and no link leads elsewhere on the way from
 // the storage's own.
-func (s Storage) reaches(dir string) bool {
+func (s SnapshotFolder) reaches(dir string) bool {
 	home, err := filepath.EvalSymlinks(s.dir)
 	if err != nil {
 		return false
@@ -76,7 +76,7 @@ func (s Storage) reaches(dir string) bool {
 	return err == nil && real == home+strings.TrimPrefix(dir, s.dir)
 }
 
-func (s Storage) session(id string) string { return filepath.Join(s.dir, FileName(id)) }
+func (s SnapshotFolder) session(id string) string { return filepath.Join(s.dir, FolderName(id)) }
 
 // The names of folders in a session's, and in a turn's: those of snapshots, and of such as
 // were not finished.
@@ -86,13 +86,13 @@ var (
 )
 
 // Remove removes the snapshots of a session, and nothing else that is in its folder.
-func (s Storage) Remove(session string) error {
+func (s SnapshotFolder) Remove(session string) error {
 	dir := s.session(session)
 	if _, err := os.Stat(dir); err == nil && !s.reaches(dir) {
 		return nil // what a link leads to is not ours
 	}
 	return removeEach(dir, turnName(), func(turn string) error {
-		return removeEach(turn, snapshotName(), Remove)
+		return removeEach(turn, snapshotName(), RemoveSnapshot)
 	})
 }
 
@@ -120,28 +120,28 @@ func removeEach(dir string, named *regexp.Regexp, remove func(string) error) err
 	return nil
 }
 
-// longestName is how many bytes of an id stand in the name of a folder.
-const longestName = 64
+// longestID is how many bytes of an id stand in the name of a folder.
+const longestID = 64
 
-// FileName is an id as every system takes it for the name of a folder. Ids that differ have
+// FolderName is an id as every system takes it for the name of a folder. Ids that differ have
 // names that do, also where case is ignored.
-func FileName(id string) string {
+func FolderName(id string) string {
 	name := strings.ToLower(plain.Name(id))
-	if name == id && id != "" && len(id) <= longestName && filepath.IsLocal(id) {
+	if name == id && id != "" && len(id) <= longestID && filepath.IsLocal(id) {
 		return id
 	}
 	hash := fmt.Sprintf("%x", sha256.Sum256([]byte(id)))
-	return name[:min(len(name), longestName)] + "~" + hash[:hashDigits]
+	return name[:min(len(name), longestID)] + "~" + hash[:hashDigits]
 }
 
 // hashDigits are those that tell two ids apart.
 const hashDigits = 16
 
-// Keeper keeps the snapshots of one workspace. It is safe for concurrent use.
-type Keeper struct {
-	storage   Storage
+// SnapshotKeeper keeps the snapshots of one workspace. It is safe for concurrent use.
+type SnapshotKeeper struct {
+	storage   SnapshotFolder
 	workspace string
-	options   Options
+	options   SnapshotOptions
 
 	mu   sync.Mutex
 	last string // the newest snapshot
@@ -149,20 +149,20 @@ type Keeper struct {
 
 // Keeper returns the keeper of a workspace. Limits that are 0 are the default ones, and
 // what is in the storage is left out.
-func (s Storage) Keeper(workspace string, o Options) *Keeper {
+func (s SnapshotFolder) Keeper(workspace string, o SnapshotOptions) *SnapshotKeeper {
 	if o.MaxBytes == 0 {
-		o.MaxBytes = DefaultMaxBytes
+		o.MaxBytes = DefaultSnapshotBytes
 	}
 	if o.MaxFiles == 0 {
-		o.MaxFiles = DefaultMaxFiles
+		o.MaxFiles = DefaultSnapshotFiles
 	}
 	o.Without = append([]string{s.dir}, o.Without...)
-	return &Keeper{storage: s, workspace: workspace, options: o}
+	return &SnapshotKeeper{storage: s, workspace: workspace, options: o}
 }
 
 // Keep takes a snapshot. One that is there already is of a process that was killed before
 // anybody knew of it: it is taken anew.
-func (k *Keeper) Keep(ctx context.Context, of Place) (Snapshot, error) {
+func (k *SnapshotKeeper) Keep(ctx context.Context, of SnapshotPlace) (Snapshot, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	dir := k.storage.Path(of)
@@ -173,12 +173,12 @@ func (k *Keeper) Keep(ctx context.Context, of Place) (Snapshot, error) {
 	if !k.storage.reaches(turn) {
 		return Snapshot{}, fmt.Errorf("keep a snapshot: a link leads elsewhere on the way to %s: remove the link", turn)
 	}
-	if err := Remove(dir); err != nil {
+	if err := RemoveSnapshot(dir); err != nil {
 		return Snapshot{}, err
 	}
 	o := k.options
 	o.Previous = k.last
-	taken, err := Take(ctx, k.workspace, dir, o)
+	taken, err := TakeSnapshot(ctx, k.workspace, dir, o)
 	if err != nil {
 		return Snapshot{}, err
 	}

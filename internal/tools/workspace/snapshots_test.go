@@ -1,4 +1,4 @@
-package snapshot
+package workspace
 
 import (
 	"os"
@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-func storageIn(t *testing.T, dir string) Storage {
+func snapshotsIn(t *testing.T, dir string) SnapshotFolder {
 	t.Helper()
-	s, err := NewStorage(dir)
+	s, err := NewSnapshotFolder(dir)
 	must(t, err)
 	return s
 }
@@ -36,7 +36,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 		return ""
 	}
 	o.MaxFiles = 5 // what is left out does not count
-	s, err := Take(t.Context(), src, filepath.Join(store, "one"), o)
+	s, err := TakeSnapshot(t.Context(), src, filepath.Join(store, "one"), o)
 	must(t, err)
 	want := []string{"bin/.env: it is secret", "own: it is the program's", "state/sessions.db: it is none of the agent's work"}
 	if !slices.Equal(s.LeftOut, want) || s.Files != 2 {
@@ -55,9 +55,9 @@ func TestSnapshotWithinItsWorkspace(t *testing.T) {
 	must(t, os.Mkdir(store, 0o755))
 	o := plenty()
 	o.Without = []string{store}
-	s, err := Take(t.Context(), src, filepath.Join(store, "a", "kept"), o)
+	s, err := TakeSnapshot(t.Context(), src, filepath.Join(store, "a", "kept"), o)
 	must(t, err)
-	t.Cleanup(func() { must(t, Remove(store)) })
+	t.Cleanup(func() { must(t, RemoveSnapshot(store)) })
 	if s.Files != 2 || !slices.Equal(s.LeftOut, []string{"state: it is none of the agent's work"}) {
 		t.Errorf("%+v", s)
 	}
@@ -69,7 +69,7 @@ func TestManyThatAreLeftOutAreCounted(t *testing.T) {
 	for i := range mostLeftOut + 7 {
 		must(t, os.Symlink("none", filepath.Join(src, "link"+strings.Repeat("x", i))))
 	}
-	s, err := Take(t.Context(), src, filepath.Join(store, "one"), plenty())
+	s, err := TakeSnapshot(t.Context(), src, filepath.Join(store, "one"), plenty())
 	must(t, err)
 	if n := len(s.LeftOut); n != mostLeftOut+1 || s.LeftOut[n-1] != "and 7 more" {
 		t.Errorf("%d lines, the last is %q", n, s.LeftOut[n-1])
@@ -79,11 +79,11 @@ func TestManyThatAreLeftOutAreCounted(t *testing.T) {
 // TestStorageInTheWorkspace: a snapshot has neither itself nor those before it.
 func TestStorageInTheWorkspace(t *testing.T) {
 	src, _ := live(t)
-	storage := storageIn(t, filepath.Join(src, "kept"))
+	storage := snapshotsIn(t, filepath.Join(src, "kept"))
 	t.Cleanup(func() { must(t, storage.Remove("s")) })
-	keeper := storage.Keeper(src, Options{})
+	keeper := storage.Keeper(src, SnapshotOptions{})
 	for round := range 3 {
-		s, err := keeper.Keep(t.Context(), Place{Session: "s", Turn: 1, Agent: "a", Round: round})
+		s, err := keeper.Keep(t.Context(), SnapshotPlace{Session: "s", Turn: 1, Agent: "a", Round: round})
 		must(t, err)
 		if s.Files != 2 || !slices.Equal(s.LeftOut, []string{"kept: it is none of the agent's work"}) {
 			t.Errorf("round %d: %+v", round, s)
@@ -94,9 +94,9 @@ func TestStorageInTheWorkspace(t *testing.T) {
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	src, store := live(t)
-	storage := storageIn(t, store)
-	keeper := storage.Keeper(src, Options{})
-	at := Place{Session: "s", Turn: 3, Agent: "ada", Round: 2}
+	storage := snapshotsIn(t, store)
+	keeper := storage.Keeper(src, SnapshotOptions{})
+	at := SnapshotPlace{Session: "s", Turn: 3, Agent: "ada", Round: 2}
 	one, err := keeper.Keep(t.Context(), at)
 	must(t, err)
 	if want := filepath.Join(store, "s", "turn3", "ada.round2"); one.Dir != want || storage.Path(at) != want {
@@ -115,7 +115,7 @@ func TestKeep(t *testing.T) {
 	}
 	// A process was killed when it had taken one, and knows of none before.
 	write(t, filepath.Join(src, "a.txt"), "changed", 0o644)
-	again, err := storage.Keeper(src, Options{}).Keep(t.Context(), at)
+	again, err := storage.Keeper(src, SnapshotOptions{}).Keep(t.Context(), at)
 	must(t, err)
 	if text, err := os.ReadFile(filepath.Join(again.Dir, "a.txt")); err != nil || string(text) != "changed" || again.Dir != final.Dir {
 		t.Errorf("taken anew it has %q, %v", text, err)
@@ -123,18 +123,18 @@ func TestKeep(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(one.Dir, "a.txt")); err != nil || string(text) != "hello" {
 		t.Errorf("the one before has %q, %v", text, err)
 	}
-	small := storage.Keeper(src, Options{MaxFiles: 1})
-	if _, err := small.Keep(t.Context(), Place{Session: "s", Turn: 1, Agent: "a"}); err == nil || !strings.Contains(err.Error(), "more than 1 files") {
+	small := storage.Keeper(src, SnapshotOptions{MaxFiles: 1})
+	if _, err := small.Keep(t.Context(), SnapshotPlace{Session: "s", Turn: 1, Agent: "a"}); err == nil || !strings.Contains(err.Error(), "more than 1 files") {
 		t.Errorf("one that is too large: %v", err)
 	}
 }
 
 func TestRemoveOfASession(t *testing.T) {
 	src, store := live(t)
-	storage := storageIn(t, store)
-	keeper := storage.Keeper(src, Options{})
+	storage := snapshotsIn(t, store)
+	keeper := storage.Keeper(src, SnapshotOptions{})
 	take := func(session string, turn int) string {
-		s, err := keeper.Keep(t.Context(), Place{Session: session, Turn: turn, Agent: "a", Round: 1})
+		s, err := keeper.Keep(t.Context(), SnapshotPlace{Session: session, Turn: turn, Agent: "a", Round: 1})
 		must(t, err)
 		return s.Dir
 	}
@@ -159,13 +159,13 @@ func TestRemoveOfASession(t *testing.T) {
 // A link in the storage may have come with a project: nothing is kept or removed behind it.
 func TestLinksInTheStorage(t *testing.T) {
 	src, store := live(t)
-	storage := storageIn(t, store)
+	storage := snapshotsIn(t, store)
 	elsewhere := t.TempDir()
 	theirs := filepath.Join(elsewhere, "turn1", "a.round1")
 	must(t, os.MkdirAll(theirs, 0o700))
 	must(t, os.MkdirAll(store, 0o700))
 	must(t, os.Symlink(elsewhere, filepath.Join(store, "s")))
-	_, err := storage.Keeper(src, Options{}).Keep(t.Context(), Place{Session: "s", Turn: 1, Agent: "b", Round: 1})
+	_, err := storage.Keeper(src, SnapshotOptions{}).Keep(t.Context(), SnapshotPlace{Session: "s", Turn: 1, Agent: "b", Round: 1})
 	if err == nil || !strings.Contains(err.Error(), "a link leads elsewhere") {
 		t.Errorf("it is kept: %v", err)
 	}
@@ -178,11 +178,11 @@ func TestLinksInTheStorage(t *testing.T) {
 // TestPlacesDiffer: each answer has a folder of its own within the storage, also where
 // case is ignored, and its storage is found again by it.
 func TestPlacesDiffer(t *testing.T) {
-	storage := storageIn(t, t.TempDir())
+	storage := snapshotsIn(t, t.TempDir())
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.OneOf(rapid.SampledFrom([]string{"a", "A", "a.round1", "", ".", "..", "a/b", `a\b`, "CON", "con", strings.Repeat("x", 300)}), rapid.String())
-		draw := func() Place {
-			return Place{id.Draw(t, "session"), rapid.IntRange(1, 11).Draw(t, "turn"), id.Draw(t, "agent"), rapid.IntRange(1, 11).Draw(t, "round"), rapid.Bool().Draw(t, "final")}
+		draw := func() SnapshotPlace {
+			return SnapshotPlace{id.Draw(t, "session"), rapid.IntRange(1, 11).Draw(t, "turn"), id.Draw(t, "agent"), rapid.IntRange(1, 11).Draw(t, "round"), rapid.Bool().Draw(t, "final")}
 		}
 		a, b := draw(), draw()
 		if a.Final {
@@ -207,7 +207,7 @@ func TestPlacesDiffer(t *testing.T) {
 	})
 	var names []string
 	for _, id := range []string{"a", "A", "a/b", `a\b`, "a.b", "a_b", "A_B", "", "_", ".", strings.Repeat("x", 64), strings.Repeat("x", 65), strings.Repeat("x", 66)} {
-		name := FileName(id)
+		name := FolderName(id)
 		if slices.Contains(names, strings.ToLower(name)) {
 			t.Errorf("%q has the name of another, %s", id, name)
 		}
@@ -218,7 +218,7 @@ func TestPlacesDiffer(t *testing.T) {
 // TestFoldersThatAreNoSnapshots, whatever a journal says: others, and those that a link leads to.
 func TestFoldersThatAreNoSnapshots(t *testing.T) {
 	at := t.TempDir()
-	storage, err := NewStorage(filepath.Join(at, "kept"))
+	storage, err := NewSnapshotFolder(filepath.Join(at, "kept"))
 	if err != nil {
 		t.Fatal(err)
 	}

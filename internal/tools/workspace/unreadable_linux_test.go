@@ -1,4 +1,4 @@
-package snapshot
+package workspace
 
 import (
 	"os"
@@ -33,7 +33,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		s, err := Take(t.Context(), src, filepath.Join(store, "one"), plenty())
+		s, err := TakeSnapshot(t.Context(), src, filepath.Join(store, "one"), plenty())
 		result <- taken{s, err}
 	}()
 	r := <-result

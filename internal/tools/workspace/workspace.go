@@ -13,7 +13,6 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/tools/workspace/rootfs"
 )
 
 // Mount is a folder or file from elsewhere, shown under a name beside the workspace's
@@ -114,7 +113,7 @@ func Open(o Options) (w *Workspace, err error) {
 		if w.links, err = openLinks(o.AnswersDir); err != nil {
 			return w, err
 		}
-		if _, ok := rootfs.Inside(w.links.dir, w.own.dir); ok && w.links.dir != "" {
+		if _, ok := Inside(w.links.dir, w.own.dir); ok && w.links.dir != "" {
 			return w, fmt.Errorf("the folder of answers %s is in the workspace, where commands could change it: take one elsewhere", o.AnswersDir)
 		}
 	}
@@ -163,7 +162,7 @@ func (w *Workspace) mount(m Mount, writable bool) error {
 		return fmt.Errorf("mount %s as %s: %w", m.Dir, name, err)
 	}
 	w.mounts = append(w.mounts, t)
-	if _, ok := rootfs.Inside(t.dir, w.own.dir); ok {
+	if _, ok := Inside(t.dir, w.own.dir); ok {
 		return fmt.Errorf("mount %s as %s: it is in the workspace, where commands could change it: take one elsewhere", m.Dir, name)
 	}
 	return nil
@@ -204,7 +203,7 @@ func (s *scratch) remove() error {
 	if s.dir == "" {
 		return nil
 	}
-	return rootfs.RemoveAll(s.dir)
+	return removeAll(s.dir)
 }
 
 // Close lets go of the folders. Files stay as they are, but for the temporary ones.

@@ -1,16 +1,15 @@
-// Package colour has the colours that text is written in on a terminal. They have contrast on a
-// light background and on a dark one, so that nobody has to know which of them a terminal has.
-package colour
+package markdown
 
 import (
 	"fmt"
 	"strings"
 )
 
-// Colour is one of the 256 that terminals have in common.
+// Colour is one of the 256 colours that terminals have in common.
 type Colour int
 
-// The colours.
+// The colours have contrast on a light background and on a dark one: a terminal does not always tell
+// which of them it has.
 const (
 	Cyan    Colour = 30
 	Magenta Colour = 133
@@ -29,8 +28,8 @@ func variants() (list []struct{ usual, onDark, onLight Colour }) {
 	}
 }
 
-// On returns a text in which the colours have more contrast, for a background that is known.
-func On(text string, isDark bool) string {
+// OnBackground returns a text in which the colours have more contrast, for a background that is known.
+func OnBackground(text string, isDark bool) string {
 	var pairs []string
 	for _, v := range variants() {
 		to := v.onLight

@@ -1,4 +1,4 @@
-package colour
+package markdown
 
 import (
 	"math"
@@ -44,10 +44,10 @@ func TestColoursAreReadable(t *testing.T) {
 // TestColoursSuitTheBackground, and nothing but colours changes.
 func TestColoursSuitTheBackground(t *testing.T) {
 	text := "38;5;30m \x1b[38;5;30mcyan\x1b[m \x1b[1;38;5;133mbold\x1b[m \x1b[2mfaint\x1b[m"
-	if got, want := On(text, true), "38;5;30m \x1b[38;5;80mcyan\x1b[m \x1b[1;38;5;176mbold\x1b[m \x1b[2mfaint\x1b[m"; got != want {
+	if got, want := OnBackground(text, true), "38;5;30m \x1b[38;5;80mcyan\x1b[m \x1b[1;38;5;176mbold\x1b[m \x1b[2mfaint\x1b[m"; got != want {
 		t.Errorf("on dark: %q, want %q", got, want)
 	}
-	if got, want := On(text, false), "38;5;30m \x1b[38;5;23mcyan\x1b[m \x1b[1;38;5;90mbold\x1b[m \x1b[2mfaint\x1b[m"; got != want {
+	if got, want := OnBackground(text, false), "38;5;30m \x1b[38;5;23mcyan\x1b[m \x1b[1;38;5;90mbold\x1b[m \x1b[2mfaint\x1b[m"; got != want {
 		t.Errorf("on light: %q, want %q", got, want)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
-
-	"github.com/massgen/massgen/cmd/massgen/internal/colour"
 )
 
 // style is how a span looks: the sum of what follows.
@@ -36,8 +34,8 @@ func (s style) codes() string {
 		style style
 		code  string
 	}{
-		{bold, "1"}, {italic, "3"}, {struck, "9"}, {code, colour.Cyan.Code()}, {link, "4"},
-		{word, colour.Magenta.Code()}, {quoted, colour.Green.Code()}, {comment, "2"}, {number, colour.Yellow.Code()},
+		{bold, "1"}, {italic, "3"}, {struck, "9"}, {code, Cyan.Code()}, {link, "4"},
+		{word, Magenta.Code()}, {quoted, Green.Code()}, {comment, "2"}, {number, Yellow.Code()},
 	} {
 		if s&of.style != 0 {
 			list = append(list, of.code)
