@@ -23,7 +23,7 @@ type Exchange struct {
 	Turn     int    `json:"turn,omitempty"`
 	Question string `json:"question,omitempty"`
 	Answer   string `json:"answer"`
-	// QuestionLeftOut says that only the part of the turn after the question is shown.
+	// QuestionLeftOut reports whether only the part of the turn after the question is shown.
 	QuestionLeftOut bool `json:"question_left_out,omitempty"`
 	// Messages are the messages of a panel of one in the turn, from the question to the answer
 	// with the tools' calls and results between them; empty if the question and the answer are

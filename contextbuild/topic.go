@@ -34,7 +34,7 @@ type Topic struct {
 	Text string
 	// History holds the turns before this one, oldest first; the last two are used.
 	History []Exchange
-	// Greeted says that a greeting would be a second one.
+	// Greeted reports whether a greeting would be a second one.
 	Greeted bool
 }
 

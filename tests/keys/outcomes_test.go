@@ -16,13 +16,13 @@ type outcome struct {
 	// another one.
 	reply   func(g *gossip, w http.ResponseWriter, r *http.Request, body string)
 	address string
-	// unseen says that the program need not show that the service repeated the key.
+	// unseen reports whether the program need not show that the service repeated the key.
 	unseen bool
 	// flags are those of the run that bring it about.
 	flags []string
-	// panel says that several agents have to coordinate.
+	// panel reports whether several agents have to coordinate.
 	panel bool
-	// interrupt says that a person ends the turn once the service is called.
+	// interrupt reports whether a person ends the turn once the service is called.
 	interrupt bool
 }
 

@@ -193,7 +193,7 @@ func (g *gossip) interrupt(interrupts chan<- os.Signal, ended <-chan struct{}) {
 	}
 }
 
-// wasTold says whether it has heard the key.
+// wasTold reports whether it has heard the key.
 func (g *gossip) wasTold() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -23,7 +23,7 @@ type way struct {
 	name string
 	// give lets a service at the address know the key.
 	give func(s *setup, address, key string)
-	// azure says that there is the protocol of OpenAI only.
+	// azure reports whether there is the protocol of OpenAI only.
 	azure bool
 }
 

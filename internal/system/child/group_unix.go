@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// OutlivesParent says that a child outlives its parent here.
+// OutlivesParent reports whether a child outlives its parent here.
 const OutlivesParent = true
 
 // Inherited takes a file that the parent passed on, and keeps it from this process's

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// OutlivesParent says that a child does not outlive its parent here: a job ends with the
+// OutlivesParent reports whether a child does not outlive its parent here: a job ends with the
 // last handle to it, however the program that holds it ends.
 const OutlivesParent = false
 

@@ -49,7 +49,7 @@ func Escape(text, kept string) string {
 	return b.String()
 }
 
-// IsControl says whether a character is no text, but tells a terminal or a reader what to do.
+// IsControl reports whether a character is no text, but tells a terminal or a reader what to do.
 func IsControl(r rune) bool {
 	return r < ' ' || r >= 0x7f && (r < 0xa0 || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp))
 }

@@ -29,9 +29,9 @@ const GrantsFile = "permissions.yaml"
 const fileHead = "# Calls of tools that run without a question where a config would ask. massgen writes this\n" +
 	"# file; `massgen permissions` lists the rules and removes them.\n"
 
-// Grants are the calls that a person lets run. They stand in for the person: they let a call run
-// where a config's rules ask, and never where those deny. They are safe for concurrent use; a
-// nil *Grants lets nothing run.
+// Grants are the calls that a person lets run without being asked again: until the program ends, or
+// always, in a file of the user's config folder. They answer where a config's rules ask, and never
+// where the rules deny. They are safe for concurrent use. A nil *Grants allows nothing.
 type Grants struct {
 	file    string
 	mu      sync.Mutex
@@ -50,8 +50,8 @@ type fileRules struct {
 	Rules []fileRule `yaml:"rules"`
 }
 
-// OpenGrants reads the grants of a user's config folder; "" is for none. The error names the file and
-// what to do about it; the Grants that come with it have none of the file's rules and write none.
+// OpenGrants reads the grants of a user's config folder, or of none if it is "". An error names the file
+// and the cure; the Grants beside it have no rules of the file and write none.
 func OpenGrants(folder string) (*Grants, error) {
 	g := &Grants{session: map[string]bool{}}
 	if folder == "" {
@@ -141,7 +141,7 @@ func (g *Grants) Keep(rule Rule) error {
 	})
 }
 
-// Remove takes the rule of a number back, as List counts them from 1, and returns it.
+// Remove removes the rule with a number, counted from 1 as in List, and returns it.
 func (g *Grants) Remove(number int) (removed Rule, err error) {
 	err = g.change(func(rules []Rule) ([]Rule, error) {
 		if number < 1 || number > len(rules) {
@@ -182,7 +182,7 @@ func (g *Grants) change(how func([]Rule) ([]Rule, error)) error {
 	return err
 }
 
-// longestChange is how long another program is waited for that changes the file.
+// longestChange is how long change waits for another program that changes the file.
 const longestChange = 5 * time.Second
 
 // changeAlone runs a change of the file while no other program changes it, and makes its folder.
@@ -218,8 +218,8 @@ func writeGrants(file string, rules []Rule) error {
 	return nil
 }
 
-// KindOf names the calls that are allowed in a session with one of them: those of the tool, and of
-// the program if it runs one.
+// KindOf names the kind of a call: all calls of its tool, or of the program that it runs. A person
+// allows a kind for a session.
 func KindOf(tool, arguments string) string {
 	var args struct{ Argv []string }
 	if json.Unmarshal([]byte(arguments), &args) == nil && len(args.Argv) > 0 {
@@ -228,7 +228,7 @@ func KindOf(tool, arguments string) string {
 	return tool
 }
 
-// isEdit reports whether an argument is a text that an edit takes away or adds.
+// isEdit reports whether an argument is a text that an edit removes or adds.
 func isEdit(name string) bool {
 	return slices.Contains([]string{"content", "old_text", "new_text", "old", "new"}, name)
 }
@@ -236,8 +236,8 @@ func isEdit(name string) bool {
 // mostOfRule is how many bytes an argument of a rule may have: the person has to see all of it.
 const mostOfRule = 300
 
-// RuleFor returns the rule that lets a call run, as a person is shown it before it is kept: with
-// all its arguments but the texts of an edit. Ok is false for a call that no rule can name.
+// RuleFor returns the rule that allows a call, which a person sees before it is kept. The rule has all
+// arguments except the texts of an edit. ok is false for a call that no rule can name.
 func RuleFor(tool, arguments string) (rule Rule, ok bool) {
 	rule = Rule{Action: Allow, Tool: tool, Arguments: map[string]string{}}
 	var args map[string]json.RawMessage

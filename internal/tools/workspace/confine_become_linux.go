@@ -13,11 +13,11 @@ import (
 // mostProcesses is how many processes and threads a command may have.
 const mostProcesses = 4096
 
-// become turns this process into the command that it is sent.
+// become reads a command and turns this process into it.
 func become() {
-	runtime.LockOSThread() // some of what follows holds for one thread
+	runtime.LockOSThread() // some of the following calls affect one thread
 	err := becomeCommand(os.NewFile(commandFD, "command"))
-	// It comes back only if it failed.
+	// It returns only if it failed.
 	said := report{Exit: 127, Error: err.Error()}
 	if err := json.NewEncoder(os.NewFile(statusFD, "status")).Encode(said); err != nil {
 		os.Exit(1) // nobody is there to be told
@@ -30,7 +30,7 @@ func becomeCommand(in *os.File) error {
 	if err := json.NewDecoder(in).Decode(&c); err != nil {
 		return fmt.Errorf("read the command: %w", err)
 	}
-	// Also what this program was once started with is not for the command.
+	// The command inherits no files, not even those that this program was started with.
 	if err := unix.CloseRange(commandFD, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return fmt.Errorf("keep files from the command: %w", err)
 	}
@@ -38,7 +38,7 @@ func becomeCommand(in *os.File) error {
 		return fmt.Errorf("give up rights: %w", err)
 	}
 	if c.OwnUsers {
-		// Elsewhere the limit would count all that the user runs.
+		// Without its own namespace the limit would count all processes of the user.
 		var limit unix.Rlimit
 		err := unix.Getrlimit(unix.RLIMIT_NPROC, &limit)
 		if err == nil {
@@ -64,8 +64,8 @@ func becomeCommand(in *os.File) error {
 	return nil
 }
 
-// putUp fences this thread in. If the process has no namespaces of its own, with its view of
-// the files (ownView), the filter has to guard more.
+// putUp fences this thread in. The filter guards more if the process has no namespaces with its own
+// view of the files (ownView).
 func (f *fence) putUp(ownSpaces bool) error {
 	for _, step := range []struct {
 		what string
@@ -83,9 +83,8 @@ func (f *fence) putUp(ownSpaces bool) error {
 	return nil
 }
 
-// refuseDumps keeps what a program leaves when it crashes from the program that the
-// system may have for dumps. A limit of 0 is about files only, one of 1 about both (the
-// kernel's vfs_coredump).
+// refuseDumps keeps dumps of a crash from files and from the system's own program for dumps. A limit
+// of 0 stops only files, a limit of 1 both (the kernel's vfs_coredump).
 func refuseDumps() error {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &limit); err != nil {
@@ -98,7 +97,7 @@ func refuseDumps() error {
 
 func dropCapabilities() error {
 	if os.Geteuid() == 0 {
-		// Only for root do programs get what this set has.
+		// Programs that root starts get the capabilities of this set.
 		for capability := uintptr(0); capability <= unix.CAP_LAST_CAP; capability++ {
 			err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0)
 			if err == unix.EPERM {

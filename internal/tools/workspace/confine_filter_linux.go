@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where the kernel's struct seccomp_data has what a filter looks at. Of an argument's
-// eight bytes the low half comes first: both architectures are little-endian.
+// Offsets in the kernel's struct seccomp_data. The low half of an argument's eight bytes comes first:
+// both architectures are little-endian.
 const (
 	offsetNumber    = 0
 	offsetArch      = 4
@@ -23,9 +23,9 @@ const (
 	verdictKill    = unix.SECCOMP_RET_KILL_PROCESS
 )
 
-// neverCalls lead around the fence, or to what is not files: a socket leads to services
-// and the network, a ring does what the filter would refuse, handles open files by number,
-// keyrings hold passwords.
+// neverCalls returns calls that lead around the fence, or to other things than files: a socket leads
+// to services and the network, a ring makes calls that the filter does not see, handles open files by
+// number, keyrings hold passwords.
 func neverCalls() []uint32 {
 	return []uint32{
 		unix.SYS_SOCKET, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
@@ -34,7 +34,7 @@ func neverCalls() []uint32 {
 	}
 }
 
-// attributeCalls change modes, owners, times and attributes of files.
+// attributeCalls returns the calls that change modes, owners, times and attributes of files.
 func attributeCalls() []uint32 {
 	return append(oldAttributeCalls(),
 		unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT,
@@ -44,8 +44,8 @@ func attributeCalls() []uint32 {
 	)
 }
 
-// ipcCalls reach memory, queues and locks that have no place among the files, and that
-// all processes of a user have in common.
+// ipcCalls returns the calls that reach memory, queues and locks outside of the files, which all
+// processes of a user share.
 func ipcCalls() []uint32 {
 	return []uint32{
 		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
@@ -53,8 +53,8 @@ func ipcCalls() []uint32 {
 	}
 }
 
-// limitedCall is a system call that is allowed only if one of its arguments, of which the
-// mask says what counts, has one of some values.
+// limitedCall is a system call that is allowed only if the masked bits of one of its arguments have
+// one of some values.
 type limitedCall struct {
 	call     uint32
 	argument uint32
@@ -64,21 +64,21 @@ type limitedCall struct {
 
 const (
 	wholeArgument = ^uint32(0)
-	// socketType is what of socketpair's argument is no flag.
+	// socketType masks the flags in socketpair's argument.
 	socketType = 0xf
 )
 
-// pairCalls make a pair of sockets, which is a pipe unless it is for datagrams: these can
-// be sent to any socket that has a name.
+// pairCalls returns the call that makes a pair of sockets. A pair for streams or packets is a pipe,
+// but datagrams can be sent to any socket with a name.
 func pairCalls() []limitedCall {
 	return []limitedCall{{unix.SYS_SOCKETPAIR, 1, socketType, []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}}}
 }
 
-// setID are the bits of a mode that lend the rights of a file's owner, or of its group, to
-// whoever runs it: another user of the machine would become this one.
+// setID has the bits of a mode that lend the rights of a file's owner or group to everybody who runs
+// the file: another user of the machine would become this one.
 const setID = unix.S_ISUID | unix.S_ISGID
 
-// modeCalls give a file its mode. They are about no file that lends rights.
+// modeCalls returns the calls that set a file's mode, limited to modes that lend no rights.
 func modeCalls() []limitedCall {
 	lendsNone := func(call, argument uint32) limitedCall { return limitedCall{call, argument, setID, []uint32{0}} }
 	return append(oldModeCalls(lendsNone),
@@ -87,11 +87,12 @@ func modeCalls() []limitedCall {
 	)
 }
 
-// unseenCalls have their mode where a filter cannot look. Programs do without them.
+// unseenCalls returns calls whose mode is in memory that a filter cannot read. Programs work without
+// them.
 func unseenCalls() []uint32 { return []uint32{unix.SYS_OPENAT2} }
 
-// processCalls change what the system gives another process, or even end it by a limit,
-// unless they are about the caller, which is 0.
+// processCalls returns calls that change the resources of a process, limited to the caller, which is
+// process 0.
 func processCalls() []limitedCall {
 	self := []uint32{0}
 	return []limitedCall{
@@ -102,8 +103,8 @@ func processCalls() []limitedCall {
 	}
 }
 
-// setFilter has the kernel refuse calls of this thread and of what it becomes. Without
-// namespaces of its own there are more of them.
+// setFilter makes the kernel refuse calls of this thread and of the command that it becomes. Without
+// own namespaces it refuses more calls.
 func setFilter(ownSpaces bool) error {
 	never, some := neverCalls(), slices.Concat(pairCalls(), modeCalls())
 	if !ownSpaces {
@@ -119,8 +120,8 @@ func setFilter(ownSpaces bool) error {
 	return nil
 }
 
-// filterProgram refuses calls, some of them only with certain arguments. A program for
-// another architecture, whose calls have other numbers, is killed.
+// filterProgram returns a filter that refuses calls, some of them only with certain arguments. It
+// kills a program for another architecture, whose calls have other numbers.
 func filterProgram(never []uint32, some []limitedCall) []unix.SockFilter {
 	program := []unix.SockFilter{
 		loadWord(offsetArch), skipIf(filterArch, 1), endWith(verdictKill),
@@ -140,7 +141,7 @@ func filterProgram(never []uint32, some []limitedCall) []unix.SockFilter {
 	return append(program, endWith(verdictAllow))
 }
 
-// verdict ends a filter by the argument of a call.
+// verdict returns instructions that end a filter by the argument of a call.
 func (l limitedCall) verdict() []unix.SockFilter {
 	program := []unix.SockFilter{
 		loadWord(offsetArguments + 8*l.argument), {Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: l.mask},

@@ -2,7 +2,7 @@
 
 package workspace
 
-// There is no filter here, so there are no fences (available).
+// There is no filter for these architectures, so CanFence returns false.
 const (
 	filterable   = false
 	filterArch   = 0

@@ -14,7 +14,7 @@ import (
 // and signals (6).
 const leastABI = 6
 
-// CanFence says whether a Fence can be put up here, and if not, why.
+// CanFence reports whether commands can be fenced in here, and if not, why.
 func CanFence() (ok bool, reason string) {
 	if !filterable {
 		return false, "the filter of system calls is not written for " + runtime.GOARCH
@@ -64,8 +64,8 @@ func (f *fence) rules() []landlock.Rule {
 	return rules
 }
 
-// accessTo grants rights to a tree, or those of them that a file can have to a file.
-// What is not there needs none.
+// accessTo grants rights to a tree. A file gets those of the rights that files can have, and a path
+// without a file gets no rights.
 func accessTo(path string, rights landlock.AccessFSSet) landlock.Rule {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		rights &= accessReadFile | accessWriteFile | accessExecute

@@ -12,10 +12,9 @@ import (
 	"strings"
 )
 
-// withLoaders adds to programs, given by their files, those that the system starts in
-// their place: the loader of a dynamic program, the interpreter of a script. A script
-// whose first line names env needs the program that env looks up as well, which is not
-// added.
+// withLoaders adds to the files of programs the ones that the system starts in their place: the
+// loader of a dynamic program, the interpreter of a script. A script whose first line names env
+// also needs the program that env looks up; withLoaders does not add that one.
 func withLoaders(programs []string) ([]string, error) {
 	all := slices.Clone(programs)
 	for i := 0; i < len(all); i++ {
@@ -63,9 +62,9 @@ func loaderOf(file string) (string, error) {
 	return "", nil
 }
 
-// systemTrees are the folders and files that every fenced command may read: programs,
-// libraries, and what of the system's settings they look up. Secrets of the system and
-// the homes of people are not among them.
+// systemTrees returns the folders and files that every fenced command may read: programs,
+// libraries, and the settings that these look up. They hold no secrets of the system and no homes
+// of people.
 func systemTrees() []string {
 	return []string{
 		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/gnu/store",
@@ -81,7 +80,7 @@ func systemTrees() []string {
 	}
 }
 
-// isAlwaysReadable says that every fenced command may read path, if it is clean and absolute.
+// isAlwaysReadable reports whether every fenced command may read path, if it is clean and absolute.
 func isAlwaysReadable(path string) bool {
 	return slices.ContainsFunc(systemTrees(), func(tree string) bool {
 		return path == tree || strings.HasPrefix(path, strings.TrimSuffix(tree, "/")+string(filepath.Separator))

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A launched process knows what it is by its first argument. It gets the command as
-// JSON on the descriptor commandFD, and writes its reports to statusFD. Supervisors
-// hold on to commandFD: its end is the end of the command.
+// The first argument tells a launched process its part. It reads the command as JSON from the
+// descriptor commandFD, and writes its reports to statusFD. A supervisor keeps commandFD open, and
+// ends the command when the other end is closed.
 const (
 	superviseArg = "__massgen_supervise"
 	becomeArg    = "__massgen_become"
@@ -24,16 +24,16 @@ const (
 	commandFD = 3
 	statusFD  = 4
 
-	// self is the program that is running, also after its file was replaced.
+	// self is the running program, even if its file was replaced.
 	self = "/proc/self/exe"
 )
 
-// patience is how long a supervisor is given to kill what its command started.
+// patience is how long a supervisor may take to kill its command's children.
 const patience = 15 * time.Second
 
-// Launcher turns this process into a supervisor or a command, if it was started as
-// one, and does not return then. It is the first thing that main does, before flags
-// and files; TestMain too, where tests run commands.
+// Launcher turns this process into a supervisor or a command, if it was started as one, and then
+// does not return. It must be the first call in main, before flags and files, and in TestMain of
+// tests that run commands.
 func Launcher() {
 	if len(os.Args) != 2 {
 		return
@@ -48,13 +48,13 @@ func Launcher() {
 
 var errNoReport = errors.New("the supervisor ended without a word")
 
-// launched is what a launched process is sent.
+// launched is the message to a launched process.
 type launched struct {
 	process
-	// OwnSpaces says that the process is in namespaces of its own: of processes, of
-	// mounts, and of what System V has processes share.
+	// OwnSpaces reports whether the process has namespaces of its own: of processes, of mounts,
+	// and of System V's shared memory, queues and locks.
 	OwnSpaces bool `json:"own_spaces"`
-	// OwnUsers says that it is in a namespace of users.
+	// OwnUsers reports whether it has its own namespace of users.
 	OwnUsers bool `json:"own_users"`
 }
 
@@ -102,8 +102,8 @@ func launch(ctx context.Context, c process, out io.Writer) (report, error) {
 	return said, err
 }
 
-// namespaces lists what to try, from the best on: a namespace needs either the rights
-// of root or a namespace of users around it.
+// namespaces lists sets of namespaces to try, the best first: a namespace needs either the rights of
+// root or a namespace of users around it.
 func namespaces(c process) []uintptr {
 	const own, users, none = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWIPC, syscall.CLONE_NEWUSER, 0
 	switch {
@@ -127,7 +127,7 @@ func processAttributes(spaces uintptr) *syscall.SysProcAttr {
 	return attr
 }
 
-// lastReport returns what decides among reports: an error, else the last one.
+// lastReport returns the first report with an error, or else the last report.
 func lastReport(d *json.Decoder) (report, error) {
 	var last report
 	found := false

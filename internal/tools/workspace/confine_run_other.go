@@ -19,16 +19,16 @@ import (
 // open after the command has ended.
 const patience = time.Second
 
-// Launcher does nothing: no command is started by way of the program itself.
+// Launcher does nothing here: no command is started through this program.
 func Launcher() {}
 
-// CanFence says that no Fence can be put up here, and why.
+// CanFence returns false: there are no fences here. reason says why.
 func CanFence() (ok bool, reason string) {
 	return false, "commands can be fenced in on Linux only, and this is " + runtime.GOOS
 }
 
-// launch kills the command's process group, which is all that is known of what it
-// started.
+// launch runs a command, and kills its process group at the end: a process that left the group is
+// not known here.
 func launch(ctx context.Context, c process, out io.Writer) (report, error) {
 	if err := ctx.Err(); err != nil {
 		return report{}, err

@@ -14,8 +14,8 @@ import (
 	"github.com/massgen/massgen/internal/system/child"
 )
 
-// supervise runs the command that it is sent, kills what is left of it, and exits. It
-// does so by syscall.Exit: os.Exit takes a second in a program with the race detector.
+// supervise reads a command, runs it, kills its children and exits. It calls syscall.Exit, because
+// os.Exit takes a second in a program with the race detector.
 func supervise() {
 	// The command's death signal is tied to the thread that started it.
 	runtime.LockOSThread()
@@ -91,7 +91,7 @@ func startBecoming(c launched, status *os.File) (pid int, err error) {
 	return pid, nil
 }
 
-// reap waits for children until the one with the number has ended, and returns how.
+// reap waits for children until the one with the number has ended, and returns its report.
 func reap(number int) (report, error) {
 	for {
 		var ws syscall.WaitStatus
@@ -113,9 +113,9 @@ func reportOf(ws syscall.WaitStatus) report {
 	return report{Exit: ws.ExitStatus()}
 }
 
-// ownView gives this process, which is in namespaces of its own, a view of the files
-// in which all but the writable trees is read-only and /proc shows only its own
-// namespace. It returns false where the system gives namespaces but no rights in them.
+// ownView makes everything except the writable trees read-only for this process, which has its own
+// namespaces, and shows it only its own processes in /proc. It returns false where the system gives
+// namespaces but no rights in them.
 func ownView(writable []string) (bool, error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return false, nil //nolint:nilerr // it is the way to find out

@@ -12,8 +12,7 @@ import (
 	"sync"
 )
 
-// linkable says whether the system makes links for everybody. Windows does so only for
-// those whom it has given that right.
+// linkable reports whether every user may make links. On Windows a user needs a right for that.
 const linkable = filepath.Separator != '\\'
 
 // links is a folder with a link to each answer's folder, for commands. All changes go

@@ -2,5 +2,5 @@
 
 package workspace
 
-// nonblock is nothing: there are no named pipes among the files here.
+// nonblock is 0: there are no named pipes among the files here.
 const nonblock = 0

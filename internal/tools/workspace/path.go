@@ -61,7 +61,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// hidden says that a character does not show, or changes how others show: a person who
+// hidden reports whether a character does not show, or changes how others show: a person who
 // is asked must see what is meant.
 func hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || unicode.Is(unicode.Cf, r) && r != '\u200d' && r != '\u200c'

@@ -110,12 +110,12 @@ func (p place) hasNoOwners() error {
 // the same from being written.
 func ownersNames() []string { return []string{".git", ".env", programFolder} }
 
-// overlap says that one of two paths is the other or is in it.
+// overlap reports whether one of two paths is the other or is in it.
 func overlap(a, b string) bool {
 	return a == b || b == "." || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
 }
 
-// passes says that a path is, on its way, the same file as the end of another.
+// passes reports whether a path is, on its way, the same file as the end of another.
 func (t *tree) passes(way, end string) bool {
 	target, err := t.root.Lstat(end)
 	if err != nil {

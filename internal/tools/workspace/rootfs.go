@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// filesOf returns the files of a root. They are safe for concurrent use, until it is closed.
+// filesOf returns the files of a root for a walk that does not wait: a folder may have become a pipe
+// when it is opened. They are safe for concurrent use until the root is closed.
 func filesOf(root *os.Root) fs.FS { return files{root.FS(), root} }
 
 type files struct {
@@ -29,17 +30,17 @@ func (f files) ReadDir(name string) ([]fs.DirEntry, error) {
 	return list, errors.Join(err, dir.Close())
 }
 
-// Stat says what is there, and does not open it.
+// Stat does not open the file.
 func (f files) Stat(name string) (fs.FileInfo, error) { return f.root.Stat(name) }
 
-// Inside returns the path of a file from a folder that it is in, with slashes; "." is
-// the folder itself. Folders are told by what they are: some systems have several
-// spellings of a name. Both paths are absolute and have no symbolic links. A part of
-// file that is not there is in a folder by its name.
+// Inside returns the path of a file from a folder that contains it, with slashes; "." is the folder
+// itself. It compares the folders and not their names, since some systems have several spellings of a
+// name. Both paths are absolute and have no symbolic links. Parts of file that do not exist are
+// compared by name.
 func Inside(file, folder string) (rel string, ok bool) {
 	its, err := os.Stat(folder)
 	if err != nil {
-		return "", false // it was just opened: whoever works in it meets the fault
+		return "", false // it was just opened: working in it fails too
 	}
 	rel = "."
 	for {
@@ -54,8 +55,8 @@ func Inside(file, folder string) (rel string, ok bool) {
 	}
 }
 
-// removeAll removes a folder with all that is in it, also where folders do not let things be
-// removed from them. That there is none is no error.
+// removeAll removes a folder with its contents, also from read-only folders. It returns nil if there
+// is no such folder.
 func removeAll(dir string) error {
 	if err := openUp(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -63,11 +64,11 @@ func removeAll(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// openUp lets what is in folders be removed. It goes by a root, since the path of what is
-// deep in them may be longer than the system takes at once.
+// openUp makes a folder and all folders in it writable. It goes by a root, since the path of a deep
+// file may be longer than a system call takes.
 func openUp(dir string) error {
 	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
-		return err // a link is removed, and where it leads stays as it is
+		return err // a link is removed, and its target stays as it is
 	}
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err

@@ -17,47 +17,45 @@ import (
 
 // SnapshotOptions limit a snapshot.
 type SnapshotOptions struct {
-	// MaxBytes and MaxFiles are the most that is copied; files, folders and links count.
+	// MaxBytes and MaxFiles limit the copy. MaxFiles counts files, folders and links.
 	MaxBytes int64
 	MaxFiles int
-	// Previous is an earlier snapshot of the same workspace, or empty. A file that it
-	// has with the same bytes is shared with it by a hard link.
+	// Previous is an earlier snapshot of the same workspace, or empty. The new snapshot shares
+	// equal files with it by hard links.
 	Previous string
-	// Without are folders and files anywhere that are left out if they are in the
-	// workspace, whatever links lead there; they need not be there. The folder that the
-	// snapshot is made in is one of them.
+	// Without lists folders and files anywhere that are left out if they are in the workspace,
+	// whatever links lead there. They need not exist. The folder in which the snapshot is made is
+	// left out too.
 	Without []string
-	// LeaveOut says why something of the workspace is left out, with all that is in it;
-	// empty for what is copied. Its argument is a path as fs.FS has them. Nil leaves out
-	// nothing.
+	// LeaveOut returns why a file or folder of the workspace is left out with its contents, and
+	// "" to copy it. Its argument is a path in the form of fs.FS. Nil leaves out nothing.
 	LeaveOut func(name string) (why string)
 }
 
 // Snapshot is a finished copy of a workspace.
 type Snapshot struct {
 	Dir string
-	// Files counts regular files, Bytes what is in them.
+	// Files counts regular files, Bytes their contents.
 	Files int
 	Bytes int64
-	// LeftOut says what was not copied and why, one line each; the last one may be how
-	// many more there are.
+	// LeftOut has a line for each file or folder that was not copied, with the reason. The last
+	// line may count further ones.
 	LeftOut []string
 }
 
 const (
-	deepest     = 100      // how many folders may be in each other
-	mostLeftOut = 100      // of how much LeftOut tells
-	piece       = 64 << 20 // how many bytes are copied between looks at the context
+	deepest     = 100      // nested folders
+	mostLeftOut = 100      // lines of LeftOut
+	piece       = 64 << 20 // bytes that are copied between two checks of the context
 )
 
-// TakeSnapshot copies the tree src to dst, which must not be there, nor be in src unless in what is
-// left out (Without). Where the file system can, the copies share their blocks with the
-// originals until these change (io.Copy has the kernel copy, which does that); never are
-// they hard links to them. What dst shows is complete: the copy is made beside it and gets
-// its name at the end. A file that grows meanwhile is copied as far as it was. A symbolic
-// link is kept if it leads to something within src; pipes, sockets, devices and what cannot
-// be opened are left out. An error leaves nothing behind. A process that is killed leaves a
-// folder whose name begins with ".snapshot-".
+// TakeSnapshot copies the tree src to dst. dst must not exist, and may be in src only within a folder
+// that is left out (Without). On file systems that can, the copies share their blocks with the
+// originals until these change (the kernel copies for io.Copy); they are never hard links to the
+// originals. dst is always complete: the copy is made beside it and gets its name at the end. A file
+// that grows meanwhile is copied up to its former size. A symbolic link is kept if its target is in
+// src. Pipes, sockets, devices and unreadable files are left out. An error leaves nothing behind. A
+// killed process leaves a folder whose name begins with ".snapshot-".
 func TakeSnapshot(ctx context.Context, src, dst string, o SnapshotOptions) (s Snapshot, err error) {
 	from, err := os.OpenRoot(src)
 	if err != nil {
@@ -107,7 +105,7 @@ type copying struct {
 	without  []fs.FileInfo
 	folders  []string
 	entries  int
-	untold   int // of what is left out
+	untold   int // files and folders that are left out without a line
 	made     Snapshot
 }
 
@@ -146,7 +144,7 @@ func (c *copying) visit(name string, d fs.DirEntry, err error) error {
 	return c.take(name, d)
 }
 
-// why says why something is left out, empty if it is not.
+// why returns why a file or folder is left out, "" to copy it.
 func (c *copying) why(name string, d fs.DirEntry) string {
 	if name == "." {
 		return ""
@@ -158,7 +156,7 @@ func (c *copying) why(name string, d fs.DirEntry) string {
 	}
 	info, err := d.Info()
 	if err != nil {
-		return "" // whoever copies it meets the fault
+		return "" // copying it fails too
 	}
 	if slices.ContainsFunc(c.without, func(other fs.FileInfo) bool { return os.SameFile(info, other) }) {
 		return "it is none of the agent's work"
@@ -166,7 +164,7 @@ func (c *copying) why(name string, d fs.DirEntry) string {
 	return ""
 }
 
-// statted are the folders and files of a list that are there.
+// statted returns the folders and files of a list that exist.
 func statted(paths []string) (list []fs.FileInfo) {
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil {
@@ -200,7 +198,7 @@ func (c *copying) take(name string, d fs.DirEntry) error {
 	return nil
 }
 
-// leaveOut tells of a name in one line, whatever is in it.
+// leaveOut adds one line about a name, which may have line ends in it.
 func (c *copying) leaveOut(name, reason string) {
 	if len(c.made.LeftOut) == mostLeftOut {
 		c.untold++
@@ -216,19 +214,19 @@ func (c *copying) link(name string) error {
 	target, err := c.from.Readlink(name)
 	if err != nil {
 		c.leaveOut(name, "it changed meanwhile")
-		return nil //nolint:nilerr // it is told in the result
+		return nil //nolint:nilerr // it is in LeftOut
 	}
 	// The second look follows the link, which may have another target by now.
 	within := filepath.IsLocal(filepath.Join(filepath.Dir(filepath.FromSlash(name)), target)) && !filepath.IsAbs(target)
 	if _, err := c.from.Stat(name); err != nil || !within {
 		c.leaveOut(name, "the symbolic link leads outside, or nowhere")
-		return nil //nolint:nilerr // it is told in the result
+		return nil //nolint:nilerr // it is in LeftOut
 	}
 	return c.to.Symlink(target, name)
 }
 
-// unread leaves out what cannot be opened: it may not be read, or is something else by
-// now. What was removed is not missed.
+// unread leaves out a file that cannot be opened: it is unreadable, or no regular file any more. A
+// file that was removed meanwhile is not mentioned.
 func (c *copying) unread(name string, err error) {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err
@@ -273,7 +271,7 @@ func (c *copying) file(name string) error {
 	return nil
 }
 
-// copy copies so much of a file, or less if it has shrunk.
+// copy copies the first bytes of a file, or fewer if it has shrunk.
 func (c *copying) copy(name string, in io.Reader, size int64, mode fs.FileMode) (n int64, err error) {
 	out, err := c.to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -296,7 +294,7 @@ func (c *copying) copy(name string, in io.Reader, size int64, mode fs.FileMode) 
 	return n, out.Chmod(mode)
 }
 
-// share links a file to the same one of the previous snapshot, if it has it.
+// share links a file to the equal one of the previous snapshot, if there is one.
 func (c *copying) share(name string, in *os.File, info fs.FileInfo, mode fs.FileMode) (shared bool, err error) {
 	if c.Previous == "" {
 		return false, nil
@@ -304,13 +302,13 @@ func (c *copying) share(name string, in *os.File, info fs.FileInfo, mode fs.File
 	old := filepath.Join(c.Previous, filepath.FromSlash(name))
 	was, err := os.Lstat(old)
 	if err != nil || was.Mode() != mode || was.Size() != info.Size() {
-		return false, nil //nolint:nilerr // what the previous one does not have is copied
+		return false, nil //nolint:nilerr // the file is copied
 	}
 	same, err := equal(old, io.LimitReader(in, info.Size()))
 	if _, seek := in.Seek(0, io.SeekStart); err != nil || seek != nil {
 		return false, errors.Join(err, seek)
 	}
-	// A file can only have so many names; one that cannot have another is copied.
+	// A file has a limited number of names; beyond it the file is copied.
 	return same && os.Link(old, filepath.Join(c.dir, filepath.FromSlash(name))) == nil, nil
 }
 

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// apart refuses a folder that is in the tree, which would be copied into itself, unless it
-// is in a part that is left out. The folder need not be there yet.
+// apart refuses a folder in the tree, which would be copied into itself, unless it is in a part that
+// is left out. The folder need not exist yet.
 func apart(tree *os.Root, folder string, without []fs.FileInfo) error {
 	top, err := tree.Stat(".")
 	if err != nil {
@@ -34,7 +34,7 @@ func apart(tree *os.Root, folder string, without []fs.FileInfo) error {
 	}
 }
 
-// existing returns what of a path is there, without symbolic links.
+// existing returns the part of a path that exists, without symbolic links.
 func existing(name string) (string, error) {
 	at, err := filepath.Abs(name)
 	if err != nil {
@@ -49,7 +49,7 @@ func existing(name string) (string, error) {
 	}
 }
 
-// RemoveSnapshot removes a snapshot, whose folders are read-only. That there is none is no error.
+// RemoveSnapshot removes a snapshot, whose folders are read-only. It returns nil if there is none.
 func RemoveSnapshot(dir string) error {
 	if err := removeAll(dir); err != nil {
 		return fmt.Errorf("remove a snapshot: %w", err)

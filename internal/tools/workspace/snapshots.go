@@ -21,13 +21,13 @@ const (
 	DefaultSnapshotFiles = 100_000
 )
 
-// SnapshotPlace says which answer a snapshot belongs to.
+// SnapshotPlace names the answer that a snapshot belongs to.
 type SnapshotPlace struct {
 	Session string
 	Turn    int
 	Agent   string
 	Round   int
-	// Final says that it is the turn's final answer.
+	// Final marks the turn's final answer.
 	Final bool
 }
 
@@ -35,8 +35,8 @@ type SnapshotPlace struct {
 // SESSION/turnN/AGENT.roundN, and AGENT.final.
 type SnapshotFolder struct{ dir string }
 
-// NewSnapshotFolder returns the storage in a folder, which need not be there. The error is that of
-// a current folder that is gone.
+// NewSnapshotFolder returns the storage in a folder, which need not exist. It fails if the current
+// folder is gone.
 func NewSnapshotFolder(dir string) (SnapshotFolder, error) {
 	dir, err := filepath.Abs(dir)
 	return SnapshotFolder{dir}, err
@@ -45,7 +45,7 @@ func NewSnapshotFolder(dir string) (SnapshotFolder, error) {
 // Dir returns the folder, an absolute path.
 func (s SnapshotFolder) Dir() string { return s.dir }
 
-// Path returns where a snapshot is.
+// Path returns the path of a snapshot.
 func (s SnapshotFolder) Path(p SnapshotPlace) string {
 	name := fmt.Sprintf("%s.round%d", FolderName(p.Agent), p.Round)
 	if p.Final {
@@ -54,8 +54,8 @@ func (s SnapshotFolder) Path(p SnapshotPlace) string {
 	return filepath.Join(s.session(p.Session), fmt.Sprintf("turn%d", p.Turn), name)
 }
 
-// Has says whether a folder is where a snapshot of the session is kept here, and no link leads
-// elsewhere on the way.
+// Has reports whether a folder is the place of a snapshot of the session, and no link on the way
+// leads elsewhere.
 func (s SnapshotFolder) Has(session, dir string) bool {
 	turn := filepath.Dir(dir)
 	isName := snapshotName().MatchString(filepath.Base(dir)) && turnName().MatchString(filepath.Base(turn))
@@ -65,8 +65,8 @@ func (s SnapshotFolder) Has(session, dir string) bool {
 	return s.reaches(dir)
 }
 
-// reaches says that a folder in the storage is there, and no link leads elsewhere on the way from
-// the storage's own.
+// reaches reports whether a folder in the storage exists, and no link on the way from the storage's
+// folder leads elsewhere.
 func (s SnapshotFolder) reaches(dir string) bool {
 	home, err := filepath.EvalSymlinks(s.dir)
 	if err != nil {
@@ -78,26 +78,26 @@ func (s SnapshotFolder) reaches(dir string) bool {
 
 func (s SnapshotFolder) session(id string) string { return filepath.Join(s.dir, FolderName(id)) }
 
-// The names of folders in a session's, and in a turn's: those of snapshots, and of such as
-// were not finished.
+// The names of turns in a session's folder, and of snapshots, also unfinished ones, in a turn's
+// folder.
 var (
 	turnName     = plain.Pattern(`^turn[0-9]+$`)
 	snapshotName = plain.Pattern(`\.(round[0-9]+|final)$|^\.snapshot-`)
 )
 
-// Remove removes the snapshots of a session, and nothing else that is in its folder.
+// Remove removes the snapshots of a session, and nothing else from its folder.
 func (s SnapshotFolder) Remove(session string) error {
 	dir := s.session(session)
 	if _, err := os.Stat(dir); err == nil && !s.reaches(dir) {
-		return nil // what a link leads to is not ours
+		return nil // it is behind a link, and not ours
 	}
 	return removeEach(dir, turnName(), func(turn string) error {
 		return removeEach(turn, snapshotName(), RemoveSnapshot)
 	})
 }
 
-// removeEach removes what has certain names in a folder, and the folder if nothing else is
-// left in it.
+// removeEach removes the folders with certain names from a folder, and that folder too if it is empty
+// then.
 func removeEach(dir string, named *regexp.Regexp, remove func(string) error) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -120,11 +120,11 @@ func removeEach(dir string, named *regexp.Regexp, remove func(string) error) err
 	return nil
 }
 
-// longestID is how many bytes of an id stand in the name of a folder.
+// longestID is how many bytes of an id the name of a folder has.
 const longestID = 64
 
-// FolderName is an id as every system takes it for the name of a folder. Ids that differ have
-// names that do, also where case is ignored.
+// FolderName returns the name of an id's folder, which every system accepts. Different ids have
+// different names, also where case is ignored.
 func FolderName(id string) string {
 	name := strings.ToLower(plain.Name(id))
 	if name == id && id != "" && len(id) <= longestID && filepath.IsLocal(id) {
@@ -134,7 +134,7 @@ func FolderName(id string) string {
 	return name[:min(len(name), longestID)] + "~" + hash[:hashDigits]
 }
 
-// hashDigits are those that tell two ids apart.
+// hashDigits is how many digits tell two ids apart.
 const hashDigits = 16
 
 // SnapshotKeeper keeps the snapshots of one workspace. It is safe for concurrent use.
@@ -147,8 +147,8 @@ type SnapshotKeeper struct {
 	last string // the newest snapshot
 }
 
-// Keeper returns the keeper of a workspace. Limits that are 0 are the default ones, and
-// what is in the storage is left out.
+// Keeper returns the keeper of a workspace. Limits of 0 mean the defaults. Snapshots leave out the
+// storage's own folder.
 func (s SnapshotFolder) Keeper(workspace string, o SnapshotOptions) *SnapshotKeeper {
 	if o.MaxBytes == 0 {
 		o.MaxBytes = DefaultSnapshotBytes
@@ -160,8 +160,8 @@ func (s SnapshotFolder) Keeper(workspace string, o SnapshotOptions) *SnapshotKee
 	return &SnapshotKeeper{storage: s, workspace: workspace, options: o}
 }
 
-// Keep takes a snapshot. One that is there already is of a process that was killed before
-// anybody knew of it: it is taken anew.
+// Keep takes a snapshot. It replaces one at the same place: a process took it and was killed before
+// it could record that.
 func (k *SnapshotKeeper) Keep(ctx context.Context, of SnapshotPlace) (Snapshot, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -78,16 +78,16 @@ type changer interface {
 	changesWorld(w *Workspace) bool
 }
 
-// Idempotent says that the tool only looks.
+// Idempotent reports whether the tool only looks.
 func (t *tool[A]) Idempotent() bool {
 	_, changes := any(*new(A)).(changer)
 	return !changes
 }
 
-// ChangesFiles says that a call may change files of the workspace (agents.Doer.OnFiles).
+// ChangesFiles reports whether a call may change files of the workspace (agents.Doer.OnFiles).
 func (t *tool[A]) ChangesFiles() bool { return !t.Idempotent() }
 
-// ChangesWorld says that a call with these arguments changes more than the agent's own
+// ChangesWorld reports whether a call with these arguments changes more than the agent's own
 // folder.
 func (t *tool[A]) ChangesWorld(arguments string) bool {
 	args, err := t.decode(arguments)

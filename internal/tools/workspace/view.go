@@ -41,7 +41,7 @@ func (v *view) shown() []agents.ShownAnswer {
 	})
 }
 
-// canChange says whether the call may write to a tree.
+// canChange reports whether the call may write to a tree.
 func (v *view) canChange(t *tree) bool { return t.writable && (t == &v.own || v.info.Final) }
 
 // find finds the place of a path that a model wrote.

@@ -36,7 +36,7 @@ type Options struct {
 	// all below them, whichever of Writes leads there. So do Reads that lie within Writes.
 	Protected []string
 	// Answers is for an agent of a panel: the folders of the answers that it was shown
-	// (agents.CallInfo) appear as answers/NAME, for reading only. It says whether a folder is
+	// (agents.CallInfo) appear as answers/NAME, for reading only. It reports whether a folder is
 	// one that the session's answers were kept in: a journal that came from elsewhere may name
 	// any. Answers is then no name for a mount, and hides a file of the workspace with that
 	// name. Nil is for an agent alone.

@@ -109,7 +109,7 @@ type Mark struct {
 	// author, or -1.
 	Label  string
 	Target int
-	// Void says that the answer was not used, or that the vote did not count. Wins marks the
+	// Void reports whether the answer was not used, or that the vote did not count. Wins marks the
 	// winning answer.
 	Void, Wins bool
 }
@@ -138,7 +138,7 @@ type Answer struct {
 	Agent, Label, Text string
 	Round              int
 	At                 time.Duration
-	// Stands says that no later answer of its author replaced it.
+	// Stands reports whether no later answer of its author replaced it.
 	Stands, Wins bool
 }
 
