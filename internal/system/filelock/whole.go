@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 )
 
-// WriteWhole replaces a file, or makes it, for its owner alone to read. Others find the file as it
-// was, or whole. If WriteWhole fails, the file is as it was. WriteWhole does not wait for the disk.
+// WriteWhole makes or replaces a file that only its owner can read. Other processes see the old file or
+// the whole new one. If it fails, the old file stays. It does not wait for the disk.
 func WriteWhole(path string, data []byte) error { return write(path, data, false) }
 
-// WriteWholeSync is WriteWhole, but the data is on disk before the file has its name.
+// WriteWholeSync is WriteWhole, but the data is on disk before the file gets its name.
 func WriteWholeSync(path string, data []byte) error { return write(path, data, true) }
 
 func write(path string, data []byte, sync bool) error {

@@ -18,17 +18,17 @@ const (
 	Red     Colour = 160
 )
 
-// Code is the SGR parameter of a text in the colour.
+// Code returns the SGR parameter of the colour.
 func (c Colour) Code() string { return fmt.Sprintf("38;5;%d", int(c)) }
 
-// variants are the colours with their stronger forms.
+// variants returns the colours with their stronger forms.
 func variants() (list []struct{ usual, onDark, onLight Colour }) {
 	return []struct{ usual, onDark, onLight Colour }{
 		{Cyan, 80, 23}, {Magenta, 176, 90}, {Green, 77, 22}, {Yellow, 179, 94}, {Red, 210, 124},
 	}
 }
 
-// OnBackground returns a text in which the colours have more contrast, for a background that is known.
+// OnBackground returns a text whose colours have more contrast on a known background.
 func OnBackground(text string, isDark bool) string {
 	var pairs []string
 	for _, v := range variants() {
