@@ -51,14 +51,12 @@ func (f *Finder) Add(texts ...string) {
 		}
 		words = append(words, encodings(text)...)
 		bare := withoutEscapes(text) // as find sees the secret where it is escaped
-		for _, form := range []string{text, bare, withoutBegunEscape(bare)} {
-			for _, form := range []string{form, strings.ReplaceAll(form, " ", "+")} {
-				switch {
-				case len(form) >= shortest:
-					words = append(words, form)
-				case form != "" && IsShort(text):
-					short = append(short, form)
-				}
+		for _, form := range []string{text, bare, withoutBegunEscape(bare), strings.ReplaceAll(bare, " ", "+")} {
+			switch {
+			case len(form) >= shortest:
+				words = append(words, form)
+			case form != "":
+				short = append(short, form)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package secrets
 
 import (
+	"cmp"
 	"encoding/base64"
 	"net/url"
 	"strings"
@@ -23,10 +24,7 @@ func NamesAKey(name string) bool { return keyName().MatchString(name) }
 // KeysInURL returns those texts of InURL that are keys or passwords by their place: the password,
 // and the values in the query whose name is that of a key.
 func KeysInURL(address string) (all []string) {
-	u, err := url.Parse(address)
-	if err != nil {
-		return nil
-	}
+	u := parse(address)
 	if password, ok := u.User.Password(); ok {
 		all = append(all, password)
 	}
@@ -40,36 +38,12 @@ func KeysInURL(address string) (all []string) {
 
 // InURL returns the secrets of an address: its password, or a long user name without a password,
 // each also in base64 as a request has it (RFC 7617), and the values in its query, except a
-// version. It reads as much as it can of an address that is no URL.
+// version.
 func InURL(address string) []string {
-	u, err := url.Parse(address)
-	if err != nil || u.Opaque != "" {
-		return inBrokenURL(address)
-	}
-	all := inQuery(u.Query())
-	if u.User != nil {
-		password, _ := u.User.Password()
-		all = append(all, inCredentials(u.User.Username(), password)...)
-	}
-	return all
-}
-
-// shortestName is the length of the shortest user name that counts as a key.
-const shortestName = 8
-
-func inCredentials(user, password string) []string {
-	secret := password
-	if password == "" {
-		secret = user
-	}
-	if password == "" && len(user) < shortestName {
-		return nil
-	}
-	return []string{secret, base64.RawStdEncoding.EncodeToString([]byte(user + ":" + password))}
-}
-
-func inQuery(query url.Values) (all []string) {
-	for name, values := range query {
+	u := parse(address)
+	password, _ := u.User.Password()
+	all := inCredentials(u.User.Username(), password)
+	for name, values := range u.Query() {
 		if !strings.Contains(strings.ToLower(name), "version") {
 			all = append(all, values...)
 		}
@@ -77,23 +51,35 @@ func inQuery(query url.Values) (all []string) {
 	return all
 }
 
-// inBrokenURL takes everything between the scheme, if there is one, and the last @ for a user and a
-// password: a character in them may be what breaks the address.
-func inBrokenURL(address string) (all []string) {
+// parse reads an address, or as much as it can of one that is no URL. There it takes everything
+// between the scheme and the last @ for a user and a password: a character in them may be what
+// breaks the address.
+func parse(address string) *url.URL {
+	u, err := url.Parse(address)
+	if err == nil && u.Opaque == "" {
+		return u
+	}
+	u = &url.URL{}
 	_, rest, found := strings.Cut(address, "://")
 	if !found {
 		rest = address
 	}
 	if end := strings.LastIndex(rest, "@"); end >= 0 {
 		user, password, _ := strings.Cut(rest[:end], ":")
-		all = inCredentials(user, password)
+		u.User = url.UserPassword(user, password)
 	}
-	_, query, _ := strings.Cut(rest, "?")
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return all // no request has such a query
+	_, u.RawQuery, _ = strings.Cut(rest, "?")
+	return u
+}
+
+// shortestName is the length of the shortest user name that counts as a key.
+const shortestName = 8
+
+func inCredentials(user, password string) []string {
+	if password == "" && len(user) < shortestName {
+		return nil
 	}
-	return append(all, inQuery(values)...)
+	return []string{cmp.Or(password, user), base64.RawStdEncoding.EncodeToString([]byte(user + ":" + password))}
 }
 
 // InHeader returns the secrets of a header: its value, and the part of it behind a scheme such as
@@ -123,7 +109,6 @@ var longWord = plain.Pattern(`^[!-~]{16,}$`)
 
 // looksLikeKey reports whether a text is one long word with letters and digits, and no address.
 func looksLikeKey(text string) bool {
-	const letters = "abcdefghijklmnopqrstuvwxyz"
-	return longWord().MatchString(text) && !strings.Contains(text, "://") &&
-		strings.ContainsAny(strings.ToLower(text), letters) && strings.ContainsAny(text, "0123456789")
+	return longWord().MatchString(text) && !strings.Contains(text, "://") && strings.ContainsAny(text, "0123456789") &&
+		strings.ContainsAny(strings.ToLower(text), "abcdefghijklmnopqrstuvwxyz")
 }
