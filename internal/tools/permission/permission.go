@@ -60,7 +60,7 @@ func (nowhere) Path(string) ([]string, bool) { return nil, false }
 func (nowhere) Program(called, _ string) []string { return []string{called} }
 
 // Decision is the rules' answer to one call. Reason is for the log and for the model.
-type Decision struct {
+type Ruling struct {
 	Action Action
 	Reason string
 }
@@ -94,21 +94,21 @@ func (r Rules) Check() error {
 //
 // To ask about all calls but a few, allow these and let Otherwise be Ask. Decide denies arguments that
 // readers of JSON understand differently, such as one name twice.
-func Decide(rules Rules, tool, arguments string) Decision {
+func Decide(rules Rules, tool, arguments string) Ruling {
 	args, err := read(arguments)
 	if err != nil {
-		return Decision{Deny, "the arguments of " + tool + " " + err.Error()}
+		return Ruling{Deny, "the arguments of " + tool + " " + err.Error()}
 	}
 	c := call{tool, args, cmp.Or[Look](rules.Look, nowhere{})}
 	for _, action := range []Action{Deny, Ask, Allow} {
 		for i, rule := range rules.Rules {
 			if rule.Action == action && rule.fits(c) {
-				return Decision{action, fmt.Sprintf("permission rule %d: %s", i+1, rule)}
+				return Ruling{action, fmt.Sprintf("permission rule %d: %s", i+1, rule)}
 			}
 		}
 	}
 	otherwise := cmp.Or(rules.Otherwise, Allow)
-	return Decision{otherwise, "no permission rule is about it: " + string(otherwise)}
+	return Ruling{otherwise, "no permission rule is about it: " + string(otherwise)}
 }
 
 // About says in words what holds for the calls of a tool: what becomes of most of them, and which
@@ -138,11 +138,11 @@ func (r Rules) About(tool string) string {
 }
 
 // Unattended returns the decision where nobody can be asked: instead replaces Ask.
-func (d Decision) Unattended(instead Action) Decision {
+func (d Ruling) Unattended(instead Action) Ruling {
 	if d.Action != Ask {
 		return d
 	}
-	return Decision{instead, d.Reason + "; nobody can be asked: " + string(instead)}
+	return Ruling{instead, d.Reason + "; nobody can be asked: " + string(instead)}
 }
 
 // String is the rule in one line, as in "deny write_file(path: secret*)".
