@@ -56,10 +56,9 @@ func (s *Secrets) WarnShortInURL(place, address string) string {
 	return s.WarnShort("a password or key in "+place, secrets.KeysInURL(address)...)
 }
 
-// Redact masks the secrets in a text, in whatever spelling they stand there: in
-// JSON, a URL, HTML, quoted-printable, base64, hexadecimal digits or as a list of bytes. A secret of fewer than 8 bytes is masked
-// only where it stands as a credential. Redact leaves every other byte as it is. A secret
-// that comes in pieces is not found.
+// Redact masks the secrets in a text: as they are, with the escapes of JSON, URLs or HTML, in base64
+// and in hexadecimal digits. It masks a secret of fewer than 8 bytes only where it stands as a
+// credential. It leaves every other byte as it is. It does not find a part of a secret.
 func (s *Secrets) Redact(text string) string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -2,7 +2,7 @@
 // coordination step, from scratch each time, and the fixed texts that a step adds. All of it is
 // pure, and safe for concurrent use.
 //
-// The form of the messages is that of seed 003, to the character (DESIGN §5). Texts of people
+// The messages have the form of seed 003, to the character (DESIGN §5). Texts of people
 // and models cannot forge that form, and can be recovered exactly from a built message.
 package contextbuild
 
@@ -23,7 +23,7 @@ type Exchange struct {
 	Turn     int    `json:"turn,omitempty"`
 	Question string `json:"question,omitempty"`
 	Answer   string `json:"answer"`
-	// QuestionLeftOut says that only the part of the turn after the question is shown.
+	// QuestionLeftOut leaves the question out: only the part of the turn after it is shown.
 	QuestionLeftOut bool `json:"question_left_out,omitempty"`
 	// Messages are the messages of a panel of one in the turn, from the question to the answer
 	// with the tools' calls and results between them; empty if the question and the answer are

@@ -30,11 +30,11 @@ const (
 
 // Topic is the input of TopicSections.
 type Topic struct {
-	// Text is the topic of the conversation; empty is none.
+	// Text is the topic of the conversation, empty without one.
 	Text string
 	// History holds the turns before this one, oldest first; the last two are used.
 	History []Exchange
-	// Greeted says that a greeting would be a second one.
+	// Greeted is true if the conversation has had a greeting.
 	Greeted bool
 }
 

@@ -14,10 +14,10 @@ var topicCallPrompt string
 
 // TopicQuestion is the input of TopicCall. Texts need not be cleaned before.
 type TopicQuestion struct {
-	// Current is the present topic, with its details; empty is none.
+	// Current is the present topic with its details, empty without one.
 	Current string
-	// Pending is the topic that waits for the user's confirmation, with its details;
-	// empty is none. PendingQuestion is the question that brought it up.
+	// Pending is the topic that waits for the user's confirmation, with its details, empty without
+	// one. PendingQuestion is the question that brought it up.
 	Pending, PendingQuestion string
 	// History holds the turns before this one, oldest first; the last two are used.
 	History  []Exchange

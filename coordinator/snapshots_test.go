@@ -18,7 +18,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/turn"
-	"github.com/massgen/massgen/internal/tools/workspace/snapshot"
+	"github.com/massgen/massgen/internal/tools/workspace"
 )
 
 // placed is a snapshot that is nowhere.
@@ -30,13 +30,13 @@ func placed(_ context.Context, of agents.CallInfo) (agents.Snapshot, error) {
 type workspaces struct {
 	*testing.T
 	dir     string
-	storage snapshot.Storage
+	storage workspace.SnapshotFolder
 }
 
 func newWorkspaces(t *testing.T) *workspaces {
 	t.Helper()
 	dir := t.TempDir()
-	storage, err := snapshot.NewStorage(filepath.Join(dir, "kept"))
+	storage, err := workspace.NewSnapshotFolder(filepath.Join(dir, "kept"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,10 +55,10 @@ func (w *workspaces) give(a *Agent) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		w.Fatal(err)
 	}
-	keeper := w.storage.Keeper(dir, snapshot.Options{})
+	keeper := w.storage.Keeper(dir, workspace.SnapshotOptions{})
 	a.Tools = append(a.Tools, &pen{file: filepath.Join(dir, "work.txt")})
 	a.Snapshot = func(ctx context.Context, of agents.CallInfo) (agents.Snapshot, error) {
-		taken, err := keeper.Keep(ctx, snapshot.Place{Session: of.Session, Turn: of.Turn, Agent: of.Agent, Round: of.Round, Final: of.Final})
+		taken, err := keeper.Keep(ctx, workspace.SnapshotPlace{Session: of.Session, Turn: of.Turn, Agent: of.Agent, Round: of.Round, Final: of.Final})
 		return agents.Snapshot(taken), err
 	}
 }

@@ -15,14 +15,13 @@ type Call struct {
 	// start. Attempt counts those with the same key.
 	Number  int `json:"number"`
 	Attempt int `json:"attempt"`
-	// Request is what the backend was given; the values of its headers are masked.
+	// Request is the backend's request, with the values of its headers masked.
 	Request backends.Request `json:"request"`
 	Chars   Chars            `json:"characters"`
 	// Participants are the ids of agents by the names that they have in the input.
 	Participants map[string]string `json:"participants,omitempty"`
-	// Body is the request body, byte for byte; nil if none was sent. If the adapter
-	// sent several within this call, it is the last, and EarlierBodies has the
-	// others in order.
+	// Body is the request body, byte for byte, or nil if none was sent. If the adapter sent several
+	// within this call, Body is the last one and EarlierBodies has the others in order.
 	Body          exactBytes   `json:"body"`
 	EarlierBodies []exactBytes `json:"earlier_bodies,omitempty"`
 	// Raw is the body of the response as received.
@@ -30,7 +29,7 @@ type Call struct {
 	Events []seenEvent `json:"events"`
 	// Response is the events put together.
 	Response backends.Response `json:"response"`
-	// Error is nil, or what the call ended with, without what it wraps.
+	// Error is the error that ended the call, without its cause, or nil.
 	Error   *backends.Error `json:"-"`
 	Outcome Outcome         `json:"outcome"`
 	// Start, FirstByte and End are in UTC. FirstByte is zero if nothing came, End if
@@ -41,8 +40,8 @@ type Call struct {
 	End       time.Time `json:"end,omitzero"`
 }
 
-// Kept returns a call that a journal has, with its number among its agent's, from 1. Outcome is
-// empty for one that never came back, and failure says in words how it failed.
+// Kept returns a call from a journal. number counts its agent's calls from 1. The outcome is empty for a
+// call that never came back. failure is the reason of a failed call.
 func Kept(number int, participants map[string]string, req backends.Request, resp backends.Response, o Outcome, failure string) Call {
 	c := Call{
 		Number: number, Attempt: 1, Request: masked(req), Chars: countChars(req.Messages), Participants: participants, Response: resp, Outcome: o,
@@ -58,10 +57,10 @@ func (c Call) Name() string {
 	return filepath.ToSlash(callFolder(c.Request.Key)) + "/" + callName(c.Number)
 }
 
-// isKept says that the call was read from a journal.
+// isKept reports whether the call was read from a journal.
 func (c Call) isKept() bool { return c.Start.IsZero() }
 
-// seenEvent is an event of a stream and when it came.
+// seenEvent is an event of a stream, with its time.
 type seenEvent struct {
 	At    time.Time `json:"at"`
 	Event eventJSON `json:"event"`

@@ -12,7 +12,7 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// callFormat marks a file as a call and tells the version of its form.
+// callFormat marks a file as a call, with the version of its form.
 const callFormat = "massgen-input/1"
 
 // callFile is the form of a Call in a file.
@@ -35,8 +35,8 @@ type errorFile struct {
 	Cut        []backends.ToolCall `json:"cut,omitempty"`
 }
 
-// exactBytes are written as a string if they are valid UTF-8, else as
-// {"base64": "…"}: either way the same bytes come back.
+// exactBytes is written as a string if it is valid UTF-8, or else as {"base64": "…"}. Reading returns the
+// same bytes.
 type exactBytes []byte
 
 type base64Bytes struct {
@@ -70,9 +70,8 @@ func (b *exactBytes) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// MarshalJSON writes the form that LoadDir reads. The bodies keep every byte;
-// the other texts are JSON, which has no place for invalid UTF-8, and JSON within
-// them (schemas, opaque parts) loses its white space.
+// MarshalJSON writes the form that LoadDir reads. The bodies keep every byte. Invalid UTF-8 in other texts
+// is lost, and JSON within them (schemas, opaque parts) loses its white space.
 func (c Call) MarshalJSON() ([]byte, error) { return plain.JSON(c.file()) }
 
 func (c Call) file() callFile {
@@ -89,8 +88,7 @@ func (c Call) file() callFile {
 	return f
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. Anything else is an error, also
-// JSON of another kind or version.
+// UnmarshalJSON reads the form of MarshalJSON. JSON of another kind or version is an error.
 func (c *Call) UnmarshalJSON(data []byte) error {
 	var head struct {
 		Format string `json:"format"`

@@ -16,7 +16,7 @@ func Diff(w io.Writer, a, b Call) error {
 	return DiffRequests(w, a.title(), b.title(), a.Request, b.Request)
 }
 
-// DiffRequests is Diff for inputs of which nothing else is known. Titles say what each is.
+// DiffRequests is Diff for two requests. The titles name them.
 func DiffRequests(w io.Writer, title, otherTitle string, a, b backends.Request) error {
 	before, after := inputParts(a), inputParts(b)
 	parts := make([]partDiff, len(before))
@@ -26,8 +26,7 @@ func DiffRequests(w io.Writer, title, otherTitle string, a, b backends.Request) 
 	return writeDiff(w, title, otherTitle, parts)
 }
 
-// DiffTexts writes how the text b differs from a, in the form of Diff. Name says what
-// they are.
+// DiffTexts writes how the text b differs from a, in the form of Diff. name says what they are.
 func DiffTexts(w io.Writer, title, otherTitle, name, a, b string) error {
 	return writeDiff(w, title, otherTitle, []partDiff{{name, a, b}})
 }
@@ -49,7 +48,7 @@ func writeDiff(w io.Writer, title, otherTitle string, parts []partDiff) error {
 
 type inputPart struct{ name, text string }
 
-// inputParts gives the parts of an input, the same for each input.
+// inputParts returns the parts of an input, the same list for every input.
 func inputParts(req backends.Request) []inputPart {
 	var system, user, other strings.Builder
 	for _, m := range req.Messages {
@@ -130,9 +129,8 @@ func writeHunks(out *strings.Builder, lines []line) {
 	}
 }
 
-// diffLines finds a shortest edit from a to b by their longest common
-// subsequence. Where that would take too much memory it replaces all lines
-// between the equal ones at both ends.
+// diffLines returns a shortest edit from a to b, by their longest common subsequence. If that would take
+// too much memory, it replaces all lines between the equal ones at both ends.
 func diffLines(a, b []string) []line {
 	head := commonPrefix(a, b)
 	tail := commonSuffix(a[head:], b[head:])
@@ -188,8 +186,8 @@ func diffMiddle(a, b []string) []line {
 	return signed(signed(lines, '-', a[i:]), '+', b[j:])
 }
 
-// commonLengths tells, for each i and j, how long the longest common subsequence
-// of a[i:] and b[j:] is.
+// commonLengths returns, for each i and j, the length of the longest common subsequence of a[i:] and
+// b[j:].
 func commonLengths(a, b []string) [][]int {
 	lengths := make([][]int, len(a)+1)
 	for i := range lengths {

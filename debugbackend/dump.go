@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/system/filelock"
 	"github.com/massgen/massgen/internal/system/plain"
-	"github.com/massgen/massgen/internal/system/wholefile"
 )
 
 // CheckDir makes the folder if it is not there and proves that files can be
@@ -32,8 +32,8 @@ func CheckDir(dir string) error {
 	return nil
 }
 
-// HoldsCalls says whether the folder has calls from an earlier run. A folder that
-// cannot be read has none.
+// HoldsCalls reports whether the folder has calls of an earlier run. It returns false for an unreadable
+// folder.
 func HoldsCalls(dir string) bool {
 	calls, err := fs.Glob(os.DirFS(dir), "turn-*/*/call-*.json")
 	return err == nil && len(calls) > 0
@@ -47,7 +47,7 @@ func probe(dir string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// withoutPath leaves out the path of a file error whose line names it already.
+// withoutPath removes the path from a file error whose line already names it.
 func withoutPath(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -56,8 +56,7 @@ func withoutPath(err error) error {
 	return err
 }
 
-// Err returns nil, or the first error of writing a call to the folder, with how
-// many more there were.
+// Err returns the first error of writing a call to the folder, with the number of further ones, or nil.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,8 +66,8 @@ func (r *Recorder) Err() error {
 	return r.err
 }
 
-// callFolder is where the calls of an agent's turn are, below the dump's folder. Those
-// that belong to no agent are by their purpose, behind a mark that no agent has.
+// callFolder returns the folder of an agent's calls in a turn, below the dump's folder. A call of no
+// agent is in the folder of its purpose, whose mark no agent's folder has.
 func callFolder(key backends.Key) string {
 	name := safeName(key.Agent)
 	if key.Agent == "" {
@@ -77,8 +76,8 @@ func callFolder(key backends.Key) string {
 	return filepath.Join(fmt.Sprintf("turn-%03d", key.Turn), name)
 }
 
-// callNumber reads the number from the name of a file with an ending; 0 if it is
-// not a call's. A number that no run can come to is none.
+// callNumber returns the number in the name of a call's file with an ending, or 0 for any other file and
+// for a number that no run can reach.
 func callNumber(name, ending string) int {
 	const most = 1_000_000_000
 	digits, isCall := strings.CutPrefix(name, "call-")
@@ -99,8 +98,8 @@ const (
 	jsonEnding = ".json"
 )
 
-// safeName is the id as the name of a file: itself if that is safe everywhere,
-// else what is safe of it and a hash of the whole, so that no two ids meet.
+// safeName returns the name of an id's folder: the id if every system accepts it, or else its safe
+// characters and a hash, so that no two ids share a name.
 func safeName(id string) string {
 	const most = 48
 	safe := strings.Map(func(r rune) rune {
@@ -118,17 +117,16 @@ func safeName(id string) string {
 	return fmt.Sprintf("%s-%x", safe, hash[:4])
 }
 
-// reservedName says whether Windows keeps the name for a device, or it is empty.
+// reservedName reports whether Windows keeps the name for a device, or it is empty.
 func reservedName(name string) bool {
 	name = strings.ToLower(name)
 	port := strings.TrimRight(name, "0123456789")
 	return slices.Contains([]string{"", "con", "prn", "aux", "nul"}, name) || port == "com" || port == "lpt"
 }
 
-// nextNumber gives the number of a call. In a folder that has calls from other
-// runs, of which some may still be under way, it goes on from them: nothing is
-// overwritten. Names that differ only in case count as one, for the file systems
-// that see them so.
+// nextNumber returns the number of a new call. It continues the numbers of other runs in the folder,
+// which may still be running, so that nothing is overwritten. Names that differ only in case count as
+// one, since some file systems ignore case.
 func (r *Recorder) nextNumber(key backends.Key) int {
 	folder := callFolder(key)
 	id := strings.ToLower(folder)
@@ -142,9 +140,9 @@ func (r *Recorder) nextNumber(key backends.Key) int {
 	return r.numbers[id]
 }
 
-// isTaken says that the number belongs to another run's call. If it does not, it
-// is claimed with an empty text, which the call's own replaces in the end. That
-// nothing can be claimed is found out when the call is written.
+// isTaken reports whether the number belongs to another run's call. If not, it claims the number with an
+// empty file, which the call's text replaces later. It ignores other errors: writing the call will
+// report them.
 func isTaken(folder string, number int) bool {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return false
@@ -156,8 +154,8 @@ func isTaken(folder string, number int) bool {
 	return errors.Is(err, fs.ErrExist)
 }
 
-// lastNumber is the highest number of a call in the folder, 0 if there is none.
-// That a folder cannot be read is found out when the call is written.
+// lastNumber returns the highest number of a call in the folder, 0 if there is none. It ignores errors:
+// writing the call will report them.
 func lastNumber(folder string) int {
 	last := 0
 	entries, err := os.ReadDir(folder)
@@ -170,8 +168,7 @@ func lastNumber(folder string) int {
 	return last
 }
 
-// writeCall writes the call as text and, last, as JSON: where there is the one
-// that LoadDir reads, there is the other.
+// writeCall writes the call as text and then as JSON: a call that LoadDir finds also has its text.
 func writeCall(o Options, c Call) error {
 	folder := filepath.Join(o.Dir, callFolder(c.Request.Key))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -186,21 +183,21 @@ func writeCall(o Options, c Call) error {
 	if err != nil {
 		return err
 	}
-	return wholefile.Write(name+jsonEnding, o.scrub(append(data, '\n')))
+	return filelock.WriteWhole(name+jsonEnding, o.scrub(append(data, '\n')))
 }
 
-// writeText writes the call as text. A large one is gone from memory before it is made JSON.
+// writeText writes the call as text. The text leaves the memory before the call becomes JSON.
 func (o Options) writeText(name string, c Call) error {
 	var text bytes.Buffer
 	if err := Print(&text, []Call{c}); err != nil {
 		return err
 	}
-	return wholefile.Write(name, o.scrub(text.Bytes()))
+	return filelock.WriteWhole(name, o.scrub(text.Bytes()))
 }
 
 // LoadDir reads all calls that a Recorder wrote below the folder, sorted as by
-// Recorder.Calls. Files with other names are passed over; a call that cannot be
-// read is an error that names its file, and so is a folder without any.
+// Recorder.Calls. It skips files with other names. A damaged call is an error that names its file. A
+// folder without calls is an error too.
 func LoadDir(dir string) ([]Call, error) {
 	var calls []Call
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -227,11 +224,10 @@ func LoadDir(dir string) ([]Call, error) {
 	return calls, nil
 }
 
-// mostOfCall is how many bytes a recorded call has at most.
+// mostOfCall is the size of the largest file that is read as a call, in bytes.
 const mostOfCall = 1 << 30
 
-// readCall reads a file that is none of a device, which may have no end, and none of a pipe,
-// which may have no beginning.
+// readCall reads a regular file. A device may have no end, and a pipe may never begin.
 func readCall(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {

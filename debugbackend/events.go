@@ -11,7 +11,7 @@ import (
 // eventJSON gives an event a form in JSON: its fields and its type.
 type eventJSON struct{ backends.Event }
 
-// eventFields has the fields of all events, of which each uses its own.
+// eventFields has the fields of all events. Each event uses some of them.
 type eventFields struct {
 	Type     string               `json:"type"`
 	Text     string               `json:"text,omitempty"`

@@ -7,8 +7,7 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// matches says whether all conditions hold. An error is a text of the script
-// that cannot be expanded.
+// matches reports whether all conditions hold. It fails if a text of the script cannot be expanded.
 func (w *when) matches(req backends.Request, f facts) (bool, error) {
 	if !w.matchesKey(req.Key) || !w.matchesTools(req) || !w.Answers.holds(len(f.Answers)) {
 		return false, nil
@@ -55,7 +54,7 @@ func (w *when) matchesTools(req backends.Request) bool {
 	return len(*w.Tools) > 0 || len(req.Tools) == 0
 }
 
-// found says whether one of the texts contains the words. Nil words are found in
+// found reports whether one of the texts contains the words. Nil words are found in
 // anything.
 func (x *expander) found(w *words, texts ...string) bool {
 	if w == nil {

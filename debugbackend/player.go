@@ -9,8 +9,7 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// split cuts text into n pieces of about the same length, fewer if it has not so
-// many characters.
+// split cuts text into n pieces of about the same length, or fewer if it has fewer characters.
 func split(text string, n int) []string {
 	var pieces []string
 	runes := []rune(text)
@@ -33,7 +32,7 @@ type player struct {
 }
 
 // play yields the pieces, with the delay spread evenly over the deltas, or before
-// the first piece if there are none. It says whether to go on.
+// the first piece if there are none. It reports whether to go on.
 func (p *player) play(pieces []backends.Event, delay time.Duration) bool {
 	deltas := 0
 	for _, ev := range pieces {
@@ -137,7 +136,7 @@ func characters(ev backends.Event) int {
 	return 0
 }
 
-// wait waits for d and says whether it passed before the context was done.
+// wait waits for d and reports whether it passed before the context was done.
 func (p *player) wait(d time.Duration) bool {
 	if d <= 0 {
 		return true

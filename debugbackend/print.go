@@ -179,7 +179,7 @@ func messageLines(m backends.Message) string {
 	return b.String()
 }
 
-// replyLines is a reply for people: of the coordination tools the texts that models wrote, not the
+// replyLines returns a reply for people. Calls of the coordination tools appear as texts, without the
 // JSON around them.
 func replyLines(m backends.Message) string {
 	var b strings.Builder
@@ -197,7 +197,7 @@ func replyLines(m backends.Message) string {
 	return b.String()
 }
 
-// actLines are the texts of a call of new_answer or vote.
+// actLines returns the texts of a call of new_answer or vote.
 func actLines(call backends.ToolCall) (text string, ok bool) {
 	if call.Name != toolNewAnswer && call.Name != toolVote {
 		return "", false
@@ -225,7 +225,7 @@ func imageSource(p backends.Image) string {
 	return fmt.Sprintf("%s, %s", p.MediaType, counted(len(p.Data), "byte"))
 }
 
-// fileSource names a file by what tells it apart.
+// fileSource returns a file's name, type, size and hash.
 func fileSource(f backends.File) string {
 	return fmt.Sprintf("%s, %s, %s, sha256 %s", f.Name, f.MediaType, counted(f.Content.Bytes, "byte"), f.Content.SHA256)
 }
@@ -239,7 +239,7 @@ func toolLines(tools []backends.Tool) string {
 	return b.String()
 }
 
-// schemaLines is the schema of the reply, or nothing for a request without one.
+// schemaLines returns the schema of the reply, or "" if the request has none.
 func schemaLines(schema json.RawMessage) string {
 	if len(schema) == 0 {
 		return ""
@@ -247,7 +247,7 @@ func schemaLines(schema json.RawMessage) string {
 	return indented(schema, "") + "\n"
 }
 
-// indented is JSON with a line for each value; what is no JSON stays as it is.
+// indented returns JSON with a line for each value. Other data stays as it is.
 func indented(data []byte, prefix string) string {
 	var b bytes.Buffer
 	if err := json.Indent(&b, data, prefix, "  "); err != nil {
@@ -314,11 +314,10 @@ func (c Call) responseLines() string {
 	return b.String()
 }
 
-// visible shows what a terminal would obey, and bytes that are no UTF-8, as
-// escapes. Newlines and tabs stay.
+// visible writes control characters and invalid UTF-8 as escapes. Newlines and tabs stay.
 func visible(text string) string { return plain.Escape(text, "\n\t\u2028\u2029") }
 
-// counted is a number with its noun: "1 agent", "2 agents".
+// counted returns a number with its noun: "1 agent", "2 agents".
 func counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

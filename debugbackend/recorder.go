@@ -19,25 +19,23 @@ type Options struct {
 	// Dir is the folder to which each call is written when it ends, or empty.
 	// CheckDir should have approved of it.
 	Dir string
-	// Redact masks what must be in no file, such as API keys that a server might
-	// repeat, in what is written: text, JSON, and bytes of any kind. It must leave
-	// everything else as it is, and is called concurrently. Nil masks nothing. A raw
-	// response that holds a key in pieces is not written.
+	// Redact masks secrets, such as API keys that a server repeats, in everything that is written:
+	// text, JSON, and bytes of any kind. It must leave all other bytes as they are, and is called
+	// concurrently. Nil masks nothing. A raw response that holds a key in pieces is not written.
 	Redact func(string) string
-	// Participants says who is who in the inputs: the ids of agents by the names
-	// that models know them by. Empty where nobody has another name.
+	// Participants has the ids of agents by their names in the inputs. It is empty if these are the
+	// same.
 	Participants map[string]string
-	// Keep is how many calls stay in memory: of more, the oldest turns are forgotten,
-	// never the newest. 0 keeps all.
+	// Keep limits the calls in memory: beyond it the recorder forgets the oldest turns, but never
+	// the newest. 0 keeps all.
 	Keep int
 }
 
-// Recorder keeps every call that passes through the backends it wraps: in memory
-// until it is told to forget, and in a folder if its options name one. It is safe
-// for concurrent use.
+// Recorder keeps every call that passes through the backends that it wraps: in memory, and in a folder
+// if its options name one. It is safe for concurrent use.
 type Recorder struct {
 	options Options
-	// large is held while a large call is written, which takes several times its memory.
+	// large is held while a large call is written, which needs several times its memory.
 	large sync.Mutex
 
 	mu       sync.Mutex
@@ -53,8 +51,8 @@ func NewRecorder(options Options) *Recorder {
 	return &Recorder{options: options, attempts: map[backends.Key]int{}, numbers: map[string]int{}}
 }
 
-// Wrap returns a backend that calls b and records each call. What passes is not
-// changed, and a failure to write a record does not fail the call: see Err.
+// Wrap returns a backend that calls b and records each call. It changes no request and no event. An
+// error of writing a record does not fail the call: see Err.
 func (r *Recorder) Wrap(b backends.Backend) backends.Backend {
 	return recordedBackend{r, b}
 }
@@ -162,8 +160,8 @@ func (r *Recorder) write(c Call) error {
 	return writeCall(r.options, c)
 }
 
-// recording is a call that is being recorded. Traces report from goroutines of
-// the adapter, which may outlive the call: what comes after its end is dropped.
+// recording is a call that is being recorded. The adapter's goroutines report to its trace and may
+// outlive the call: reports after its end are dropped.
 type recording struct {
 	key backends.Key
 
@@ -179,11 +177,10 @@ func newRecording(req backends.Request) *recording {
 	return &recording{key: req.Key, began: began, call: call}
 }
 
-// now is the time since the start added to it, which a change of the wall clock
-// does not disturb.
+// now returns the start plus the time since then, which does not depend on changes of the wall clock.
 func (r *recording) now() time.Time { return r.call.Start.Add(time.Since(r.began)) }
 
-// traced adds the recording to the trace that the context has already.
+// traced returns a context whose trace also reports to the recording.
 func (r *recording) traced(ctx context.Context) context.Context {
 	outer := backends.TraceFrom(ctx)
 	return backends.WithTrace(ctx, &backends.Trace{
@@ -239,7 +236,7 @@ func (r *recording) event(ev backends.Event, err error) {
 	r.call.Events = append(r.call.Events, seenEvent{r.now(), eventJSON{ev}})
 }
 
-// plainError is err as far as it can be written down.
+// plainError returns err without its cause, which has no form in JSON.
 func plainError(err error) *backends.Error {
 	var e *backends.Error
 	if errors.As(err, &e) {
@@ -260,8 +257,7 @@ func (r *recording) end(outcome Outcome) {
 	}
 }
 
-// snapshot returns the call as it is now. Its bytes are never changed later,
-// only added to.
+// snapshot returns the call as it is now. Its bytes never change later.
 func (r *recording) snapshot() Call {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// scrub masks the secrets in what is to be written.
+// scrub masks the secrets in data.
 func (o Options) scrub(data []byte) []byte {
 	if o.Redact == nil || data == nil {
 		return data
@@ -21,8 +21,8 @@ func (o Options) scrub(data []byte) []byte {
 	return data
 }
 
-// redacted returns the call with the secrets masked in its bytes, of which a file
-// may hold the base64, and in its events, over which a secret may be spread.
+// redacted returns the call with secrets masked in its bytes, which a file may hold in base64, and in
+// its events, even if a secret is spread over several.
 func (o Options) redacted(c Call) Call {
 	if o.Redact == nil {
 		return c
@@ -96,8 +96,8 @@ func (o Options) holdsPieces(raw []byte) bool {
 	return false
 }
 
-// collectTexts adds each text of a value of JSON to those that stood in the same
-// place, wherever in a list that was.
+// collectTexts adds each text in a JSON value to the texts at the same place. All members of a list
+// have one place.
 func collectTexts(places map[string][]string, place string, value any) {
 	switch value := value.(type) {
 	case string:

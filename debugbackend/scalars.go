@@ -14,7 +14,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// facts is what a text of a script can speak of.
+// facts has the values that a text of a script can use.
 type facts struct {
 	Question string
 	Turn     int
@@ -42,8 +42,7 @@ func (w *words) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// expander fills in the texts of a reply. It keeps the first error, after which what
-// it returns is of no use.
+// expander fills in the texts of a reply. It keeps the first error; its texts are useless after that.
 type expander struct {
 	facts facts
 	err   error
@@ -55,7 +54,7 @@ func (x *expander) keep(err error) {
 	}
 }
 
-// text is that of the words, empty for nil words.
+// text returns the expanded words, "" for nil.
 func (x *expander) text(w *words) string {
 	if w == nil {
 		return ""
@@ -80,7 +79,7 @@ func short(text string) string {
 // oneof returns one of the choices, always the same one for the same key.
 func oneof(key string, choices ...string) string {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(key)) // a hash takes all
+	_, _ = h.Write([]byte(key)) // a hash never fails
 	return choices[h.Sum32()%uint32(len(choices))]
 }
 
@@ -130,7 +129,7 @@ func (k *errorKind) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// usage is the usage to report, or none: the provider that does not tell.
+// usage is the usage to report, or none, as of a provider that reports none.
 type usage struct {
 	none   bool
 	tokens backends.Usage
@@ -182,8 +181,8 @@ func (t *target) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// arguments are those of a tool call: a text, sent as it stands and perhaps no
-// JSON at all, or a mapping, sent as JSON. Texts are expanded in both.
+// arguments has the arguments of a tool call: a text, which is sent as it stands and need not be JSON,
+// or a mapping, which is sent as JSON. Texts are expanded in both.
 type arguments struct{ node *yaml.Node }
 
 func (a *arguments) UnmarshalYAML(node *yaml.Node) error {
@@ -216,7 +215,7 @@ func (x *expander) arguments(a arguments) string {
 	return string(text)
 }
 
-// filled copies the node with each text in it replaced by what expand gives.
+// filled returns a copy of the node in which expand replaced each text.
 func filled(node *yaml.Node, expand func(*words) string) (*yaml.Node, error) {
 	copied := *node
 	if node.Kind == yaml.ScalarNode && node.Tag == "!!str" {

@@ -43,7 +43,7 @@ import (
 //	      finish: stop
 //
 // A vote's agent is agentN, or first, last, own or most_recent among the answers
-// shown; containing, in its place, is a text that the answer has. The arguments
+// shown; containing is a text of the answer, in place of agent. The arguments
 // of a tool call may be a text, which need not be JSON. usage: none is a provider
 // that tells none. In place of usage and finish a stream can end with error
 // {kind, message, status, retry_after}, cut: true (no end mark), hang: true (until

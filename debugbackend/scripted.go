@@ -25,9 +25,8 @@ type Scripted struct {
 	given map[string]turnAnswers // by session
 }
 
-// turnAnswers are the answers that were given in a session's latest turn, in
-// order. They serve the votes for "own" and "most_recent": an input does not
-// tell which answer is whose.
+// turnAnswers has the answers of a session's latest turn, in order. Votes for "own" and "most_recent" need
+// them: an input does not show the author of an answer.
 type turnAnswers struct {
 	turn    int
 	answers []givenAnswer
@@ -65,8 +64,7 @@ func (s *Scripted) Stream(ctx context.Context, req backends.Request) iter.Seq2[b
 	}
 }
 
-// requestBody is the request in the form in which it would be sent. Headers are
-// no part of a body, and the key is not sent at all.
+// requestBody returns the body of the request. Headers are no part of a body, and the key is never sent.
 func requestBody(req backends.Request) ([]byte, error) {
 	params := req.Params
 	params.Headers = nil
@@ -143,8 +141,8 @@ func (x *expander) call(name string, arguments map[string]string) backends.ToolC
 	return backends.ToolCall{Name: name, Arguments: string(text)}
 }
 
-// inJSON has the calls of a reply as a model without tools writes them, in place of
-// its text: as objects of JSON. A reply without calls stays as it is.
+// inJSON replaces the text and the calls of a reply by JSON objects, as a model without tools writes
+// calls. A reply without calls stays as it is.
 func inJSON(pieces []backends.Event) []backends.Event {
 	isCall := func(ev backends.Event) bool { _, ok := ev.(backends.ToolCall); return ok }
 	if !slices.ContainsFunc(pieces, isCall) {
@@ -205,8 +203,7 @@ func (s *Scripted) pick(x *expander, v *vote, key backends.Key) string {
 	return id
 }
 
-// pickGiven finds the newest answer, of the voter or of anybody, among those
-// shown. Equal texts are one answer to it.
+// pickGiven returns the newest shown answer, of the voter or of anybody. Equal texts are one answer.
 func (s *Scripted) pickGiven(rule target, key backends.Key, f facts) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -33,16 +33,15 @@ type Answer struct {
 
 // sections is what an input shows of the conversation and of the coordination.
 type sections struct {
-	// coordination says that the input has an ORIGINAL MESSAGE section; without
-	// one it is an ordinary conversation, of which Question is the last user
-	// message.
+	// coordination is true if the input has an ORIGINAL MESSAGE section. Without one it is an
+	// ordinary conversation, and question is its last user message.
 	coordination bool
 	question     string
 	// exchanges counts the questions that went before.
 	exchanges  int
 	hasAnswers bool
 	answers    []Answer
-	// contextAware says that the system message tells of an ongoing conversation.
+	// contextAware is true if the system message mentions an ongoing conversation.
 	contextAware bool
 }
 
@@ -114,8 +113,7 @@ func between(text, open, end string) (string, bool) {
 	return inner, found
 }
 
-// messageText is all that a message says in words: its texts and the contents of
-// its tool results.
+// messageText returns the texts and the tool results of a message.
 func messageText(m backends.Message) string {
 	var b strings.Builder
 	for _, p := range m.Parts {
@@ -129,8 +127,7 @@ func messageText(m backends.Message) string {
 	return b.String()
 }
 
-// offers says whether a request offers a tool, or in place of it an act with that
-// name in the schema of the reply.
+// offers reports whether a request offers a tool, or an act with that name in the schema of the reply.
 func offers(req backends.Request, name string) bool {
 	named := func(t backends.Tool) bool { return t.Name == name }
 	return slices.ContainsFunc(req.Tools, named) || bytes.Contains(req.Schema, []byte(`"`+name+`"`))

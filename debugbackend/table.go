@@ -33,14 +33,13 @@ func CallTable(w io.Writer, calls []Call) error {
 	return writeTables(w, groupCalls(calls, false), labels)
 }
 
-// rowLabels are the first columns of a table, which say what call a row is of.
+// rowLabels has the first columns of a table, which identify the call of a row.
 type rowLabels struct {
 	names []string
 	of    func(Call) []string
 }
 
-// series are the calls of one agent, or of one purpose that belongs to no agent,
-// in a session.
+// series has the calls of one agent in a session, or of one purpose without an agent.
 type series struct {
 	seriesKey
 	calls []Call
@@ -48,10 +47,9 @@ type series struct {
 
 type seriesKey struct{ session, agent, purpose string }
 
-// groupCalls parts the calls into series: sessions in the order in which they
-// begin, and in each its agents by their ids, so that who began first does not
-// matter. What belongs to no agent comes last. firstOnly keeps the first call of
-// each turn.
+// groupCalls groups the calls into series: sessions in the order of their beginnings, and the agents of
+// each by their ids, whichever began first. Calls of no agent come last. firstOnly keeps the first call
+// of each turn.
 func groupCalls(calls []Call, firstOnly bool) []series {
 	groups := map[seriesKey][]Call{}
 	begun := map[string]int{} // sessions
@@ -109,8 +107,7 @@ func writeTables(w io.Writer, all []series, labels rowLabels) error {
 	return nil
 }
 
-// sizeRows has a column for what models and tools said only if they said
-// anything.
+// sizeRows returns the table of sizes. It has a column for models and tools only if they said anything.
 func sizeRows(calls []Call, labels rowLabels) [][]string {
 	base := calls[0]
 	other := false
@@ -140,7 +137,7 @@ func row(first []string, rest ...string) []string {
 	return append(append([]string{}, first...), rest...)
 }
 
-// sized is a number of characters with its growth, if it has changed.
+// sized returns a number of characters, with its growth if it has changed.
 func sized(n, base int) string {
 	if n == base || base == 0 {
 		return plain.Thousands(n)
@@ -148,7 +145,7 @@ func sized(n, base int) string {
 	return fmt.Sprintf("%s (%s)", plain.Thousands(n), percent(n, base))
 }
 
-// percent is the growth from base to n, rounded half up: "+48 %".
+// percent returns the growth from base to n, rounded half up: "+48 %".
 func percent(n, base int) string {
 	if base == 0 {
 		return "-"

@@ -13,7 +13,7 @@ import (
 // template writes a text of a script.
 type template func(*strings.Builder, scope) error
 
-// scope is what a template can speak of at one place.
+// scope has the values that a template can use at one place.
 type scope struct {
 	facts facts
 	// dot is the value of {{.}}: the facts, or an answer inside {{range}}.
@@ -152,7 +152,7 @@ func readAction(keyword string, p *parse.PipeNode, dot kind) (value, error) {
 	return v, err
 }
 
-// inError is a part of a template as an error shows it.
+// inError returns a part of a template for an error.
 func inError(part string) string {
 	const most = 80
 	return plain.Cut(plain.Line(part), most)

@@ -37,7 +37,7 @@ func dotValue(k kind) value {
 	return value{k, func(s scope) (any, error) { return s.dot, nil }}
 }
 
-// isTrue says whether a value is more than zero or empty.
+// isTrue reports whether a value is not zero and not empty.
 func isTrue(x any) bool {
 	switch x := x.(type) {
 	case string:
@@ -144,13 +144,13 @@ func readFunction(name string, arguments []value) (value, error) {
 	return v, nil
 }
 
-// areAll says whether all values are of a kind.
+// areAll reports whether all values are of a kind.
 func areAll(k kind, values []value) bool {
 	return !slices.ContainsFunc(values, func(v value) bool { return v.kind != k })
 }
 
-// firstThatIs returns the first value that is true, or false, and the last one if there is none.
-// What follows that value is not computed.
+// firstThatIs returns the first value with a truth, or the last value if there is none. It does not
+// compute the values after that.
 func firstThatIs(truth bool, values []value) (value, bool) {
 	if len(values) == 0 || !areAll(values[0].kind, values) {
 		return value{}, false
@@ -169,7 +169,8 @@ func callNot(values []value) (value, bool) {
 	return computed(kindTruth, values, func(x []any) (any, error) { return !isTrue(x[0]), nil }), len(values) == 1
 }
 
-// compare says whether the first value is one of the others, or with isEqual false that it is not.
+// compare returns whether the first value is one of the others, or whether it is not if isEqual is
+// false.
 func compare(isEqual bool, values []value) (value, bool) {
 	if len(values) < 2 || !isEqual && len(values) > 2 || !areAll(values[0].kind, values) || !slices.Contains([]kind{kindText, kindNumber, kindTruth}, values[0].kind) {
 		return value{}, false

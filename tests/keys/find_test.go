@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"html"
 	"net/url"
 	"regexp"
@@ -13,59 +12,39 @@ import (
 	"testing"
 )
 
-// A canary is a key that is looked for wherever it might have got to. One has only
-// letters that no encoder changes, the other all that encoders change.
+// A canary is a key that the tests look for in everything that the program writes. One has only
+// characters that no encoder changes, the other has all that encoders change.
 const (
 	plainCanary = "sk-cnry7Qx9Kp2mV4tR8wZ3"
 	sharpCanary = `cn/ry+7Qx9&Kp2=mV4<tR8"wZ3%`
 )
 
-// shows says whether a text shows a key, or half of it: as it is, or after undoing
-// what encoders do, up to three times. It undoes where the program's own search
-// encodes, so that the two cannot be wrong in the same way.
+// shows reports whether a text shows a key, or half of it: as it is, or after it undid what
+// encoders do, up to three times. A shortened text may end with a part of a key.
 func shows(text, key string) bool {
 	for range 3 {
-		for _, undo := range []func(string) string{asItIs, withoutJSON, withoutPercent, html.UnescapeString, withoutQuotedPrintable} {
+		for _, undo := range []func(string) string{asItIs, withoutJSON, withoutPercent, html.UnescapeString} {
 			text = undo(text)
-			if strings.Contains(text, key[:len(key)/2]) || strings.Contains(text, key[len(key)/2:]) {
+			rest := withoutCutKeys(text, key)
+			if strings.Contains(text, key) || strings.Contains(rest, key[:len(key)/2]) || strings.Contains(rest, key[len(key)/2:]) {
 				return true
 			}
 		}
-		if inDigits(text, key) || inNumbers(text, key) {
+		if inDigits(text, key) {
 			return true
 		}
 	}
 	return false
 }
 
-// inNumbers says whether a text shows half of a key as a list of its bytes, whatever stands between
-// the numbers.
-func inNumbers(text, key string) bool {
-	isBetween := func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'z') }
-	numbers := strings.Join(strings.FieldsFunc(strings.ToLower(strings.ReplaceAll(text, "0x", " ")), isBetween), " ")
-	for _, half := range []string{key[:len(key)/2], key[len(key)/2:]} {
-		if strings.Contains(numbers, strings.Trim(fmt.Sprintf("%d", []byte(half)), "[]")) || strings.Contains(numbers, fmt.Sprintf("% x", half)) {
-			return true
-		}
-	}
-	return false
-}
-
-// withoutQuotedPrintable undoes the escapes of mail wherever they stand.
-func withoutQuotedPrintable(text string) string {
-	if !strings.Contains(text, "=") {
+// withoutCutKeys removes a key from where a text was shortened after it began: massgen masks no part of
+// a key. Some letters of the key may still be escaped there.
+func withoutCutKeys(text, key string) string {
+	if !strings.Contains(text, "…") {
 		return text
 	}
-	return mailEscape.ReplaceAllStringFunc(text, func(escape string) string {
-		code, err := hex.DecodeString(escape[1:])
-		if err != nil {
-			return escape
-		}
-		return string(code)
-	})
+	return regexp.MustCompile(regexp.QuoteMeta(key[:len(key)/2])+`[^\s*]{0,40}…`).ReplaceAllLiteralString(text, "…")
 }
-
-var mailEscape = regexp.MustCompile(`=[0-9A-F]{2}`)
 
 func asItIs(text string) string { return text }
 
@@ -104,8 +83,8 @@ func withoutPercent(text string) string {
 
 var percentEscape = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 
-// inDigits says whether base64 or hexadecimal digits in a text are those of a key or
-// of something that holds it.
+// inDigits reports whether base64 or hexadecimal digits in a text are those of a key, or of a text
+// that contains it.
 func inDigits(text, key string) bool {
 	for _, digits := range strings.FieldsFunc(text, isNoDigit) {
 		if len(digits) < len(key) {
@@ -130,7 +109,7 @@ func isNoDigit(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("+/-_", r)
 }
 
-// encoded is a text in all the ways in which services repeat what they were sent.
+// encoded returns a text in the forms in which services repeat what they were sent.
 func encoded(text string) []string {
 	inJSON := quotedJSON(text)
 	return []string{
@@ -138,15 +117,10 @@ func encoded(text string) []string {
 		url.QueryEscape(text), url.PathEscape(text), url.User(text).String(), percentEscape.ReplaceAllStringFunc(url.QueryEscape(text), strings.ToLower), html.EscapeString(text),
 		hex.EncodeToString([]byte(text)), base64.StdEncoding.EncodeToString([]byte(text)), base64.RawURLEncoding.EncodeToString([]byte("x" + text)),
 		url.QueryEscape(base64.StdEncoding.EncodeToString([]byte("me:" + text + "\n"))),
-		fmt.Sprintf("%d", []byte(text)), strings.ReplaceAll(fmt.Sprintf("%d", []byte(text)), " ", ", "), fmt.Sprintf("% x", text), fmt.Sprintf("%# x", text),
-		strings.ReplaceAll(fmt.Sprintf("% X", text), " ", ":"), strings.ReplaceAll(fmt.Sprintf(" % X", text), " ", "="), named.Replace(text),
 	}
 }
 
-// named has the names that HTML gives to characters.
-var named = strings.NewReplacer("-", "&#45;", "/", "&sol;", "+", "&plus;", "&", "&AMP;", "=", "&equals;", "<", "&LT;", `"`, "&quot;", "%", "&percnt;")
-
-// quotedJSON is a text as it stands between the quotes of JSON.
+// quotedJSON returns a text as it stands between the quotes of JSON.
 func quotedJSON(text string) string {
 	data, err := json.Marshal(text)
 	if err != nil {
@@ -162,7 +136,10 @@ func TestCanariesAreFound(t *testing.T) {
 				t.Errorf("%s is not seen in %s", key, form)
 			}
 		}
-		for _, text := range []string{"", "***", key[:8], key[len(key)-8:], "c2stY25yeQ==", strings.Repeat("A", 100)} {
+		if !shows("told "+key+"…", key) || !shows("told "+key[:len(key)/2]+" and more…", key) {
+			t.Errorf("%s is not seen in a text that was shortened", key)
+		}
+		for _, text := range []string{"", "***", "told " + key[:len(key)-2] + "…", key[:8], key[len(key)-8:], "c2stY25yeQ==", strings.Repeat("A", 100)} {
 			if shows(text, key) {
 				t.Errorf("%s is seen in %q", key, text)
 			}

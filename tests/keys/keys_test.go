@@ -20,7 +20,7 @@ type face struct {
 	stdin string
 }
 
-// faces are those that ask; what they write is shown by readers.
+// faces returns the ways to ask a question. Readers show what they write.
 func faces() []face {
 	dump := []string{"--dump-inputs", "dump", "--output-file", "answer.txt"}
 	return []face{
@@ -31,7 +31,7 @@ func faces() []face {
 	}
 }
 
-// readers show what a run has left, or could have used, and ask nobody.
+// readers returns the ways to show the results and the settings of a run, without a question.
 func readers(flags []string) []face {
 	all := []face{
 		{args: []string{"inputs", "dump"}}, {args: []string{"inputs", "dump", "--table", "--calls"}},
@@ -86,7 +86,7 @@ func TestNoKeyOfAProtocolIsShown(t *testing.T) {
 	}
 }
 
-// canary is one case. Its number decides on what takes turns.
+// canary is one case. Its number selects the protocol, the face and the key.
 type canary struct {
 	number  int
 	way     way
@@ -153,7 +153,7 @@ func (c canary) write(t *testing.T, s *setup) {
 	}
 }
 
-// who are the flags that say whom to ask.
+// who returns the flags that select the agents.
 func (s *setup) who() []string {
 	if s.backend == nil {
 		return s.flags
@@ -186,7 +186,7 @@ func (c canary) start(t *testing.T, s *setup, args []string, stdin string, g *go
 	return stdout.String() + stderr.String()
 }
 
-// written is what stands in all files below the folder, with their names.
+// written returns the names and texts of all files below the folder.
 func written(t *testing.T) string {
 	var all strings.Builder
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {

@@ -9,20 +9,19 @@ import (
 	"strings"
 )
 
-// outcome is what becomes of a turn.
+// outcome is a way in which a turn ends.
 type outcome struct {
 	name string
-	// reply is what the service does; nil if none is reached, and then the address is
-	// another one.
+	// reply is the service's answer. It is nil for an outcome that reaches no service at address.
 	reply   func(g *gossip, w http.ResponseWriter, r *http.Request, body string)
 	address string
-	// unseen says that the program need not show that the service repeated the key.
+	// unseen is true if the program need not show that the service repeated the key.
 	unseen bool
-	// flags are those of the run that bring it about.
+	// flags are the flags of a run with this outcome.
 	flags []string
-	// panel says that several agents have to coordinate.
+	// panel is true if several agents have to coordinate.
 	panel bool
-	// interrupt says that a person ends the turn once the service is called.
+	// interrupt is true if a person ends the turn once the service is called.
 	interrupt bool
 }
 
@@ -71,8 +70,8 @@ func outcomes() []outcome {
 			say(w, "data: {"+g.tale(r, body)+"\n\ndata: x"+g.tale(r, body)+"\n\n")
 		}},
 		{name: "cut stream", unseen: true, reply: func(g *gossip, w http.ResponseWriter, _ *http.Request, _ string) {
-			whole := g.protocol.text("the key is " + g.key)
-			say(w, whole[:strings.Index(whole, g.key[:8])+len(g.key)*2/3])
+			before, _, _ := strings.Cut(g.protocol.text("the key is "+g.key), quotedJSON(g.key))
+			say(w, before+quotedJSON(g.key))
 		}},
 		{name: "redirects", reply: func(g *gossip, w http.ResponseWriter, _ *http.Request, _ string) {
 			w.Header().Set("Location", fmt.Sprintf("/%s?key=%s#%[2]s", url.PathEscape(g.key), url.QueryEscape(g.key)))
@@ -98,7 +97,7 @@ func say(w http.ResponseWriter, text string) {
 	}
 }
 
-// hang lets what was said be read, and says nothing more.
+// hang sends the answer so far, and nothing more.
 func hang(g *gossip, w http.ResponseWriter, r *http.Request, _ string) {
 	if err := http.NewResponseController(w).Flush(); err != nil {
 		return // the program has gone
@@ -123,15 +122,14 @@ func page(tale string) string {
 	return "<!DOCTYPE html><html><title>" + html.EscapeString(tale) + "</title><body><p>" + html.EscapeString(tale) + "</p></body></html>"
 }
 
-// pieces is a text as a model may write it: in parts, of which the first is half of
-// it.
+// pieces returns a text in three parts, as a model may write it. The first is half of it.
 func pieces(text string) []string {
 	half, end := len(text)/2, len(text)-2
 	return []string{text[:half], text[half:end], text[end:]}
 }
 
-// tools tells the key in an answer, and in the reason of a vote. One agent alone is
-// told it in text.
+// tools repeats the key in an answer and in the reason of a vote. To one agent alone it repeats the key in
+// text.
 func tools(cut func(string) []string) func(*gossip, http.ResponseWriter, *http.Request, string) {
 	return func(g *gossip, w http.ResponseWriter, r *http.Request, body string) {
 		tale := quotedJSON(g.tale(r, body))

@@ -193,7 +193,7 @@ func (g *gossip) interrupt(interrupts chan<- os.Signal, ended <-chan struct{}) {
 	}
 }
 
-// wasTold reports whether it has heard the key.
+// wasTold reports whether the service has got the key.
 func (g *gossip) wasTold() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -206,7 +206,7 @@ func (g *gossip) number() int {
 	return g.calls
 }
 
-// secrets is what of a request shows the key.
+// secrets returns the parts of a request that show the key.
 func (g *gossip) secrets(r *http.Request, body string) []string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
@@ -224,8 +224,8 @@ func (g *gossip) secrets(r *http.Request, body string) []string {
 	return slices.DeleteFunc(all, func(text string) bool { return !shows(text, g.key) })
 }
 
-// tale is what the service tells of a request: the key in all its forms. The forms
-// take turns to stand first, where a text that is cut shows most of them.
+// tale returns the service's words about a request: the key in all its forms. The forms take turns to
+// stand first, since a text may be cut.
 func (g *gossip) tale(r *http.Request, body string) string {
 	var all []string
 	for _, s := range g.secrets(r, body) {

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// setup is what a run finds around it, and the flags that say whom to ask.
+// setup has the environment of a run, and the flags that select the agents.
 type setup struct {
 	protocol protocol
 	env      map[string]string
 	dotEnv   string
-	// backend is that of the agents in a config; nil if the flags name the service.
+	// backend is the agents' backend in a config, or nil if the flags name the service.
 	backend map[string]any
 	flags   []string
 }
@@ -23,7 +23,7 @@ type way struct {
 	name string
 	// give lets a service at the address know the key.
 	give func(s *setup, address, key string)
-	// azure is set for a way that only the protocol of OpenAI has.
+	// azure is true for a way with the protocol of OpenAI only.
 	azure bool
 }
 
@@ -80,7 +80,7 @@ func header(name string, value func(key string) string) func(*setup, string, str
 	}
 }
 
-// withUser is the address with a user in it, also if it is none.
+// withUser returns the address with a user in it, even if it is no URL.
 func withUser(address string, user *url.Userinfo) string {
 	return strings.Replace(address, "://", "://"+user.String()+"@", 1)
 }

@@ -136,7 +136,7 @@ func (c console) putJSON(v any) error {
 	return c.put(line + "\n")
 }
 
-// How words are marked on a terminal: SGR parameters of package colour.
+// How words are marked on a terminal: SGR parameters of the colours in package markdown.
 const (
 	bold   = "1"
 	faint  = "2"

@@ -22,7 +22,6 @@ import (
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/filelock"
 	"github.com/massgen/massgen/internal/system/plain"
-	"github.com/massgen/massgen/internal/system/wholefile"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -357,5 +356,5 @@ func keepTyped(path, line string) (err error) {
 		}
 		b.Write(append(data, '\n'))
 	}
-	return wholefile.Write(path, b.Bytes())
+	return filelock.WriteWhole(path, b.Bytes())
 }

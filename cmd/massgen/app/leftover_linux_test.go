@@ -15,7 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/massgen/massgen/cmd/massgen/app"
-	"github.com/massgen/massgen/internal/tools/workspace/confine"
+	"github.com/massgen/massgen/internal/tools/workspace"
 	"github.com/massgen/massgen/tests/backendtest"
 	"github.com/massgen/massgen/tests/leaks"
 )
@@ -218,7 +218,7 @@ func TestCancelEndsWhatRuns(t *testing.T) {
 	status := w.run(interrupts, stderr)
 	stderr.await(t, "waiting for the end") // what the MCP server says when it is called
 	var running *os.File
-	if fenced, _ := confine.Available(); fenced {
+	if fenced, _ := workspace.CanFence(); fenced {
 		running = awaitWriter(t, fifo)
 	}
 	begun := time.Now()

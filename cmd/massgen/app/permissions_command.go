@@ -9,7 +9,7 @@ import (
 
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/plain"
-	"github.com/massgen/massgen/internal/tools/grants"
+	"github.com/massgen/massgen/internal/tools/permission"
 )
 
 // permissionsCommand lists the calls of tools that the person always allows, and takes them back.
@@ -36,7 +36,7 @@ func (p permissionsCommand) cli() *cli.Command {
 			if folder == "" {
 				return errors.New(name + ": there is no home folder: set HOME")
 			}
-			granted, err := grants.Open(folder)
+			granted, err := permission.OpenGrants(folder)
 			if err == nil && v.name == "list" {
 				return p.list(granted)
 			}
@@ -51,7 +51,7 @@ func (p permissionsCommand) cli() *cli.Command {
 	}
 }
 
-func (p permissionsCommand) list(granted *grants.Grants) error {
+func (p permissionsCommand) list(granted *permission.Grants) error {
 	rows := [][]string{{"NUMBER", "RULE"}}
 	for i, rule := range granted.List() {
 		rows = append(rows, []string{strconv.Itoa(i + 1), plain.Visible(plain.Line(rule.String()))})
@@ -62,7 +62,7 @@ func (p permissionsCommand) list(granted *grants.Grants) error {
 	return p.console.put(plain.Columns(rows))
 }
 
-func (p permissionsCommand) remove(granted *grants.Grants, word string) error {
+func (p permissionsCommand) remove(granted *permission.Grants, word string) error {
 	number, err := strconv.Atoi(word)
 	if err != nil {
 		return fmt.Errorf("%q is no number of a rule: massgen permissions list shows them", shortened(word, 40))

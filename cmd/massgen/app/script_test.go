@@ -1,9 +1,11 @@
 package app_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -20,7 +22,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/debugbackend"
-	"github.com/massgen/massgen/internal/tools/workspace/confine"
+	"github.com/massgen/massgen/internal/tools/workspace"
 	"github.com/massgen/massgen/tests/backendtest"
 	"github.com/massgen/massgen/tests/leaks"
 )
@@ -83,7 +85,7 @@ func runScripts(t *testing.T, dir string) {
 			case "root":
 				return os.Geteuid() == 0, nil
 			case "fenced": // whether commands of agents can be
-				ok, _ := confine.Available()
+				ok, _ := workspace.CanFence()
 				return ok, nil
 			}
 			return false, fmt.Errorf("unknown condition %s", name)
@@ -363,8 +365,8 @@ func refusals() map[string]func(backendtest.Call) backendtest.Reply {
 		"spells": func(c backendtest.Call) backendtest.Reply {
 			return backendtest.Reply{Text: "The key is:\n" + strings.Join(spellings(keyOf(c)), "\n")}
 		},
-		"refuses-in-numbers": func(c backendtest.Call) backendtest.Reply {
-			return backendtest.Reply{Error: &backendtest.ReplyError{Status: http.StatusUnauthorized, Message: fmt.Sprintf("no access with %d", []byte(keyOf(c)))}}
+		"refuses-in-digits": func(c backendtest.Call) backendtest.Reply {
+			return backendtest.Reply{Error: &backendtest.ReplyError{Status: http.StatusUnauthorized, Message: fmt.Sprintf("no access with %x", keyOf(c))}}
 		},
 		"has-no-such-model": func(backendtest.Call) backendtest.Reply {
 			return backendtest.Reply{Error: &backendtest.ReplyError{Status: http.StatusNotFound, Message: "no such model"}}
@@ -402,14 +404,18 @@ func keyOf(c backendtest.Call) string {
 	return strings.TrimPrefix(c.Header.Get("Authorization"), "Bearer ")
 }
 
-// spellings are a key as lists of bytes, in quoted-printable and with entities of HTML.
+// spellings returns a key with the escapes of JSON, URLs and HTML, in base64 and in hexadecimal digits.
 func spellings(key string) []string {
-	blanks := fmt.Sprintf("% x", key)
+	each := func(form string) string {
+		var b strings.Builder
+		for _, c := range []byte(key) {
+			fmt.Fprintf(&b, form, c)
+		}
+		return b.String()
+	}
 	return []string{
-		fmt.Sprintf("%d", []byte(key)), strings.ReplaceAll(fmt.Sprintf("%d", []byte(key)), " ", ", "), fmt.Sprintf("%# x", key),
-		blanks, strings.ReplaceAll(blanks, " ", ":"), strings.ReplaceAll(blanks, " ", "-"),
-		strings.ReplaceAll(fmt.Sprintf(" % X", key), " ", "="), strings.ReplaceAll(key, "=", "=3D"),
-		strings.NewReplacer("-", "&hyphen;", "+", "&plus;", "/", "&sol;", "=", "&equals;").Replace(key),
+		strings.ReplaceAll(key, "/", `\/`), each(`\u%04x`), url.QueryEscape(key), each("%%%02x"), each("&#%d;"), each("&amp;#x%x;"),
+		base64.RawStdEncoding.EncodeToString([]byte(key)), base64.RawURLEncoding.EncodeToString([]byte(key)), fmt.Sprintf("%x", key), fmt.Sprintf("%X", key),
 	}
 }
 

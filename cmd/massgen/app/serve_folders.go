@@ -6,8 +6,7 @@ import (
 	"slices"
 
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/internal/tools/workspace/rootfs"
-	"github.com/massgen/massgen/internal/tools/workspace/snapshot"
+	"github.com/massgen/massgen/internal/tools/workspace"
 )
 
 // hasFolders says whether an agent of a config works in a folder.
@@ -18,7 +17,7 @@ func hasFolders(config *configs.Config) bool {
 // inFolders returns a config as a session of a server has it: each agent works in a folder of the
 // session in its own.
 func inFolders(config *configs.Config, session string) *configs.Config {
-	own, name := *config, snapshot.FileName(session)
+	own, name := *config, workspace.FolderName(session)
 	own.Agents = slices.Clone(config.Agents)
 	for i := range own.Agents {
 		if t := &own.Agents[i].Tools; t.CWD != "" {
@@ -56,7 +55,7 @@ func holds(dir, other string) bool {
 	if other == "" {
 		return false
 	}
-	_, is := rootfs.Inside(real(other), real(dir))
+	_, is := workspace.Inside(real(other), real(dir))
 	return is
 }
 

@@ -23,7 +23,7 @@ import (
 	"github.com/massgen/massgen/internal/setup/telemetry"
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/plain"
-	"github.com/massgen/massgen/internal/tools/grants"
+	"github.com/massgen/massgen/internal/tools/permission"
 	"github.com/massgen/massgen/internal/tools/schema"
 	"github.com/massgen/massgen/sessions"
 )
@@ -106,7 +106,7 @@ func (p *program) openSession(ctx context.Context, like string) (*session, error
 	world.HideKeys(p.console.secrets)
 	s.exporter = exporterOf(p)
 	var err error
-	if s.term.granted, err = grants.Open(store.ConfigFolder(p.env.Lookup)); err != nil {
+	if s.term.granted, err = permission.OpenGrants(store.ConfigFolder(p.env.Lookup)); err != nil {
 		p.console.warn("what you always allow is not read: " + err.Error())
 	}
 	var config *configs.Config

@@ -11,7 +11,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/tui"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/system/plain"
-	"github.com/massgen/massgen/internal/tools/grants"
+	"github.com/massgen/massgen/internal/tools/permission"
 )
 
 // terminal is where a person sits: what they type, what they are asked, and how they
@@ -32,7 +32,7 @@ type terminal struct {
 	screen     *tui.Screen // where the person is asked once it is open
 	live       *liveScreen // of the turn that runs, or ran last; nil for none
 	// granted are the calls that the person is not asked about, nil before a session is opened.
-	granted *grants.Grants
+	granted *permission.Grants
 	// floor is held by whoever writes lines while a turn runs: a question holds it until it is
 	// answered, so that no line of the progress stands in it.
 	floor sync.Mutex
@@ -174,8 +174,8 @@ func (t *terminal) approve(ctx context.Context, call coordinator.ApprovalRequest
 
 // offer is what the person can let run beside one call. A rule that has a secret is not kept.
 func (t *terminal) offer(call coordinator.ApprovalRequest) tui.Offer {
-	kind := grants.Kind(call.Tool, call.Arguments)
-	rule, canKeep := grants.RuleFor(call.Tool, call.Arguments)
+	kind := permission.KindOf(call.Tool, call.Arguments)
+	rule, canKeep := permission.RuleFor(call.Tool, call.Arguments)
 	o := tui.Offer{Session: plain.Visible(plain.Line(kind)), Grant: func(always bool) error {
 		if always {
 			return t.granted.Keep(rule)

@@ -7,7 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/massgen/massgen/cmd/massgen/internal/colour"
+	"github.com/massgen/massgen/cmd/massgen/internal/markdown"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -83,7 +83,7 @@ func (s *screen) view(now time.Time) tea.View {
 	}
 	v.Content = strings.Join(lines, "\n")
 	if s.mood.isKnown {
-		v.Content = colour.On(v.Content, s.mood.isDark)
+		v.Content = markdown.OnBackground(v.Content, s.mood.isDark)
 	}
 	return v
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/massgen/massgen/internal/setup/toolbox"
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/plain"
-	"github.com/massgen/massgen/internal/tools/grants"
+	"github.com/massgen/massgen/internal/tools/permission"
 )
 
 // Settings are the settings of a panel.
@@ -52,7 +52,7 @@ type Settings struct {
 	// Approve asks a person about calls of tools; nil where nobody is there.
 	Approve func(ctx context.Context, call coordinator.ApprovalRequest) (coordinator.Decision, error)
 	// Granted are the calls of tools that the person is not asked about; nil for none.
-	Granted *grants.Grants
+	Granted *permission.Grants
 	// Telemetry follows the turns; nil for none.
 	Telemetry *telemetry.Exporter
 	// OnlyLooks opens no tools, for a panel that is only checked or shown.

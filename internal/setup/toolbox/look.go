@@ -13,7 +13,6 @@ import (
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/tools/permission"
 	"github.com/massgen/massgen/internal/tools/workspace"
-	"github.com/massgen/massgen/internal/tools/workspace/rootfs"
 )
 
 // look sees an agent's folder and context paths as its tools do.
@@ -77,11 +76,11 @@ func (l look) Path(name string) (names []string, isFolder bool) {
 
 // names returns the names by which the tools know a place.
 func (l look) names(home, real string) (names []string) {
-	if rel, ok := rootfs.Inside(real, home); ok {
+	if rel, ok := workspace.Inside(real, home); ok {
 		names = append(names, rel)
 	}
 	for _, m := range l.mounts() {
-		if rel, ok := rootfs.Inside(real, m.Dir); ok {
+		if rel, ok := workspace.Inside(real, m.Dir); ok {
 			names = append(names, path.Join(m.Name, rel))
 		}
 	}

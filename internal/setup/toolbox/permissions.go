@@ -10,16 +10,15 @@ import (
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/effect"
-	"github.com/massgen/massgen/internal/tools/grants"
 	"github.com/massgen/massgen/internal/tools/permission"
-	"github.com/massgen/massgen/internal/tools/workspace/confine"
+	"github.com/massgen/massgen/internal/tools/workspace"
 )
 
 // Permit gives the agents of a panel the rules of a config about their tools. If asks is true,
 // a person may be asked about a call, here or in a process that watches the turn. A question
 // that was put before a kill may return in a process that can ask nobody. Calls that the person
 // has granted need no question.
-func Permit(opts *coordinator.Options, config *configs.Config, granted *grants.Grants, asks bool) error {
+func Permit(opts *coordinator.Options, config *configs.Config, granted *permission.Grants, asks bool) error {
 	p := config.Permissions
 	opts.Unattended = p.Unattended == permission.Allow
 	rules := rulesOf(config)
@@ -40,7 +39,7 @@ func Permit(opts *coordinator.Options, config *configs.Config, granted *grants.G
 // rulesOf returns the rules of a config, with one for commands if no fence confines them.
 func rulesOf(config *configs.Config) permission.Rules {
 	rules := config.Permissions.Rules
-	if fenced, _ := confine.Available(); !fenced {
+	if fenced, _ := workspace.CanFence(); !fenced {
 		rules.Rules = append(slices.Clip(rules.Rules), commandsNeedPermission())
 	}
 	return rules
@@ -54,7 +53,7 @@ func commandsNeedPermission() permission.Rule {
 
 // permit decides about a call by rules. Unless asks is true, unattended replaces asking; empty
 // means no.
-func permit(rules permission.Rules, unattended permission.Action, granted *grants.Grants, asks bool) func(tool, arguments string) (effect.Permission, string) {
+func permit(rules permission.Rules, unattended permission.Action, granted *permission.Grants, asks bool) func(tool, arguments string) (effect.Permission, string) {
 	unattended = cmp.Or(unattended, permission.Deny)
 	decide := decider(rules)
 	return func(tool, arguments string) (effect.Permission, string) {

@@ -16,24 +16,22 @@ import (
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/tools/workspace"
-	"github.com/massgen/massgen/internal/tools/workspace/rootfs"
-	"github.com/massgen/massgen/internal/tools/workspace/snapshot"
 	"github.com/massgen/massgen/sessions"
 )
 
 // storage returns the place for snapshots of workspaces: the config's folder, else the folder in the
 // options.
-func (b *Toolbox) storage() (snapshot.Storage, error) {
+func (b *Toolbox) storage() (workspace.SnapshotFolder, error) {
 	dir := cmp.Or(b.config.Orchestrator.SnapshotStorage, b.Snapshots)
 	if dir == "" {
 		dir = filepath.Join(os.TempDir(), "massgen-snapshots-"+sessions.NewID())
 	}
-	return snapshot.NewStorage(dir)
+	return workspace.NewSnapshotFolder(dir)
 }
 
 // outside refuses a snapshot_storage that an agent could write to. The default one may be in
 // the agent's folder, if that is the project's own.
-func outside(cwd string, config *configs.Config, storage snapshot.Storage) error {
+func outside(cwd string, config *configs.Config, storage workspace.SnapshotFolder) error {
 	dir := config.Orchestrator.SnapshotStorage
 	if dir == "" {
 		return nil
@@ -42,7 +40,7 @@ func outside(cwd string, config *configs.Config, storage snapshot.Storage) error
 	if err != nil {
 		return fmt.Errorf("find snapshot_storage: %w", err)
 	}
-	if _, inside := rootfs.Inside(at, cwd); inside {
+	if _, inside := workspace.Inside(at, cwd); inside {
 		return fmt.Errorf("snapshot_storage (%s) is in it, where the agent could change what its peers judge: name another folder", dir)
 	}
 	return nil
@@ -71,13 +69,13 @@ func throughLinks(file string) (string, error) {
 
 // keepsSnapshots returns a function that copies a workspace, without some files, to a folder
 // for each of its agent's answers.
-func keepsSnapshots(storage snapshot.Storage, w *workspace.Workspace, without []string) func(context.Context, agents.CallInfo) (agents.Snapshot, error) {
-	keeper := storage.Keeper(w.Dir(), snapshot.Options{Without: without, LeaveOut: notForPeers})
+func keepsSnapshots(storage workspace.SnapshotFolder, w *workspace.Workspace, without []string) func(context.Context, agents.CallInfo) (agents.Snapshot, error) {
+	keeper := storage.Keeper(w.Dir(), workspace.SnapshotOptions{Without: without, LeaveOut: notForPeers})
 	return func(ctx context.Context, of agents.CallInfo) (agents.Snapshot, error) {
 		if err := w.Check(); err != nil {
 			return agents.Snapshot{}, err
 		}
-		taken, err := keeper.Keep(ctx, snapshot.Place{Session: of.Session, Turn: of.Turn, Agent: of.Agent, Round: of.Round, Final: of.Final})
+		taken, err := keeper.Keep(ctx, workspace.SnapshotPlace{Session: of.Session, Turn: of.Turn, Agent: of.Agent, Round: of.Round, Final: of.Final})
 		return agents.Snapshot(taken), err
 	}
 }

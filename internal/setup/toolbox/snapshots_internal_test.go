@@ -7,7 +7,6 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/internal/tools/workspace"
-	"github.com/massgen/massgen/internal/tools/workspace/snapshot"
 )
 
 // TestNoSnapshotOfAnotherFolder: what is kept with an answer is the folder that its author
@@ -19,7 +18,7 @@ func TestNoSnapshotOfAnotherFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	storage, err := snapshot.NewStorage(t.TempDir())
+	storage, err := workspace.NewSnapshotFolder(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +29,7 @@ func TestNoSnapshotOfAnotherFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := snapshot.Remove(taken.Dir); err != nil {
+		if err := workspace.RemoveSnapshot(taken.Dir); err != nil {
 			t.Error(err)
 		}
 	}()

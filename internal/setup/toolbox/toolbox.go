@@ -17,9 +17,6 @@ import (
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/tools/workspace"
-	"github.com/massgen/massgen/internal/tools/workspace/confine"
-	"github.com/massgen/massgen/internal/tools/workspace/rootfs"
-	"github.com/massgen/massgen/internal/tools/workspace/snapshot"
 )
 
 // Toolbox has the open tools and folders of a config's agents.
@@ -181,8 +178,8 @@ func (b *Toolbox) clearOfOwn(dir string) error {
 		if err != nil { // the folder does not exist
 			real = filepath.Clean(own)
 		}
-		_, within := rootfs.Inside(dir, real)
-		if _, around := rootfs.Inside(real, dir); within || around {
+		_, within := workspace.Inside(dir, real)
+		if _, around := workspace.Inside(real, dir); within || around {
 			return fmt.Errorf("%s and massgen's own folder %s are in one another, and agents would write what massgen trusts: name another folder", dir, own)
 		}
 	}
@@ -193,15 +190,15 @@ func (b *Toolbox) clearOfOwn(dir string) error {
 // links. folders is by agent.
 func apart(folders map[string]string, dir string) error {
 	for other, its := range folders {
-		_, inIts := rootfs.Inside(dir, its)
-		if _, hasIts := rootfs.Inside(its, dir); inIts || hasIts {
+		_, inIts := workspace.Inside(dir, its)
+		if _, hasIts := workspace.Inside(its, dir); inIts || hasIts {
 			return fmt.Errorf("it is in the same place as %s's: their edits would mix; give each a folder of its own", other)
 		}
 	}
 	return nil
 }
 
-func openWorkspace(config *configs.Config, agent int, shown mounts, storage snapshot.Storage) (*workspace.Workspace, error) {
+func openWorkspace(config *configs.Config, agent int, shown mounts, storage workspace.SnapshotFolder) (*workspace.Workspace, error) {
 	a := config.Agents[agent]
 	t := a.Tools
 	o := workspace.Options{
@@ -237,7 +234,7 @@ func Unfenced(config *configs.Config) (notice string) {
 	if !slices.ContainsFunc(config.Agents, func(a configs.Agent) bool { return a.Tools.RunCommands }) {
 		return ""
 	}
-	if ok, reason := confine.Available(); !ok {
+	if ok, reason := workspace.CanFence(); !ok {
 		return "enable_mcp_command_line: commands cannot be fenced in on this system, so a person is asked about each: " + reason
 	}
 	return ""

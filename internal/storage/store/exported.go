@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/internal/system/filelock"
-	"github.com/massgen/massgen/internal/system/wholefile"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -171,7 +170,7 @@ func (e *exported) save(s *Store) error {
 	case text == nil:
 		return os.Remove(e.file)
 	}
-	return wholefile.WriteSync(e.file, text) // readable only by the user
+	return filelock.WriteWholeSync(e.file, text) // readable only by the user
 }
 
 // removeDatabase removes a closed database of SQLite.

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/massgen/massgen/internal/system/wholefile"
-	"github.com/massgen/massgen/internal/tools/workspace/snapshot"
+	"github.com/massgen/massgen/internal/system/filelock"
+	"github.com/massgen/massgen/internal/tools/workspace"
 )
 
 // beside returns the default storage of snapshots: a folder beside the sessions' file.
@@ -43,7 +43,7 @@ func (s *Store) KeepSnapshotsIn(dir string) error {
 		err = os.MkdirAll(s.Snapshots, 0o700)
 	}
 	if err == nil {
-		err = wholefile.Write(filepath.Join(s.Snapshots, elsewhere), data)
+		err = filelock.WriteWhole(filepath.Join(s.Snapshots, elsewhere), data)
 	}
 	if err != nil {
 		return fmt.Errorf("record the folder of snapshots: %w", err)
@@ -80,7 +80,7 @@ func (s *Store) SnapshotStorages() (list Snapshots, err error) {
 		dirs = append(dirs, s.Snapshots)
 	}
 	for _, dir := range dirs {
-		storage, err := snapshot.NewStorage(dir)
+		storage, err := workspace.NewSnapshotFolder(dir)
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func (s *Store) SnapshotStorages() (list Snapshots, err error) {
 }
 
 // Snapshots are storages of snapshots.
-type Snapshots []snapshot.Storage
+type Snapshots []workspace.SnapshotFolder
 
 // Remove removes the snapshots of a session.
 func (list Snapshots) Remove(id string) error {

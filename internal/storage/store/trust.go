@@ -13,7 +13,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/massgen/massgen/internal/system/wholefile"
+	"github.com/massgen/massgen/internal/system/filelock"
 )
 
 // Trusted returns the place as one whose current files the user trusts. Open remembers the trust.
@@ -222,7 +222,7 @@ func (p Place) remember(now trusted) error {
 	}
 	data, err := json.Marshal(now)
 	if err == nil {
-		err = wholefile.Write(p.record(now.Folder), data)
+		err = filelock.WriteWhole(p.record(now.Folder), data)
 	}
 	if err != nil {
 		return fmt.Errorf("remember that %s is trusted: %w", now.Folder, err)

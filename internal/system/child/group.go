@@ -1,4 +1,5 @@
-// Package child runs programs in groups of their own, and ends what they leave behind.
+// Package child runs programs in process groups of their own, and ends the processes that they leave
+// behind.
 package child
 
 import (
@@ -27,14 +28,14 @@ func Start(cmd *exec.Cmd) (*Group, error) {
 	l, err := leashTo(cmd.Process)
 	if err != nil {
 		err = errors.Join(fmt.Errorf("keep hold of %s: %w", cmd.Path, err), cmd.Process.Kill())
-		_ = cmd.Wait() // it ends as it was killed
+		_ = cmd.Wait() // it was killed
 		return nil, err
 	}
 	return &Group{cmd: cmd, leash: l}, nil
 }
 
-// Wait waits until the command has ended, and kills what it left behind in its group. It
-// returns what exec.Cmd.Wait does.
+// Wait waits until the command has ended, and kills the processes that it left in its group. Its result
+// is that of exec.Cmd.Wait.
 func (g *Group) Wait() error {
 	err := reap(g.cmd, func() {
 		g.mu.Lock()

@@ -8,11 +8,10 @@ import (
 	"syscall"
 )
 
-// OutlivesParent says that a child outlives its parent here.
+// OutlivesParent reports whether a child outlives its parent here.
 const OutlivesParent = true
 
-// Inherited takes a file that the parent passed on, and keeps it from this process's
-// children.
+// Inherited returns a file that the parent passed on, which this process's children do not inherit.
 func Inherited(fd uintptr, name string) *os.File {
 	syscall.CloseOnExec(int(fd))
 	return os.NewFile(fd, name)
@@ -30,10 +29,10 @@ type leash struct{ pgid int }
 
 func leashTo(p *os.Process) (leash, error) { return leash{p.Pid}, nil }
 
-// A group that cannot be signalled has no process left.
+// terminate ignores errors: a group that cannot be signalled has no process left.
 func (l leash) terminate() { _ = syscall.Kill(-l.pgid, syscall.SIGTERM) }
 
-// As with terminate, an error says that nobody is there.
+// kill ignores errors as terminate does.
 func (l leash) kill() { _ = syscall.Kill(-l.pgid, syscall.SIGKILL) }
 
 func (leash) release() {}

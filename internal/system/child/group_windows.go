@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// OutlivesParent says that a child does not outlive its parent here: a job ends with the
-// last handle to it, however the program that holds it ends.
+// OutlivesParent reports whether a child outlives its parent here. A job ends with the last handle to it,
+// however the program that holds the handle ends.
 const OutlivesParent = false
 
-// Inherited returns nil: no files are passed on here.
+// Inherited returns nil: parents pass no files on here.
 func Inherited(uintptr, string) *os.File { return nil }
 
 func ownGroup(*exec.Cmd) {}
 
-// leash holds the job that a process and its children run in. What the process
-// starts in its first instants, before it is in the job, is not held.
+// leash holds the job in which a process and its children run. Children that the process starts before
+// it is in the job are not in it.
 type leash struct{ job windows.Handle }
 
 func leashTo(p *os.Process) (leash, error) {
@@ -52,14 +52,14 @@ func leashTo(p *os.Process) (leash, error) {
 	return l, nil
 }
 
-// Nothing here asks a process to end that has no window.
+// terminate does nothing: Windows cannot ask a process without a window to end.
 func (l leash) terminate() {}
 
-// killedStatus is the exit status of what is killed.
+// killedStatus is the exit status of killed processes.
 const killedStatus = 125
 
-// A job that cannot be ended has no process left.
+// kill ignores errors: a job that cannot be ended has no process left.
 func (l leash) kill() { _ = windows.TerminateJobObject(l.job, killedStatus) }
 
-// The handle is open until here.
+// release ignores errors: the handle is open.
 func (l leash) release() { _ = windows.CloseHandle(l.job) }

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// AdoptOrphans makes this process the parent of what the command leaves behind, even
-// in a session of its own, and has the command die with this thread.
+// AdoptOrphans makes this process the parent of the processes that the command leaves behind, even in
+// sessions of their own, and makes the command die with this thread.
 func AdoptOrphans(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -23,21 +23,21 @@ func AdoptOrphans(cmd *exec.Cmd) error {
 	return nil
 }
 
-// reap waits for a command, and calls ended when it has ended and still has its number:
-// until it is waited for, no other process or group can get that.
+// reap waits for a command, and calls ended when it has ended and still has its number: before Wait, no
+// other process or group can get that number.
 func reap(cmd *exec.Cmd, ended func()) error {
 	for {
 		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
 		if !errors.Is(err, unix.EINTR) {
-			break // what else is wrong cmd.Wait says
+			break // cmd.Wait reports other errors
 		}
 	}
 	ended()
 	return cmd.Wait()
 }
 
-// EndOrphans kills the descendants of this process, and waits for its children, until it
-// has none that it may kill: to wait for those would be to wait for as long as they like.
+// EndOrphans kills the descendants of this process, and waits for its children, until there are none that
+// it may kill. It does not wait for others, which may run for as long as they like.
 func EndOrphans() {
 	for killDescendants() {
 		time.Sleep(betweenLooks)
@@ -53,8 +53,8 @@ func EndOrphans() {
 	}
 }
 
-// KeepKilling kills the descendants of this process until it ends itself: while it looks,
-// there may come more.
+// KeepKilling kills the descendants of this process until it ends itself: they may start further ones
+// meanwhile.
 func KeepKilling() {
 	for {
 		killDescendants()
@@ -64,8 +64,8 @@ func KeepKilling() {
 
 const betweenLooks = 2 * time.Millisecond
 
-// killDescendants kills the descendants of this process that it finds. It returns whether
-// any of its children ends by that, or may.
+// killDescendants kills the descendants of this process that it finds. It reports whether a child ends,
+// or may end, because of that.
 func killDescendants() (ends bool) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -89,7 +89,7 @@ func killDescendants() (ends bool) {
 	return ends
 }
 
-// parentOf returns 0 for a process that is not there any more.
+// parentOf returns the parent of a process, or 0 if the process has ended.
 func parentOf(pid int) int {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -4,17 +4,17 @@ package child
 
 import "os/exec"
 
-// AdoptOrphans does nothing where a process cannot become the parent of others'
-// children: what leaves the group stays.
+// AdoptOrphans does nothing: a process cannot adopt others' children here, and a process that leaves the
+// group goes on running.
 func AdoptOrphans(*exec.Cmd) error { return nil }
 
-// reap waits for a command, and calls ended when it has ended. Its number is free by
-// then, and for an instant could be another's.
+// reap waits for a command, and calls ended when it has ended. Its number is free by then, and another
+// process may get it.
 func reap(cmd *exec.Cmd, ended func()) error {
 	err := cmd.Wait()
 	ended()
 	return err
 }
 
-// EndOrphans does nothing: there are none of others.
+// EndOrphans does nothing: this process adopts no orphans.
 func EndOrphans() {}

@@ -1,4 +1,5 @@
-// Package filelock has a lock that one holder has at a time, in any process of a machine.
+// Package filelock has a lock that one holder has at a time, in any process of a machine, and
+// replaces files whole.
 package filelock
 
 import (
@@ -13,21 +14,19 @@ import (
 	"github.com/massgen/massgen/internal/system/sleep"
 )
 
-// Lock is a held lock. The operating system frees it when its holder is gone. It belongs to the
-// open file and not to the process: two holders in one process exclude each other, and children
-// do not inherit it.
+// Lock is a held lock. The operating system frees it when its holder ends. It belongs to the open file and
+// not to the process: two holders in one process exclude each other, and children do not inherit it.
 type Lock struct{ file *flock.Flock }
 
-// Try takes the lock that is the file at path, and makes the file. It returns nil if another
-// holds the lock.
+// Try makes the file at path and takes its lock. It returns nil if another holds the lock.
 func Try(path string) (*Lock, error) {
 	for {
 		l := &Lock{flock.New(path)}
 		if taken, err := l.file.TryLock(); err != nil || !taken {
 			return nil, err
 		}
-		// Its last holder may have removed the file after it was opened here, and a
-		// lock on that is worth nothing.
+		// Its last holder may have removed the file after it was opened here. A lock on a removed
+		// file is worth nothing.
 		held, err := l.held()
 		if held {
 			return l, nil
@@ -38,7 +37,7 @@ func Try(path string) (*Lock, error) {
 	}
 }
 
-// Acquire is Try, but waits until nobody else holds the lock, or ctx is done, whose error it returns then.
+// Acquire takes the lock as Try does, but waits for it. It returns the error of ctx when ctx is done.
 func Acquire(ctx context.Context, path string) (*Lock, error) {
 	const pause = 2 * time.Millisecond
 	for {
@@ -64,8 +63,7 @@ func (l *Lock) held() (bool, error) {
 	return err == nil && os.SameFile(mine, there), err
 }
 
-// Keep takes the lock anew if somebody has removed its file. It returns false if another holds it
-// by now.
+// Keep takes the lock again if its file was removed. It returns false if another holds the lock by then.
 func (l *Lock) Keep() (bool, error) {
 	held, err := l.held()
 	if held || err != nil {
@@ -92,6 +90,6 @@ func (l *Lock) Release() error {
 	if err := l.file.Unlock(); err != nil {
 		return errors.Join(err, removed)
 	}
-	// Where an open file cannot be removed, it stays: empty, and of no harm.
+	// An open file that cannot be removed stays, empty and harmless.
 	return nil
 }

@@ -4,6 +4,6 @@ import "regexp"
 
 var notInName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 
-// Name is a text as every system and service takes it in a name: what is no ASCII letter
-// or digit, "_" or "-" becomes "_".
+// Name returns a text that every system and service accepts in a name: any character except ASCII letters
+// and digits, "_" and "-" becomes "_".
 func Name(text string) string { return notInName.ReplaceAllLiteralString(text, "_") }

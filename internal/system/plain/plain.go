@@ -1,5 +1,5 @@
-// Package plain writes texts of models, servers and people for people to read: on one line,
-// shortened, in columns, as JSON, and without what plays tricks on a terminal.
+// Package plain writes texts of models, servers and people for people to read: on one line, shortened, in
+// columns, as JSON, and without characters that control a terminal.
 package plain
 
 import (
@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// Line joins lines and makes sure that no text plays tricks on a terminal or, by turning
-// its direction, on a reader.
+// Line returns a text on one line, without characters that control a terminal or turn the direction of
+// text.
 func Line(text string) string {
 	return strings.Map(func(r rune) rune {
 		if IsControl(r) {
@@ -23,8 +23,8 @@ func Line(text string) string {
 	}, text)
 }
 
-// Escape shows the characters that Line replaces, and bytes that are no UTF-8, as escapes
-// such as \u001b. Those in kept stay as they are.
+// Escape writes the characters that Line replaces, and invalid UTF-8, as escapes such as \u001b. The
+// characters in kept stay as they are.
 func Escape(text, kept string) string {
 	var b strings.Builder
 	copied := 0 // bytes of text
@@ -54,8 +54,8 @@ func IsControl(r rune) bool {
 	return r < ' ' || r >= 0x7f && (r < 0xa0 || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp))
 }
 
-// Visible writes each letter that a terminal does not show, or shows as a blank, as \u{HEX}.
-// The space stays.
+// Visible writes each character that a terminal does not show, or shows as a blank, as \u{HEX}. Spaces
+// stay.
 func Visible(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -68,8 +68,8 @@ func Visible(text string) string {
 	return b.String()
 }
 
-// JSON is json.Marshal that leaves <, > and & readable: prompts are full of them, and models
-// and people read them.
+// JSON is json.Marshal without escapes for <, > and &: prompts are full of them, and models and people
+// read them.
 func JSON(v any) (json.RawMessage, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -80,16 +80,16 @@ func JSON(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// JSONLine is JSON in which also the characters that IsControl knows are escapes.
+// JSONLine is JSON with escapes for the characters of IsControl.
 func JSONLine(v any) (string, error) {
 	line, err := JSON(v)
 	return Escape(string(line), ""), err
 }
 
-// ByteOrderMark is what some editors, and programs of Windows, put before a text.
+// ByteOrderMark stands before a text that some editors, and programs of Windows, write.
 const ByteOrderMark = "\ufeff"
 
-// Count is a number with its noun, such as "1 agent" or "2 agents".
+// Count returns a number with its noun, such as "1 agent" or "2 agents".
 func Count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -97,7 +97,7 @@ func Count(n int, thing string) string {
 	return strconv.Itoa(n) + " " + thing + "s"
 }
 
-// Thousands is a number with a comma for every thousand.
+// Thousands returns a number with a comma for every thousand.
 func Thousands(n int) string {
 	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {
@@ -106,8 +106,8 @@ func Thousands(n int) string {
 	return digits
 }
 
-// SortKey is an id in a form that sorts byte by byte, but runs of digits by their value:
-// agent2 comes before agent10. Ids that differ only in leading zeros sort as they are.
+// SortKey returns a form of an id that sorts byte by byte, but runs of digits by their value: agent2 comes
+// before agent10. Ids that differ only in leading zeros sort as they are.
 func SortKey(id string) string {
 	isDigit := func(r rune) bool { return '0' <= r && r <= '9' }
 	var key strings.Builder
@@ -126,7 +126,7 @@ func SortKey(id string) string {
 	return key.String() + "\x00" + id
 }
 
-// Cut is a text of at most so many characters, with … where it was cut.
+// Cut returns the first most characters of a text, with … if it was longer.
 func Cut(text string, most int) string {
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most]) + "…"
@@ -134,8 +134,7 @@ func Cut(text string, most int) string {
 	return text
 }
 
-// CutBytes is a text of at most so many bytes and the … where it was cut, between two
-// characters.
+// CutBytes returns the whole characters in the first most bytes of a text, with … if it was longer.
 func CutBytes(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -146,8 +145,7 @@ func CutBytes(text string, most int) string {
 	return text[:most] + "…"
 }
 
-// Columns writes rows whose columns, but the last, are as wide as their widest cell. A cell
-// is shown on one line.
+// Columns writes rows. Each column except the last is as wide as its widest cell. Each cell is one line.
 func Columns(rows [][]string) string {
 	var widths []int
 	for _, cells := range rows {

@@ -2,192 +2,98 @@ package secrets
 
 import (
 	"html"
+	"regexp"
+	"strconv"
 	"strings"
-	"unicode/utf8"
+
 )
 
-// unescape returns a text with characters of ASCII in place of their escapes in JSON, JavaScript,
-// C, shells (\u0073, \u{73}, \U00000073, \x73, \163), URLs (%73) and HTML (&#115; &#x73; &lowbar;).
-// No encoder has to escape a letter, but a text that hides a key on purpose does, and readers,
-// shells and services decode it.
-func unescape(text string) decoded {
-	d := decoder{text: text}
+// withoutEscapes unescapes a text until no escape is left.
+func withoutEscapes(text string) string {
+	for range mostLevels {
+		text = unescape(text)
+	}
+	return text
+}
+
+// withoutBegunEscape returns a text without the beginning of an escape at its end. In a longer text,
+// such an end may be a part of an escape.
+func withoutBegunEscape(text string) string { return begunEscape.ReplaceAllLiteralString(text, "") }
+
+var begunEscape = regexp.MustCompile(`(?:\\(?:u[0-9A-Fa-f]{0,3})?|%[0-9A-Fa-f]?|&[#0-9A-Za-z]{0,8})$`)
+
+// unescape returns a text with characters in place of their escapes.
+func unescape(text string) string {
+	var b strings.Builder
 	for at := 0; ; {
-		next := strings.IndexAny(text[at:], `\%&`)
-		if next < 0 {
-			return d.decoded()
+		from, to, char := nextEscape(text, at)
+		if from == len(text) && at == 0 {
+			return text
 		}
-		at += next
-		char, end := escapeAt(text, at)
-		if char != "" {
-			d.put(char, at, end)
-		}
-		at = end
-	}
-}
-
-// escapeAt returns the character that the escape at a place stands for, or "" if there is none, and
-// the place behind it.
-func escapeAt(text string, at int) (char string, end int) {
-	switch text[at] {
-	case '%':
-		return percentAt(text, at+1)
-	case '&':
-		return entityAt(text, at+1)
-	}
-	for end = at; end < len(text) && text[end] == '\\'; end++ {
-	}
-	if end == len(text) {
-		return "", end
-	}
-	if text[end] == '&' {
-		return entityAt(text, end+1)
-	}
-	char, behind := backslashAt(text, end)
-	if char == "" {
-		return "", end
-	}
-	return char, behind
-}
-
-// backslashAt is escapeAt for an escape with backslashes. The place is behind them.
-func backslashAt(text string, at int) (char string, end int) {
-	rest := text[at:]
-	for _, begin := range []string{"u{", "x{"} {
-		if digits, ok := strings.CutPrefix(rest, begin); ok {
-			digits = strings.TrimLeft(digits, "0")
-			value, n := number(digits, 16, 2)
-			return asciiOf(value), len(text) - len(strings.TrimPrefix(digits[n:], "}"))
+		b.WriteString(text[at:from])
+		b.WriteString(char)
+		if at = to; from == len(text) {
+			return b.String()
 		}
 	}
-	for _, begin := range []string{"u00", "U000000", "x"} {
-		if digits, ok := strings.CutPrefix(rest, begin); ok {
-			value, n := number(digits, 16, 2)
-			return asciiOf(value), at + len(begin) + n
-		}
-	}
-	if value, n := number(rest, 8, 4); n == 4 && rest[0] == '0' && value < utf8.RuneSelf {
-		return asciiOf(value), at + n
-	}
-	if value, n := number(rest, 8, 3); n == 3 {
-		return asciiOf(value), at + n
-	}
-	return "", at
 }
 
-// percentAt is escapeAt for an escape with a percent sign, which may be escaped itself. The place
-// is behind that sign.
-func percentAt(text string, at int) (char string, end int) {
-	for strings.HasPrefix(text[at:], "25") {
-		if _, n := number(text[at+2:], 16, 2); n < 2 {
-			break
-		}
-		at += 2
-	}
-	value, n := number(text[at:], 16, 2)
-	if n < 2 {
-		return "", at
-	}
-	return asciiOf(value), at + n
-}
-
-// entityAt is escapeAt for an entity of HTML, whose ampersand may be escaped itself. The place is
-// behind the first ampersand.
-func entityAt(text string, at int) (char string, end int) {
-	for strings.HasPrefix(text[at:], "amp;amp;") || strings.HasPrefix(text[at:], "amp;#") {
-		at += len("amp;")
-	}
-	if strings.HasPrefix(text[at:], "#") {
-		return numberedAt(text, at+1)
-	}
-	return namedAt(text, at)
-}
-
-// numberedAt is entityAt for an entity with a number, which is at the place.
-func numberedAt(text string, at int) (char string, end int) {
-	base, most := byte(10), 3
-	digits := text[at:]
-	if strings.HasPrefix(digits, "x") || strings.HasPrefix(digits, "X") {
-		base, most, digits = 16, 2, digits[1:]
-	}
-	digits = strings.TrimLeft(digits, "0")
-	value, n := number(digits, base, most)
-	return asciiOf(value), len(text) - len(strings.TrimPrefix(digits[n:], ";"))
-}
-
-// longestEntity is the length of the longest name that HTML has for a character.
-const longestEntity = 31
-
-// namedAt is entityAt for an entity with a name, which is at the place.
-func namedAt(text string, at int) (char string, end int) {
-	end = at
-	for end < len(text) && end-at < longestEntity && isAlphanumeric(text[end]) {
-		end++
-	}
-	if end == at {
-		return "", end
-	}
-	if end < len(text) && text[end] == ';' {
-		end++
-	}
-	entity := "&" + text[at:end]
-	char = html.UnescapeString(entity)
-	switch char {
-	case entity:
-		return "", end
-	case "‐", "−", "–": // hyphen, minus and ndash look like the sign in keys
-		return "-", end
-	case "\u00a0":
-		return " ", end
-	case "fj": // the one entity with two letters of ASCII
-		return char, end
-	}
-	if char[0] >= utf8.RuneSelf {
-		return "", end
-	}
-	return char[:1], end - len(char[1:]) // &ltx is <x
-}
-
-// number reads a number that has most digits at most, and returns the count of its digits.
-func number(text string, base byte, most int) (value, n int) {
-	for n < min(most, len(text)) && digitOf(text[n]) < base {
-		value = value*int(base) + int(digitOf(text[n]))
-		n++
-	}
-	return value, n
-}
-
-// asciiOf returns a character of ASCII, or "" for NUL and for any other character.
-func asciiOf(value int) string {
-	if value <= 0 || value >= utf8.RuneSelf {
-		return ""
-	}
-	return string(rune(value))
-}
-
-// unquote returns a text with bytes in place of their escapes in quoted-printable (=73), and
-// without the line ends that quoted-printable adds. It is not a part of unescape, since "x=41" is
-// often no escape.
-func unquote(text string) decoded {
-	d := decoder{text: text}
+// offsets returns where in a text each byte of its unescaped text begins, and where the last ends.
+func offsets(text string) (all []int) {
 	for at := 0; ; {
-		next := strings.IndexByte(text[at:], '=')
-		if next < 0 {
-			return d.decoded()
+		from, to, char := nextEscape(text, at)
+		for ; at < from; at++ {
+			all = append(all, at)
 		}
-		at += next
-		rest := text[at+1:]
-		if value, n := number(rest, 16, 2); n == 2 {
-			d.put(string([]byte{byte(value)}), at, at+3)
-			at += 3
-			continue
+		if from == len(text) {
+			return append(all, from)
 		}
-		for _, end := range []string{"\n", "\r\n", `\n`, `\r\n`} { // the latter two are escaped in JSON
-			if strings.HasPrefix(rest, end) {
-				d.put("", at, at+1+len(end))
-				break
-			}
+		for range len(char) {
+			all = append(all, from)
 		}
-		at++
+		at = to
 	}
+}
+
+// nextEscape returns the place of the first escape behind a place, and its character. If there is
+// none, from and to are the end of the text.
+func nextEscape(text string, behind int) (from, to int, char string) {
+	for from = behind; ; from++ {
+		next := strings.IndexAny(text[from:], `\%&`)
+		if next < 0 {
+			return len(text), len(text), ""
+		}
+		from += next
+		if char, length := escapeAt(text[from:]); length > 0 {
+			return from, from + length, char
+		}
+	}
+}
+
+// longestEntity is the length of the longest character reference of HTML by number: &#x10FFFF;.
+const longestEntity = 10
+
+// escapeAt returns the character that the escape at the beginning of a text stands for, and the
+// escape's length, 0 if there is no escape.
+func escapeAt(text string) (char string, length int) {
+	switch {
+	case text[0] == '%' && len(text) >= 3: // a URL's
+		if code, err := strconv.ParseUint(text[1:3], 16, 8); err == nil {
+			return string([]byte{byte(code)}), 3
+		}
+	case text[0] == '&': // HTML's
+		end := strings.IndexAny(text[1:min(len(text), longestEntity)], "&;") + 2
+		if char := html.UnescapeString(text[:end]); text[end-1] == ';' && char != text[:end] {
+			return char, end
+		}
+	case strings.HasPrefix(text, `\u`) && len(text) >= 6: // JSON's
+		if code, err := strconv.ParseUint(text[2:6], 16, 16); err == nil {
+			return string(rune(code)), 6
+		}
+	case text[0] == '\\' && len(text) >= 2:
+		if at := strings.IndexByte(`"\/nrt`, text[1]); at >= 0 {
+			return "\"\\/\n\r\t"[at : at+1], 2
+		}
+	}
+	return "", 0
 }

@@ -17,9 +17,8 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// The protocol versions that a session is opened in: first the last one with an
-// initialization, which every server has today, then, if the server answers that
-// with an error, the SDK's newest.
+// The protocol versions in which a session is opened: first the last version with an initialization,
+// which every server has today, then, if the server answers that with an error, the SDK's newest.
 const (
 	firstVersion  = "2025-11-25"
 	newestVersion = ""
@@ -39,15 +38,15 @@ type Client struct {
 	life    context.Context // ends with Close
 	end     context.CancelFunc
 
-	// starting is held by whoever looks after the session: a lock that can be waited
-	// for with a context. What is below belongs to its holder.
+	// starting is a lock that a context can stop waiting for. Its holder owns the next fields.
 	starting chan struct{}
 	session  *session // nil, or the last
 	restarts restarts
 
 	mu    sync.Mutex
 	tools []agents.Tool
-	// stale says that the server's list of tools is not what it was; version is Version's.
+	// stale is set when the server says that its tools have changed. version is the result of
+	// Version.
 	stale   atomic.Bool
 	version atomic.Uint64
 }
@@ -74,31 +73,30 @@ func (c *Client) named(err error) error {
 	return fmt.Errorf("MCP server %q: %w", c.server.Name, err)
 }
 
-// Name is the server's.
+// Name returns the server's name.
 func (c *Client) Name() string { return c.server.Name }
 
-// Tools returns the server's tools as they were listed last, in its order, with
-// names that providers take. It asks the server nothing, and nobody changes the
-// slice. A tool that the server no longer has answers calls with its error.
+// Tools returns the server's tools as it listed them last, in its order, with names that providers
+// accept. It does not call the server. The caller must not change the slice. A tool that the server no
+// longer has answers calls with the server's error.
 func (c *Client) Tools() []agents.Tool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.tools
 }
 
-// Version is a number that grows when the server says that its tools have changed, and
-// when they were listed again.
+// Version returns a number that grows when the server reports that its tools have changed, and when
+// they were listed again.
 func (c *Client) Version() uint64 { return c.version.Load() }
 
-// listChanged is told by a session that the server has changed its tools.
+// listChanged notes that the server has changed its tools.
 func (c *Client) listChanged() {
 	c.stale.Store(true)
 	c.version.Add(1)
 }
 
-// Refresh lists the tools again if the server says that they have changed. After an
-// error, Tools returns what it did before. A server that has ended is not started
-// for this.
+// Refresh lists the tools again if the server has reported a change. After an error, Tools returns the
+// former list. Refresh does not start a server that has ended.
 func (c *Client) Refresh(ctx context.Context) error {
 	if !c.stale.Load() {
 		return nil // also while the server is started anew, which takes its time
@@ -121,9 +119,9 @@ func (c *Client) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Close cancels what is under way and ends the server: its input is closed, after
-// 2 s it is asked to end, and after another 2 s it is killed with all that it has
-// started. It returns when that is done. It may be called more than once.
+// Close cancels running calls and ends the server: it closes the server's input, asks the server to end
+// after 2 s, and kills it with all its children after another 2 s. It returns when that is done. It may
+// be called more than once.
 func (c *Client) Close() error {
 	c.end()
 	c.starting <- struct{}{}
@@ -139,12 +137,12 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// hold takes the session, and returns what gives it back.
+// hold locks the session, and returns the function that unlocks it.
 func (c *Client) hold(ctx context.Context) (release func(), err error) {
 	select {
 	case c.starting <- struct{}{}:
 		release = func() { <-c.starting }
-	case <-ctx.Done(): // of a call it ends with the client, too
+	case <-ctx.Done(): // the context of a call ends with the client, too
 		release, err = func() {}, ctx.Err()
 	}
 	if c.life.Err() != nil {
@@ -170,15 +168,15 @@ func (c *Client) alive(ctx context.Context) (*session, error) {
 			return s, nil
 		}
 		if ctx.Err() != nil {
-			return nil, ctx.Err() // which says nothing of the server
+			return nil, ctx.Err() // the server may be well
 		}
 		lost = s.lost.Load()
 		if err := c.drop(ctx); err != nil {
 			return nil, err
 		}
 	}
-	// A session that the server forgot is opened anew as the protocol has it, and a
-	// server that did not fail is not left alone for that.
+	// A session that the server forgot is opened anew, as the protocol says. The server did not
+	// fail, so this is no restart.
 	if !lost {
 		if err := c.awaitRestart(ctx); err != nil {
 			return nil, err
@@ -205,7 +203,7 @@ func (c *Client) awaitRestart(ctx context.Context) error {
 	}
 }
 
-// drop ends the session, and waits until nothing of it is left.
+// drop ends the session, and waits until it is closed.
 func (c *Client) drop(ctx context.Context) error {
 	c.session.close()
 	select {
@@ -217,8 +215,8 @@ func (c *Client) drop(ctx context.Context) error {
 	}
 }
 
-// open opens a session and lists the tools in it. If that fails, the session is left
-// to be dropped.
+// open opens a session and lists the tools. If that fails, it closes the session, which the caller has
+// to drop.
 func (c *Client) open(ctx context.Context) error {
 	ctx, cancel := c.startLimit(ctx)
 	defer cancel()
@@ -306,16 +304,16 @@ type tool struct {
 	listed listed
 }
 
-// Definition is what models are told of the tool.
+// Definition returns the definition that models get.
 func (t tool) Definition() backends.Tool { return t.listed.definition }
 
-// Idempotent says that the server says so of the tool.
+// Idempotent reports whether the server calls the tool idempotent or read-only.
 func (t tool) Idempotent() bool { return t.listed.idempotent }
 
-// ChangesWorld says that the server does not call the tool one that only reads.
+// ChangesWorld reports whether the tool may change something: the server does not call it read-only.
 func (t tool) ChangesWorld(string) bool { return !t.listed.readsOnly }
 
-// Call runs the tool. A cancelled ctx ends it at once; the server is told.
+// Call runs the tool. A cancelled ctx ends the call at once and notifies the server.
 func (t tool) Call(ctx context.Context, arguments string) (string, error) {
 	if strings.TrimSpace(arguments) == "" {
 		arguments = "{}"

@@ -16,8 +16,8 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// What is taken of a server's list. Every definition is paid for with every model
-// call, so these are far above what is sensible.
+// The limits of a server's list. Every model call pays for every definition, so sensible lists are far
+// shorter.
 const (
 	mostTools       = 256
 	mostPages       = 32
@@ -38,15 +38,15 @@ type listing struct {
 // listed is a tool under its server's name for it.
 type listed struct {
 	name       string
-	definition backends.Tool // as yet without a name
-	// idempotent says that the server calls the tool so, or one that only reads.
+	definition backends.Tool // still without a name
+	// idempotent is true if the server calls the tool idempotent or read-only.
 	idempotent bool
-	// readsOnly says that the server calls the tool so.
+	// readsOnly is true if the server calls the tool read-only.
 	readsOnly bool
 }
 
-// readTools asks a server for its tools and returns those that are to be had. What is
-// wrong with one costs that one, and a note.
+// readTools asks a server for its tools and returns the usable ones. It leaves a faulty tool out, with
+// a note.
 func readTools(ctx context.Context, session *sdk.ClientSession, server Server, note func(line string)) ([]listed, error) {
 	l := listing{server: server, note: note, seen: map[string]bool{}}
 	params := &sdk.ListToolsParams{}
@@ -74,8 +74,8 @@ func readTools(ctx context.Context, session *sdk.ClientSession, server Server, n
 	return l.tools, nil
 }
 
-// uncached is a middleware that has the SDK keep no list of tools: one is asked for when
-// it has changed, however long the server said that it would hold.
+// uncached is a middleware that keeps the SDK from caching lists of tools: a list is read when it has
+// changed, even if the server promised that it would last longer.
 func uncached(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		result, err := next(ctx, method, req)
@@ -124,12 +124,12 @@ func (l *listing) wanted(tool string) bool {
 	return (s.AllowedTools == nil || named(s, s.AllowedTools, tool)) && !named(s, s.ExcludeTools, tool)
 }
 
-// named says whether a tool is in a list of a config.
+// named reports whether a tool is in a list of a config.
 func named(server Server, list []string, tool string) bool {
 	return slices.Contains(list, tool) || slices.Contains(list, plainName(Prefix(server.Name), tool))
 }
 
-// recordUnknown tells of names in the config that mean no tool.
+// recordUnknown notes names in the config that match no tool.
 func (l *listing) recordUnknown() {
 	for _, name := range slices.Concat(l.server.AllowedTools, l.server.ExcludeTools) {
 		known := false
@@ -142,8 +142,8 @@ func (l *listing) recordUnknown() {
 	}
 }
 
-// objectSchema returns a tool's schema if it can be sent to a provider: one bad
-// schema has the whole request refused.
+// objectSchema returns a tool's schema if providers accept it: they refuse a whole request for one bad
+// schema.
 func objectSchema(schema any) (json.RawMessage, error) {
 	object, ok := schema.(map[string]any)
 	if !ok {
@@ -168,10 +168,10 @@ func objectSchema(schema any) (json.RawMessage, error) {
 	return data, nil
 }
 
-// mostLogged is how much of a server's text is logged or shown as progress, in bytes.
+// mostLogged is how many bytes of a server's text are logged or shown as progress.
 const mostLogged = 200
 
-// oneLine makes a text of a server into one line, of most bytes if it is longer.
+// oneLine returns the first bytes of a server's text on one line.
 func oneLine(text string, most int) string {
 	cut := text[:min(len(text), most)]
 	line := strings.Join(strings.Fields(strings.ToValidUTF8(cut, "")), " ")

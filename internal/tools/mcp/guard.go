@@ -50,7 +50,7 @@ func RunGuard(args []string) (status int, handled bool) {
 	if len(args) < 2 || args[0] != guardWord || !child.OutlivesParent {
 		return 0, false
 	}
-	// The command is told of the death of the thread that started it.
+	// The system signals the command when the thread that started it dies.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	lifeline := child.Inherited(lifelineFD, "lifeline")
@@ -65,7 +65,7 @@ func RunGuard(args []string) (status int, handled bool) {
 		fmt.Fprintf(os.Stderr, "massgen: error: %v\n", err)
 		return statusCannotStart, true
 	}
-	// The other ends shall see when the command closes its own.
+	// The other ends must see when the command closes its own.
 	os.Stdin.Close()
 	os.Stdout.Close()
 	err = supervise(group, lifeline)
@@ -83,8 +83,8 @@ func exitStatus(err error) int {
 	return statusUnknown
 }
 
-// supervise waits for a server that has to do what the lifeline says. It closes the
-// lifeline when that is closed at its other end.
+// supervise waits for a server, and ends it when the lifeline says so. It closes the lifeline when its
+// other end is closed.
 func supervise(group *child.Group, lifeline io.ReadCloser) error {
 	go func() {
 		defer lifeline.Close()

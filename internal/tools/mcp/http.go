@@ -18,8 +18,8 @@ import (
 	"github.com/massgen/massgen/internal/system/sleep"
 )
 
-// httpTransport returns the SDK's transport to the server's URL, and what closes its
-// connections, and with them ends its requests.
+// httpTransport returns the SDK's transport to the server's URL, and a function that closes its
+// connections, which ends its requests.
 func httpTransport(server Server) (transport sdk.Transport, sever func()) {
 	life, end := context.WithCancel(context.Background())
 	base := newBase(func(_ context.Context, network, address string) (net.Conn, error) {
@@ -67,8 +67,8 @@ func stayThere(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// carefulTripper adds the server's headers, and takes from a server only what has an
-// end: it bounds what the SDK reads whole or waits for.
+// carefulTripper adds the server's headers, and limits the size of answers that the SDK reads whole, and
+// the time that it waits for them.
 type carefulTripper struct {
 	base      http.RoundTripper
 	headers   map[string]string
@@ -96,7 +96,7 @@ func (t carefulTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body.Close()
 		return nil, fmt.Errorf("it answers %s: give it its key under headers", resp.Status)
 	}
-	// Of an error the SDK reads all, whatever it calls itself.
+	// The SDK reads the whole body of an error, whatever its type.
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if err != nil || kind != "text/event-stream" || resp.StatusCode < 200 || resp.StatusCode > 299 {
 		resp.Body = http.MaxBytesReader(nil, resp.Body, mostMessage)
@@ -106,8 +106,8 @@ func (t carefulTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 
 type refusalKey struct{}
 
-// withRefusal returns a context in which a request that the server does not take, since
-// it does not know the session, is noted.
+// withRefusal returns a context for a request that sets refused if the server does not know the
+// session.
 func withRefusal(ctx context.Context, refused *atomic.Bool) context.Context {
 	return context.WithValue(ctx, refusalKey{}, refused)
 }
@@ -118,8 +118,8 @@ func recordRefusal(ctx context.Context) {
 	}
 }
 
-// answer sends a request, and answers for the server if it lets a GET wait, for a connection
-// too: the SDK would wait for that without end.
+// answer sends a request. If the server lets a GET wait, also for a connection, it answers for the
+// server: the SDK would wait without end.
 func (t carefulTripper) answer(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet {
 		return t.base.RoundTrip(req)
@@ -147,12 +147,12 @@ func (t carefulTripper) answer(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// listening paces the requests for a server's stream. The SDK asks for it again at once when it
-// ends, however soon a server ends it. It is safe for concurrent use.
+// listening paces the requests for a server's stream. The SDK requests the stream again as soon as it
+// ends, even if the server ends it at once. It is safe for concurrent use.
 type listening struct {
 	mu    sync.Mutex
 	last  time.Time // when the stream was last asked for
-	again int       // how often, each time within mostListenPause of the time before
+	again int       // requests in a row, each within mostListenPause of the one before
 }
 
 // pause waits until the stream may be asked for.
@@ -183,8 +183,8 @@ func (b endingBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// noStream is what a server answers that has nothing to say unasked (MCP, transports,
-// streamable HTTP).
+// noStream returns the answer of a server without messages of its own (MCP, transports, streamable
+// HTTP).
 func noStream(req *http.Request) *http.Response {
 	return &http.Response{
 		Status: "405 Method Not Allowed", StatusCode: http.StatusMethodNotAllowed,

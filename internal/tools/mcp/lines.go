@@ -8,12 +8,10 @@ import (
 	"io"
 )
 
-// What is kept of a line that is longer than its reader keeps: enough of its
-// beginning and of its end to find a message's id.
+// edgeBytes is how much of both ends is kept of a line that is too long: enough to find a message's id.
 const edgeBytes = 256
 
-// mostLine is how long a line may be to be read past at all. What goes on for longer
-// is no message that somebody meant to send.
+// mostLine is the length of the longest line that is skipped. A longer line ends the session.
 const mostLine = 256 << 20
 
 var errEndlessLine = fmt.Errorf("a line of more than %d MB", mostLine>>20)
@@ -30,7 +28,7 @@ func newLineReader(from io.Reader, most int) *lineReader {
 
 // line is one line without its end.
 type line struct {
-	// text is all of it or, of one that was too long, its beginning and its end.
+	// text is the whole line, or the beginning and the end of a line that is too long.
 	text []byte
 	cut  bool
 	size int // of the whole line, in bytes

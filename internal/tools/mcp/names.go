@@ -7,14 +7,13 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// mostName is how long providers let the name of a tool be.
+// mostName is the length of the longest name of a tool that providers accept.
 const mostName = 64
 
-// visibleNames returns what models call a server's tools: mcp__SERVER__TOOL, as
-// MassGen does, with what providers refuse in a name replaced by "_". Names that
-// had to be changed and so became equal to another's, or were too long, end with a
-// part of a hash. They depend on which tools there are, and not on their order.
-// Tools differ from each other.
+// visibleNames returns the names of a server's tools for models: mcp__SERVER__TOOL, as in MassGen, with
+// "_" for characters that providers refuse. A name that is too long, or equal to another after such a
+// change, ends with a part of a hash. The names do not depend on the order of the tools, which have
+// different names.
 func visibleNames(server string, tools []string) []string {
 	prefix := Prefix(server)
 	count := map[string]int{}
@@ -32,7 +31,7 @@ func visibleNames(server string, tools []string) []string {
 	return names
 }
 
-// Prefix is what the names of a server's tools begin with.
+// Prefix returns the beginning of the names of a server's tools.
 func Prefix(server string) string { return "mcp__" + server + "__" }
 
 func plainName(prefix, tool string) string {

@@ -15,8 +15,7 @@ import (
 	"github.com/massgen/massgen/internal/system/child"
 )
 
-// process is a running server. What it writes to its standard error is read as it
-// comes. It is safe for concurrent use.
+// process is a running server. Its standard error is read continuously. It is safe for concurrent use.
 type process struct {
 	group  *child.Group // of the server, or of its guard
 	stdin  *os.File
@@ -116,8 +115,8 @@ func openPipes(n int) ([]pipe, error) {
 	return pipes, nil
 }
 
-// environment is what a server gets: what the protocol's other clients let a server
-// inherit, the language and the place for temporary files, and its own.
+// environment returns a server's variables: those that the protocol's other clients let a server
+// inherit, the language, the place for temporary files, and its own.
 func environment(own map[string]string) []string {
 	inherited := []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ"}
 	if runtime.GOOS == "windows" {
@@ -138,7 +137,7 @@ func environment(own map[string]string) []string {
 	return env
 }
 
-// await reads what the process says until it has ended.
+// await reads the standard error of the process until it has ended.
 func (p *process) await(wait func() error, stderr *os.File, log func(line string)) {
 	heard := make(chan struct{})
 	go func() {
@@ -157,7 +156,7 @@ func (p *process) await(wait func() error, stderr *os.File, log func(line string
 	close(p.ended)
 }
 
-// ending says how a process ended.
+// ending returns the end of a process in words.
 func ending(err error) string {
 	if err == nil {
 		return "exit status 0"
@@ -194,7 +193,7 @@ func (p *process) endsWithin(d time.Duration) bool {
 	}
 }
 
-// epitaph says how the process ended and what it said last, or that it runs.
+// epitaph returns how the process ended and its last words. If it still runs, it says so.
 func (p *process) epitaph() string {
 	if !p.endsWithin(p.lastWait) {
 		return cmp.Or(p.words.telling(), "it closed its output")

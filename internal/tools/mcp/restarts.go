@@ -11,8 +11,8 @@ const (
 	RestartWindow = 10 * time.Minute
 )
 
-// The second restart in a window waits for the first of these after the server was
-// started last, and each further one longer, up to the last.
+// firstRestartWait is the least time between the first and the second restart in a window. It doubles
+// for each further one, up to longestRestartWait.
 const (
 	firstRestartWait   = 500 * time.Millisecond
 	longestRestartWait = 30 * time.Second
@@ -24,8 +24,8 @@ type restarts struct {
 	wait    time.Duration // from the last restart to the next
 }
 
-// next says how long to wait before a restart, or why there is none. It counts the
-// restart.
+// next returns how long to wait before a restart, or why the server may not be restarted. It counts
+// the restart.
 func (r *restarts) next(now time.Time) (time.Duration, error) {
 	for len(r.started) > 0 && now.Sub(r.started[0]) >= RestartWindow {
 		r.started = r.started[1:]

@@ -18,10 +18,9 @@ import (
 // noResult is what a model reads of a call that succeeded and returned nothing.
 const noResult = "The tool returned nothing."
 
-// render makes a result into the text that the model reads: texts as they are, pictures, which are
-// returned beside the text of the call of ctx, and what else is no text as a line that says what it
-// is, and structured content as JSON, unless
-// a text says the same. A result that says that it is an error becomes one.
+// render returns the text of a result for the model: texts as they are, a line for anything else, and
+// structured content as JSON unless a text is the same JSON. It returns pictures beside the text of the
+// call of ctx. A result marked as an error becomes an error.
 func render(ctx context.Context, result *sdk.CallToolResult) (string, error) {
 	var parts []string
 	said := false
@@ -76,8 +75,8 @@ func renderContent(ctx context.Context, content sdk.Content) string {
 	return fmt.Sprintf("[content of a kind that is not shown: %T]", content)
 }
 
-// picture returns a picture to the model, and the line that stands for it in the text, which says
-// why if the model does not get the picture.
+// picture gives a picture to the model and returns its line in the text. The line says why if the
+// model does not get the picture.
 func picture(ctx context.Context, what, mimeType string, data []byte) string {
 	if err := agents.ReturnFile(ctx, path.Base(what), data); err != nil {
 		return strings.TrimSuffix(binary(what, mimeType, len(data)), "]") + ": " + err.Error() + "]"
@@ -85,7 +84,7 @@ func picture(ctx context.Context, what, mimeType string, data []byte) string {
 	return fmt.Sprintf("[%s, %s, %d bytes]", what, mimeType, len(data))
 }
 
-// binary is the line for what a model cannot read as text.
+// binary returns the line for content that is no text.
 func binary(what, mimeType string, size int) string {
 	if mimeType != "" {
 		what += ", " + mimeType

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Server says how to reach one MCP server, and which of its tools to take. It has
-// either a Command or a URL.
+// Server is the address of one MCP server, with the choice of its tools. It has either a Command or a
+// URL.
 type Server struct {
 	// Name is the middle part of its tools' names: letters, digits, "_" and "-", at
 	// most 40.
@@ -30,8 +30,8 @@ type Server struct {
 	URL     string
 	Headers map[string]string
 
-	// AllowedTools are the tools to take, all if it is nil, and ExcludeTools those to
-	// leave out, by the server's name for them or by the name that models see.
+	// AllowedTools names the tools to use; nil means all. ExcludeTools names tools to leave out.
+	// Both have the server's names, or the names that models see.
 	AllowedTools []string
 	ExcludeTools []string
 
@@ -46,7 +46,7 @@ const mostServerName = 40
 
 var serverName = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
-// check finds what is wrong with a Server before anything is started.
+// check returns what is wrong with a Server, before anything is started.
 func (s Server) check() error {
 	switch {
 	case len(s.Name) > mostServerName || !serverName.MatchString(s.Name):
@@ -73,19 +73,18 @@ func (s Server) withDefaults() Server {
 	return s
 }
 
-// Options are what a Client needs of the program that it works for. The zero
-// Options will do.
+// Options connect a Client with its program. The zero Options will do.
 type Options struct {
-	// Log is told, a line at a time, what a server prints on its standard error, and
-	// what was done about a server that misbehaves. It is called concurrently.
+	// Log gets each line that a server prints on its standard error, and a line for each fault of
+	// a server and its cure. It is called concurrently.
 	Log func(server, line string)
 	// Launcher is the command that runs a server under a guard: see the function
 	// Launcher. Without one, servers are ended by Close, but not when the program is
 	// killed. On Windows it is not needed, and not used.
 	Launcher []string
 
-	// lastWait is how long a server that has closed its output may take to end if it
-	// is to be told how it ended: 0 means drainGrace.
+	// lastWait is how long an error waits for the end of a server that has closed its output, to
+	// report its exit status; 0 means drainGrace.
 	lastWait time.Duration
 	// pingLimit and closeLimit stand in for the constants of these names, unless they are 0.
 	pingLimit, closeLimit time.Duration

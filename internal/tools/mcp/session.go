@@ -20,7 +20,7 @@ import (
 	"github.com/massgen/massgen/agents"
 )
 
-// mostError is how much of a server's error a model is shown, in bytes.
+// mostError is how many bytes of a server's error a model gets.
 const mostError = 4 << 10
 
 // session is one connection to a server. It is safe for concurrent use.
@@ -79,7 +79,7 @@ func (s *session) open(ctx context.Context, version string) error {
 		return err
 	}
 	go func() {
-		// What broke it is told by the calls that it breaks.
+		// The calls that it breaks report the reason.
 		s.lose(s.conn.Wait())
 		s.finish()
 	}()
@@ -165,7 +165,7 @@ func (s *session) call(ctx context.Context, tool string, arguments any) (*sdk.Ca
 	case errors.Is(err, sdk.ErrSessionMissing):
 		s.lose(err)
 		s.finish()
-		// It ends all calls of the session, of which others may be under way.
+		// It ends all calls of the session, also those that the server was sent before.
 		if refused.Load() {
 			return nil, errUnsent{s.explain(ctx, "call", err)}
 		}
@@ -175,7 +175,7 @@ func (s *session) call(ctx context.Context, tool string, arguments any) (*sdk.Ca
 	case ctx.Err() == nil && s.life.Err() != nil:
 		return nil, errors.New("it was ended during the call")
 	case limited.Err() != nil:
-		// It may be that it hangs, whoever's time it was that is over.
+		// The server may hang, whichever limit is over.
 		s.suspect.Store(true)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -192,7 +192,7 @@ func (s *session) lose(err error) {
 	}
 }
 
-// ping asks the server for a sign of life. Any answer is one.
+// ping asks the server for a sign of life. Any answer will do.
 func (s *session) ping(ctx context.Context) error {
 	limit := cmp.Or(s.options.pingLimit, pingLimit)
 	limited, cancel := context.WithTimeout(ctx, limit)
@@ -228,21 +228,21 @@ const (
 	longBody  = "http: request body too large"
 )
 
-// What the SDK's errors have beside what is to be told: how they begin, and the
-// session's id and whole address, with which others could use the session.
+// Parts of the SDK's errors that people must not see: the SDK's own words, and the session's id and
+// address, with which others could use the session.
 var (
 	sdkWords  = regexp.MustCompile(`^(?:(?:calling|sending) "[^"]*": |rejected by transport: |(?:connection|client|server) (?:is )?clos(?:ed|ing): )+`)
 	sdkID     = regexp.MustCompile(` \(session ID: [^)]*\)`)
 	addresses = regexp.MustCompile(`(https?://)[^\s"]*`)
 )
 
-// plainError is an error of the SDK without those.
+// plainError returns the text of an error of the SDK without these parts.
 func plainError(err error) string {
 	text := sdkID.ReplaceAllLiteralString(sdkWords.ReplaceAllLiteralString(err.Error(), ""), "")
 	return oneLine(addresses.ReplaceAllString(text, "$1…"), mostError)
 }
 
-// explain says in one line what went wrong with what was asked of the server.
+// explain returns an error of one line for a failed request to the server.
 func (s *session) explain(ctx context.Context, what string, err error) error {
 	var transport *url.Error
 	var form *json.UnmarshalTypeError

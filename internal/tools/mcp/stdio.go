@@ -21,14 +21,13 @@ const mostMessage = 8 << 20
 // mostQuestions is how many requests of a server may wait for their answers.
 const mostQuestions = 100
 
-// stdioTransport speaks with a process, a message a line (MCP, transports, stdio).
-// With the SDK's own, a line that is no message or too long ends the session, a
-// process that does not read blocks its callers, and what a server says unasked is
-// kept without bounds and comes out of order.
+// stdioTransport speaks with a process, a message a line (MCP, transports, stdio). With the SDK's own
+// transport, a line that is too long or no message ends the session, a process that does not read
+// blocks its callers, and notifications pile up without bounds and out of order.
 type stdioTransport struct {
 	process *process
 	note    func(string)
-	// notified takes a notification before the next message is read.
+	// notified is called with each notification before the next message is read.
 	notified func(method string, params json.RawMessage)
 }
 
@@ -47,8 +46,8 @@ func (t stdioTransport) Connect(context.Context) (sdk.Connection, error) {
 
 type stdioConn struct {
 	stdioTransport
-	lines     *lineReader // the reader's
-	babble    bool        // the reader's: a line that is no message was seen
+	lines     *lineReader // of readAll only
+	babble    bool        // of readAll only: a line that is no message was seen
 	in        chan received
 	questions atomic.Int64
 
@@ -58,7 +57,7 @@ type stdioConn struct {
 	closed  chan struct{}
 }
 
-// received is what the reader hands over, and the last of it an error.
+// received is a message, or the error that ends the messages.
 type received struct {
 	message jsonrpc.Message
 	err     error
@@ -77,8 +76,8 @@ func (c *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// readAll reads until the process has ended. After Close it reads on, for nobody, so
-// that a process that still writes can end in peace.
+// readAll reads until the process has ended. After Close it discards what it reads, so that a process
+// that still writes can end.
 func (c *stdioConn) readAll() {
 	defer c.process.stdout.Close()
 	for {
@@ -98,8 +97,8 @@ func (c *stdioConn) readAll() {
 	}
 }
 
-// message returns the next message that is no notification, which it passes on. What is
-// no message at all is passed over.
+// message returns the next request or response. It passes notifications on, and skips lines that are
+// no messages.
 func (c *stdioConn) message() (jsonrpc.Message, error) {
 	for {
 		m, err := c.next()
@@ -120,7 +119,7 @@ func (c *stdioConn) message() (jsonrpc.Message, error) {
 	}
 }
 
-// next returns the next line that is a message, or takes the place of one.
+// next returns the next message, or an error response in place of an unreadable one.
 func (c *stdioConn) next() (jsonrpc.Message, error) {
 	for {
 		l, err := c.lines.next()
@@ -154,12 +153,11 @@ var (
 	idLast  = regexp.MustCompile(`,\s*"id"\s*:\s*(\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 )
 
-// codeUnread is in the errors that stand for a response that could not be taken. Only
-// their messages are told.
+// codeUnread marks errors that replace an unreadable response. People see only their messages.
 const codeUnread = -31999
 
-// refused makes the response that text would have been into an error, if its id can
-// be found: then one call is lost and not the session.
+// refused returns an error in place of the response that text begins, if it finds the response's id:
+// then the server loses one call and not the session.
 func refused(text []byte, why string) (jsonrpc.Message, bool) {
 	m := idFirst.FindSubmatch(text)
 	if m == nil {

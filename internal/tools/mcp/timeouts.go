@@ -2,8 +2,8 @@ package mcp
 
 import "time"
 
-// How long is waited for a server. A call may take as long as Server.CallTimeout says, which
-// is tool_timeout_seconds in a config.
+// The limits of waiting for a server. A call's limit is Server.CallTimeout, which is
+// tool_timeout_seconds in a config.
 const (
 	// defaultStartTimeout is for the start and the list of tools, and defaultCallTimeout for
 	// one call, of a Server that does not say.
@@ -11,11 +11,11 @@ const (
 	defaultCallTimeout  = time.Minute
 	// pingLimit is for a sign of life of a server that let a call run out of time.
 	pingLimit = 5 * time.Second
-	// listenLimit is for the answer to the request for a stream of what a server has to say
-	// unasked (HTTP). One that does not answer has no such stream.
+	// listenLimit is for the answer to the request for the stream of a server's own messages
+	// (HTTP). A server that does not answer has no such stream.
 	listenLimit = 5 * time.Second
-	// freeListens is how often in a row that stream is asked for at once. Each time after that it is
-	// asked for later, up to mostListenPause.
+	// freeListens is how often in a row that stream is requested without a pause. The pauses after
+	// that grow up to mostListenPause.
 	freeListens     = 3
 	mostListenPause = 30 * time.Second
 	// closeGrace is for a process to end after its input was closed, terminateGrace after it
@@ -23,9 +23,9 @@ const (
 	closeGrace     = 2 * time.Second
 	terminateGrace = 2 * time.Second
 	killGrace      = 2 * time.Second
-	// drainGrace is for reading what a process wrote after it has ended. Only a process that
-	// somebody else holds the output of needs it.
+	// drainGrace is for reading the output of a process after its end. It is needed only if another
+	// process holds that output open.
 	drainGrace = time.Second
-	// closeLimit is for all of Close, with what does not end when it is killed.
+	// closeLimit is for all of Close, even if a process does not end when it is killed.
 	closeLimit = closeGrace + terminateGrace + 2*killGrace + drainGrace
 )

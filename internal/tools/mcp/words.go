@@ -8,21 +8,19 @@ import (
 	"sync"
 )
 
-// How much of a server's standard error is kept: the last lines, and of a line so
-// many bytes.
+// How much of a server's standard error is kept: the last lines, and the first bytes of each.
 const (
 	mostWords    = 20
 	mostWordSize = 500
 )
 
-// words are the last lines that a server printed on its standard error. They are
-// safe for concurrent use.
+// words has the last lines of a server's standard error. It is safe for concurrent use.
 type words struct {
 	mu   sync.Mutex
 	last []string
 }
 
-// hear reads lines until there are no more, and passes each on.
+// hear reads lines to the end, and passes each to log.
 func (w *words) hear(from io.Reader, log func(line string)) {
 	lines := newLineReader(from, mostWordSize)
 	for {
@@ -44,8 +42,8 @@ func (w *words) hear(from io.Reader, log func(line string)) {
 	}
 }
 
-// telling is the line that tells most of why a program ended: the last that speaks
-// of an error, else the first thing that npm reports, else the last line.
+// telling returns the line that best says why a program ended: the last one that contains "error",
+// or else npm's reason, or else the last line.
 func (w *words) telling() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -68,8 +66,8 @@ func (w *words) telling() string {
 	return strings.TrimSpace(w.last[len(w.last)-1])
 }
 
-// isReason says that a line of npm's report of an error is more than a name or a number
-// of it, which stand before what went wrong. What stands after that is advice.
+// isReason reports whether a line of npm's error report gives the reason. Lines with the error's name
+// and number stand before the reason, and advice after it.
 func isReason(said string) bool {
 	words := strings.Fields(said)
 	if len(words) < 2 || words[0] != "error" && words[0] != "ERR!" {

@@ -19,15 +19,14 @@ import (
 
 // argument is one argument of a call as patterns see it.
 type argument struct {
-	// ways are those in which it can be written.
+	// ways are the ways of writing it.
 	ways []string
-	// texts are those within it, if it is a list or an object. list says that it is a list
-	// of nothing else.
+	// texts are the texts within a list or an object. list marks a list that has only texts.
 	texts []string
 	list  bool
 }
 
-// allowed says that an argument fits a pattern in every way that it can be written.
+// allowed reports whether an argument fits a pattern in every way of writing it.
 func (a argument) allowed(pattern string) bool {
 	asWritten, clean := compile(pattern, true), compile(path.Clean(pattern), true)
 	ways := spellings(a.ways)
@@ -46,7 +45,7 @@ func (a argument) allowed(pattern string) bool {
 	return !slices.ContainsFunc(ways, func(text string) bool { return !asWritten.MatchString(text) && !clean.MatchString(text) })
 }
 
-// cleanTexts are the texts of a list, of which the first may be a program, as clean paths.
+// cleanTexts returns the texts of a list as clean paths. The first may be a program.
 func cleanTexts(texts []string) (clean []string) {
 	for _, text := range texts {
 		clean = append(clean, path.Clean(text))
@@ -57,8 +56,8 @@ func cleanTexts(texts []string) (clean []string) {
 	return clean
 }
 
-// blanksHidden has other characters in place of a text's blanks, which no blank of a pattern
-// fits: the path of a program may have any in it, and a pattern's first one ends that path.
+// blanksHidden replaces the blanks of a text, so that no blank of a pattern matches them: a program's
+// path may contain blanks, and the first blank of a pattern ends the path.
 func blanksHidden(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
@@ -68,8 +67,8 @@ func blanksHidden(text string) string {
 	}, text)
 }
 
-// refused reports whether the argument of a call fits a pattern in one way, or is a folder in which
-// something may be that does. A program and " *" also mean the program without arguments.
+// refused reports whether the argument of a call fits a pattern in one way, or names a folder in which
+// a file may fit. A program and " *" also mean the program without arguments.
 func (a argument) refused(pattern, name string, c call) bool {
 	if program, ok := strings.CutSuffix(pattern, " *"); ok && a.list && a.refused(program, name, c) {
 		return true
@@ -97,7 +96,7 @@ func (a argument) refused(pattern, name string, c call) bool {
 		slices.ContainsFunc(folders, func(folder string) bool { return mayHave(folder, pattern) })
 }
 
-// programs are names of programs, with those that they have without a path or .exe.
+// programs returns names of programs, and the same names without a path or .exe.
 func programs(names []string) (all []string) {
 	for _, name := range names {
 		base := path.Base(withSlashes(name)[0])
@@ -111,7 +110,7 @@ func joined(first string, rest []string) string {
 	return strings.Join(append([]string{first}, rest...), " ")
 }
 
-// mayHave says whether a path below a folder can fit a pattern: whether the pattern fits the
+// mayHave reports whether a path below a folder can fit a pattern: whether the pattern fits the
 // folder's path and a slash as far as they go.
 func mayHave(folder, pattern string) bool {
 	begin := strings.ToLower(folder) + "/"
@@ -135,8 +134,8 @@ func mayHave(folder, pattern string) bool {
 	return len(at) > 0
 }
 
-// spellings are texts as they stand and as paths made clean: some systems part folders
-// with backslashes.
+// spellings returns texts as they stand and as clean paths: some systems separate folders by
+// backslashes.
 func spellings(texts ...[]string) []string {
 	var all []string
 	for _, text := range slices.Concat(texts...) {
@@ -145,7 +144,7 @@ func spellings(texts ...[]string) []string {
 	return slices.Compact(all)
 }
 
-// withSlashes parts folders as other systems do.
+// withSlashes replaces backslashes, which separate folders on some systems.
 func withSlashes(texts ...string) []string {
 	slashed := make([]string, len(texts))
 	for i, text := range texts {
@@ -165,9 +164,8 @@ func compile(pattern string, strict bool) *regexp.Regexp {
 	return regexp.MustCompile(flags + "^" + expr + "$")
 }
 
-// read returns the arguments under their folded names: readers of JSON differ in which
-// of two arguments with one name they take, and some, Go's among them, do not tell the
-// case of its letters.
+// read returns the arguments by their folded names. It refuses one name twice: readers of JSON differ
+// in which of the two they take, and some, Go's among them, ignore the case of letters.
 func read(arguments string) (map[string]argument, error) {
 	args := map[string]argument{}
 	if strings.TrimSpace(arguments) == "" {
@@ -197,38 +195,7 @@ func read(arguments string) (map[string]argument, error) {
 	return args, nil
 }
 
-// isUnambiguous reports whether read certainly accepts arguments: they are a JSON object, and all names
-// in it differ, at any depth. It also returns false for some that read accepts, such as those with
-// an escape in a name, with many names, or with blanks before the object.
-func isUnambiguous(arguments string) bool {
-	if !strings.HasPrefix(arguments, "{") || !json.Valid([]byte(arguments)) {
-		return false
-	}
-	const mostNames = 16
-	names := make([]string, 0, mostNames)
-	_, rest, found := strings.Cut(arguments, `"`)
-	for found {
-		end := 0 // of the string that rest begins with
-		for ; rest[end] != '"'; end++ {
-			if rest[end] == '\\' {
-				end++
-			}
-		}
-		name := rest[:end]
-		rest = strings.TrimLeft(rest[end+1:], " \t\r\n")
-		if rest[0] == ':' {
-			isAlike := func(other string) bool { return strings.EqualFold(name, other) }
-			if len(names) == mostNames || strings.Contains(name, `\`) || slices.ContainsFunc(names, isAlike) {
-				return false
-			}
-			names = append(names, name)
-		}
-		_, rest, found = strings.Cut(rest, `"`)
-	}
-	return true
-}
-
-// fold returns one name for all that differ in case only, as strings.EqualFold has it.
+// fold returns one name for all names that strings.EqualFold finds equal.
 func fold(name string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -239,14 +206,14 @@ func fold(name string) string {
 	}, name)
 }
 
-// eachMember reads the names of an object to its end, and has read take their values.
+// eachMember reads the names of an object to its end, and calls read for each value.
 func eachMember(d *json.Decoder, read func(name string) error) error {
 	for d.More() {
 		token, err := d.Token()
 		if err != nil {
 			return noObject(err)
 		}
-		name, _ := token.(string) // the decoder takes nothing else there
+		name, _ := token.(string) // the decoder accepts only names there
 		if err := read(name); err != nil {
 			return err
 		}
@@ -260,7 +227,7 @@ func eachMember(d *json.Decoder, read func(name string) error) error {
 func noObject(err error) error { return fmt.Errorf("are no JSON object: %w", err) }
 
 func newArgument(raw json.RawMessage) (argument, error) {
-	if raw[0] == '"' { // most arguments are texts, and a decoder takes a kilobyte
+	if raw[0] == '"' {
 		var text string
 		if err := json.Unmarshal(raw, &text); err != nil {
 			return argument{}, noObject(err)
@@ -316,8 +283,8 @@ func decode(d *json.Decoder) (value any, texts []string, err error) {
 	return token, nil, nil
 }
 
-// decimal writes a number without an exponent and without zeros that say nothing, to the last
-// digit. Of an exponent beyond mostExponent it keeps one.
+// decimal writes a number in full, without an exponent and without leading and trailing zeros. It
+// keeps an exponent beyond mostExponent.
 func decimal(n json.Number) json.Number {
 	text, negative := strings.CutPrefix(string(n), "-")
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")

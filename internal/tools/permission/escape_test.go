@@ -157,7 +157,7 @@ func FuzzPatterns(f *testing.F) {
 	})
 }
 
-// plainly says whether a text fits a pattern.
+// plainly reports whether a text fits a pattern.
 func plainly(pattern, text string) bool {
 	switch {
 	case pattern == "":

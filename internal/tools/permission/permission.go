@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Action is what becomes of a call.
+// Action is the treatment of a call.
 type Action string
 
 // Allow lets a call run, Deny refuses it, Ask leaves it to a person.
@@ -36,19 +36,19 @@ type Rule struct {
 // Rules decide about calls. They may be used concurrently.
 type Rules struct {
 	Rules []Rule
-	// Otherwise is what holds for a call that no rule is about; empty means Allow.
+	// Otherwise is the action for a call that no rule covers; empty means Allow.
 	Otherwise Action
-	// Look says what is where an argument may point; nil is for no files.
+	// Look finds the files that arguments name; nil if there are no files.
 	Look Look `json:"-"`
 }
 
 // Look sees an agent's files as its tools do. It may be used concurrently.
 type Look interface {
-	// Path says where a path leads: all names by which the tools know that place, none for what
-	// is no path; and whether there is a folder.
+	// Path returns all names by which the tools know the place of a path, and whether it is a
+	// folder. It returns no names for a text that is no path.
 	Path(path string) (names []string, isFolder bool)
-	// Program returns the names and paths of a program that is called in a folder, and of what
-	// links lead to on the way to its file.
+	// Program returns the names and paths of a program that is called in a folder, and of the
+	// files on the way along its links.
 	Program(called, dir string) (names []string)
 }
 
@@ -59,13 +59,13 @@ func (nowhere) Path(string) ([]string, bool) { return nil, false }
 
 func (nowhere) Program(called, _ string) []string { return []string{called} }
 
-// Ruling is what the rules say about one call. Reason is for the log and for the model.
+// Decision is the rules' answer to one call. Reason is for the log and for the model.
 type Ruling struct {
 	Action Action
 	Reason string
 }
 
-// Check returns what is wrong with the rules, or nil.
+// Check returns the first mistake in the rules, or nil.
 func (r Rules) Check() error {
 	for i, rule := range r.Rules {
 		if !slices.Contains([]Action{Allow, Ask, Deny}, rule.Action) {
@@ -81,22 +81,20 @@ func (r Rules) Check() error {
 	return nil
 }
 
-// Decide decides about a call of a tool with these arguments, as the model wrote them.
-// The strictest rule that fits holds, wherever it stands: deny before ask before allow.
-// A rule to allow fits only if an argument fits in every way it can be written (a path as
-// it stands and made clean, JSON with its names in order), and a blank of a pattern is none
-// within the first text of a list, which is a program's path. A rule to ask or deny fits if an
-// argument does in one way, in any case of letters: by where a link leads, by a program's name
-// without its path, or since something may that is in the folder which the argument names,
-// unless the tool only lists that. To ask for all calls but a few, allow these and
-// let Otherwise be Ask. Arguments of which readers would take different ones, as where a
-// name is there twice, are denied.
+// Decide decides about a call of a tool with these arguments, as the model wrote them. The strictest
+// rule that fits holds, whatever its place: deny before ask before allow.
+//
+// A rule to allow fits only if the argument fits in every way of writing it (a path as it stands and
+// cleaned, JSON with its names in order). A blank of its pattern never matches a blank in the first
+// text of a list, which is a program's path.
+//
+// A rule to ask or deny fits if the argument fits in one way, in any case of letters: by the target of
+// a link, by a program's name without its path, or because a file in the folder that the argument
+// names may fit, unless the tool only lists that folder.
+//
+// To ask about all calls but a few, allow these and let Otherwise be Ask. Decide denies arguments that
+// readers of JSON understand differently, such as one name twice.
 func Decide(rules Rules, tool, arguments string) Ruling {
-	otherwise := cmp.Or(rules.Otherwise, Allow)
-	undecided := Ruling{otherwise, "no permission rule is about it: " + string(otherwise)}
-	if len(rules.Rules) == 0 && isUnambiguous(arguments) {
-		return undecided
-	}
 	args, err := read(arguments)
 	if err != nil {
 		return Ruling{Deny, "the arguments of " + tool + " " + err.Error()}
@@ -109,7 +107,8 @@ func Decide(rules Rules, tool, arguments string) Ruling {
 			}
 		}
 	}
-	return undecided
+	otherwise := cmp.Or(rules.Otherwise, Allow)
+	return Ruling{otherwise, "no permission rule is about it: " + string(otherwise)}
 }
 
 // About says in words what holds for the calls of a tool: what becomes of most of them, and which
@@ -138,8 +137,7 @@ func (r Rules) About(tool string) string {
 	return strings.Join(words, "; ")
 }
 
-// Unattended is what becomes of a decision where nobody can be asked: instead takes the
-// place of Ask.
+// Unattended returns the decision where nobody can be asked: instead replaces Ask.
 func (d Ruling) Unattended(instead Action) Ruling {
 	if d.Action != Ask {
 		return d
@@ -163,7 +161,7 @@ func (r Rule) arguments() string {
 	return strings.Join(parts, ", ")
 }
 
-// About says whether the rule is about calls of a tool, whatever their arguments.
+// About reports whether the rule covers calls of a tool, with any arguments.
 func (r Rule) About(tool string) bool { return compile(r.Tool, r.Action == Allow).MatchString(tool) }
 
 // Tools of a workspace that take a path in a way of their own.

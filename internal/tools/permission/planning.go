@@ -12,11 +12,11 @@ type worldChanger interface {
 	ChangesWorld(arguments string) bool
 }
 
-// tool is what planning needs of an agents.Tool.
+// tool is the part of agents.Tool that planning needs.
 type tool interface{ Definition() backends.Tool }
 
-// ChangesWorld says that a call of a tool changes the world. A tool that does not know
-// (it has no method ChangesWorld) is taken to.
+// ChangesWorld reports whether a call of a tool changes the world. It returns true for a tool without
+// a method ChangesWorld.
 func ChangesWorld(t tool, arguments string) bool {
 	w, ok := t.(worldChanger)
 	return !ok || w.ChangesWorld(arguments)

@@ -17,19 +17,19 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// Schema is the JSON Schema that the answers of a turn have to fit. Nobody changes it.
+// Schema is the JSON Schema that the answers of a turn have to fit. It never changes.
 type Schema struct {
-	// text is the schema as models are sent it.
+	// text is the schema for models.
 	text json.RawMessage
-	// nested is the schema without its definitions, and defs are these, by the key that has
-	// them: references begin at the root, also where the schema stands within another.
+	// nested is the schema without its definitions, and defs has the definitions by their key:
+	// references begin at the root, also if the schema is a part of another.
 	nested json.RawMessage
 	defs   map[string]json.RawMessage
 	// isFit checks a value.
 	isFit *jsonschema.Resolved
 }
 
-// MaxBytes is how many bytes a schema may have: every call is sent it.
+// MaxBytes is the size of the largest schema in bytes: every call sends it.
 const MaxBytes = 64 << 10
 
 // Parse reads a JSON Schema for answers. It describes an object, has at most
@@ -50,7 +50,8 @@ func Parse(schema []byte) (*Schema, error) {
 	return s, nil
 }
 
-// ParseStored reads the schema of a turn that has begun. It takes what an older Parse took.
+// ParseStored reads the schema of a turn that has begun. It also accepts schemas that only an older Parse
+// accepted.
 func ParseStored(schema []byte) (*Schema, error) {
 	if len(schema) > MaxBytes {
 		return nil, fmt.Errorf("it has %d bytes, and the most is %d: every model call is sent it", len(schema), MaxBytes)
@@ -65,7 +66,7 @@ func ParseStored(schema []byte) (*Schema, error) {
 	if err := checkReferences(root); err != nil {
 		return nil, err
 	}
-	delete(root, "$schema") // another draft says the same of what is used here
+	delete(root, "$schema") // other drafts agree about the parts that are used here
 	delete(root, "$id")
 	s := &Schema{defs: map[string]json.RawMessage{}}
 	var err error
@@ -91,13 +92,14 @@ func ParseStored(schema []byte) (*Schema, error) {
 	return s, nil
 }
 
-// String returns the schema in JSON, as models are sent it.
+// String returns the schema in JSON, as models get it.
 func (s *Schema) String() string { return string(s.text) }
 
 // Nested returns the schema in JSON without its definitions, for a place in another schema.
 func (s *Schema) Nested() string { return string(s.nested) }
 
-// Within returns a schema, which is an object's, with the definitions beside it. A nil s has none.
+// Within returns the schema of an object with the definitions of s added to it, or unchanged if s is
+// nil.
 func (s *Schema) Within(outer json.RawMessage) json.RawMessage {
 	if s == nil || len(s.defs) == 0 {
 		return outer
@@ -109,8 +111,8 @@ func (s *Schema) Within(outer json.RawMessage) json.RawMessage {
 	return outer
 }
 
-// InText reads the answer that is a text, perhaps in a fence or with words around it. It returns
-// the answer on one line, or else why there is none.
+// InText reads the answer in a text, perhaps in a fence or between other words. It returns the answer on
+// one line, or the reason why there is none.
 func (s *Schema) InText(text string) (answer, problem string) {
 	start, end := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
 	if start < 0 || end < start {
@@ -119,7 +121,7 @@ func (s *Schema) InText(text string) (answer, problem string) {
 	return s.fit([]byte(text[start : end+1]))
 }
 
-// InArgument reads the answer that is an argument of a call: a value, or a text that holds one.
+// InArgument reads the answer in an argument of a call: a value, or a text that holds one.
 func (s *Schema) InArgument(value json.RawMessage) (answer, problem string) {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -143,8 +145,8 @@ func (s *Schema) fit(value []byte) (answer, problem string) {
 	return line.String(), ""
 }
 
-// checkReferences refuses references that lead elsewhere than to a definition at the top, and
-// definitions that come to themselves without a value between: these would never end.
+// checkReferences refuses references to anything except definitions at the top, and definitions that
+// refer to themselves for the same value: checking such a value would never end.
 func checkReferences(root map[string]json.RawMessage) error {
 	w := referenceWalk{edges: map[string][]string{}}
 	names := map[string]bool{}
@@ -176,14 +178,14 @@ func checkReferences(root map[string]json.RawMessage) error {
 	return w.cycle()
 }
 
-// referenceWalk collects the references of a schema: all, and by the definition that they are in
-// those that hold for the same value.
+// referenceWalk collects all references of a schema and, for each definition, its references about the
+// same value.
 type referenceWalk struct {
 	all   []string
 	edges map[string][]string
 }
 
-// walk goes through a part of the definition at. isSame says that the part is about the same value.
+// walk collects the references in a part of the definition at. isSame marks a part about the same value.
 func (w *referenceWalk) walk(at string, part any, isSame bool) {
 	switch part := part.(type) {
 	case []any:
@@ -203,7 +205,7 @@ func (w *referenceWalk) walk(at string, part any, isSame bool) {
 			case "allOf", "anyOf", "oneOf", "not", "if", "then", "else":
 				w.walk(at, value, isSame)
 			case "dependentSchemas", "dependencies":
-				byName, _ := value.(map[string]any) // of another form it is refused later
+				byName, _ := value.(map[string]any) // another form is refused later
 				for _, schema := range byName {
 					w.walk(at, schema, isSame)
 				}
@@ -244,10 +246,10 @@ func (w *referenceWalk) cycle() error {
 
 type key struct{}
 
-// With returns a context in which a turn that begins has a schema; nil is none.
+// With returns a context for the beginning of a turn with a schema; nil means no schema.
 func With(ctx context.Context, s *Schema) context.Context { return context.WithValue(ctx, key{}, s) }
 
-// Of returns the schema of a context, nil for none.
+// Of returns the schema of a context, or nil.
 func Of(ctx context.Context) *Schema {
 	s, _ := ctx.Value(key{}).(*Schema)
 	return s

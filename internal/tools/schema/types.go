@@ -9,8 +9,8 @@ import (
 
 const types = "array, boolean, integer, null, number, object, string"
 
-// checkTypes refuses a type that JSON does not have, such as "strng": no answer could fit it, and
-// each agent would be paid for answers that are refused.
+// checkTypes refuses a type that JSON does not have, such as "strng": no answer would fit it, and every
+// refused answer costs money.
 func checkTypes(schema any) error {
 	switch schema := schema.(type) {
 	case []any:
@@ -29,7 +29,7 @@ func checkTypes(schema any) error {
 	return nil
 }
 
-// checkKeyword goes only into keywords whose values are schemas: other values are data.
+// checkKeyword checks only keywords whose values are schemas: other values are data.
 func checkKeyword(key string, value any) error {
 	switch key {
 	case "type":
@@ -43,7 +43,7 @@ func checkKeyword(key string, value any) error {
 			}
 		}
 	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies":
-		byName, _ := value.(map[string]any) // of another form it is refused before
+		byName, _ := value.(map[string]any) // another form was refused before
 		for _, name := range slices.Sorted(maps.Keys(byName)) {
 			if err := checkTypes(byName[name]); err != nil {
 				return err

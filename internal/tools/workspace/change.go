@@ -8,10 +8,9 @@ import (
 	"path"
 )
 
-// change finds a place whose file is to be made, replaced or removed, and refuses it
-// if that may not be: in a tree for reading, in one from elsewhere before the final
-// answer, through a link to a folder, at or around what is protected. The caller holds
-// v.changing.
+// change finds a place whose file is to be made, replaced or removed. It refuses a place in a
+// read-only tree, in a mount before the final answer, behind a link to a folder, and at or around a
+// protected file. The caller holds v.changing.
 func (v *view) change(name string) (place, error) {
 	clean, err := parsePath(name)
 	if err != nil {
@@ -32,8 +31,7 @@ func (v *view) change(name string) (place, error) {
 	return p, p.unprotected()
 }
 
-// link returns the first symbolic link on the way to rel in p's tree, "" if there is
-// none.
+// link returns the first symbolic link on the way to rel in p's tree, or "".
 func (p place) link(rel string) string {
 	for i := range len(rel) + 1 {
 		if i < len(rel) && rel[i] != '/' {
@@ -41,7 +39,7 @@ func (p place) link(rel string) string {
 		}
 		info, err := p.tree.root.Lstat(rel[:i])
 		if err != nil {
-			return "" // whoever uses the place meets the fault
+			return "" // using the place fails too
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
 			return rel[:i]
@@ -77,7 +75,7 @@ func (p place) replace(text []byte) (created bool, err error) {
 	return created, nil
 }
 
-// drop removes a file that was not to stay.
+// drop removes a temporary file.
 func (p place) drop(rel string) error {
 	if err := p.tree.root.Remove(rel); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return p.failure(err)

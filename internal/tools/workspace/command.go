@@ -13,42 +13,40 @@ import (
 	"strings"
 	"time"
 
-	"github.com/massgen/massgen/internal/tools/workspace/confine"
 )
 
-// What holds for commands where the options say nothing.
+// The defaults of CommandOptions.
 const (
 	defaultTimeout   = 2 * time.Minute
 	defaultMaxOutput = 30_000
 )
 
-// CommandOptions turn run_command on and say what it may do. A command writes to the
-// workspace and the folder for temporary files only, not to mounts, and reads these,
-// the mounts and the system's own trees. It has no network. Beside PATH, HOME (the
-// workspace), TMPDIR and LANG it gets no variables.
+// CommandOptions limit run_command. A command writes only to the workspace and the folder for
+// temporary files, and reads these, the mounts and the system's own trees. It has no network, and no
+// variables except PATH, HOME (the workspace), TMPDIR and LANG.
 type CommandOptions struct {
-	// Allow are patterns of names (git, python*) of the programs that may run; empty
-	// means any. Where commands are fenced in, the kernel holds what they start to it as
-	// well. They are looked up in PATH; programs of the workspace are not among them.
+	// Allow has patterns of names (git, python*) of the programs that may run; empty allows all.
+	// Programs are looked up in PATH, and not in the workspace. Behind a fence the kernel also
+	// applies Allow to programs that a command starts.
 	Allow []string
-	// Deny are patterns of names that may not stand in a command, as its program or
-	// within its arguments. That keeps from accidents, and nobody who means it.
+	// Deny has patterns of names that a command must not contain, as its program or within its
+	// arguments. It prevents accidents, not attacks.
 	Deny []string
 	// Timeout ends a command; 0 means two minutes.
 	Timeout time.Duration
 	// MaxOutput is how many bytes of output are returned; 0 means 30,000.
 	MaxOutput int
-	// Unfenced runs commands also where they cannot be fenced in: whoever sets it asks a
-	// person about each. Without it these are refused.
+	// Unfenced runs commands even where they cannot be fenced in: the caller asks a person about
+	// each. Without it run_command refuses them there.
 	Unfenced bool
 }
 
 // command is run_command of one workspace.
 type command struct {
 	CommandOptions
-	fence  *confine.Fence // nil where there is none
-	reason string         // why there is none
-	path   []string       // the folders in which programs are looked up
+	fence  *fence   // nil where commands cannot be fenced in
+	reason string   // why they cannot
+	path   []string // the folders in which programs are looked up
 }
 
 func newCommand(o CommandOptions, w *Workspace) (*command, error) {
@@ -60,13 +58,13 @@ func newCommand(o CommandOptions, w *Workspace) (*command, error) {
 			return nil, fmt.Errorf("the command pattern %q is no pattern of a program's name, such as git or python*", pattern)
 		}
 	}
-	ok, reason := confine.Available()
+	ok, reason := CanFence()
 	c.reason = reason
 	c.path = searchPath(ok)
 	if !ok {
 		return c, nil
 	}
-	c.fence = &confine.Fence{Writes: []string{w.own.dir}}
+	c.fence = &fence{Writes: []string{w.own.dir}}
 	for _, m := range w.mounts {
 		c.fence.Reads = append(c.fence.Reads, m.dir)
 	}
@@ -74,23 +72,23 @@ func newCommand(o CommandOptions, w *Workspace) (*command, error) {
 		return c, nil
 	}
 	var err error
-	c.fence.Programs, err = confine.WithLoaders(c.programs())
+	c.fence.Programs, err = withLoaders(c.programs())
 	return c, err
 }
 
-// searchPath is PATH without what a fenced command could not read.
+// searchPath returns the folders of PATH that a command can read.
 func searchPath(fenced bool) []string {
 	var dirs []string
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		real, err := filepath.EvalSymlinks(dir)
-		if err == nil && filepath.IsAbs(dir) && (!fenced || confine.Readable(real)) {
+		if err == nil && filepath.IsAbs(dir) && (!fenced || isAlwaysReadable(real)) {
 			dirs = append(dirs, dir)
 		}
 	}
 	return dirs
 }
 
-// programs are the files in PATH that Allow has.
+// programs returns the files in PATH that Allow names.
 func (c *command) programs() []string {
 	found := []string{}
 	for _, dir := range c.path {
@@ -112,7 +110,7 @@ func executable(file string) bool {
 	return err == nil && info.Mode().IsRegular() && (filepath.Separator == '\\' || info.Mode()&0o111 != 0)
 }
 
-// programName is the name that patterns are about.
+// programName returns the name that patterns are compared with.
 func programName(file string) string {
 	name := filepath.Base(file)
 	if filepath.Separator == '\\' {
@@ -128,7 +126,7 @@ func matches(patterns []string, name string) bool {
 	})
 }
 
-// terms tells the model what its commands may do.
+// terms returns the limits of commands in words for the model.
 func (c *command) terms(w *Workspace) string {
 	var b strings.Builder
 	if c.fence != nil {
@@ -160,7 +158,7 @@ func (runCommandArgs) changesWorld(w *Workspace) bool {
 	return w.command == nil || w.command.fence == nil
 }
 
-// noExit stands for the exit status of a command that was ended before it had one.
+// noExit is the exit status of a command that ran out of time.
 const noExit = -1
 
 type runCommandResult struct {
@@ -203,7 +201,7 @@ func (v *view) runCommand(ctx context.Context, a runCommandArgs) (any, error) {
 	if err := v.Check(); err != nil {
 		return nil, err
 	}
-	r, err := confine.Run(ctx, confine.Command{
+	r, err := runProcess(ctx, process{
 		Path: file, Argv: a.Argv, Dir: filepath.Join(v.own.dir, filepath.FromSlash(p.rel)), Env: v.commandEnv(temp),
 		Fence: fence, Timeout: v.command.Timeout, MaxOutput: v.command.MaxOutput,
 	})
@@ -226,7 +224,7 @@ func (v *view) runCommand(ctx context.Context, a runCommandArgs) (any, error) {
 	return result, nil
 }
 
-// resolve finds the file of a command's program, if the command may run.
+// resolve returns the file of a command's program, or why the command may not run.
 func (c *command) resolve(argv []string) (string, error) {
 	if len(argv) == 0 || argv[0] == "" {
 		return "", errors.New("argv is empty: it begins with the program")
@@ -258,8 +256,8 @@ func (c *command) resolve(argv []string) (string, error) {
 	return "", fmt.Errorf("there is no program %s here", argv[0])
 }
 
-// denied returns a word of the command that Deny has. Arguments are searched for words
-// as well: they may be for a shell, or for one of the many programs that start others.
+// denied returns a word of the command that Deny names. It searches the arguments too: they may be
+// for a shell, or for one of the many programs that start others.
 func (c *command) denied(argv []string) string {
 	for _, arg := range argv {
 		for _, word := range append(wordPattern.FindAllString(arg, -1), programName(arg)) {
@@ -271,12 +269,12 @@ func (c *command) denied(argv []string) string {
 	return ""
 }
 
-// wordPattern is what may be a program's name.
+// wordPattern matches possible names of programs.
 var wordPattern = regexp.MustCompile(`[a-zA-Z0-9_.+-]+`)
 
-// fence is the command's fence in this call, which lets it read the answers too, nil
-// where there is none. The links to the answers are made if they are not there.
-func (v *view) fence(temp string) (*confine.Fence, error) {
+// fence returns the command's fence in this call, through which it can read the answers too, or nil
+// if there is no fence. It makes missing links to the answers.
+func (v *view) fence(temp string) (*fence, error) {
 	var dirs []string
 	if v.links != nil {
 		links := map[string]string{}

@@ -5,10 +5,13 @@
 // A path is relative to the workspace, with slashes, or begins with the name of a
 // mount: a tree from elsewhere that is shown beside the workspace's own files, for
 // reading (a peer's snapshot) or for writing too. Every path goes through os.Root, so
-// that none leads out, by whatever way. Tools change no file through a symbolic link,
-// and a file never in place: the new one is written beside it and takes its name, so
-// that no hard link or reader sees it half written.
+// that no path leads out. Tools change no file through a symbolic link, and no file in
+// place: they write the new file beside the old one and rename it, so that no hard link
+// or reader sees a part of it.
 //
-// Results are JSON objects. One with "success": false has an "error" that tells the
+// Commands run behind a fence (see fence). Snapshots copy a workspace for the peers that
+// judge its answers, as it was at one moment and for reading only (see TakeSnapshot).
+//
+// Results are JSON objects. A result with "success": false has an "error" that names the
 // cure.
 package workspace

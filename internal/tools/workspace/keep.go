@@ -9,8 +9,7 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// Results that were too long for the model are kept in a folder of this name in one
-// that has the program's.
+// Results that are too long for the model are kept in programFolder/ResultsFolder.
 const (
 	programFolder = ".massgen"
 	ResultsFolder = "results"
@@ -43,5 +42,5 @@ func (w *Workspace) KeepResult(tool, result string) (where string, err error) {
 	}
 }
 
-// longestTool is how much of a tool's name stands in the name of a file.
+// longestTool is how many bytes of a tool's name the name of a file has.
 const longestTool = 64

@@ -12,22 +12,20 @@ import (
 	"sync"
 )
 
-// linkable says whether the system makes links for everybody. Windows does so only for
-// those whom it has given that right.
+// linkable reports whether every user may make links. On Windows a user needs a right for that.
 const linkable = filepath.Separator != '\\'
 
-// links is a folder with a link to each answer's folder, for commands. All changes go
-// through os.Root: should a command be able to write there, it does not lead them
-// elsewhere. It is safe for concurrent use; commands at the same time, which belong to
-// one message, are shown the same answers.
+// links is a folder with a link to each answer's folder, for commands. All changes go through os.Root:
+// a command that could write there would not redirect them. It is safe for concurrent use. Commands at
+// the same time belong to one message and see the same answers.
 type links struct {
-	own  scratch  // the folder, if nobody has named one
-	root *os.Root // nil before the first links, if nobody has
-	dir  string   // where it is, without symbolic links
+	own  scratch  // the folder, if the options name none
+	root *os.Root // nil before the first links, if the options name none
+	dir  string   // its path without symbolic links
 	mu   sync.Mutex
 }
 
-// openLinks opens the folder that somebody has named, and no folder if that is empty.
+// openLinks opens a folder for links. If dir is empty, show makes one later.
 func openLinks(dir string) (l *links, err error) {
 	l = &links{}
 	if dir == "" {
@@ -57,7 +55,7 @@ func (l *links) open(dir string) (err error) {
 	return err
 }
 
-// show makes links, given by name, the only ones of the folder.
+// show makes links, given by their names, and removes all others from the folder.
 func (l *links) show(want map[string]string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,7 +88,7 @@ func (l *links) change(want map[string]string) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
-		// Another process that has the same folder may have changed it meanwhile.
+		// Another process that uses the same folder may have made it meanwhile.
 		if now, err := l.root.Readlink(name); err == nil && now == want[name] {
 			continue
 		}

@@ -13,8 +13,6 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/massgen/massgen/internal/tools/workspace/rootfs"
 )
 
 const (
@@ -23,8 +21,8 @@ const (
 	mostSearch  = 4 << 20 // bytes of a file that is searched
 	longestLine = 500     // bytes of a line that a search shows
 
-	// A pattern takes time for each of its states and each character of a line, and one of so many
-	// bytes may have 200,000 states: that makes 2 s for a line of so many.
+	// A pattern needs time for each of its states and each character of a line. A pattern of this
+	// length may have 200,000 states, and then needs 2 s for a long line.
 	longestPattern = 1000
 	shortLine      = 1 << 10
 	mostVisited    = 1_000_000 // files and folders that one call looks at
@@ -78,8 +76,8 @@ func (v *view) entryOf(p place, info fs.FileInfo) entry {
 	return e
 }
 
-// walk visits what is below a folder, in the order of names, and for the workspace
-// itself the answers and mounts first; or the one file that p is. It follows no links.
+// walk visits everything below a folder in the order of names, or p itself if it is a file. In the
+// workspace itself it visits answers and mounts first. It follows no links.
 func (v *view) walk(ctx context.Context, p place, depth int, visit func(place, fs.FileInfo) error) error {
 	visited := 0
 	err := v.walkFrom(p, depth, func(at place, info fs.FileInfo) error {
@@ -120,7 +118,7 @@ func (v *view) walkFolder(p place, depth int, visit func(place, fs.FileInfo) err
 	for _, at := range list {
 		info, err := v.lstat(at)
 		if errors.Is(err, fs.ErrNotExist) && at.tree == p.tree {
-			continue // it was removed meanwhile
+			continue // removed meanwhile
 		}
 		if err != nil {
 			return at.failure(err)
@@ -128,7 +126,7 @@ func (v *view) walkFolder(p place, depth int, visit func(place, fs.FileInfo) err
 		if err := visit(at, info); err != nil {
 			return err
 		}
-		// The workspace's own folder only names what is beside it.
+		// The workspace's own folder lists mounts and answers without their files.
 		if !info.IsDir() || depth == 1 || at.tree != p.tree && p.tree != v.answers {
 			continue
 		}
@@ -139,7 +137,7 @@ func (v *view) walkFolder(p place, depth int, visit func(place, fs.FileInfo) err
 	return nil
 }
 
-// listed returns the places in a folder, none for one that was removed meanwhile.
+// listed returns the places in a folder, and none if the folder was removed meanwhile.
 func (v *view) listed(p place) (all []place, err error) {
 	if p.tree == v.answers {
 		for _, a := range v.shown() {
@@ -159,7 +157,7 @@ func (v *view) listed(p place) (all []place, err error) {
 			all = append(all, v.locate(m.name))
 		}
 	}
-	entries, err := fs.ReadDir(rootfs.New(p.tree.root), p.rel)
+	entries, err := fs.ReadDir(filesOf(p.tree.root), p.rel)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, p.failure(err)
 	}
@@ -187,7 +185,7 @@ type match struct {
 type searchFilesResult struct {
 	done
 	Matches []match `json:"matches"`
-	// Skipped counts files that are no text or too long.
+	// Skipped counts files that are too long or no text.
 	Skipped   int    `json:"skipped,omitempty"`
 	Truncated string `json:"truncated,omitempty"`
 }
@@ -215,7 +213,7 @@ func (v *view) searchFiles(ctx context.Context, a searchFilesArgs) (any, error) 
 		text, err := at.readAll(mostSearch)
 		if err != nil || !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
 			result.Skipped++
-			return nil //nolint:nilerr // one file that cannot be read is counted
+			return nil //nolint:nilerr // an unreadable file is only counted
 		}
 		return result.search(ctx, at.name, text, pattern)
 	})
@@ -245,8 +243,8 @@ func (r *searchFilesResult) search(ctx context.Context, name string, text []byte
 	return lines.Err()
 }
 
-// hasMatch matches a line. In one that is not short it stops when ctx ends, at which it pays with
-// the faster ways to match.
+// hasMatch matches a line. In a long line it stops when ctx ends, for which it gives up the faster ways
+// of matching.
 func hasMatch(ctx context.Context, pattern *regexp.Regexp, line []byte) bool {
 	if len(line) <= shortLine {
 		return pattern.Match(line)

@@ -10,16 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// What file systems take of a name and, with room for where the workspace is, of a
+// The longest names that file systems accept, and the longest paths with room for the workspace's own
 // path, in bytes.
 const (
 	longestName = 255
 	longestPath = 3000
 )
 
-// parsePath checks a path that a model wrote and returns it clean: relative, with
-// slashes, "." for the workspace itself. It refuses what some system would read as
-// another place, so that a path means the same on all.
+// parsePath checks a path that a model wrote and returns it clean: relative, with slashes, "." for the
+// workspace itself. It refuses paths that some system reads in another way, so that a path means the
+// same on all systems.
 func parsePath(name string) (string, error) {
 	switch {
 	case name == "":
@@ -61,8 +61,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// hidden says that a character does not show, or changes how others show: a person who
-// is asked must see what is meant.
+// hidden reports whether a character is invisible or changes how others look: a person who approves a
+// call must see its paths.
 func hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || unicode.Is(unicode.Cf, r) && r != '\u200d' && r != '\u200c'
 }

@@ -7,19 +7,16 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-
-	"github.com/massgen/massgen/internal/tools/workspace/rootfs"
 )
 
-// kept is what stays as it is in a tree that can be written to.
+// kept is a file or folder in a writable tree that must not change.
 type kept struct {
-	name string // as messages call it
+	name string // in messages
 	rel  string // within the tree's root; "." for all of the tree
 }
 
-// protect has what Protected names kept in all trees that lead there, and what is
-// mounted for reading in the trees that it lies in: that a folder can be written to
-// says nothing about one in it that was named by itself.
+// protect protects the paths of Protected in all trees that contain them, and read-only mounts in the
+// writable trees around them.
 func (w *Workspace) protect(names []string) error {
 	for _, name := range names {
 		clean, err := parsePath(name)
@@ -43,7 +40,7 @@ func (w *Workspace) protect(names []string) error {
 	for _, read := range w.mounts {
 		for i := range w.mounts {
 			if t := &w.mounts[i]; t.writable && !read.writable {
-				if rel, ok := rootfs.Inside(read.dir, t.dir); ok {
+				if rel, ok := Inside(read.dir, t.dir); ok {
 					t.kept = append(t.kept, kept{read.name, rel})
 				}
 			}
@@ -52,17 +49,17 @@ func (w *Workspace) protect(names []string) error {
 	return nil
 }
 
-// keep keeps a file of the system in a tree, if it is in it or has it in it.
+// keep protects a file in a tree, if the file is in the tree or contains it.
 func (t *tree) keep(name, file string) {
-	if rel, ok := rootfs.Inside(file, t.dir); ok {
+	if rel, ok := Inside(file, t.dir); ok {
 		t.kept = append(t.kept, kept{name, rel})
-	} else if _, ok := rootfs.Inside(t.dir, file); ok {
+	} else if _, ok := Inside(t.dir, file); ok {
 		t.kept = append(t.kept, kept{name, "."})
 	}
 }
 
-// unprotected refuses a place that is, or is in, or has in it, what is kept. Files are
-// told by what they are as well as by their names.
+// unprotected refuses a place that is protected, or in a protected folder, or contains a protected
+// file. It compares names and files.
 func (p place) unprotected() error {
 	for _, k := range p.tree.kept {
 		if overlap(strings.ToLower(p.rel), strings.ToLower(k.rel)) || p.tree.passes(p.rel, k.rel) || p.tree.passes(k.rel, p.rel) {
@@ -83,8 +80,8 @@ func (p place) unprotected() error {
 	return nil
 }
 
-// hasNoOwners refuses to take a folder away in which something is called as what stays as it
-// is. What cannot be looked into may have it.
+// hasNoOwners refuses to move or delete a folder that contains one of ownersNames, or a folder that it
+// cannot read.
 func (p place) hasNoOwners() error {
 	if p.tree.name == "" {
 		return nil
@@ -107,21 +104,20 @@ func (p place) hasNoOwners() error {
 	})
 }
 
-// ownersNames are those of files whose owner trusts them more than others: a hook or a
-// setting of git is a program that runs later, with no fence around it. MassGen keeps
-// the same from being written.
+// ownersNames returns names of files that their owner trusts: a hook or a setting of git is a program
+// that runs later without a fence. MassGen protects the same names.
 func ownersNames() []string { return []string{".git", ".env", programFolder} }
 
-// overlap says that one of two paths is the other or is in it.
+// overlap reports whether two paths are equal or one is in the other.
 func overlap(a, b string) bool {
 	return a == b || b == "." || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/")
 }
 
-// passes says that a path is, on its way, the same file as the end of another.
+// passes reports whether a path is the same file as another one, or leads through it.
 func (t *tree) passes(way, end string) bool {
 	target, err := t.root.Lstat(end)
 	if err != nil {
-		return false // what is not there is told by its name alone
+		return false // a file that does not exist is compared by name alone
 	}
 	for ; way != "."; way = path.Dir(way) {
 		if info, err := t.root.Lstat(way); err == nil && os.SameFile(info, target) {

@@ -14,10 +14,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/internal/tools/workspace/rootfs"
 )
 
-// mostRead is how many bytes of a file one call returns, if it asks for no fewer.
+// mostRead is how many bytes of a file one call returns, unless it asks for fewer.
 const mostRead = 64 << 10
 
 type readFileArgs struct {
@@ -77,7 +76,7 @@ func (v *view) readFile(ctx context.Context, a readFileArgs) (any, error) {
 	return result, nil
 }
 
-// show returns a picture to the model beside the result, and says what became of it.
+// show gives a picture to the model beside the result, and returns a line about it.
 func (p place) show(ctx context.Context, f *os.File, info fs.FileInfo, kind string) string {
 	const notShown = "the file is no text and is not shown"
 	if !strings.HasPrefix(kind, "image/") {
@@ -99,9 +98,9 @@ func (p place) show(ctx context.Context, f *os.File, info fs.FileInfo, kind stri
 // mostPicture is how many bytes of a picture are read for a model.
 const mostPicture = 8 << 20
 
-// wholeRunes returns the text of the first limit bytes of part, and the byte after it.
-// A character that the limit cuts is left in whole; one that was begun before part is
-// left out. It returns false for what is no text.
+// wholeRunes returns the text of the first limit bytes of part, and the place after it. It includes a
+// character that the limit cuts, and leaves out one that begins before part. It returns false for
+// binary data.
 func wholeRunes(part []byte, limit int) (text string, end int, ok bool) {
 	start := 0
 	for start < limit && start < utf8.UTFMax-1 && !utf8.RuneStart(part[start]) {
@@ -115,8 +114,8 @@ func wholeRunes(part []byte, limit int) (text string, end int, ok bool) {
 	return text, end, utf8.ValidString(text) && !strings.Contains(text, "\x00")
 }
 
-// open opens the regular file of a place. It neither waits for the other end of a pipe
-// nor starts a device.
+// open opens the regular file of a place. It neither waits for the other end of a pipe nor opens a
+// device.
 func (p place) open() (*os.File, fs.FileInfo, error) {
 	if p.tree.root == nil {
 		return nil, nil, p.isFolder()
@@ -134,7 +133,7 @@ func (p place) open() (*os.File, fs.FileInfo, error) {
 	if !info.Mode().IsRegular() {
 		return nil, nil, fmt.Errorf("%s is %s and cannot be read: name a file", p.name, kind(info.Mode()))
 	}
-	f, err := p.tree.root.OpenFile(p.rel, os.O_RDONLY|rootfs.Nonblock, 0)
+	f, err := p.tree.root.OpenFile(p.rel, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return nil, nil, p.failure(err)
 	}

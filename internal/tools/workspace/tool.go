@@ -24,8 +24,8 @@ type tool[A any] struct {
 	run        func(*view, context.Context, A) (any, error)
 }
 
-// newTool joins a definition of tools.json with the function that runs it. The
-// function returns what is encoded as the result.
+// newTool joins a definition of tools.json with the function that runs it. The function's result is
+// encoded as JSON.
 func newTool[A any](w *Workspace, name string, run func(*view, context.Context, A) (any, error)) *tool[A] {
 	t := &tool[A]{workspace: w, run: run}
 	var definitions []backends.Tool
@@ -47,7 +47,7 @@ func newTool[A any](w *Workspace, name string, run func(*view, context.Context, 
 	return t
 }
 
-// Definition is what the model is told of the tool.
+// Definition returns the definition that models get.
 func (t *tool[A]) Definition() backends.Tool { return t.definition }
 
 // Call runs the tool. Its text is a JSON object, and so is the text of its error, an
@@ -69,25 +69,24 @@ func (t *tool[A]) Call(ctx context.Context, arguments string) (string, error) {
 	return text, err
 }
 
-// fallible is implemented by results of tools that may have run in vain.
+// fallible is implemented by results that may be failures.
 type fallible interface{ failed() bool }
 
-// changer is implemented by arguments of tools that change something, which may not be the
-// workspace's own.
+// changer is implemented by arguments of tools that change files, perhaps outside of the workspace.
 type changer interface {
 	changesWorld(w *Workspace) bool
 }
 
-// Idempotent says that the tool only looks.
+// Idempotent reports whether the tool only reads.
 func (t *tool[A]) Idempotent() bool {
 	_, changes := any(*new(A)).(changer)
 	return !changes
 }
 
-// ChangesFiles says that a call may change files of the workspace (agents.Doer.OnFiles).
+// ChangesFiles reports whether a call may change files of the workspace (agents.Doer.OnFiles).
 func (t *tool[A]) ChangesFiles() bool { return !t.Idempotent() }
 
-// ChangesWorld says that a call with these arguments changes more than the agent's own
+// ChangesWorld reports whether a call with these arguments changes more than the agent's own
 // folder.
 func (t *tool[A]) ChangesWorld(arguments string) bool {
 	args, err := t.decode(arguments)
@@ -116,7 +115,7 @@ func (t *tool[A]) decode(arguments string) (args A, err error) {
 	return args, nil
 }
 
-// done begins the result of a tool that did what it was asked.
+// done begins the result of a tool that succeeded.
 type done struct {
 	Success bool   `json:"success"`
 	Path    string `json:"path"`

@@ -13,12 +13,12 @@ import (
 // answersName begins the paths of the answers' files.
 const answersName = "answers"
 
-// view is a workspace as one call sees it: with the answers that its agent was shown,
-// and with what may be written to by then. One goroutine uses it, and closes it.
+// view is a workspace as one call sees it, with the answers that its agent was shown. One goroutine uses
+// and closes it.
 type view struct {
 	*Workspace
 	info   agents.CallInfo
-	opened []*tree // those of answers
+	opened []*tree // the answers' folders
 }
 
 func (w *Workspace) viewOf(info agents.CallInfo) *view { return &view{Workspace: w, info: info} }
@@ -31,7 +31,7 @@ func (v *view) close() error {
 	return errors.Join(errs...)
 }
 
-// shown are the answers that have files.
+// shown returns the answers that have files.
 func (v *view) shown() []agents.ShownAnswer {
 	if v.answers == nil {
 		return nil
@@ -41,7 +41,7 @@ func (v *view) shown() []agents.ShownAnswer {
 	})
 }
 
-// canChange says whether the call may write to a tree.
+// canChange reports whether the call may write to a tree.
 func (v *view) canChange(t *tree) bool { return t.writable && (t == &v.own || v.info.Final) }
 
 // find finds the place of a path that a model wrote.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/tools/workspace/rootfs"
 )
 
 // Mount is a folder or file from elsewhere, shown under a name beside the workspace's
@@ -21,30 +20,29 @@ import (
 type Mount struct {
 	// Name is one element of a path. It hides a file of the workspace with that name.
 	Name string
-	// Dir is where it is.
+	// Dir is its path on this machine.
 	Dir string
 }
 
-// Options say what a workspace is made of.
+// Options describe a workspace.
 type Options struct {
-	// Dir is the agent's folder. It is made if it is not there.
+	// Dir is the agent's folder. Open makes it if it does not exist.
 	Dir string
-	// Reads are mounts that the agent may only read, Writes those that its file tools may
-	// change in calls whose agents.CallInfo is Final. In these, what is called .git, .env
-	// or .massgen stays as it is.
+	// Reads are mounts that the agent may only read. Writes are mounts that its file tools may change
+	// in calls whose agents.CallInfo is Final, except for anything called .git, .env or .massgen.
 	Reads, Writes []Mount
-	// Protected are paths, as tools name them, within Writes that stay as they are, with
-	// all below them, whichever of Writes leads there. So do Reads that lie within Writes.
+	// Protected has paths within Writes, as tools name them, that must not change, with everything
+	// below them, by whichever of Writes a call reaches them. Reads within Writes are protected too.
 	Protected []string
-	// Answers is for an agent of a panel: the folders of the answers that it was shown
-	// (agents.CallInfo) appear as answers/NAME, for reading only. It says whether a folder is
-	// one that the session's answers were kept in: a journal that came from elsewhere may name
-	// any. Answers is then no name for a mount, and hides a file of the workspace with that
-	// name. Nil is for an agent alone.
+	// Answers shows an agent of a panel the folders of the answers that it was shown
+	// (agents.CallInfo), as answers/NAME and for reading only. It reports whether a folder is one
+	// that keeps the session's answers: an imported journal may name any folder. A mount cannot be
+	// called answers then, and a file of the workspace with that name is hidden. Nil is for an
+	// agent alone.
 	Answers func(session, dir string) bool
-	// AnswersDir is where commands find the same folders as links, by the variable
-	// ANSWERS. It is made if it is not there, and is not in Dir; what it has of other links
-	// goes. Empty means a new folder that Close removes.
+	// AnswersDir is a folder outside of Dir where commands find links to the same folders; the
+	// variable ANSWERS has its path. Open makes it if it does not exist, and other links in it are
+	// removed. Empty means a new folder that Close removes.
 	AnswersDir string
 	// Command turns run_command on.
 	Command *CommandOptions
@@ -54,16 +52,15 @@ type Options struct {
 type Workspace struct {
 	own     tree
 	mounts  []tree
-	answers *tree // stands for the folder of answers and has no root; nil without one
+	answers *tree // the folder of answers, which has no root; nil without one
 	// isAnswer is Options.Answers.
 	isAnswer func(session, dir string) bool
 	links    *links
 	command  *command
-	temp     scratch // where commands keep temporary files
-	// changing is held while a tool changes files, so that what was checked still
-	// holds.
+	temp     scratch // for temporary files of commands
+	// changing is held while a tool changes files, so that its checks stay true.
 	changing sync.Mutex
-	kept     int // how many names of kept results were tried; of changing
+	kept     int // names of kept results that were tried; guarded by changing
 }
 
 // tree is the workspace's own folder or a mount.
@@ -71,7 +68,7 @@ type tree struct {
 	name     string // "" for the own folder
 	root     *os.Root
 	file     string // the one file of root that is shown, for a mount that is a file
-	dir      string // where it is, without symbolic links
+	dir      string // its path without symbolic links
 	writable bool
 	kept     []kept
 }
@@ -114,7 +111,7 @@ func Open(o Options) (w *Workspace, err error) {
 		if w.links, err = openLinks(o.AnswersDir); err != nil {
 			return w, err
 		}
-		if _, ok := rootfs.Inside(w.links.dir, w.own.dir); ok && w.links.dir != "" {
+		if _, ok := Inside(w.links.dir, w.own.dir); ok && w.links.dir != "" {
 			return w, fmt.Errorf("the folder of answers %s is in the workspace, where commands could change it: take one elsewhere", o.AnswersDir)
 		}
 	}
@@ -163,20 +160,20 @@ func (w *Workspace) mount(m Mount, writable bool) error {
 		return fmt.Errorf("mount %s as %s: %w", m.Dir, name, err)
 	}
 	w.mounts = append(w.mounts, t)
-	if _, ok := rootfs.Inside(t.dir, w.own.dir); ok {
+	if _, ok := Inside(t.dir, w.own.dir); ok {
 		return fmt.Errorf("mount %s as %s: it is in the workspace, where commands could change it: take one elsewhere", m.Dir, name)
 	}
 	return nil
 }
 
-// scratch is a folder for temporary files. It is made when it is first needed, so that whoever is
-// interrupted before that leaves none. It is safe for concurrent use.
+// scratch is a folder for temporary files. It is made when it is first needed, so that an interrupt
+// before that leaves no folder. It is safe for concurrent use.
 type scratch struct {
 	mu  sync.Mutex
 	dir string // without symbolic links; empty before it is made
 }
 
-// open makes the folder if it is not there, and returns its path.
+// open makes the folder if it does not exist, and returns its path.
 func (s *scratch) open(pattern string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,7 +182,7 @@ func (s *scratch) open(pattern string) (string, error) {
 	}
 	dir, err := os.MkdirTemp("", pattern)
 	if err == nil {
-		s.dir = dir // also if its path cannot be found: it is removed
+		s.dir = dir // even if its real path cannot be found: remove needs it
 		if dir, err = filepath.EvalSymlinks(dir); err == nil {
 			dir, err = filepath.Abs(dir)
 		}
@@ -197,17 +194,17 @@ func (s *scratch) open(pattern string) (string, error) {
 	return dir, nil
 }
 
-// remove removes the folder with all that is in it.
+// remove removes the folder with its contents.
 func (s *scratch) remove() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dir == "" {
 		return nil
 	}
-	return rootfs.RemoveAll(s.dir)
+	return removeAll(s.dir)
 }
 
-// Close lets go of the folders. Files stay as they are, but for the temporary ones.
+// Close closes the folders and removes temporary files.
 func (w *Workspace) Close() error {
 	var errs []error
 	for _, t := range append(slices.Clone(w.mounts), w.own) {
@@ -224,11 +221,11 @@ func (w *Workspace) Close() error {
 	return errors.Join(errs...)
 }
 
-// Dir is the agent's folder, absolute and without symbolic links.
+// Dir returns the path of the agent's folder, absolute and without symbolic links.
 func (w *Workspace) Dir() string { return w.own.dir }
 
-// Check returns an error if another folder, or none, stands where the agent's own was when
-// it was opened: the file tools stay in that one, and whoever goes by the path does not.
+// Check returns an error if the agent's folder was moved, removed or replaced since it was opened: the
+// file tools still use the old folder, but its path leads elsewhere.
 func (w *Workspace) Check() error {
 	opened, err := w.own.root.Stat(".")
 	if err == nil {
@@ -243,7 +240,7 @@ func (w *Workspace) Check() error {
 	return nil
 }
 
-// Tools are the tools of the workspace, in a fixed order.
+// Tools returns the tools of the workspace, in a fixed order.
 func (w *Workspace) Tools() []agents.Tool {
 	list := newTool(w, "list_files", (*view).listFiles)
 	list.definition.Description += w.trees()
@@ -260,8 +257,8 @@ func (w *Workspace) Tools() []agents.Tool {
 	return tools
 }
 
-// Definitions returns what models are told of a workspace's tools, but for what depends on
-// the workspace. It opens none.
+// Definitions returns the definitions of a workspace's tools, without the parts that depend on the
+// workspace. It opens no workspace.
 func Definitions(runsCommands bool) (list []backends.Tool) {
 	w := &Workspace{}
 	for _, t := range w.Tools() {
@@ -273,7 +270,7 @@ func Definitions(runsCommands bool) (list []backends.Tool) {
 	return list
 }
 
-// trees tells the model what there is beside its own files.
+// trees describes the mounts and answers to the model.
 func (w *Workspace) trees() string {
 	var b strings.Builder
 	if w.answers != nil {
@@ -295,14 +292,14 @@ func (w *Workspace) trees() string {
 	return b.String()
 }
 
-// place is a path as it was given, and where that is.
+// place is a path from a model, and the tree that it leads to.
 type place struct {
 	name string // clean, as tools name it
 	tree *tree
 	rel  string // within the tree's root
 }
 
-// locate finds the tree of a clean path. Of what is below answers it knows no more.
+// locate returns the tree of a clean path. For all paths below answers that is the folder of answers.
 func (w *Workspace) locate(clean string) place {
 	first, rest, _ := strings.Cut(clean, "/")
 	if w.answers != nil && first == w.answers.name {
@@ -316,8 +313,8 @@ func (w *Workspace) locate(clean string) place {
 	return place{clean, &w.own, clean}
 }
 
-// lstat says what is there, without following a link. The folder of answers is none of
-// the system's: the root of the workspace stands for it.
+// lstat describes a file without following a link. The folder of answers does not exist on disk, so the
+// workspace's root stands for it.
 func (v *view) lstat(p place) (fs.FileInfo, error) {
 	if p.tree == v.answers {
 		return v.own.root.Stat(".")
@@ -325,8 +322,7 @@ func (v *view) lstat(p place) (fs.FileInfo, error) {
 	return p.tree.root.Lstat(p.rel)
 }
 
-// failure says what went wrong at a place, without the names that the system has for
-// it.
+// failure returns an error about a place, without the paths of the system.
 func (p place) failure(err error) error {
 	if err == nil {
 		return nil
@@ -342,7 +338,7 @@ func (p place) failure(err error) error {
 	return fmt.Errorf("%s: %w", p.name, err)
 }
 
-// kind names what a file is that is no regular file.
+// kind names a kind of file that is not regular.
 func kind(mode fs.FileMode) string {
 	switch {
 	case mode.IsDir():

@@ -9,7 +9,7 @@ import (
 	"path"
 )
 
-// mostWritten is how many bytes a file has that a tool writes or edits.
+// mostWritten is the size of the largest file that a tool writes or edits, in bytes.
 const mostWritten = 10 << 20
 
 type writeFileArgs struct {
@@ -175,7 +175,7 @@ func (v *view) deleteFile(_ context.Context, a deleteFileArgs) (any, error) {
 	return done{true, p.name}, nil
 }
 
-// What these change is the agent's own, unless it is in a mount.
+// These tools change only the agent's own files, unless the path is in a mount.
 
 func (a writeFileArgs) changesWorld(w *Workspace) bool  { return w.inMount(a.Path) }
 func (a editFileArgs) changesWorld(w *Workspace) bool   { return w.inMount(a.Path) }

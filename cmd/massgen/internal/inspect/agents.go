@@ -11,25 +11,25 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// Agent is what an agent of a panel would be shown in a session's next turn.
+// Agent describes what an agent of a panel would see in a session's next turn.
 type Agent struct {
 	ID     string      `json:"id"`
 	Policy policy.Kind `json:"policy"`
-	// Shown says in words what of the history is shown.
+	// Shown describes the part of the history that the agent sees.
 	Shown   string `json:"shown"`
 	History string `json:"history"`
-	// Tokens counts the first input, the history and all that goes with it but the
-	// question; Estimated as in ContextWarning. Window is 0 if it is not known.
+	// Tokens counts the first input with the history, but without the question. Estimated is as in
+	// ContextWarning. Window is 0 if it is unknown.
 	Tokens    int    `json:"estimated_tokens"`
 	Estimated bool   `json:"estimated"`
 	Window    int    `json:"context_window"`
 	Warning   string `json:"context_warning"`
 }
 
-// NoWarning is what stands where a warning could.
+// NoWarning is the value of a warning field without a warning.
 const NoWarning = "none"
 
-// Agents returns what previews show.
+// Agents returns the agents of previews.
 func Agents(previews []coordinator.Preview) []Agent {
 	list := make([]Agent, len(previews))
 	for i, v := range previews {
@@ -42,7 +42,7 @@ func Agents(previews []coordinator.Preview) []Agent {
 	return list
 }
 
-// shownOf says what of the history an agent is shown.
+// shownOf describes the part of the history that an agent sees.
 func shownOf(v coordinator.Preview) string {
 	shown := strings.TrimPrefix(v.Shown.String(), string(v.Policy)+": shown ")
 	switch {

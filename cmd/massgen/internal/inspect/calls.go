@@ -8,8 +8,8 @@ import (
 	"github.com/massgen/massgen/debugbackend"
 )
 
-// Calls reads the calls of a turn from its journal, as they would stand in a dump. It skips a
-// call that is damaged and passes the reason to warn.
+// Calls reads the calls of a turn from its journal, as a dump has them. It skips a damaged call and passes
+// the reason to warn.
 func Calls(ctx context.Context, r coordinator.Recording, session string, turn int, warn func(string)) (calls []debugbackend.Call) {
 	past, err := coordinator.ReadCalls(ctx, r, session, turn)
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// Projection is a turn as its journal has it so far, whoever plays it. One goroutine owns it.
+// Projection is a turn as its journal has it so far, in whichever process it runs. One goroutine owns it.
 type Projection struct {
 	source  coordinator.Recording
 	session string
 	turn    int
 	report  *report.Report
-	read    int // how many events of the journal were applied
+	read    int // events of the journal that were applied
 	began   time.Time
 	last    time.Time
 }
@@ -32,9 +32,9 @@ func NewProjection(ctx context.Context, r coordinator.Recording, session string,
 	}
 }
 
-// Next reads the part of the journal that is new, and returns its events. Their times are those of
-// the turn's clock. A branch has no journal of the turns before it: no events. With an error it
-// returns the events up to the place that cannot be read.
+// Next reads the new part of the journal and returns its events, with times of the turn's clock. A branch
+// has no journal of the turns before it, and so no events. Beside an error it returns the events before
+// the unreadable one.
 func (p *Projection) Next(ctx context.Context) (told []report.Event, err error) {
 	journal, err := p.source.Journal(ctx, p.session, p.turn, p.read)
 	if err != nil {
@@ -75,9 +75,9 @@ func (p *Projection) Ended(kept sessions.Turn) report.Event {
 	return report.Stamp(report.Ended{Status: kept.Status, Elapsed: at.Sub(kept.Started), Usage: report.Rounded(kept.Usage)}, at, false)
 }
 
-// Result returns the result of a turn in the form of --json: what the store has of it, and the
-// rest from its journal. A turn that runs has the status running, and what stands so far. What
-// the journal does not have, such as the providers of models, is left out.
+// Result returns the result of a turn in the form of --json, from the store and the turn's journal. A
+// running turn has the status running and its results so far. The result lacks facts that the journal does
+// not have, such as the providers of models.
 func Result(ctx context.Context, r coordinator.Recording, session sessions.Session, kept sessions.Turn) (report.Result, error) {
 	p := NewProjection(ctx, r, session.ID, kept.Number)
 	_, damage := p.Next(ctx)

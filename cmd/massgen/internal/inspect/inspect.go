@@ -1,5 +1,5 @@
-// Package inspect reads what people are shown of sessions that are kept: their turns and what
-// they are about, the events of a turn, and the inputs of its calls. It calls no model.
+// Package inspect reads stored sessions for people: their turns and topics, the events of a turn, and the
+// inputs of its calls. It calls no model.
 package inspect
 
 import (
@@ -28,40 +28,38 @@ type Session struct {
 	sessions.Session
 	TurnCount int    `json:"turn_count"`
 	Turns     []Turn `json:"turns"` // in place of the session's number of turns
-	// Interrupted is the turn that a process left, absent if there is none.
+	// Interrupted is the turn that a process left unfinished, absent without one.
 	Interrupted *Turn `json:"interrupted,omitempty"`
-	// Unfinished are the calls of that turn that have no result. Read leaves them out.
+	// Unfinished has the calls of that turn without a result. Read does not set it.
 	Unfinished []coordinator.UnfinishedCall `json:"unfinished,omitempty"`
-	// State is the session's topics, greeting and page (seed 002), which are not among
-	// its metadata here. ShouldGreet says whether a greeting would be in place now.
+	// State has the session's topics, greeting and page (seed 002), which Metadata lacks here.
+	// ShouldGreet reports whether a greeting would be right now.
 	topic.State
 	ShouldGreet bool `json:"should_greet"`
-	// History is the section that the next turn's inputs have of all turns before it, as
-	// the policy full puts it; empty without any. Agents with another policy, or whose
-	// context is full, are shown less, as Agents says; an agent alone is shown the same
-	// as messages.
+	// History is the section about all earlier turns in the next turn's inputs, by the policy full;
+	// empty without any. Agents with another policy or a full context see less (Agents). An agent
+	// alone sees the same as messages.
 	History string `json:"history"`
 	Size
-	// ContextWarning is the worst of the agents' warnings. Without a config no agent is
-	// known, and it is none.
+	// ContextWarning is the worst of the agents' warnings, NoWarning without a config.
 	ContextWarning string `json:"context_warning"`
-	// Agents are those of a panel, absent without one.
+	// Agents has the agents of a panel, absent without one.
 	Agents []Agent `json:"agents,omitempty"`
 
-	// Left is the interrupted turn as the store has it. Link is the newest of the history, Summary the kept summary in words, empty without one
-	// of this history.
+	// Left is the interrupted turn as the store has it. Link is the newest link of the history.
+	// Summary is the stored summary of this history in words, empty without one.
 	Left    sessions.Turn `json:"-"`
 	Link    blob.Ref      `json:"-"`
 	Summary string        `json:"-"`
 }
 
-// Size is how long a history is.
+// Size has the length of a history.
 type Size struct {
 	// CharCount counts the characters of the history: the questions that have an
 	// answer, and the answers.
 	CharCount int `json:"char_count"`
-	// ContextSize estimates the tokens of the history, at three bytes each: what a
-	// model counts is another figure.
+	// ContextSize estimates the tokens of the history, at three bytes each. Models count in other
+	// ways.
 	ContextSize          int  `json:"context_size_estimate"`
 	ContextSizeEstimated bool `json:"context_size_is_estimate"`
 }
@@ -73,16 +71,15 @@ type Turn struct {
 	Answer   string        `json:"answer"`
 	Winner   string        `json:"winner"`
 	Status   kernel.Status `json:"status"`
-	// Snapshot is the folder in which the winner's workspace is kept as it was when the
-	// answer was given, "" if there is none, or if the turn was taken in the session of
-	// which this one is a branch.
+	// Snapshot is the folder with the copy of the winner's workspace at the time of its answer. It is
+	// "" without one, and for a turn that a branch shares with its session.
 	Snapshot string `json:"snapshot"`
-	// Record is as in the result of --json; a turn of a branch has none.
+	// Record is as in the result of --json. It is empty for a turn that a branch shares.
 	report.Record
 }
 
-// ReadTurn returns a turn with its activity and its work. If these cannot be read it returns the
-// rest, and passes the reason to warn.
+// ReadTurn returns a turn with its record. If it cannot read the record, it passes the reason to warn and
+// returns the rest.
 func ReadTurn(ctx context.Context, s *sessions.Store, session string, t sessions.Turn, warn func(string)) Turn {
 	kept, err := coordinator.ReadRecord(ctx, s, session, t.Number)
 	if err != nil {
@@ -91,8 +88,8 @@ func ReadTurn(ctx context.Context, s *sessions.Store, session string, t sessions
 	return Turn{t.Number, t.Question, t.Answer, t.Winner, t.Status, kept.Final.Dir, kept}
 }
 
-// Read reads all that is shown of a session but its Unfinished calls and its Agents. What cannot
-// be read of a turn or of the metadata is passed to warn; the error is of the store.
+// Read reads a session, except its Unfinished calls and its Agents. It passes errors about a turn or the
+// metadata to warn, and returns errors of the store.
 func Read(ctx context.Context, s *sessions.Store, kept sessions.Session, warn func(string)) (Session, error) {
 	turns, err := s.Turns(ctx, kept.ID, 0)
 	if err != nil {
@@ -126,8 +123,8 @@ func Read(ctx context.Context, s *sessions.Store, kept sessions.Session, warn fu
 	return shown, nil
 }
 
-// summaryOf returns the summary that is kept with a session, in words; none of turns that
-// it has not, as a branch may have one.
+// summaryOf returns the stored summary of a session in words, or "" for a summary of turns that the
+// session does not have, which a branch may inherit.
 func summaryOf(kept sessions.Session, turns []sessions.Turn) (string, error) {
 	data := kept.Metadata[coordinator.MetaSummary]
 	if data == "" {
@@ -158,7 +155,7 @@ func (s *Session) measure(turns []sessions.Turn) {
 	s.ContextSize = (size + prices.BytesPerToken - 1) / prices.BytesPerToken
 }
 
-// SetAgents sets what the agents of a panel would be shown in the next turn.
+// SetAgents sets Agents, and ContextWarning by their warnings.
 func (s *Session) SetAgents(previews []coordinator.Preview) {
 	s.Agents = Agents(previews)
 	for _, a := range s.Agents {
@@ -168,8 +165,7 @@ func (s *Session) SetAgents(previews []coordinator.Preview) {
 	}
 }
 
-// NewestLink returns the newest link of the history that turns have come to, zero if
-// none of them has an answer.
+// NewestLink returns the newest link of the history of turns, or zero if no turn has an answer.
 func NewestLink(turns []sessions.Turn) blob.Ref {
 	for _, t := range slices.Backward(turns) {
 		if t.Link != (blob.Ref{}) {
@@ -179,8 +175,8 @@ func NewestLink(turns []sessions.Turn) blob.Ref {
 	return blob.Ref{}
 }
 
-// Unfinished returns the calls of an interrupted turn that have no result. The error says why the
-// turn cannot be gone on with.
+// Unfinished returns the calls of an interrupted turn without a result. The error says why the turn cannot
+// continue.
 func Unfinished(ctx context.Context, r coordinator.Recording, session string, left sessions.Turn) ([]coordinator.UnfinishedCall, error) {
 	replayed, err := coordinator.Replay(ctx, r, session, left)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
-// ForwardedTools returns the tools of a turn that run where its question comes from, as its journal
-// has them: all agents have the same.
+// ForwardedTools returns the tools of a turn that its client runs, from the turn's journal. All agents have
+// the same ones.
 func ForwardedTools(ctx context.Context, r coordinator.Recording, session string, number int) ([]backends.Tool, error) {
 	failed := func(err error) ([]backends.Tool, error) {
 		return nil, fmt.Errorf("read the tools of turn %d of session %s: %w", number, session, err)

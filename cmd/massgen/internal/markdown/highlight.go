@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// highlighter parts lines of code into what they are made of: comments, texts, numbers and the
-// words that most languages have. It knows no language in full; what it does not understand
-// looks as it was written.
+// highlighter divides lines of code into comments, texts, numbers, words that most languages have, and the
+// rest. It knows no language in full; the rest looks as it was written.
 type highlighter struct {
 	comments string // what begins one, "" if nothing does
 	pieces   *regexp.Regexp
@@ -37,7 +36,7 @@ func (h highlighter) parted(line string) (spans []span) {
 			return append(spans, span{line[at:], comment})
 		}
 		found := h.pieces.FindStringSubmatchIndex(line[at:])
-		if found == nil { // no letter is none of them
+		if found == nil { // no letters are left
 			return append(spans, span{line[at:], 0})
 		}
 		text := line[at : at+found[1]]
@@ -61,7 +60,7 @@ func pieces() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^(?:("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(\b[0-9][0-9a-fA-FxX_.]*\b)|([\pL_][\pL\pN_]*)|.)`)
 }
 
-// words are those of the languages that models write most.
+// words returns the keywords of the languages that models write most.
 func words() []string {
 	return strings.Fields(`and as async await bool break case catch char class const continue def default defer del do double
 		elif else end enum except export extends false finally float fn for from func function go if impl implements import in int

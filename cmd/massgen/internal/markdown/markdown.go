@@ -1,7 +1,7 @@
 // Package markdown draws Markdown for a terminal.
 //
-// The parser is the one that the program is linked with anyway. Libraries that draw Markdown
-// colour code by Chroma, whose tables cost each start of the program ten milliseconds.
+// The program contains the parser anyway. Libraries that draw Markdown colour code by Chroma, whose tables
+// cost each start of the program ten milliseconds.
 package markdown
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// mostText is how many bytes are parsed. A longer text is shown as it was written: the parser takes
-// time by the square of some texts, such as one of brackets alone.
+// mostText is the length of the longest text that is parsed. A longer one is shown as it was written: for
+// some texts, such as brackets alone, the parser's time is quadratic.
 const mostText = 64 << 10
 
 // Render draws a text in lines of at most width columns, in colours that are readable on light and
@@ -28,7 +28,7 @@ func Render(text string, width int, isColoured bool) (lines []string) {
 		return asWritten()
 	}
 	defer func() {
-		if recover() != nil { // a fault of the parser costs nobody the answer
+		if recover() != nil { // a fault of the parser must not cost the answer
 			lines = asWritten()
 		}
 	}()
@@ -36,7 +36,7 @@ func Render(text string, width int, isColoured bool) (lines []string) {
 	return trimmed(joined(drawer{isColoured, p, p.referenced(text)}.groups(text, width, 0), beforeAll))
 }
 
-// harmless is a text without anything that a terminal obeys.
+// harmless returns a text without characters that control a terminal.
 func harmless(text string) string {
 	lines := strings.Split(strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\t", "    "), "\n")
 	for i, line := range lines {
@@ -45,7 +45,7 @@ func harmless(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// trimmed leaves out blank lines at both ends.
+// trimmed removes blank lines from both ends.
 func trimmed(lines []string) []string {
 	for len(lines) > 0 && lines[0] == "" {
 		lines = lines[1:]
@@ -56,21 +56,21 @@ func trimmed(lines []string) []string {
 	return lines
 }
 
-// drawer draws the parts and nodes of a text. References are its lines that say where links lead.
+// drawer draws the parts and nodes of a text. References are its lines with the targets of links.
 type drawer struct {
 	isColoured bool
 	parter     parter
 	references string
 }
 
-// group are the lines of one block.
+// group has the lines of one block.
 type group struct {
 	lines  []string
 	isList bool
 }
 
-// mostDepth is how deep lists and quotes may be in each other, and leastWidth how narrow they may
-// get; what is beyond that is shown as it was written.
+// mostDepth limits how deep lists and quotes are nested, and leastWidth how narrow they get. Beyond that a
+// text is shown as it was written.
 const (
 	mostDepth  = 16
 	leastWidth = 4
@@ -118,7 +118,7 @@ func (d drawer) framed(first, others, text string, width, depth int, blank blank
 	return prefixed(first, others, trimmed(joined(d.groups(text, room, depth+1), blank)))
 }
 
-// blanks says before which blocks but the first a blank line stands.
+// blanks tells which blocks after the first have a blank line before them.
 type blanks int
 
 const (
@@ -127,7 +127,7 @@ const (
 	beforeAll
 )
 
-// joined are the lines of several blocks.
+// joined returns the lines of several blocks.
 func joined(groups []group, blank blanks) (lines []string) {
 	for i, g := range groups {
 		if i > 0 && (blank == beforeAll || blank == beforeTexts && !g.isList) {
@@ -196,7 +196,7 @@ func (d drawer) list(of part, width, depth int) (lines []string) {
 	return lines
 }
 
-// inline are the spans of a node's text.
+// inline returns the spans of a node's text.
 func (d drawer) inline(parent *blackfriday.Node, s style) (spans []span) {
 	for n := parent.FirstChild; n != nil; n = n.Next {
 		switch n.Type {
@@ -227,7 +227,7 @@ func (d drawer) inline(parent *blackfriday.Node, s style) (spans []span) {
 	return spans
 }
 
-// link shows a link's words, and behind them its address, if that is not the same.
+// link shows a link's words, and its address after them if it is different.
 func (d drawer) link(n *blackfriday.Node, s style) []span {
 	spans := d.inline(n, s|link)
 	address := harmless(string(n.Destination))

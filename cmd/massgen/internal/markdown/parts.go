@@ -12,9 +12,9 @@ import (
 // read here, by CommonMark's rule: what is indented as far as an item's text belongs to it.
 type part struct {
 	kind    partKind
-	text    string // of a quote, without its marks; of what the parser reads
+	text    string // of a quote, without its marks, or of blocks for the parser
 	items   []item
-	isLoose bool // of a list: a blank line parts its items
+	isLoose bool // of a list: blank lines separate its items
 }
 
 type partKind int
@@ -25,10 +25,10 @@ const (
 	list
 )
 
-// item is one item of a list, as a text of its own. Mark is what stands before it.
+// item is one item of a list, as a text of its own, with the mark before it.
 type item struct{ mark, text string }
 
-// parter parts the lines of a text. Its regular expressions are made once for each text.
+// parter divides a text into parts. Its regular expressions are compiled once for each text.
 type parter struct {
 	marks, rules, references, fences *regexp.Regexp
 }
@@ -78,8 +78,8 @@ func (p parter) parts(text string) (found []part) {
 	return found
 }
 
-// fenced returns the fence that is open behind a line, "" for none, if that of before is open
-// before it.
+// fenced returns the fence that is open after a line, "" for none. before is the fence that is open
+// before the line.
 func (p parter) fenced(before, line string) string {
 	found := p.fences.FindStringSubmatch(line)
 	switch {
@@ -114,7 +114,7 @@ func (p parter) mark(line string) (m mark, ok bool) {
 	return m, true
 }
 
-// list reads the list that the lines begin with, and says how many it takes; 0 if there is none.
+// list reads the list at the beginning of the lines. n is how many lines it has, 0 without a list.
 func (p parter) list(lines []string) (of part, n int) {
 	first, ok := p.mark(lines[0])
 	if !ok || first.indent > deepest {
@@ -142,8 +142,8 @@ func (p parter) list(lines []string) (of part, n int) {
 	return of, n
 }
 
-// item reads the text of the item that the lines begin with. N is how many lines it takes, with
-// the blank ones behind it.
+// item reads the text of the item at the beginning of the lines. n is how many lines it has, with the
+// blank ones after it.
 func (p parter) item(m mark, lines []string) (text string, n int, endsBlank bool) {
 	var b strings.Builder
 	first := lines[0][m.column:]
@@ -185,14 +185,14 @@ func (p parter) hasBlank(text string) bool {
 	return false
 }
 
-// begins reports whether a line begins a block, and does not go on with a paragraph.
+// begins reports whether a line begins a block and does not continue a paragraph.
 func (p parter) begins(line string) bool {
 	_, isItem := p.mark(line)
 	line = strings.TrimLeft(line, " ")
 	return isItem || p.fences.MatchString(line) || p.rules.MatchString(line) || strings.HasPrefix(line, ">") || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "|")
 }
 
-// quote reads the quote that the lines begin with, and says how many it takes; 0 if there is none.
+// quote reads the quote at the beginning of the lines. n is how many lines it has, 0 without a quote.
 func (p parter) quote(lines []string) (of part, n int) {
 	of.kind = quote
 	var b strings.Builder
@@ -212,7 +212,7 @@ func (p parter) quote(lines []string) (of part, n int) {
 	return of, n
 }
 
-// referenced are the lines of a text that say where its links lead.
+// referenced returns the lines of a text with the targets of its links.
 func (p parter) referenced(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

@@ -4,11 +4,9 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
-
-	"github.com/massgen/massgen/cmd/massgen/internal/colour"
 )
 
-// style is how a span looks: the sum of what follows.
+// style is the look of a span: a sum of these flags.
 type style int
 
 const (
@@ -29,15 +27,15 @@ type span struct {
 	style style
 }
 
-// codes are the SGR parameters of a style, the first that the terminal has to reset.
+// codes returns the SGR parameters of a style, after one that resets the terminal.
 func (s style) codes() string {
 	var list []string
 	for _, of := range []struct {
 		style style
 		code  string
 	}{
-		{bold, "1"}, {italic, "3"}, {struck, "9"}, {code, colour.Cyan.Code()}, {link, "4"},
-		{word, colour.Magenta.Code()}, {quoted, colour.Green.Code()}, {comment, "2"}, {number, colour.Yellow.Code()},
+		{bold, "1"}, {italic, "3"}, {struck, "9"}, {code, Cyan.Code()}, {link, "4"},
+		{word, Magenta.Code()}, {quoted, Green.Code()}, {comment, "2"}, {number, Yellow.Code()},
 	} {
 		if s&of.style != 0 {
 			list = append(list, of.code)
@@ -143,8 +141,8 @@ func (w *wrapper) cut(s span) {
 	}
 }
 
-// fit is the beginning of a text that has room in so many columns, and how wide it is. It looks at
-// no more of the text, which may be a word of a million letters.
+// fit returns the beginning of a text that has room in so many columns, and its width. It reads no more of
+// the text, which may be a word of a million letters.
 func fit(text string, room int) (head string, wide int) {
 	end := 0
 	for end < len(text) {

@@ -78,7 +78,7 @@ func (d drawer) row(row [][]span, wide []int) (lines []string) {
 	return lines
 }
 
-// shares are the widths of the columns. While they need more than there is, the widest gives way.
+// shares returns the widths of the columns. While they are too wide together, the widest one shrinks.
 func shares(rows [][][]span, columns, width int) []int {
 	const least = 4
 	wide := make([]int, columns)

@@ -7,8 +7,8 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// cells returns how many columns a terminal shows a text in: none for what joins the character
-// before it, two for the wide ones of East Asia and emoji.
+// cells returns how many columns of a terminal a text needs: none for a character that joins the one
+// before it, two for wide ones of East Asia and emoji.
 func cells(text string) (n int) {
 	for _, r := range text {
 		n += cellsOf(r)
@@ -58,10 +58,10 @@ func padded(cell string, width int) string {
 	return cell + strings.Repeat(" ", max(0, width-cells(cell)))
 }
 
-// wrap breaks a text, on one line, into lines of a width, and cuts what is beyond so many lines.
+// wrap breaks a text into lines of a width, and cuts it after most lines.
 func wrap(text string, width, most int) (lines []string) {
 	line := ""
-	const longest = 4 // characters a column, of which some join others
+	const longest = 4 // characters a column, some of which join others
 	text = plain.Cut(strings.Join(strings.Fields(plain.Line(text)), " "), longest*width*(most+1))
 	for _, word := range strings.Fields(text) {
 		for {
@@ -88,7 +88,7 @@ func wrap(text string, width, most int) (lines []string) {
 	return lines
 }
 
-// head returns as much of a word as a width has room for, one character at least.
+// head returns the part of a word that has room in a width, at least one character.
 func head(word string, width int) string {
 	used := 0
 	for i, r := range word {

@@ -14,8 +14,8 @@ import (
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
-// finish adds what is known only at the end of the journal. With an error it has added what could
-// be read.
+// finish adds the facts that are known only at the end of the journal. Beside an error it has added the
+// readable ones.
 func (p *projection) finish() error {
 	p.Length, p.Over = max(p.last, time.Millisecond), p.machine.Over()
 	for _, o := range p.open {
@@ -124,7 +124,7 @@ func (p *projection) since(at kernel.Time) time.Duration {
 	return min(max(time.Duration(at-p.began)*time.Millisecond, 0), p.Length)
 }
 
-// resolveMarks marks the winner and the votes that do not count, and finds whom votes are for.
+// resolveMarks marks the winner and void votes, and finds the authors of the answers that votes are for.
 func (p *projection) resolveMarks() {
 	authors := map[string]int{}
 	for _, a := range p.Answers {

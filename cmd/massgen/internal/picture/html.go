@@ -28,8 +28,8 @@ const (
 	darkPage  = "$back #0d1117 $card #161b22 $edge #3d444d $ink #e6edf3 $soft #9da7b3 $gold #e3b341 $glow #2c2613 $bad #ff7b72"
 )
 
-// HTML draws the picture as a page that opens by itself, with all texts of the turn to unfold. It
-// asks no host for anything, and no text can become an element, a link or a script.
+// HTML draws the picture as a page in one file, with all texts of the turn to unfold. The page contacts no
+// host, and no text can become an element, a link or a script.
 func HTML(p Picture) (string, error) {
 	document := &html.Node{Type: html.DocumentNode}
 	doctype := func(parent *html.Node) { parent.AppendChild(&html.Node{Type: html.DoctypeNode, Data: "html"}) }
@@ -41,11 +41,11 @@ func HTML(p Picture) (string, error) {
 	return b.String(), nil
 }
 
-// text is a text of several lines in which what would turn its direction, or control a reader, is
-// shown as an escape.
+// text returns a text of several lines, with escapes for characters that turn its direction or control a
+// reader.
 func text(text string) string { return plain.Escape(text, "\n\t") }
 
-// title is the beginning of the question.
+// title returns the beginning of the question.
 func (p Picture) title() part { return words(fit(strings.Join(wrap(p.Question, 100, 1), ""), 100)) }
 
 func (p Picture) head() part {
@@ -85,13 +85,12 @@ func isolated(name string) part { return tag("bdi", line(name)) }
 // prose returns a text as it was written.
 func prose(s string) part { return tag("pre", class("prose"), attribute("dir", "auto"), words(s)) }
 
-// section returns what draw makes of each member of a list, under a heading, or nothing for an
-// empty list.
+// section returns a heading and a drawing of each member of a list, or nothing for an empty list.
 func section[T any](heading string, list []T, draw func(T) part) part {
 	return when(len(list) > 0, lines(tag("h2", words(heading)), each(list, draw)))
 }
 
-// table returns a table with a heading. Columns from a place on have numbers.
+// table returns a table with a heading. The columns from numbers on have numbers.
 func table[T any](heading string, columns []string, numbers int, rows []T, draw func(T) part) part {
 	header := make([]part, len(columns))
 	for i, column := range columns {
@@ -182,7 +181,7 @@ func (p Picture) warnings() part {
 	))
 }
 
-// calls has an element with an id for each call, to which the bars of the drawing lead.
+// calls returns an element with an id for each call. The bars of the drawing link to it.
 func (p Picture) calls() part {
 	number := 0
 	return lines(tag("h2", words("Model calls")), each(p.Calls, func(c Call) part {

@@ -24,7 +24,7 @@ func (t *terminal) blank(s scale, width int) row {
 	return r
 }
 
-// boundColumns are the columns between rounds: none where they would have no room of their own.
+// boundColumns returns the columns between rounds, or none if there is no room for them.
 func (t *terminal) boundColumns(s scale) (columns []int) {
 	if s.gap < 2 {
 		return nil
@@ -58,7 +58,7 @@ func (t *terminal) write(r row) string {
 	return b.String()
 }
 
-// put writes a text into a row if nothing but blanks and bounds is in its way.
+// put writes a text into a row if only blanks and bounds are in its way.
 func (r row) put(x int, text, style string) {
 	width := cells(text)
 	if x < 0 || x+width > len(r) {
@@ -163,7 +163,7 @@ func (t *terminal) lane(i int, s scale, width int) (bars, labels row) {
 	return bars, labels
 }
 
-// text is the label of a mark.
+// text returns the label of a mark.
 func (m Mark) text() string {
 	switch m.Kind {
 	case AnswerMark:

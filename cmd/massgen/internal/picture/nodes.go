@@ -20,7 +20,7 @@ func tag(name string, parts ...part) part {
 	}
 }
 
-// attribute returns an attribute. HTML takes one without a value for one whose value is empty.
+// attribute returns an attribute. In HTML an empty value means an attribute without a value.
 func attribute(key, value string) part {
 	return func(element *html.Node) { element.Attr = append(element.Attr, html.Attribute{Key: key, Val: value}) }
 }
@@ -35,8 +35,8 @@ func words(s string) part {
 // line returns a text on one line.
 func line(s string) part { return words(plain.Line(s)) }
 
-// markup returns markup that html.Render writes as it is. It is for the program's own style and
-// script, and for the drawing, which has its texts escaped.
+// markup returns markup that html.Render writes as it is: the program's own style and script, and the
+// drawing, which escapes its texts.
 func markup(s string) part {
 	return func(parent *html.Node) { parent.AppendChild(&html.Node{Type: html.RawNode, Data: s}) }
 }
@@ -57,7 +57,7 @@ func when(holds bool, parts ...part) part {
 	return all(parts...)
 }
 
-// each returns what draw makes of each member of a list, a line each.
+// each returns a drawing of each member of a list, a line each.
 func each[T any](list []T, draw func(T) part) part {
 	parts := make([]part, len(list))
 	for i, member := range list {

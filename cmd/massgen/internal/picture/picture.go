@@ -21,8 +21,8 @@ type Picture struct {
 	Question string
 	Began    time.Time // in UTC
 	Length   time.Duration
-	// Over is false for a turn that is under way or was interrupted without a result; Status is
-	// final only if it is true.
+	// Over is false for a turn that is running or was interrupted without a result. Status is final
+	// only if Over is true.
 	Over   bool
 	Status kernel.Status
 	// Winner is the id of the winning agent, WinnerLabel names its answer, Answer is the text
@@ -52,15 +52,15 @@ type Round struct {
 
 // Lane is a row of the picture.
 type Lane struct {
-	// Name is the agent's id, or what the lane is for.
+	// Name is the agent's id, or the purpose of the lane.
 	Name    string
 	IsAgent bool
 	Model   string
-	// State is what the agent came to, or what its step waits for. Error is why it failed.
+	// State is the agent's last act, or what its step waits for. Error is why it failed.
 	State, Error string
 	Usage        budget.Usage
 	Wins         bool
-	// Calls and Tools are indices of the picture's.
+	// Calls and Tools are indices into the picture's lists.
 	Calls, Tools []int
 	Marks        []Mark
 }
@@ -70,20 +70,20 @@ type Call struct {
 	Key      backends.Key
 	Lane     int
 	From, To time.Duration
-	// End says how the call ended. Why is the kind of the error of a failed one.
+	// End is how the call ended. Why is the kind of the error of a failed call.
 	End   CallEnd
 	Why   string
 	Model string
 	Usage budget.Usage
-	// Input is what the model was sent and replied, in words, empty if Source has none.
+	// Input has the model's input and reply in words, empty if Source has none.
 	Input string
 }
 
-// CallEnd says how a model call ended.
+// CallEnd is how a model call ended.
 type CallEnd string
 
-// The ends of a model call. A lost call was made again, by the same process or another one; a
-// call without a result was under way when the journal ended.
+// The ends of a model call. A lost call was made again, by the same process or another one. An open call
+// was running when the journal ended.
 const (
 	CallDone   CallEnd = "done"
 	CallFailed CallEnd = "failed"
@@ -109,12 +109,12 @@ type Mark struct {
 	// author, or -1.
 	Label  string
 	Target int
-	// Void says that the answer was not used, or that the vote did not count. Wins marks the
-	// winning answer.
+	// Void marks an answer that was not used, or a vote that did not count. Wins marks the winning
+	// answer.
 	Void, Wins bool
 }
 
-// MarkKind says what a mark is for.
+// MarkKind is the kind of a mark.
 type MarkKind string
 
 // The kinds of marks. Note and those after it belong to the whole turn.
@@ -138,7 +138,7 @@ type Answer struct {
 	Agent, Label, Text string
 	Round              int
 	At                 time.Duration
-	// Stands says that no later answer of its author replaced it.
+	// Stands is true if no later answer of its author replaced it.
 	Stands, Wins bool
 }
 

@@ -15,25 +15,25 @@ import (
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
-// Source is what a picture needs beside the journal of its turn.
+// Source has the data that a picture needs beside the journal of its turn.
 type Source struct {
 	Session string
 	Turn    int
 	// Texts reads the texts that the journal names.
 	Texts agents.Lookup
-	// Inputs has what each model call was sent and replied, in words. It may be nil.
+	// Inputs has the input and reply of each model call in words. It may be nil.
 	Inputs map[backends.Key]string
 }
 
-// The names of the lanes that are no agent's.
+// The names of the lanes without an agent.
 const (
 	sidecallLane = "sidecalls"
 	turnLane     = "turn"
 	finalRound   = "final answer"
 )
 
-// New returns the picture of a turn from its journal. If the journal is damaged, or a text is
-// missing, it returns an error beside the picture of what could be read.
+// New returns the picture of a turn from its journal. If the journal is damaged or a text is missing, it
+// returns an error beside the picture of the readable part.
 func New(journal [][]byte, s Source) (p Picture, err error) {
 	pr := &projection{
 		Picture: Picture{Session: s.Session, Turn: s.Turn}, source: s, machine: new(turn.Machine),
@@ -73,8 +73,7 @@ type openCall struct {
 	call int
 }
 
-// readAll applies the journal up to the first event that cannot be read. A damaged import may
-// break the machine.
+// readAll applies the journal up to the first unreadable event. A damaged import may break the machine.
 func (p *projection) readAll(journal [][]byte) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -131,7 +130,7 @@ func (p *projection) accept(ev turn.Accepted) {
 	}
 }
 
-// begin adds a model call, unless it is under way already.
+// begin adds a model call, unless it is running already.
 func (p *projection) begin(key effect.Key) {
 	if p.indexOf(key) >= 0 {
 		return
@@ -195,7 +194,7 @@ func (p *projection) lose(key effect.Key) {
 	}
 }
 
-// resume loses all calls that another process had under way.
+// resume ends all calls that another process had begun as lost.
 func (p *projection) resume() {
 	p.markTurn(ResumeMark)
 	for _, o := range slices.Clone(p.open) {
@@ -203,7 +202,7 @@ func (p *projection) resume() {
 	}
 }
 
-// see adds what an event shows.
+// see adds the marks and rounds of an event.
 func (p *projection) see(ev report.Event) {
 	switch ev := ev.(type) {
 	case report.StepStarted:
@@ -245,7 +244,7 @@ func (p *projection) markTurn(kind MarkKind) {
 	p.turn = append(p.turn, Mark{Kind: kind, At: p.last, Target: -1})
 }
 
-// startRound notes where a round begins whose number is new.
+// startRound adds a round if its number is new.
 func (p *projection) startRound(number int, purpose effect.Purpose) {
 	switch {
 	case p.isEager:

@@ -10,7 +10,7 @@ import (
 // end of one and for the bound of the next.
 type scale struct {
 	length time.Duration
-	bounds []time.Duration // where gaps are, beside the one behind the end
+	bounds []time.Duration // where gaps are, except the one after the end
 	width  float64         // without the gaps
 	gap    float64
 }
@@ -34,7 +34,7 @@ func (s scale) at(t time.Duration, gaps int) float64 {
 	return s.width*float64(min(t, s.length))/float64(s.length) + s.gap*float64(gaps)
 }
 
-// start returns the position of something that begins: behind the gap, if a round begins then.
+// start returns the position of a beginning: after the gap if a round begins at that time.
 func (s scale) start(t time.Duration) float64 {
 	gaps := 0
 	for _, b := range s.bounds {
@@ -45,7 +45,7 @@ func (s scale) start(t time.Duration) float64 {
 	return s.at(t, gaps)
 }
 
-// end returns the position of something that ends: before the gap, if a round begins then.
+// end returns the position of an end: before the gap if a round begins at that time.
 func (s scale) end(t time.Duration) float64 {
 	gaps := 0
 	for _, b := range s.bounds {
@@ -76,7 +76,7 @@ func (s scale) every(step time.Duration) (list []time.Duration) {
 	return list
 }
 
-// span writes a length of time as short as it can be read: 0.3 s, 42 s, 3 min 5 s, 2 h 1 min.
+// span returns a length of time in a short form: 0.3 s, 42 s, 3 min 5 s, 2 h 1 min.
 func span(d time.Duration) string {
 	switch {
 	case d == 0:

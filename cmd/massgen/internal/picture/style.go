@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// rules are those of the picture. A word with a dollar sign is a colour; a rule of OWN is one for
-// each colour that an agent may have. Programs that show SVG know no variables of CSS.
+// rules has the CSS rules of the picture. A word with a dollar sign is a colour. A rule with OWN stands for
+// a rule for each colour of agents. Programs that show SVG do not support CSS variables.
 //
 //go:embed picture.css
 var rules string
@@ -22,7 +22,7 @@ const (
 // style returns the rules of the picture.
 func style() string { return onScreens(rules, light, dark) }
 
-// onScreens returns rules with the colours of light screens, and with those of dark ones for these.
+// onScreens returns rules with light colours, and a variant with dark colours for dark screens.
 func onScreens(rules, light, dark string) string {
 	return coloured(rules, light) + "@media (prefers-color-scheme: dark) {\n" + coloured(rules, dark) + "}\n"
 }

@@ -21,11 +21,11 @@ const (
 	longestName = 24
 )
 
-// SVG draws the picture as a file that opens by itself. It has no script and names no other file.
+// SVG draws the picture as one file. It has no script and refers to no other file.
 func SVG(p Picture) string { return drawSVG(p, false) }
 
-// drawSVG draws the picture for a page of its own, or for one that has the question elsewhere and
-// an element with the id of each call, to which bars lead.
+// drawSVG draws the picture as a file, or as a part of an HTML page. The page has the question, and an
+// element with an id for each call, to which the bars link.
 func drawSVG(p Picture, isPart bool) string {
 	d := &drawing{Picture: p, isPart: isPart, left: margin + 40, y: margin}
 	for _, l := range p.Lanes {
@@ -71,19 +71,19 @@ type drawing struct {
 	out    strings.Builder
 	isPart bool
 	scale  scale
-	// left is where the lanes begin, plot how wide they are; y is how far the picture has come.
+	// left is where the lanes begin, plot is their width, and y is the height of the picture so far.
 	left, plot, gap, y float64
 	lane, bar, size    float64
 }
 
-// escaped is a text, on one line, as XML and HTML have it.
+// escaped returns a text on one line, escaped for XML and HTML.
 func escaped(text string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(plain.Line(text))) // the builder takes all
+	_ = xml.EscapeText(&b, []byte(plain.Line(text))) // the builder never fails
 	return b.String()
 }
 
-// text writes a text at a place. The class says how it looks, the anchor is start, middle or end.
+// text writes a text at a place. The class selects its look, the anchor is start, middle or end.
 func (d *drawing) text(x, y float64, class, anchor, text string) {
 	fmt.Fprintf(&d.out, `<text x="%.1f" y="%.1f" class="%s" text-anchor="%s">%s</text>`+"\n", x, y, class, anchor, escaped(text))
 }
@@ -135,7 +135,7 @@ func (d *drawing) timeline() {
 
 func (d *drawing) laneTop(top float64, lane int) float64 { return top + 8 + d.lane*float64(lane) }
 
-// middle is the middle of a lane's bars.
+// middle returns the middle of a lane's bars.
 func (d *drawing) middle(top float64) float64 {
 	if d.lane > 40 {
 		return top + 26
@@ -143,7 +143,7 @@ func (d *drawing) middle(top float64) float64 {
 	return top + d.lane/2
 }
 
-// colour is the class of an agent's colour.
+// colour returns the class of an agent's colour.
 func (d *drawing) colour(lane int) string {
 	if lane < 0 || lane >= len(d.Lanes) || !d.Lanes[lane].IsAgent {
 		return "grey"
@@ -176,7 +176,7 @@ func (d *drawing) links(top float64) {
 	}
 }
 
-// markX is the middle of a mark: behind the bar that it ends.
+// markX returns the middle of a mark: after the bar that it ends.
 func (d *drawing) markX(m Mark) float64 { return d.left + d.scale.end(m.At) + d.size + 3 }
 
 func (d *drawing) drawLane(i int, top float64) {
@@ -241,7 +241,7 @@ func (d *drawing) drawCall(n, lane int, y float64) {
 	d.out.WriteString("\n")
 }
 
-// outcome says how a call ended, in a line.
+// outcome returns the end of a call in words.
 func (c Call) outcome() string {
 	text := span(c.To - c.From)
 	switch {
@@ -258,7 +258,7 @@ func (c Call) outcome() string {
 	return text
 }
 
-// name names a call within its turn.
+// name returns the name of a call within its turn.
 func (c Call) name() string {
 	if c.Key.Agent == "" {
 		return c.Key.Purpose
@@ -340,7 +340,7 @@ func (d *drawing) axis() {
 	d.y += 14
 }
 
-// legend explains what the picture has. On a page of its own it says who won.
+// legend explains the picture's symbols. In a file of its own it also names the winner.
 func (d *drawing) legend() {
 	d.y += 18
 	y, x := d.y, margin+6

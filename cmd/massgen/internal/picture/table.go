@@ -8,7 +8,7 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// agents writes what each agent has cost. A narrow terminal has no models and states.
+// agents writes the cost of each agent. On a narrow terminal it leaves models and states out.
 func (t *terminal) agents() {
 	header := []string{"agent", "calls", "in", "out", "cost", "state", "model"}
 	columns := len(header)
@@ -39,7 +39,7 @@ func (t *terminal) agents() {
 		var b strings.Builder
 		for c, width := range widths {
 			cell := padded(row[c], width)
-			if c > 0 && c < 5 { // numbers stand to the right
+			if c > 0 && c < 5 { // numbers are aligned to the right
 				cell = strings.Repeat(" ", max(0, width-cells(row[c]))) + row[c]
 			}
 			b.WriteString(cell + "  ")
@@ -53,7 +53,7 @@ func (t *terminal) agents() {
 	t.more("", len(t.Lanes)-t.shown)
 }
 
-// more says how many entries of a list are left out.
+// more writes how many entries of a list are left out.
 func (t *terminal) more(indent string, n int) {
 	if n > 0 {
 		t.line(indent + fmt.Sprintf("… and %d more", n))

@@ -17,9 +17,9 @@ const (
 	labelled = 12
 )
 
-// Screen says what a picture is drawn on.
+// Screen describes the terminal that a picture is drawn on.
 type Screen struct {
-	// Width is in columns. Height is in lines, 0 if it does not matter: then all agents are drawn.
+	// Width is in columns. Height is in lines; 0 draws all agents.
 	Width, Height int
 	Colour        bool
 }
@@ -49,7 +49,7 @@ type terminal struct {
 	out    strings.Builder
 	width  int
 	colour bool
-	// shown is how many lanes are drawn, most how many entries a list may have.
+	// shown is how many lanes are drawn, most is how many entries a list may have.
 	shown, most int
 }
 
@@ -58,7 +58,7 @@ func (t *terminal) line(text string) {
 	t.out.WriteString(strings.TrimRight(fit(text, t.width), " ") + "\n")
 }
 
-// The colours of a terminal; those of agents take turns.
+// The colours on a terminal. Agents take theirs in turn.
 const (
 	boldStyle, faintStyle, redStyle, winnerStyle = "1", "2", "31", "1;33"
 )
@@ -84,7 +84,7 @@ func (t *terminal) head() {
 	t.out.WriteString("\n")
 }
 
-// state is what became of the turn.
+// state returns the state or the result of the turn in words.
 func (p Picture) state() string {
 	if !p.Over {
 		return "not finished"
@@ -92,7 +92,7 @@ func (p Picture) state() string {
 	return p.Status
 }
 
-// summary is what became of the turn, in phrases.
+// summary returns the result of the turn in phrases.
 func (p Picture) summary() []string {
 	words := []string{fmt.Sprintf("turn %d of session %s: %s", p.Turn, plain.Line(p.Session), plain.Line(p.state()))}
 	if p.Winner != "" && p.agentCount() > 1 {
@@ -122,7 +122,7 @@ func (p Picture) roundCount() (n int) {
 	return n
 }
 
-// usage writes what calls have used.
+// usage returns the usage of calls in words.
 func usage(u budget.Usage) string {
 	text := fmt.Sprintf("%s · %s in, %s out tokens", plain.Count(u.Calls, "call"), plain.Thousands(u.InputTokens), plain.Thousands(u.OutputTokens))
 	switch {
@@ -146,7 +146,7 @@ func money(u budget.Usage) string {
 	return fmt.Sprintf("$%.4f", *u.CostUSD)
 }
 
-// symbol is how a mark is drawn.
+// symbol returns the character of a mark.
 func (m Mark) symbol() string {
 	switch {
 	case m.Kind == VoteMark && m.Void:
@@ -181,7 +181,7 @@ func (m Mark) symbol() string {
 
 const toolSymbol = "◆"
 
-// legend explains the symbols that the picture has.
+// legend explains the picture's symbols.
 func (t *terminal) legend() {
 	var words []string
 	add := func(word string) {
@@ -326,7 +326,7 @@ func (t *terminal) rest() {
 	t.out.WriteString(t.paint(boldStyle, strings.Join(wrap(t.verdict(), t.width, 3), "\n")) + "\n")
 }
 
-// verdict says who won, or why nobody did.
+// verdict returns who won, or why nobody did.
 func (p Picture) verdict() string {
 	switch {
 	case !p.Over:
