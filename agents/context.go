@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/massgen/massgen/backends"
@@ -11,7 +12,6 @@ import (
 	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/models/tokens"
-	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // Context controls how much of the history an agent gets.
@@ -60,8 +60,8 @@ func Count(ctx context.Context, blobs Blobs, turn *machine.Turn, agent int, c Co
 	if len(turn.Agents) == 1 {
 		call.Key.Purpose = machine.Conversation
 	}
-	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, call)
-	b.history = emptyHistory
+	b := newInputBuilder(ctx, newShared(turn, blobs), turn, call)
+	b.isBlank = true
 	first, err := b.build(call)
 	if err != nil {
 		return Chosen{}, err
@@ -82,7 +82,7 @@ func Count(ctx context.Context, blobs Blobs, turn *machine.Turn, agent int, c Co
 		return Chosen{}, err
 	}
 	picker := policy.NewPicker(c.Policy, room, summary)
-	for exchange, err := range exchanges(ctx, blobs, turn, recordNothing) {
+	for exchange, err := range exchanges(ctx, blobs, turn, math.MaxInt, func(string) {}) {
 		if err != nil {
 			return Chosen{}, fmt.Errorf("choose the history for %s: %w", turn.Agents[agent].ID, err)
 		}
@@ -115,7 +115,7 @@ func Unsummarized(ctx context.Context, blobs Blobs, turn *machine.Turn, last int
 			return earlier, nil, err
 		}
 	}
-	for exchange, err := range exchanges(ctx, blobs, turn, recordNothing) {
+	for exchange, err := range exchanges(ctx, blobs, turn, math.MaxInt, func(string) {}) {
 		if err != nil {
 			return earlier, nil, err
 		}
@@ -132,19 +132,10 @@ func Unsummarized(ctx context.Context, blobs Blobs, turn *machine.Turn, last int
 
 // ShownHistory returns the history that an agent gets in a turn, oldest turn first.
 func ShownHistory(ctx context.Context, blobs Blobs, turn *machine.Turn, agent int) ([]contextbuild.Exchange, error) {
-	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, machine.ModelCall{Key: machine.Key{Agent: agent}})
-	shown := b.shownHistory()
+	b := newInputBuilder(ctx, newShared(turn, blobs), turn, machine.ModelCall{Key: machine.Key{Agent: agent}})
+	shown := b.history().turns
 	if b.err != nil {
 		return nil, fmt.Errorf("read the history for %s: %w", turn.Agents[agent].ID, b.err)
 	}
 	return shown, nil
-}
-
-// emptyHistory is a historyReader that returns one empty turn: it gives the size of the text
-// around a history.
-func emptyHistory(_ context.Context, _ Blobs, turn *machine.Turn, _ int) ([]contextbuild.Exchange, error) {
-	if turn.History == (blob.Ref{}) {
-		return nil, nil
-	}
-	return make([]contextbuild.Exchange, 1), nil
 }

@@ -98,7 +98,7 @@ func hasFile(p backends.Part) bool {
 func (b *inputBuilder) loadedPart(p backends.Part) backends.Part {
 	switch p := p.(type) {
 	case backends.File:
-		p.Data = b.file(p.Content)
+		p.Data = b.get(p.Content)
 		if p.MediaType == attach.Text {
 			return backends.Text{Text: contextbuild.AttachedText(p.Name, string(p.Data))}
 		}
@@ -106,27 +106,11 @@ func (b *inputBuilder) loadedPart(p backends.Part) backends.Part {
 	case backends.ToolResult:
 		p.Files = slices.Clone(p.Files)
 		for i := range p.Files {
-			p.Files[i].Data = b.file(p.Files[i].Content)
+			p.Files[i].Data = b.get(p.Files[i].Content)
 		}
 		return p
 	}
 	return p
-}
-
-// file returns the content of a file. It reads it once for all calls of the turn.
-func (b *inputBuilder) file(ref blob.Ref) []byte {
-	b.names.mu.Lock()
-	defer b.names.mu.Unlock()
-	data, ok := b.names.files[ref]
-	if !ok {
-		if data = b.get(ref); b.err == nil {
-			if b.names.files == nil {
-				b.names.files = map[blob.Ref][]byte{}
-			}
-			b.names.files[ref] = data
-		}
-	}
-	return data
 }
 
 // AttachFiles stores files for a model, and returns their references. A picture that is too large
@@ -156,7 +140,7 @@ func putFile(ctx context.Context, blobs Blobs, f backends.File) (blob.File, erro
 	if f.MediaType == attach.Text {
 		data = []byte(contextbuild.Clean(string(data)))
 	}
-	s := textStore{ctx: ctx, blobs: blobs}
+	s := newTextStore(ctx, blobs)
 	f.Content = s.put(data)
 	if f.MediaType != attach.Text {
 		if kept := s.get(f.Content); s.err == nil && !bytes.Equal(kept, data) {

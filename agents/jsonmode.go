@@ -18,7 +18,7 @@ import (
 // writes cannot yield an impossible vote. The choice stands inside an object, since OpenAI's
 // strict mode requires that. If bounded is true, the reason of a vote has a limit, which only
 // some services accept.
-func (p *panel) actionSchema(offer kernel.Offer, bounded bool, answers *schema.Schema) json.RawMessage {
+func (s *shared) actionSchema(offer kernel.Offer, bounded bool, answers *schema.Schema) json.RawMessage {
 	var forms []string
 	if offer.MayAnswer {
 		content := `{"type":"string"}`
@@ -31,7 +31,7 @@ func (p *panel) actionSchema(offer kernel.Offer, bounded bool, answers *schema.S
 	if len(offer.MayVote) > 0 {
 		names := make([]string, len(offer.MayVote))
 		for i, agent := range offer.MayVote {
-			names[i] = `"` + p.anonymous(agent) + `"`
+			names[i] = `"` + s.anonymous(agent) + `"`
 		}
 		reason := `{"type":"string"}`
 		if bounded {

@@ -22,7 +22,7 @@ func PutMessages(ctx context.Context, blobs Blobs, turn *machine.Turn, said []ma
 	if !slices.ContainsFunc(said, isResult) {
 		return blob.Ref{}, 2, nil
 	}
-	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, machine.ModelCall{})
+	b := newInputBuilder(ctx, newShared(turn, blobs), turn, machine.ModelCall{})
 	kept := withoutRepairs(said)
 	for i := range kept {
 		b.settle(&kept[i])
@@ -83,9 +83,9 @@ func addMessages(ctx context.Context, blobs Blobs, list blob.Ref, e *contextbuil
 // readMessages reads a list that PutMessages wrote, or that an import brought: from an import
 // it accepts only messages of models and results of tools.
 func readMessages(ctx context.Context, blobs Blobs, list blob.Ref) ([]backends.Message, error) {
-	b := newInputBuilder(ctx, blobs, newPanel(&machine.Turn{}), &machine.Turn{}, machine.ModelCall{})
-	var kept []machine.Entry
-	b.decode(list, &kept)
+	none := &machine.Turn{}
+	b := newInputBuilder(ctx, newShared(none, blobs), none, machine.ModelCall{})
+	kept := slices.Clone(decoded[[]machine.Entry](&b.textStore, list))
 	for i, e := range kept {
 		if e.Kind != machine.Assistant && e.Kind != machine.Result {
 			return nil, fmt.Errorf("entry %d is of the kind %q", i+1, e.Kind)

@@ -18,8 +18,8 @@ import (
 // and the model goes on with that (seed 004).
 func (d *Doer) callTool(ctx context.Context, turn *machine.Turn, e machine.ToolCall, r *running) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
-	texts := textStore{ctx: stored, blobs: d.Blobs}
-	said := d.panels.of(turn).messageOf(&texts, e.Message)
+	texts := textStore{ctx: stored, cache: d.of(turn).cache}
+	said := decoded[backends.Message](&texts, e.Message)
 	if texts.err != nil {
 		return nil, fmt.Errorf("read the message of %s: %w", e.Key, texts.err)
 	}
@@ -132,12 +132,7 @@ func (d *Doer) limited(ctx context.Context, turn *machine.Turn, e machine.ToolCa
 	}
 	late := overtime{e.Name, limit}
 	called, release := context.WithTimeoutCause(ctx, limit, late)
-	patience := time.AfterFunc(limit+AbandonAfter, func() {
-		r.abandon(func() (machine.Event, error) {
-			ref, err := d.Blobs.Put(context.WithoutCancel(ctx), []byte("Error: "+late.Error()))
-			return machine.ToolReply{Index: e.Key.Index, Result: ref, Error: true, Abandoned: true, ElapsedMS: (limit + AbandonAfter).Milliseconds()}, err
-		})
-	})
+	patience := time.AfterFunc(limit+AbandonAfter, func() { r.overdue <- late })
 	return called, func() {
 		patience.Stop()
 		release()
@@ -186,6 +181,15 @@ func Arguments(texts Lookup, e machine.ToolCall) (string, error) {
 		return "", err
 	}
 	return calls[e.Call].Arguments, nil
+}
+
+// hostedCall returns a call of a hosted tool, which is in the message that it was part of.
+func hostedCall(texts Lookup, e machine.ToolCall) (backends.HostedCall, error) {
+	m, err := readJSON[backends.Message](texts, e.Message)
+	if calls := m.HostedCalls(); err == nil && e.Call < len(calls) {
+		return calls[e.Call], nil
+	}
+	return backends.HostedCall{Name: e.Name}, err
 }
 
 // callsBeside returns all calls of the message that contains a tool call.

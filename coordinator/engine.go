@@ -54,7 +54,7 @@ func newLocalTurn(ctx context.Context, p *Panel, t *Turn) *localTurn {
 	if p.scheduled != nil {
 		p.scheduled(e)
 	}
-	e.doer = agents.Doer{Blobs: p.opts.Store, Members: p.members(t.tools), Sidecalls: p.sidecalls(e.summaries), Histories: &p.histories, Observe: e.observe, Panicked: e.panicked}
+	e.doer = agents.Doer{Blobs: p.texts, Members: p.members(t.tools), Sidecalls: p.sidecalls(e.summaries), Observe: e.observe, Panicked: e.panicked}
 	return e
 }
 

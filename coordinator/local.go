@@ -62,7 +62,11 @@ func (e *localTurn) startEffect(w driver.Work) {
 	ctx = retry.WithTimeLeft(ctx, e.timeLeft)
 	ctx, over := e.withProgress(ctx, w.Effect)
 	known := e.toolsVersion
-	resultOf := func(ev machine.Event, err error) result {
+	before, done := e.inOrder(w.Effect)
+	e.begin(func() (driver.Post, bool) {
+		defer done()
+		waitForAll(ctx, before)
+		ev, err := e.doer.Perform(ctx, w.Turn, w.Effect)
 		over()
 		r := result{local: e, key: key, event: ev, err: err}
 		if err == nil && key.Agent != machine.NoAgent {
@@ -71,21 +75,7 @@ func (e *localTurn) startEffect(w driver.Work) {
 				e.turn.inbox.put(r)
 			})
 		}
-		return r
-	}
-	before, done := e.inOrder(w.Effect)
-	abandoned := func(ev machine.Event, err error) {
-		done()
-		e.turn.inbox.put(resultOf(ev, err))
-	}
-	e.begin(func() (driver.Post, bool) {
-		defer done()
-		waitForAll(ctx, before)
-		ev, isLate, err := e.doer.Run(ctx, w.Turn, w.Effect, abandoned)
-		if isLate {
-			return nil, true
-		}
-		return resultOf(ev, err), false
+		return r, false
 	})
 }
 

@@ -190,8 +190,8 @@ type Panel struct {
 	// scheduled lets a simulation control how a local turn runs work and receives posts.
 	scheduled func(*localTurn)
 
-	histories agents.Histories
-	learns    sync.Once // before the first turn that Start starts
+	texts  *agents.Cache // of opts.Store
+	learns sync.Once     // before the first turn that Start starts
 
 	mu      sync.Mutex
 	running int
@@ -238,7 +238,7 @@ func New(opts Options) (*Panel, error) {
 
 // newPanel returns a panel without checking the options.
 func newPanel(opts Options) *Panel {
-	p := &Panel{opts: opts, own: sessions.NewID()}
+	p := &Panel{opts: opts, own: sessions.NewID(), texts: agents.NewCache(opts.Store)}
 	p.idle = sync.NewCond(&p.mu)
 	return p
 }
