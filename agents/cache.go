@@ -15,6 +15,8 @@ import (
 type Cache struct {
 	Blobs
 	read memo[textForm]
+	// parts has the references of the parts of histories.
+	parts memo[partKey]
 }
 
 // NewCache returns a cache over a store. A store that is a Cache needs no other.

@@ -93,67 +93,78 @@ func (b *inputBuilder) withoutHistory(req backends.Request, sent *machine.Sent) 
 // history, and the older parts that it had to store.
 func (b *inputBuilder) recordHistory() (told sentHistory, older []blob.Ref) {
 	told, b.err = remember(&b.shared.sent, historyKeyOf(b.turn, b.reader), 0, func() (told sentHistory, err error) {
-		parts := b.historyParts()
-		if b.turn.Agents[b.reader].Shown != nil { // a selection slides with each turn, and a window bounds it
-			parts = []sentPart{joined(parts)}
+		if b.turn.Agents[b.reader].Shown != nil {
+			return b.storeSelection(), b.err
 		}
-		told, older = b.storeParts(parts)
+		told, older = b.storeHistory()
 		return told, b.err
 	})
 	return told, older
 }
 
-// historyParts returns the additions of each turn to the history of an input.
-func (b *inputBuilder) historyParts() (parts []sentPart) {
-	told := b.history()
-	if len(b.turn.Agents) == 1 {
-		for _, e := range told.turns {
-			parts = append(parts, sentPart{Messages: contextbuild.SoloMessages(e)})
-		}
-		return parts
-	}
-	for i, lines := range told.lines {
-		if i > 0 {
-			lines = "\n" + lines
-		}
-		parts = append(parts, sentPart{Text: lines})
-	}
-	return parts
-}
-
-func joined(parts []sentPart) (one sentPart) {
-	for _, p := range parts {
+// storeSelection stores a history as one part: a selection slides with each turn, and a window bounds it.
+func (b *inputBuilder) storeSelection() (told sentHistory) {
+	var one sentPart
+	for i := range b.history().turns {
+		p := b.part(i, blob.Ref{})
 		one.Text += p.Text
 		one.Messages = append(one.Messages, p.Messages...)
 	}
 	one.Messages = contextbuild.MarkLeftOut(one.Messages)
-	return one
+	return sentHistory{newest: b.encode(one), text: one.Text, count: len(one.Messages)}
 }
 
-// storeParts stores the parts that the store lacks. The store has all parts before one that it
+// storeHistory stores the parts of a whole history that the store lacks. The store has all parts before one that it
 // has.
-func (b *inputBuilder) storeParts(parts []sentPart) (told sentHistory, older []blob.Ref) {
-	encoded := make([][]byte, len(parts))
-	refs := make([]blob.Ref, len(parts))
-	var text strings.Builder
-	for i, p := range parts {
-		p.Previous = told.newest
-		encoded[i] = b.marshal(p)
-		refs[i] = sessions.RefOf(encoded[i])
-		told.newest = refs[i]
-		text.WriteString(p.Text)
-		told.count += len(p.Messages)
+func (b *inputBuilder) storeHistory() (told sentHistory, older []blob.Ref) {
+	shown := b.history()
+	told.text = strings.Join(shown.lines, "\n")
+	before := make([]blob.Ref, len(shown.turns)) // the part before each turn's
+	for i, e := range shown.turns {
+		before[i] = told.newest
+		told.newest = b.refOfPart(i, before[i])
+		told.count += max(2, len(e.Messages)) // the question and the answer
 	}
-	told.text = text.String()
-	newest := len(parts) - 1
-	told.newest = b.put(encoded[newest])
-	for i, data := range slices.Backward(encoded[:newest]) {
-		if b.has(refs[i]) {
-			break
-		}
-		older = append(older, b.put(data))
+	newest := len(before) - 1
+	told.newest = b.encode(b.part(newest, before[newest]))
+	for i := newest; i > 0 && !b.has(before[i]); i-- {
+		older = append(older, b.encode(b.part(i-1, before[i-1])))
 	}
 	return told, older
+}
+
+// part returns what a turn adds to the history after another part.
+func (b *inputBuilder) part(turn int, previous blob.Ref) sentPart {
+	shown := b.history()
+	switch {
+	case len(b.turn.Agents) == 1:
+		return sentPart{Previous: previous, Messages: contextbuild.SoloMessages(shown.turns[turn])}
+	case turn == 0:
+		return sentPart{Previous: previous, Text: shown.lines[turn]}
+	}
+	return sentPart{Previous: previous, Text: "\n" + shown.lines[turn]}
+}
+
+// partKey identifies the part of a turn without tools in a whole history.
+type partKey struct {
+	previous         blob.Ref
+	isAlone          bool // the history is that of a panel of one
+	question, answer string
+}
+
+// refOfPart returns the reference of part, which is computed once for all turns that come after it.
+func (b *inputBuilder) refOfPart(turn int, previous blob.Ref) (ref blob.Ref) {
+	encode := func() (blob.Ref, error) { return sessions.RefOf(b.marshal(b.part(turn, previous))), b.err }
+	e := b.history().turns[turn]
+	switch {
+	case b.err != nil:
+	case len(e.Messages) > 0:
+		ref, b.err = encode()
+	default:
+		key := partKey{previous, len(b.turn.Agents) == 1, e.Question, e.Answer}
+		ref, b.err = remember(&b.cache.parts, key, len(e.Question)+len(e.Answer), encode)
+	}
+	return ref
 }
 
 // Recorded returns the input of a call from the journal and the texts that it names. It has no
