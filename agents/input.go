@@ -51,6 +51,8 @@ type inputBuilder struct {
 	textStore
 	turn   *machine.Turn
 	shared *shared
+	// shown is the part of the turn's history in the input.
+	shown history
 	// reader is the agent of the call. coordinates reports whether the call offers the coordination tools.
 	reader      int
 	coordinates bool
@@ -125,13 +127,13 @@ func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 
 // first builds the first messages of a call's step.
 func (b *inputBuilder) first(call machine.ModelCall) []backends.Message {
-	told := b.history()
+	b.shown = b.history()
 	in := contextbuild.Input{
 		SystemMessage: b.text(b.turn.Agents[b.reader].System),
 		Question:      b.text(b.turn.Question),
 		Participants:  b.shared.ids,
-		History:       told.turns,
-		Lines:         told.lines,
+		History:       b.shown.turns,
+		Lines:         b.shown.lines,
 		Conversation:  decoded[[]backends.Message](&b.textStore, b.turn.Conversation),
 		Sections:      slices.Clip(decoded[[]string](&b.textStore, b.turn.Sections)),
 	}

@@ -64,7 +64,7 @@ func (b *inputBuilder) recordTools(tools []backends.Tool) (ref blob.Ref) {
 // that is not found there unchanged stays in its message.
 func (b *inputBuilder) withoutHistory(req backends.Request, sent *machine.Sent) []backends.Message {
 	messages := req.Messages
-	if b.offers == nil || len(b.history().turns) == 0 || b.err != nil {
+	if b.offers == nil || len(b.shown.turns) == 0 || b.err != nil {
 		return messages
 	}
 	told, older := b.recordHistory()
@@ -105,7 +105,7 @@ func (b *inputBuilder) recordHistory() (told sentHistory, older []blob.Ref) {
 // storeSelection stores a history as one part: a selection slides with each turn, and a window bounds it.
 func (b *inputBuilder) storeSelection() (told sentHistory) {
 	var one sentPart
-	for i := range b.history().turns {
+	for i := range b.shown.turns {
 		p := b.part(i, blob.Ref{})
 		one.Text += p.Text
 		one.Messages = append(one.Messages, p.Messages...)
@@ -117,10 +117,9 @@ func (b *inputBuilder) storeSelection() (told sentHistory) {
 // storeHistory stores the parts of a whole history that the store lacks. The store has all parts before one that it
 // has.
 func (b *inputBuilder) storeHistory() (told sentHistory, older []blob.Ref) {
-	shown := b.history()
-	told.text = strings.Join(shown.lines, "\n")
-	before := make([]blob.Ref, len(shown.turns)) // the part before each turn's
-	for i, e := range shown.turns {
+	told.text = strings.Join(b.shown.lines, "\n")
+	before := make([]blob.Ref, len(b.shown.turns)) // the part before each turn's
+	for i, e := range b.shown.turns {
 		before[i] = told.newest
 		told.newest = b.refOfPart(i, before[i])
 		told.count += max(2, len(e.Messages)) // the question and the answer
@@ -135,14 +134,13 @@ func (b *inputBuilder) storeHistory() (told sentHistory, older []blob.Ref) {
 
 // part returns what a turn adds to the history after another part.
 func (b *inputBuilder) part(turn int, previous blob.Ref) sentPart {
-	shown := b.history()
 	switch {
 	case len(b.turn.Agents) == 1:
-		return sentPart{Previous: previous, Messages: contextbuild.SoloMessages(shown.turns[turn])}
+		return sentPart{Previous: previous, Messages: contextbuild.SoloMessages(b.shown.turns[turn])}
 	case turn == 0:
-		return sentPart{Previous: previous, Text: shown.lines[turn]}
+		return sentPart{Previous: previous, Text: b.shown.lines[turn]}
 	}
-	return sentPart{Previous: previous, Text: "\n" + shown.lines[turn]}
+	return sentPart{Previous: previous, Text: "\n" + b.shown.lines[turn]}
 }
 
 // partKey identifies the part of a turn without tools in a whole history.
@@ -155,7 +153,7 @@ type partKey struct {
 // refOfPart returns the reference of part, which is computed once for all turns that come after it.
 func (b *inputBuilder) refOfPart(turn int, previous blob.Ref) (ref blob.Ref) {
 	encode := func() (blob.Ref, error) { return sessions.RefOf(b.marshal(b.part(turn, previous))), b.err }
-	e := b.history().turns[turn]
+	e := b.shown.turns[turn]
 	switch {
 	case b.err != nil:
 	case len(e.Messages) > 0:
