@@ -39,7 +39,7 @@ type Chosen struct {
 	Tokens tokens.Count
 	// Step limits what the agent's steps may add; nil if nothing was counted.
 	Step *policy.StepLimits
-	// NewSummary are the turns that a new summary must cover; zero if none is needed.
+	// NewSummary are the turns that a new summary must cover; zero if no summary is needed.
 	NewSummary policy.Range
 }
 
@@ -98,7 +98,7 @@ func Count(ctx context.Context, blobs Blobs, turn *machine.Turn, agent int, c Co
 	return chosen, nil
 }
 
-// measuredSummary returns the size of the turn's summary, zero if there is none.
+// measuredSummary returns the size of the turn's summary, zero for a turn without one.
 func measuredSummary(ctx context.Context, blobs Blobs, turn *machine.Turn, count contextbuild.Counter) (policy.Summary, error) {
 	if turn.Summary == nil {
 		return policy.Summary{}, nil
@@ -107,8 +107,8 @@ func measuredSummary(ctx context.Context, blobs Blobs, turn *machine.Turn, count
 	return policy.Summary{Range: turn.Summary.Range, Tokens: contextbuild.Measure(exchange, 0, count).Tokens()}, err
 }
 
-// Unsummarized returns the turn's summary, zero if there is none, and the turns of its
-// history after that up to number last, oldest first.
+// Unsummarized returns the turn's summary, zero for a turn without one, and the later turns of its
+// history up to number last, oldest first.
 func Unsummarized(ctx context.Context, blobs Blobs, turn *machine.Turn, last int) (earlier contextbuild.Exchange, turns []contextbuild.Exchange, err error) {
 	if turn.Summary != nil {
 		if earlier, err = readSummary(ctx, blobs, *turn.Summary); err != nil {

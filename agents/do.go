@@ -20,7 +20,7 @@ type Tool interface {
 	Definition() backends.Tool
 	// Call runs the tool. arguments is the model's text, valid JSON or not. The model gets an
 	// error as the call's result, and the step goes on. A result that is not valid text is an
-	// error. Of a result that is too long, the model gets the beginning and the end.
+	// error. If a result is too long, the model gets its beginning and its end.
 	Call(ctx context.Context, arguments string) (string, error)
 }
 
@@ -38,18 +38,18 @@ type Member struct {
 	Headers   map[string]string
 	ExtraBody map[string]any
 	// Plan reports whether a call before the final answer is only planned, and returns the text
-	// that replaces its result. Nil plans none.
+	// that replaces its result. If Plan is nil, no call is planned.
 	Plan func(tool Tool, arguments string) (result string, planned bool)
 	// Permit decides whether a tool call may run, and names the rule, for the journal and for
-	// those who read that the call was denied. Nil permits all.
+	// people. If it is nil, every call may run.
 	Permit func(tool, arguments string) (permission machine.Permission, why string)
-	// KeepResult stores the whole of a tool's result that is cut for the model, in a place that
-	// the agent can read, and returns the place. It may be nil.
+	// KeepResult stores a tool's whole result, which is cut for the model, in a place that the
+	// agent can read, and returns the place. It may be nil.
 	KeepResult func(name, result string) (where string, err error)
 	// Snapshot copies the agent's present workspace, for an answer; nil for an agent without a
 	// workspace.
 	Snapshot func(ctx context.Context, of CallInfo) (Snapshot, error)
-	// Takes says which files the model takes that a tool returns.
+	// Takes selects the files of a tool's result that the model accepts.
 	Takes attach.Takes
 }
 
@@ -90,7 +90,7 @@ func (d *Doer) SetTools(agent int, tools []Tool) {
 	d.Members[agent].Tools = tools
 }
 
-// SetSidecall replaces what makes the calls of a purpose that begin from now on.
+// SetSidecall replaces the sidecall of a purpose, for the effects that begin from now on.
 func (d *Doer) SetSidecall(purpose machine.Purpose, s Sidecall) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -141,8 +141,7 @@ func (d *Doer) callModel(ctx context.Context, turn *machine.Turn, call machine.M
 	if err != nil || reply.Failure != nil {
 		return reply, err
 	}
-	// A reply that has arrived and was paid for is kept, even if the call was cancelled
-	// meanwhile.
+	// The reply has arrived and was paid for. It is kept even if the call was cancelled meanwhile.
 	if err := d.read(stored, turn, call, to.Member, resp, &reply); err != nil || call.Sidecall == nil {
 		return reply, err
 	}
@@ -168,7 +167,7 @@ func (d *Doer) input(ctx context.Context, turn *machine.Turn, call machine.Model
 	return req, sent, err
 }
 
-// callee returns the agent or the sidecall that serves a call. ok is false if none is set.
+// callee returns the agent or the sidecall that serves a call. ok is false if there is no such sidecall.
 func (d *Doer) callee(call machine.ModelCall) (to Sidecall, ok bool) {
 	purpose := call.Key.Purpose
 	if purpose.IsStepSummary() {
@@ -199,8 +198,8 @@ func (d *Doer) send(ctx context.Context, to Member, key machine.Key, req backend
 	return resp, reply, err
 }
 
-// notingFallback returns a context whose trace also records, into in, the model that answered the
-// call, if that was not the agent's own.
+// notingFallback returns a context whose trace also records in *in which model answered the call, if it
+// was another one than the agent's.
 func notingFallback(ctx context.Context, in **machine.Fallback) context.Context {
 	trace := *backends.TraceFrom(ctx)
 	outer := trace.Fallback
@@ -223,15 +222,15 @@ func (d *Doer) Read(ctx context.Context, turn *machine.Turn, call machine.ModelC
 	return reply, err
 }
 
-// read adds what a call's response says to its reply.
+// read reads a call's response into its reply.
 func (d *Doer) read(ctx context.Context, turn *machine.Turn, call machine.ModelCall, to Member, resp backends.Response, reply *machine.ModelReply) error {
 	reader := newReplyReader(ctx, d.of(turn), turn, call)
 	reader.permit = to.Permit
 	return reader.read(resp, reply)
 }
 
-// failure cleans the text, which may be a provider's: terminals show it, and the journal must
-// read back the same.
+// failure returns the failure of a call that ended with err. It cleans the text, which may be a
+// provider's: terminals show it, and the journal must read back the same.
 func failure(ctx context.Context, err error) *machine.Failure {
 	kind := backends.KindOf(err)
 	if errors.Is(ctx.Err(), context.Canceled) && kind != backends.KindBudget { // the budget ended the call before the cancel
@@ -253,7 +252,7 @@ func definitions(tools []Tool) []backends.Tool {
 	return list
 }
 
-// Describe stores the data that an agent's calls share and returns it as the turn refers to it.
+// Describe stores what an agent's calls share, and returns its description.
 func Describe(ctx context.Context, blobs Blobs, id, system, model string, params backends.Params, tools []Tool) (machine.Agent, error) {
 	s := newTextStore(ctx, blobs)
 	agent := machine.Agent{ID: id, Model: model, System: s.put([]byte(contextbuild.Clean(system))), Params: s.encodeParams(params)}
@@ -263,8 +262,8 @@ func Describe(ctx context.Context, blobs Blobs, id, system, model string, params
 	return agent, s.err
 }
 
-// DescribeTools stores the definitions of an agent's own tools, and returns their reference:
-// the zero reference for none.
+// DescribeTools stores the definitions of an agent's own tools, and returns their reference. It is
+// zero for an agent without tools.
 func DescribeTools(ctx context.Context, blobs Blobs, tools []Tool) (blob.Ref, error) {
 	if len(tools) == 0 {
 		return blob.Ref{}, nil

@@ -17,15 +17,15 @@ import (
 // history is the part of a turn's history in an input, oldest turn first. Calls share it, and do not change it.
 type history struct {
 	turns []contextbuild.Exchange
-	// lines are those that a panel of several reads, for each turn.
+	// lines has the text of each turn for a panel of several agents.
 	lines []string
 }
 
 // historyKey identifies the part of a turn's history that an agent is shown.
 type historyKey struct {
 	head blob.Ref
-	// isPart reports whether shown holds. The key has the range of shown's summary beside it, so that equal
-	// selections are equal keys.
+	// isPart reports whether shown selects a part. The range of its summary stands in covered, so that equal
+	// selections give equal keys.
 	isPart  bool
 	shown   policy.Selection
 	covered policy.Range
@@ -62,7 +62,7 @@ func (s *shared) historyOf(t *textStore, turn *machine.Turn, agent int) (h histo
 	return h
 }
 
-// historyWith returns a history with its lines. The inputs of a panel of one need none.
+// historyWith returns a history with its lines, which a panel of one does not need.
 func (s *shared) historyWith(turns []contextbuild.Exchange) history {
 	h := history{turns: turns}
 	if len(turns) > 0 && len(s.ids) > 1 {
@@ -138,8 +138,8 @@ func readSummary(ctx context.Context, blobs Blobs, s machine.Summary) (contextbu
 	return contextbuild.Exchange{FirstTurn: s.First, LastTurn: s.Last, Answer: string(text)}, nil
 }
 
-// Repairs returns the repairs in the history that the doer's calls have read, a line for people
-// for each repaired turn, oldest first.
+// Repairs describes the repairs in the history that calls have read: a line for each repaired turn, oldest
+// first.
 func (d *Doer) Repairs() []string {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

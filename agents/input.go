@@ -56,7 +56,7 @@ type inputBuilder struct {
 	// reader is the agent of the call. coordinates reports whether the call offers the coordination tools.
 	reader      int
 	coordinates bool
-	// isBlank stands for the history one turn without texts, which gives the size of the text around a history.
+	// isBlank puts one empty turn in place of the history, to measure the text around it.
 	isBlank bool
 	// offers identifies the request's tools, if calls of the turn share them.
 	offers *toolsOffered
@@ -236,7 +236,7 @@ func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
 				continue
 			}
 			if last := len(messages) - 1; last >= 0 && messages[last].Role == backends.RoleTool {
-				messages[last].Parts = append(slices.Clip(messages[last].Parts), b.result(e)) // which calls may share
+				messages[last].Parts = append(slices.Clip(messages[last].Parts), b.result(e)) // calls may share a stored message
 				continue
 			}
 			messages = append(messages, backends.Message{Role: backends.RoleTool, Parts: []backends.Part{b.result(e)}})

@@ -102,8 +102,8 @@ func readMessages(ctx context.Context, blobs Blobs, list blob.Ref) ([]backends.M
 }
 
 // closed returns the messages of a turn, from its question to its answer, in the form of
-// backends.Repair, and the repairs. The answer is the session's, whatever the model's last
-// message was.
+// backends.Repair, and the repairs. The last message has the session's answer, even if the model's
+// last message differed.
 func closed(said []backends.Message, question, answer string) (messages []backends.Message, repairs []string) {
 	messages = append([]backends.Message{backends.User(question)}, said...)
 	last := len(messages) - 1

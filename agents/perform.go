@@ -10,19 +10,19 @@ import (
 	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
-// AbandonAfter is how long an effect may ignore its cancellation, and a tool the end of its limit.
+// AbandonAfter is how long an effect may ignore its cancellation, or a tool its limit.
 const AbandonAfter = 2 * time.Second
 
 // running is an effect under way.
 type running struct {
 	heard
-	// overdue gets the limit of a tool call that ignored the end of it.
+	// overdue gets the limit of a tool call that has ignored it for AbandonAfter.
 	overdue chan overtime
 	ended   chan ending
 }
 
-// ending says how an effect ended. broken is the reason if it panicked or ended its goroutine, in words for
-// people, and stack its stack.
+// ending is the end of an effect. If the effect panicked or ended its goroutine, broken says so, and stack is
+// its stack.
 type ending struct {
 	event  machine.Event
 	err    error
@@ -30,11 +30,11 @@ type ending struct {
 	stack  []byte
 }
 
-// Perform runs an effect to its one result, in a goroutine of its own. A failed effect has a result with its
-// error, and so has one that panics, ends its goroutine (runtime.Goexit), or ignores its cancellation for
-// AbandonAfter, or a tool the end of its limit: its goroutine then goes on alone. The error is only for a store
-// that failed, after which no result would be right. A cancelled ctx ends the effect but not the use of the
-// store, so that a cancel never looks like a fault of the store.
+// Perform runs an effect in a goroutine of its own, and returns its one result. The result contains the effect's
+// error, if it fails, panics or ends its goroutine (runtime.Goexit). If the effect ignores its cancellation for
+// AbandonAfter, or a tool ignores its limit as long, Perform abandons it: its goroutine goes on alone, and its
+// later result is lost. Perform returns an error only if the store fails. A cancelled ctx ends the effect but not
+// the use of the store, so that a cancel never looks like a fault of the store.
 func (d *Doer) Perform(ctx context.Context, turn *machine.Turn, effect machine.Effect) (machine.Event, error) {
 	r := &running{heard: newHeard(effect), overdue: make(chan overtime, 1), ended: make(chan ending, 1)}
 	go func() {
@@ -80,7 +80,7 @@ func (d *Doer) result(ctx context.Context, effect machine.Effect, r *running, en
 	return d.broken(ctx, effect, r, machine.Failure{Kind: "panic", Message: end.broken})
 }
 
-// stopped returns the result of a tool call that ignored the end of its limit.
+// stopped returns the result of a tool call that ignored its limit.
 func (d *Doer) stopped(ctx context.Context, effect machine.Effect, late overtime) (machine.Event, error) {
 	ref, err := d.Blobs.Put(context.WithoutCancel(ctx), []byte("Error: "+late.Error()))
 	return machine.ToolReply{
@@ -88,7 +88,7 @@ func (d *Doer) stopped(ctx context.Context, effect machine.Effect, late overtime
 	}, err
 }
 
-// broken returns the result of an effect that yielded none itself.
+// broken returns the result of an effect that has not made one itself.
 func (d *Doer) broken(ctx context.Context, effect machine.Effect, r *running, f machine.Failure) (machine.Event, error) {
 	call, isTool := effect.(machine.ToolCall)
 	if !isTool {

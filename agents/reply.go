@@ -76,7 +76,7 @@ func (r *replyReader) read(resp backends.Response, reply *machine.ModelReply) er
 	return nil
 }
 
-// readHosted notes the calls of hosted tools that a message has.
+// readHosted records the message's calls of hosted tools.
 func (r *replyReader) readHosted(m backends.Message, reply *machine.ModelReply) {
 	reply.Hosted = nil
 	for _, c := range m.HostedCalls() {
@@ -84,9 +84,8 @@ func (r *replyReader) readHosted(m backends.Message, reply *machine.ModelReply) 
 	}
 }
 
-// readCitations finds the sources of the answer that a message may have: those that the message
-// names, and those that the messages of the step before it name, since a model that answers by a
-// tool has named them beside an earlier call.
+// readCitations collects the sources of an answer. It reads the earlier messages of the step too: a model that
+// answers by a tool has named its sources beside an earlier call.
 func (r *replyReader) readCitations(m backends.Message, calls []backends.ToolCall, reply *machine.ModelReply) {
 	reply.Citations = blob.Ref{}
 	isAnswer := func(c backends.ToolCall) bool { return c.Name == machine.NewAnswer }
@@ -113,7 +112,7 @@ func (r *replyReader) cite(m backends.Message) {
 	}
 }
 
-// readForm reads the text as an answer if it fits the schema, and else says why it does not.
+// readForm reads the text as an answer that has to fit the schema. If it does not, the reply says why.
 func (r *replyReader) readForm(said string, reply *machine.ModelReply) {
 	if strings.TrimSpace(said) == "" {
 		return

@@ -60,11 +60,11 @@ func (b *inputBuilder) recordTools(tools []backends.Tool) (ref blob.Ref) {
 	return ref
 }
 
-// withoutHistory returns the messages without the history, and records its place. A history
-// that is not found there unchanged stays in its message.
+// withoutHistory returns the messages without the history, and records the history's place. If it does not
+// find the history unchanged, it leaves it in its message.
 func (b *inputBuilder) withoutHistory(req backends.Request, sent *machine.Sent) []backends.Message {
 	messages := req.Messages
-	if b.offers == nil || len(b.shown.turns) == 0 || b.err != nil {
+	if len(b.shown.turns) == 0 || b.err != nil {
 		return messages
 	}
 	told, older := b.recordHistory()
@@ -146,11 +146,11 @@ func (b *inputBuilder) part(turn int, previous blob.Ref) sentPart {
 // partKey identifies the part of a turn without tools in a whole history.
 type partKey struct {
 	previous         blob.Ref
-	isAlone          bool // the history is that of a panel of one
+	isAlone          bool // in a panel of one
 	question, answer string
 }
 
-// refOfPart returns the reference of part, which is computed once for all turns that come after it.
+// refOfPart returns the reference of the part of a turn. It computes it once for all turns that follow.
 func (b *inputBuilder) refOfPart(turn int, previous blob.Ref) (ref blob.Ref) {
 	encode := func() (blob.Ref, error) { return sessions.RefOf(b.marshal(b.part(turn, previous))), b.err }
 	e := b.shown.turns[turn]

@@ -77,7 +77,7 @@ func newShared(turn *machine.Turn, blobs Blobs) *shared {
 	return s
 }
 
-// nameAgents makes the agents' names when it is called first. The inputs of a panel of one need none.
+// nameAgents makes the agents' names at its first call. A panel of one does not need them.
 func (s *shared) nameAgents() {
 	s.naming.Do(func() {
 		s.names, s.byName = contextbuild.Anonymous(s.ids), make(map[string]int, len(s.ids))
@@ -87,7 +87,7 @@ func (s *shared) nameAgents() {
 	})
 }
 
-// anonymous returns the name of an agent to models.
+// anonymous returns the name that models use for an agent.
 func (s *shared) anonymous(agent int) string {
 	if agent < 0 || agent >= len(s.ids) {
 		return "that agent"

@@ -42,7 +42,7 @@ func (b *inputBuilder) stepSummaryRequest(call machine.ModelCall) backends.Reque
 		from = call.Summary.Entries
 	}
 	part := contextbuild.StepPart{
-		Task:     b.text(b.turn.Question), // empty if a conversation goes on, which has it in its messages
+		Task:     b.text(b.turn.Question), // empty if the question stands in a conversation
 		Earlier:  b.stepSummary(call.Summary),
 		Messages: b.transcript(call.Transcript[from:]),
 	}
@@ -50,7 +50,7 @@ func (b *inputBuilder) stepSummaryRequest(call machine.ModelCall) backends.Reque
 	return req
 }
 
-// stepSummary returns the part of a summary that is sent, "" for none.
+// stepSummary returns the part of a summary that is sent, empty without a summary.
 func (b *inputBuilder) stepSummary(summary *machine.StepSummary) string {
 	if summary == nil {
 		return ""

@@ -47,7 +47,7 @@ type Snapshot struct {
 }
 
 // takeSnapshot copies a workspace. If that fails, the answer has no snapshot, and the reply
-// says why.
+// has the error.
 func (d *Doer) takeSnapshot(ctx context.Context, turn *machine.Turn, e machine.ToolCall) (machine.Event, error) {
 	stored := context.WithoutCancel(ctx)
 	info, err := d.callInfo(stored, turn, e, nil)

@@ -68,7 +68,7 @@ func (s *textStore) put(data []byte) (ref blob.Ref) {
 // encode stores v as JSON.
 func (s *textStore) encode(v any) blob.Ref { return s.put(s.marshal(v)) }
 
-// marshal escapes nothing for HTML: what only a model can read goes back to it as it came.
+// marshal encodes v without the escapes of HTML: models get back what they wrote, byte for byte.
 func (s *textStore) marshal(v any) []byte {
 	data, err := plain.JSON(v)
 	if err != nil && s.err == nil {
