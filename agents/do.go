@@ -244,14 +244,6 @@ func failure(ctx context.Context, err error) *machine.Failure {
 	return f
 }
 
-func definitions(tools []Tool) []backends.Tool {
-	list := make([]backends.Tool, len(tools))
-	for i, t := range tools {
-		list[i] = t.Definition()
-	}
-	return list
-}
-
 // Describe stores what an agent's calls share, and returns its description.
 func Describe(ctx context.Context, blobs Blobs, id, system, model string, params backends.Params, tools []Tool) (machine.Agent, error) {
 	s := newTextStore(ctx, blobs)
@@ -268,5 +260,9 @@ func DescribeTools(ctx context.Context, blobs Blobs, tools []Tool) (blob.Ref, er
 	if len(tools) == 0 {
 		return blob.Ref{}, nil
 	}
-	return PutJSON(ctx, blobs, definitions(tools))
+	definitions := make([]backends.Tool, len(tools))
+	for i, t := range tools {
+		definitions[i] = t.Definition()
+	}
+	return PutJSON(ctx, blobs, definitions)
 }

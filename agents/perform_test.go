@@ -3,6 +3,7 @@ package agents_test
 import (
 	"context"
 	"iter"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -85,4 +86,22 @@ func TestToolThatIgnoresItsLimitIsAbandoned(t *testing.T) {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
+}
+
+// TestEffectThatEndsItsGoroutine: its result says so.
+func TestEffectThatEndsItsGoroutine(t *testing.T) {
+	w := newWorld(t)
+	leaves := tool(func(context.Context) (string, error) { runtime.Goexit(); return "", nil })
+	d := agents.Doer{Blobs: w.store, Members: []agents.Member{{Tools: []agents.Tool{leaves}}}}
+	told := 0
+	d.Panicked = func(machine.Key, []byte) { told++ }
+	call := machine.ToolCall{Message: w.message("", backends.ToolCall{Name: "work"}).Text, Name: "work"}
+	ev, err := d.Perform(t.Context(), &w.turn, call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := ev.(machine.ToolReply)
+	if got := w.text(r.Result); !r.Error || r.Abandoned || got != "Error: its call ended its goroutine" || told != 1 {
+		t.Errorf("%+v: %q, told %d times", r, got, told)
+	}
 }
