@@ -12,7 +12,6 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/sessions"
 )
 
 // modelFunc is a model that answers as its function does.
@@ -114,29 +113,21 @@ func TestRunEnds(t *testing.T) {
 	}
 }
 
-// TestToolEndsTheGoroutineOfRun: the turn goes on without it.
-func TestToolEndsTheGoroutineOfRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tool, err := agents.NewTool("leave", "Leaves.", func(context.Context, struct{}) (string, error) { runtime.Goexit(); return "", nil })
-		if err != nil {
-			t.Fatal(err)
+// TestToolEndsItsGoroutine: the turn goes on without the tool.
+func TestToolEndsItsGoroutine(t *testing.T) {
+	tool, err := agents.NewTool("leave", "Leaves.", func(context.Context, struct{}) (string, error) { runtime.Goexit(); return "", nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := modelFunc(func(_ context.Context, req backends.Request) backends.Event {
+		last := req.Messages[len(req.Messages)-1]
+		if last.Role != backends.RoleTool {
+			return backends.ToolCall{ID: "1", Name: "leave", Arguments: "{}"}
 		}
-		model := modelFunc(func(_ context.Context, req backends.Request) backends.Event {
-			last := req.Messages[len(req.Messages)-1]
-			if last.Role != backends.RoleTool {
-				return backends.ToolCall{ID: "1", Name: "leave", Arguments: "{}"}
-			}
-			return backends.TextDelta{Text: last.Parts[0].(backends.ToolResult).Content}
-		})
-		kept := sessions.NewMemory()
-		p := made(t)(massgen.New(t.Context(), []massgen.Agent{{ID: "ada", Model: "m", Backend: model, Tools: []agents.Tool{tool}}}, massgen.WithStore(kept)))
-		if r, returned := <-running(t.Context(), p); returned {
-			t.Errorf("Run returns %+v: its goroutine did not end", r)
-		}
-		p.Opened().Wait()
-		turns, err := kept.Turns(t.Context(), "s", 0)
-		if err != nil || len(turns) != 1 || !strings.Contains(turns[0].Answer, "ended its goroutine") {
-			t.Errorf("the turns are %+v, %v", turns, err)
-		}
+		return backends.TextDelta{Text: last.Parts[0].(backends.ToolResult).Content}
 	})
+	p := made(t)(massgen.New(t.Context(), []massgen.Agent{{ID: "ada", Model: "m", Backend: model, Tools: []agents.Tool{tool}}}))
+	if r, err := p.Run(t.Context(), "s", "Why?"); err != nil || !strings.Contains(r.Answer, "ended its goroutine") {
+		t.Errorf("the answer is %q, %v", r.Answer, err)
+	}
 }
