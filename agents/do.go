@@ -8,7 +8,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/system/blob"
 )
@@ -42,7 +42,7 @@ type Member struct {
 	Plan func(tool Tool, arguments string) (result string, planned bool)
 	// Permit decides whether a tool call may run, and names the rule, for the journal and for
 	// people. If it is nil, every call may run.
-	Permit func(tool, arguments string) (permission machine.Permission, why string)
+	Permit func(tool, arguments string) (permission effect.Permission, why string)
 	// KeepResult stores a tool's whole result, which is cut for the model, in a place that the
 	// agent can read, and returns the place. It may be nil.
 	KeepResult func(name, result string) (where string, err error)
@@ -61,11 +61,11 @@ type Doer struct {
 	// them.
 	Members []Member
 	// Sidecalls make the calls that belong to no agent, by purpose.
-	Sidecalls map[machine.Purpose]Sidecall
+	Sidecalls map[effect.Purpose]Sidecall
 	// Observe gets the streamed events of an agent's model. It may be nil.
-	Observe func(machine.Key, backends.Event)
+	Observe func(effect.Key, backends.Event)
 	// Panicked gets the key and the stack of an effect that panicked. It may be nil.
-	Panicked func(key machine.Key, stack []byte)
+	Panicked func(key effect.Key, stack []byte)
 
 	mu sync.RWMutex // guards Members, Sidecalls and shared
 	// shared is nil before the turn's first effect.
@@ -73,7 +73,7 @@ type Doer struct {
 }
 
 // of returns what the effects of the turn share.
-func (d *Doer) of(turn *machine.Turn) *shared {
+func (d *Doer) of(turn *effect.Turn) *shared {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.shared == nil {
@@ -91,13 +91,13 @@ func (d *Doer) SetTools(agent int, tools []Tool) {
 }
 
 // SetSidecall replaces the sidecall of a purpose, for the effects that begin from now on.
-func (d *Doer) SetSidecall(purpose machine.Purpose, s Sidecall) {
+func (d *Doer) SetSidecall(purpose effect.Purpose, s Sidecall) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.Sidecalls[purpose] = s
 }
 
-func (d *Doer) sidecall(purpose machine.Purpose) (s Sidecall, ok bool) {
+func (d *Doer) sidecall(purpose effect.Purpose) (s Sidecall, ok bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	s, ok = d.Sidecalls[purpose]
@@ -111,28 +111,28 @@ func (d *Doer) member(agent int) Member {
 }
 
 // do runs an effect to its one result.
-func (d *Doer) do(ctx context.Context, turn *machine.Turn, effect machine.Effect, r *running) (machine.Event, error) {
-	switch e := effect.(type) {
-	case machine.ModelCall:
+func (d *Doer) do(ctx context.Context, turn *effect.Turn, eff effect.Effect, r *running) (effect.Reply, error) {
+	switch e := eff.(type) {
+	case effect.ModelCall:
 		return d.callModel(ctx, turn, e, &r.heard)
-	case machine.ToolCall:
+	case effect.ToolCall:
 		if e.IsSnapshot() {
 			return d.takeSnapshot(ctx, turn, e)
 		}
 		return d.callTool(ctx, turn, e, r)
 	}
-	return nil, fmt.Errorf("unknown effect %T", effect)
+	return nil, fmt.Errorf("unknown effect %T", eff)
 }
 
-func (d *Doer) callModel(ctx context.Context, turn *machine.Turn, call machine.ModelCall, h *heard) (machine.ModelReply, error) {
+func (d *Doer) callModel(ctx context.Context, turn *effect.Turn, call effect.ModelCall, h *heard) (effect.ModelReply, error) {
 	stored := context.WithoutCancel(ctx)
 	req, sent, err := d.input(stored, turn, call)
 	if err != nil {
-		return machine.ModelReply{}, err
+		return effect.ModelReply{}, err
 	}
 	to, ok := d.callee(call)
 	if !ok {
-		return machine.ModelReply{Usage: &machine.Usage{CostUSD: new(float64)}, Failure: &machine.Failure{
+		return effect.ModelReply{Usage: &effect.Usage{CostUSD: new(float64)}, Failure: &effect.Failure{
 			Kind: "missing", Message: fmt.Sprintf("no model is set for the purpose %s any more", call.Key.Purpose),
 		}}, nil
 	}
@@ -146,14 +146,14 @@ func (d *Doer) callModel(ctx context.Context, turn *machine.Turn, call machine.M
 		return reply, err
 	}
 	if reply.Change, err = to.Read(stored, turn, *call.Sidecall, resp.Message); err != nil {
-		reply.Change = machine.Change{}
-		reply.Failure = &machine.Failure{Kind: "reply", Message: failure(ctx, err).Message}
+		reply.Change = effect.Change{}
+		reply.Failure = &effect.Failure{Kind: "reply", Message: failure(ctx, err).Message}
 	}
 	return reply, nil
 }
 
 // input builds the input of a call, and records it.
-func (d *Doer) input(ctx context.Context, turn *machine.Turn, call machine.ModelCall) (backends.Request, *machine.Sent, error) {
+func (d *Doer) input(ctx context.Context, turn *effect.Turn, call effect.ModelCall) (backends.Request, *effect.Sent, error) {
 	b := newInputBuilder(ctx, d.of(turn), turn, call)
 	req, err := b.build(call)
 	if err != nil {
@@ -168,12 +168,12 @@ func (d *Doer) input(ctx context.Context, turn *machine.Turn, call machine.Model
 }
 
 // callee returns the agent or the sidecall that serves a call. ok is false if there is no such sidecall.
-func (d *Doer) callee(call machine.ModelCall) (to Sidecall, ok bool) {
+func (d *Doer) callee(call effect.ModelCall) (to Sidecall, ok bool) {
 	purpose := call.Key.Purpose
 	if purpose.IsStepSummary() {
-		purpose = machine.Summarizing
+		purpose = effect.Summarizing
 	}
-	if call.Sidecall == nil && purpose != machine.Summarizing {
+	if call.Sidecall == nil && purpose != effect.Summarizing {
 		return Sidecall{Member: d.member(call.Key.Agent)}, true
 	}
 	return d.sidecall(purpose)
@@ -181,10 +181,10 @@ func (d *Doer) callee(call machine.ModelCall) (to Sidecall, ok bool) {
 
 // send makes a call, and returns a reply with its cost and, if it failed, the reason and the received part
 // of the message. The error is for a store that failed.
-func (d *Doer) send(ctx context.Context, to Member, key machine.Key, req backends.Request, h *heard) (resp backends.Response, reply machine.ModelReply, err error) {
+func (d *Doer) send(ctx context.Context, to Member, key effect.Key, req backends.Request, h *heard) (resp backends.Response, reply effect.ModelReply, err error) {
 	observe := func(ev backends.Event) {
 		h.add(ev)
-		if d.Observe != nil && key.Agent != machine.NoAgent && !key.Purpose.IsStepSummary() {
+		if d.Observe != nil && key.Agent != effect.NoAgent && !key.Purpose.IsStepSummary() {
 			d.Observe(key, ev)
 		}
 	}
@@ -200,7 +200,7 @@ func (d *Doer) send(ctx context.Context, to Member, key machine.Key, req backend
 
 // notingFallback returns a context whose trace also records in *in which model answered the call, if it
 // was another one than the agent's.
-func notingFallback(ctx context.Context, in **machine.Fallback) context.Context {
+func notingFallback(ctx context.Context, in **effect.Fallback) context.Context {
 	trace := *backends.TraceFrom(ctx)
 	outer := trace.Fallback
 	trace.Fallback = func(info backends.FallbackInfo) {
@@ -208,7 +208,7 @@ func notingFallback(ctx context.Context, in **machine.Fallback) context.Context 
 		if *in != nil {
 			from = (*in).From + ", " + from
 		}
-		*in = &machine.Fallback{From: from, To: info.To, Reason: contextbuild.Clean(info.Err.Error())}
+		*in = &effect.Fallback{From: from, To: info.To, Reason: contextbuild.Clean(info.Err.Error())}
 		if outer != nil {
 			outer(info)
 		}
@@ -217,13 +217,13 @@ func notingFallback(ctx context.Context, in **machine.Fallback) context.Context 
 }
 
 // Read returns the result of Perform for a call to which the model replies with message.
-func (d *Doer) Read(ctx context.Context, turn *machine.Turn, call machine.ModelCall, message backends.Message) (reply machine.ModelReply, err error) {
+func (d *Doer) Read(ctx context.Context, turn *effect.Turn, call effect.ModelCall, message backends.Message) (reply effect.ModelReply, err error) {
 	err = d.read(context.WithoutCancel(ctx), turn, call, d.member(call.Key.Agent), backends.Response{Message: message}, &reply)
 	return reply, err
 }
 
 // read reads a call's response into its reply.
-func (d *Doer) read(ctx context.Context, turn *machine.Turn, call machine.ModelCall, to Member, resp backends.Response, reply *machine.ModelReply) error {
+func (d *Doer) read(ctx context.Context, turn *effect.Turn, call effect.ModelCall, to Member, resp backends.Response, reply *effect.ModelReply) error {
 	reader := newReplyReader(ctx, d.of(turn), turn, call)
 	reader.permit = to.Permit
 	return reader.read(resp, reply)
@@ -231,13 +231,13 @@ func (d *Doer) read(ctx context.Context, turn *machine.Turn, call machine.ModelC
 
 // failure returns the failure of a call that ended with err. It cleans the text, which may be a
 // provider's: terminals show it, and the journal must read back the same.
-func failure(ctx context.Context, err error) *machine.Failure {
+func failure(ctx context.Context, err error) *effect.Failure {
 	kind := backends.KindOf(err)
 	if errors.Is(ctx.Err(), context.Canceled) && kind != backends.KindBudget { // the budget ended the call before the cancel
 		kind = backends.KindCancelled
 	}
 	var e *backends.Error
-	f := &machine.Failure{Kind: string(kind), Message: contextbuild.Clean(err.Error())}
+	f := &effect.Failure{Kind: string(kind), Message: contextbuild.Clean(err.Error())}
 	if errors.As(err, &e) {
 		f.NoTools, f.Unsent = e.NoTools, e.Unsent
 	}
@@ -245,9 +245,9 @@ func failure(ctx context.Context, err error) *machine.Failure {
 }
 
 // Describe stores what an agent's calls share, and returns its description.
-func Describe(ctx context.Context, blobs Blobs, id, system, model string, params backends.Params, tools []Tool) (machine.Agent, error) {
+func Describe(ctx context.Context, blobs Blobs, id, system, model string, params backends.Params, tools []Tool) (effect.Agent, error) {
 	s := newTextStore(ctx, blobs)
-	agent := machine.Agent{ID: id, Model: model, System: s.put([]byte(contextbuild.Clean(system))), Params: s.encodeParams(params)}
+	agent := effect.Agent{ID: id, Model: model, System: s.put([]byte(contextbuild.Clean(system))), Params: s.encodeParams(params)}
 	if s.err == nil {
 		agent.Tools, s.err = DescribeTools(ctx, blobs, tools)
 	}

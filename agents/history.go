@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
@@ -32,7 +32,7 @@ type historyKey struct {
 	summary blob.Ref
 }
 
-func historyKeyOf(turn *machine.Turn, agent int) historyKey {
+func historyKeyOf(turn *effect.Turn, agent int) historyKey {
 	key := historyKey{head: turn.History}
 	if shown := turn.Agents[agent].Shown; shown != nil {
 		key.isPart, key.shown = true, *shown
@@ -48,7 +48,7 @@ func historyKeyOf(turn *machine.Turn, agent int) historyKey {
 }
 
 // historyOf returns the part of a turn's history that an agent is shown.
-func (s *shared) historyOf(t *textStore, turn *machine.Turn, agent int) (h history) {
+func (s *shared) historyOf(t *textStore, turn *effect.Turn, agent int) (h history) {
 	if t.err != nil {
 		return h
 	}
@@ -72,7 +72,7 @@ func (s *shared) historyWith(turns []contextbuild.Exchange) history {
 }
 
 // readHistory reads the selected part of a turn's history, all of it if shown is nil.
-func (s *shared) readHistory(ctx context.Context, turn *machine.Turn, shown *policy.Selection) (turns []contextbuild.Exchange, err error) {
+func (s *shared) readHistory(ctx context.Context, turn *effect.Turn, shown *policy.Selection) (turns []contextbuild.Exchange, err error) {
 	last := math.MaxInt
 	if shown != nil {
 		last = shown.Turns
@@ -103,7 +103,7 @@ func (s *shared) readHistory(ctx context.Context, turn *machine.Turn, shown *pol
 // exchanges yields the turns of the history of a turn, newest first, but no more than the last ones. It reads each
 // on demand, and records the repairs in them. A panel of one gets the messages between a question and its
 // answer too, a larger panel only these two. An error ends it.
-func exchanges(ctx context.Context, blobs Blobs, turn *machine.Turn, last int, note func(string)) iter.Seq2[contextbuild.Exchange, error] {
+func exchanges(ctx context.Context, blobs Blobs, turn *effect.Turn, last int, note func(string)) iter.Seq2[contextbuild.Exchange, error] {
 	return func(yield func(contextbuild.Exchange, error) bool) {
 		if last == 0 {
 			return
@@ -122,7 +122,7 @@ func exchanges(ctx context.Context, blobs Blobs, turn *machine.Turn, last int, n
 }
 
 // exchangeOf returns one turn of the history of a turn.
-func exchangeOf(ctx context.Context, blobs Blobs, turn *machine.Turn, past sessions.Turn, note func(string)) (exchange contextbuild.Exchange, err error) {
+func exchangeOf(ctx context.Context, blobs Blobs, turn *effect.Turn, past sessions.Turn, note func(string)) (exchange contextbuild.Exchange, err error) {
 	exchange = contextbuild.Exchange{Turn: past.Number, Question: past.Question, Answer: past.Answer}
 	if len(turn.Agents) == 1 && past.Messages != (blob.Ref{}) {
 		err = addMessages(ctx, blobs, past.Messages, &exchange, note)
@@ -130,7 +130,7 @@ func exchangeOf(ctx context.Context, blobs Blobs, turn *machine.Turn, past sessi
 	return exchange, err
 }
 
-func readSummary(ctx context.Context, blobs Blobs, s machine.Summary) (contextbuild.Exchange, error) {
+func readSummary(ctx context.Context, blobs Blobs, s effect.Summary) (contextbuild.Exchange, error) {
 	text, err := blobs.Get(ctx, s.Text)
 	if err != nil {
 		return contextbuild.Exchange{}, fmt.Errorf("history: the summary of turns %d to %d: %w", s.First, s.Last, err)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
 // AbandonAfter is how long an effect may ignore its cancellation, or a tool its limit.
@@ -24,7 +24,7 @@ type running struct {
 // ending is the end of an effect. If the effect panicked or ended its goroutine, broken says so, and stack is
 // its stack.
 type ending struct {
-	event  machine.Event
+	event  effect.Reply
 	err    error
 	broken string
 	stack  []byte
@@ -35,8 +35,8 @@ type ending struct {
 // AbandonAfter, or a tool ignores its limit as long, Perform abandons it: its goroutine goes on alone, and its
 // later result is lost. Perform returns an error only if the store fails. A cancelled ctx ends the effect but not
 // the use of the store, so that a cancel never looks like a fault of the store.
-func (d *Doer) Perform(ctx context.Context, turn *machine.Turn, effect machine.Effect) (machine.Event, error) {
-	r := &running{heard: newHeard(effect), overdue: make(chan overtime, 1), ended: make(chan ending, 1)}
+func (d *Doer) Perform(ctx context.Context, turn *effect.Turn, eff effect.Effect) (effect.Reply, error) {
+	r := &running{heard: newHeard(eff), overdue: make(chan overtime, 1), ended: make(chan ending, 1)}
 	go func() {
 		end := ending{broken: "its call ended its goroutine"}
 		defer func() {
@@ -48,20 +48,20 @@ func (d *Doer) Perform(ctx context.Context, turn *machine.Turn, effect machine.E
 			}
 			r.ended <- end
 		}()
-		event, err := d.do(ctx, turn, effect, r)
+		event, err := d.do(ctx, turn, eff, r)
 		end = ending{event: event, err: err}
 	}()
 	cancelled, patience := ctx.Done(), (<-chan time.Time)(nil)
 	for {
 		select {
 		case end := <-r.ended:
-			return d.result(ctx, effect, r, end)
+			return d.result(ctx, eff, r, end)
 		case late := <-r.overdue:
-			return d.stopped(ctx, effect, late)
+			return d.stopped(ctx, eff, late)
 		case <-cancelled:
 			cancelled, patience = nil, time.After(AbandonAfter)
 		case <-patience:
-			return d.broken(ctx, effect, r, machine.Failure{
+			return d.broken(ctx, eff, r, effect.Failure{
 				Kind: string(backends.KindCancelled), Abandoned: true,
 				Message: fmt.Sprintf("the call ignored its cancellation for %s and was abandoned", AbandonAfter),
 			})
@@ -70,39 +70,39 @@ func (d *Doer) Perform(ctx context.Context, turn *machine.Turn, effect machine.E
 }
 
 // result returns the result of an effect that ended.
-func (d *Doer) result(ctx context.Context, effect machine.Effect, r *running, end ending) (machine.Event, error) {
+func (d *Doer) result(ctx context.Context, eff effect.Effect, r *running, end ending) (effect.Reply, error) {
 	if end.broken == "" {
 		return end.event, end.err
 	}
 	if d.Panicked != nil {
-		d.Panicked(effect.EffectKey(), end.stack)
+		d.Panicked(eff.EffectKey(), end.stack)
 	}
-	return d.broken(ctx, effect, r, machine.Failure{Kind: "panic", Message: end.broken})
+	return d.broken(ctx, eff, r, effect.Failure{Kind: "panic", Message: end.broken})
 }
 
 // stopped returns the result of a tool call that ignored its limit.
-func (d *Doer) stopped(ctx context.Context, effect machine.Effect, late overtime) (machine.Event, error) {
+func (d *Doer) stopped(ctx context.Context, eff effect.Effect, late overtime) (effect.Reply, error) {
 	ref, err := d.Blobs.Put(context.WithoutCancel(ctx), []byte("Error: "+late.Error()))
-	return machine.ToolReply{
-		Index: effect.EffectKey().Index, Result: ref, Error: true, Abandoned: true, ElapsedMS: (late.limit + AbandonAfter).Milliseconds(),
+	return effect.ToolReply{
+		Index: eff.EffectKey().Index, Result: ref, Error: true, Abandoned: true, ElapsedMS: (late.limit + AbandonAfter).Milliseconds(),
 	}, err
 }
 
 // broken returns the result of an effect that has not made one itself.
-func (d *Doer) broken(ctx context.Context, effect machine.Effect, r *running, f machine.Failure) (machine.Event, error) {
-	call, isTool := effect.(machine.ToolCall)
+func (d *Doer) broken(ctx context.Context, eff effect.Effect, r *running, f effect.Failure) (effect.Reply, error) {
+	call, isTool := eff.(effect.ToolCall)
 	if !isTool {
 		partial, err := d.keepPartial(ctx, &r.heard, nil)
-		return machine.ModelReply{Failure: &f, Partial: partial}, err
+		return effect.ModelReply{Failure: &f, Partial: partial}, err
 	}
 	text := "Error: " + f.Message
 	if call.IsSnapshot() { // no model gets the result
 		text = f.Message
 	}
 	ref, err := d.Blobs.Put(context.WithoutCancel(ctx), []byte(text))
-	reply := machine.ToolReply{Index: call.Key.Index, Result: ref, Error: true, Abandoned: f.Abandoned}
+	reply := effect.ToolReply{Index: call.Key.Index, Result: ref, Error: true, Abandoned: f.Abandoned}
 	if f.Abandoned {
-		reply.State = machine.ToolCancelled
+		reply.State = effect.ToolCancelled
 	}
 	return reply, err
 }

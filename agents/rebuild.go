@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/internal/system/secrets"
 	"github.com/massgen/massgen/sessions"
@@ -24,7 +24,7 @@ func NewRebuilder(texts sessions.Texts) *Rebuilder {
 	return &Rebuilder{cache: NewCache(unstored{texts})}
 }
 
-func (r *Rebuilder) of(turn *machine.Turn) *shared {
+func (r *Rebuilder) of(turn *effect.Turn) *shared {
 	if r.shared == nil {
 		r.shared = newShared(turn, r.cache)
 	}
@@ -34,13 +34,13 @@ func (r *Rebuilder) of(turn *machine.Turn) *shared {
 // Input builds the request of a call, only from the references that the turn and the call name:
 // the same journal and texts always give the same request. The error names the call. It wraps the
 // store's error.
-func (r *Rebuilder) Input(ctx context.Context, turn *machine.Turn, call machine.ModelCall) (backends.Request, error) {
+func (r *Rebuilder) Input(ctx context.Context, turn *effect.Turn, call effect.ModelCall) (backends.Request, error) {
 	b := newInputBuilder(ctx, r.of(turn), turn, call)
 	return b.build(call)
 }
 
 // Recorded returns the recorded request of a call, as Recorded does.
-func (r *Rebuilder) Recorded(ctx context.Context, sent machine.Sent) (backends.Request, error) {
+func (r *Rebuilder) Recorded(ctx context.Context, sent effect.Sent) (backends.Request, error) {
 	return Recorded(ctx, r.cache, sent)
 }
 
@@ -48,7 +48,7 @@ func (r *Rebuilder) Recorded(ctx context.Context, sent machine.Sent) (backends.R
 // reading. Anything that a message does not contain stays as recorded: the usage, a sidecall's
 // changes, and whether a tool call was permitted. So does a reply without a message, and one
 // with a masked secret, since the masking came after the first reading.
-func (r *Rebuilder) Reply(ctx context.Context, turn *machine.Turn, call machine.ModelCall, recorded machine.ModelReply) (machine.ModelReply, error) {
+func (r *Rebuilder) Reply(ctx context.Context, turn *effect.Turn, call effect.ModelCall, recorded effect.ModelReply) (effect.ModelReply, error) {
 	if recorded.Message == (blob.Ref{}) {
 		return recorded, nil
 	}

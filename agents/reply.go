@@ -13,7 +13,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/internal/tools/schema"
@@ -25,19 +25,19 @@ const maxReason = 1000
 // replyReader extracts from a response the facts that the machines' rules need.
 type replyReader struct {
 	textStore
-	turn *machine.Turn
-	call machine.ModelCall
+	turn *effect.Turn
+	call effect.ModelCall
 	// own are the agent's own tools at the time of the call.
 	own []backends.Tool
 	// permit is the member's Permit.
-	permit func(tool, arguments string) (machine.Permission, string)
+	permit func(tool, arguments string) (effect.Permission, string)
 	shared *shared
 	// citations are the sources of the answer that the reply may have.
 	citations []backends.Citation
 	schema    *schema.Schema // of the turn's answers, nil if any text is one
 }
 
-func newReplyReader(ctx context.Context, s *shared, turn *machine.Turn, call machine.ModelCall) replyReader {
+func newReplyReader(ctx context.Context, s *shared, turn *effect.Turn, call effect.ModelCall) replyReader {
 	r := replyReader{textStore: textStore{ctx: ctx, cache: s.cache}, turn: turn, call: call, shared: s}
 	if call.Sidecall == nil && !call.Key.Purpose.IsStepSummary() {
 		r.schema = schemaOf(&r.textStore, turn.Schema)
@@ -49,7 +49,7 @@ func newReplyReader(ctx context.Context, s *shared, turn *machine.Turn, call mac
 }
 
 // read fills in the content of the response.
-func (r *replyReader) read(resp backends.Response, reply *machine.ModelReply) error {
+func (r *replyReader) read(resp backends.Response, reply *effect.ModelReply) error {
 	reply.Truncated = resp.Truncated()
 	reply.Message = r.encode(resp.Message)
 	said := resp.Message.Text()
@@ -77,23 +77,23 @@ func (r *replyReader) read(resp backends.Response, reply *machine.ModelReply) er
 }
 
 // readHosted records the message's calls of hosted tools.
-func (r *replyReader) readHosted(m backends.Message, reply *machine.ModelReply) {
+func (r *replyReader) readHosted(m backends.Message, reply *effect.ModelReply) {
 	reply.Hosted = nil
 	for _, c := range m.HostedCalls() {
-		reply.Hosted = append(reply.Hosted, machine.Hosted{Name: c.Name, Error: c.Error})
+		reply.Hosted = append(reply.Hosted, effect.Hosted{Name: c.Name, Error: c.Error})
 	}
 }
 
 // readCitations collects the sources of an answer. It reads the earlier messages of the step too: a model that
 // answers by a tool has named its sources beside an earlier call.
-func (r *replyReader) readCitations(m backends.Message, calls []backends.ToolCall, reply *machine.ModelReply) {
+func (r *replyReader) readCitations(m backends.Message, calls []backends.ToolCall, reply *effect.ModelReply) {
 	reply.Citations = blob.Ref{}
-	isAnswer := func(c backends.ToolCall) bool { return c.Name == machine.NewAnswer }
+	isAnswer := func(c backends.ToolCall) bool { return c.Name == effect.NewAnswer }
 	if r.call.Sidecall != nil || len(calls) > 0 && !slices.ContainsFunc(calls, isAnswer) {
 		return
 	}
 	for _, e := range r.call.Transcript {
-		if e.Kind == machine.Assistant {
+		if e.Kind == effect.Assistant {
 			r.cite(decoded[backends.Message](&r.textStore, e.Text))
 		}
 	}
@@ -113,7 +113,7 @@ func (r *replyReader) cite(m backends.Message) {
 }
 
 // readForm reads the text as an answer that has to fit the schema. If it does not, the reply says why.
-func (r *replyReader) readForm(said string, reply *machine.ModelReply) {
+func (r *replyReader) readForm(said string, reply *effect.ModelReply) {
 	if strings.TrimSpace(said) == "" {
 		return
 	}
@@ -126,15 +126,15 @@ func (r *replyReader) readForm(said string, reply *machine.ModelReply) {
 
 // usage returns the cost of a call that ended with err, or well: nil if the provider reported
 // nothing for a call that it may have billed.
-func usage(u *backends.Usage, err error) *machine.Usage {
+func usage(u *backends.Usage, err error) *effect.Usage {
 	if u == nil {
 		var failed *backends.Error
 		if errors.As(err, &failed) && failed.Unbilled() {
-			return &machine.Usage{CostUSD: new(float64)}
+			return &effect.Usage{CostUSD: new(float64)}
 		}
 		return nil
 	}
-	return &machine.Usage{
+	return &effect.Usage{
 		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CachedInputTokens: u.CachedInputTokens,
 		ReasoningTokens: u.ReasoningTokens, CostUSD: u.CostUSD,
 	}
@@ -167,12 +167,12 @@ func normalisedHash(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (r *replyReader) decodeCall(tc backends.ToolCall) machine.Call {
-	call := machine.Call{ID: tc.ID, Name: tc.Name}
+func (r *replyReader) decodeCall(tc backends.ToolCall) effect.Call {
+	call := effect.Call{ID: tc.ID, Name: tc.Name}
 	switch {
-	case r.call.Key.Purpose == machine.Coordination && tc.Name == machine.NewAnswer:
+	case r.call.Key.Purpose == effect.Coordination && tc.Name == effect.NewAnswer:
 		return r.decodeAnswer(call, tc.Arguments)
-	case r.call.Key.Purpose == machine.Coordination && tc.Name == machine.Vote:
+	case r.call.Key.Purpose == effect.Coordination && tc.Name == effect.Vote:
 		return r.decodeVote(call, tc.Arguments)
 	}
 	call.Own = slices.ContainsFunc(r.own, func(t backends.Tool) bool { return t.Name == tc.Name })
@@ -183,7 +183,7 @@ func (r *replyReader) decodeCall(tc backends.ToolCall) machine.Call {
 	return call
 }
 
-func (r *replyReader) decodeAnswer(call machine.Call, arguments string) machine.Call {
+func (r *replyReader) decodeAnswer(call effect.Call, arguments string) effect.Call {
 	args, problem := decodeArguments(arguments)
 	content, ok := r.content(args, &problem)
 	switch {
@@ -256,7 +256,7 @@ func wordSet(text string) map[string]bool {
 	return words
 }
 
-func (r *replyReader) decodeVote(call machine.Call, arguments string) machine.Call {
+func (r *replyReader) decodeVote(call effect.Call, arguments string) effect.Call {
 	call.Target = -1
 	args, problem := decodeArguments(arguments)
 	agent, ok := args.text("agent_id", &problem)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 )
@@ -30,8 +30,8 @@ type sentHistory struct {
 }
 
 // record stores the input of a call, and returns it by reference.
-func (b *inputBuilder) record(req backends.Request) (*machine.Sent, error) {
-	sent := &machine.Sent{Model: req.Model}
+func (b *inputBuilder) record(req backends.Request) (*effect.Sent, error) {
+	sent := &effect.Sent{Model: req.Model}
 	sent.Digest, b.err = req.Digest()
 	messages := b.withoutHistory(req, sent)
 	sent.Messages = slices.Grow(sent.Messages, len(messages))
@@ -62,7 +62,7 @@ func (b *inputBuilder) recordTools(tools []backends.Tool) (ref blob.Ref) {
 
 // withoutHistory returns the messages without the history, and records the history's place. If it does not
 // find the history unchanged, it leaves it in its message.
-func (b *inputBuilder) withoutHistory(req backends.Request, sent *machine.Sent) []backends.Message {
+func (b *inputBuilder) withoutHistory(req backends.Request, sent *effect.Sent) []backends.Message {
 	messages := req.Messages
 	if len(b.shown.turns) == 0 || b.err != nil {
 		return messages
@@ -167,7 +167,7 @@ func (b *inputBuilder) refOfPart(turn int, previous blob.Ref) (ref blob.Ref) {
 
 // Recorded returns the input of a call from the journal and the texts that it names. It has no
 // key, headers or extra body.
-func Recorded(ctx context.Context, blobs Blobs, sent machine.Sent) (backends.Request, error) {
+func Recorded(ctx context.Context, blobs Blobs, sent effect.Sent) (backends.Request, error) {
 	t := newTextStore(ctx, blobs)
 	req := backends.Request{
 		Model: sent.Model, Params: decoded[backends.Params](&t, sent.Params), Tools: decoded[[]backends.Tool](&t, sent.Tools), Schema: t.get(sent.Schema),
@@ -185,7 +185,7 @@ func Recorded(ctx context.Context, blobs Blobs, sent machine.Sent) (backends.Req
 }
 
 // putBack restores the history to its place.
-func (t *textStore) putBack(sent machine.Sent, req *backends.Request) {
+func (t *textStore) putBack(sent effect.Sent, req *backends.Request) {
 	var parts []sentPart
 	for ref := sent.History; ref != (blob.Ref{}) && t.err == nil; {
 		p := decoded[sentPart](t, ref)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/internal/tools/schema"
 )
@@ -69,7 +69,7 @@ type record struct {
 	ref  blob.Ref
 }
 
-func newShared(turn *machine.Turn, blobs Blobs) *shared {
+func newShared(turn *effect.Turn, blobs Blobs) *shared {
 	s := &shared{cache: NewCache(blobs), ids: make([]string, len(turn.Agents)), recorded: map[backends.Role]record{}}
 	for i, a := range turn.Agents {
 		s.ids[i] = a.ID

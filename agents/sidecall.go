@@ -6,7 +6,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -15,11 +15,11 @@ type Sidecall struct {
 	Member
 	// Read returns the changes of a reply, which may be empty, to the turn. Its error is the
 	// failure of the call.
-	Read func(ctx context.Context, turn *machine.Turn, sidecall machine.Sidecall, reply backends.Message) (machine.Change, error)
+	Read func(ctx context.Context, turn *effect.Turn, sidecall effect.Sidecall, reply backends.Message) (effect.Change, error)
 }
 
 // sidecallRequest returns the input of a sidecall.
-func (b *inputBuilder) sidecallRequest(a machine.Sidecall) backends.Request {
+func (b *inputBuilder) sidecallRequest(a effect.Sidecall) backends.Request {
 	return backends.Request{
 		Key:      backends.Key{Session: b.turn.Session, Turn: b.turn.Turn, Purpose: string(a.Purpose)},
 		Model:    a.Model,
@@ -30,7 +30,7 @@ func (b *inputBuilder) sidecallRequest(a machine.Sidecall) backends.Request {
 }
 
 // stepSummaryRequest returns the input of the call that summarizes the omitted part of a step.
-func (b *inputBuilder) stepSummaryRequest(call machine.ModelCall) backends.Request {
+func (b *inputBuilder) stepSummaryRequest(call effect.ModelCall) backends.Request {
 	by, limits := b.turn.StepSummarizer, b.turn.Agents[b.reader].Step
 	if by == nil || limits == nil {
 		b.err = errors.New("the turn has no summarizer for steps")
@@ -51,7 +51,7 @@ func (b *inputBuilder) stepSummaryRequest(call machine.ModelCall) backends.Reque
 }
 
 // stepSummary returns the part of a summary that is sent, empty without a summary.
-func (b *inputBuilder) stepSummary(summary *machine.StepSummary) string {
+func (b *inputBuilder) stepSummary(summary *effect.StepSummary) string {
 	if summary == nil {
 		return ""
 	}
@@ -59,9 +59,9 @@ func (b *inputBuilder) stepSummary(summary *machine.StepSummary) string {
 }
 
 // DescribeSidecall stores the input of a sidecall, and returns it as the turn refers to it.
-func DescribeSidecall(ctx context.Context, blobs Blobs, purpose machine.Purpose, model string, params backends.Params, messages []backends.Message, tools []backends.Tool) (machine.Sidecall, error) {
+func DescribeSidecall(ctx context.Context, blobs Blobs, purpose effect.Purpose, model string, params backends.Params, messages []backends.Message, tools []backends.Tool) (effect.Sidecall, error) {
 	s := newTextStore(ctx, blobs)
-	sidecall := machine.Sidecall{Purpose: purpose, Model: model, Params: s.encodeParams(params), Messages: s.encode(messages)}
+	sidecall := effect.Sidecall{Purpose: purpose, Model: model, Params: s.encodeParams(params), Messages: s.encode(messages)}
 	if len(tools) > 0 {
 		sidecall.Tools = s.encode(tools)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 )
@@ -99,7 +99,7 @@ func TestListOfToolsIsRecordedAsItIsStored(t *testing.T) {
 		return ref
 	}
 	all, some := put(own), put(own[:1])
-	shared := newShared(&machine.Turn{}, store)
+	shared := newShared(&effect.Turn{}, store)
 	for of, want := range map[toolsOffered]blob.Ref{
 		{own: all, forwarded: true}:  all,
 		{own: all}:                   some,
@@ -107,7 +107,7 @@ func TestListOfToolsIsRecordedAsItIsStored(t *testing.T) {
 		{own: some}:                  some,
 		{own: some, coordinates: true, mayAnswer: true}: put(append(shared.coordinationTools(true, nil), own[0])),
 	} {
-		b := newInputBuilder(t.Context(), shared, &machine.Turn{}, machine.ModelCall{})
+		b := newInputBuilder(t.Context(), shared, &effect.Turn{}, effect.ModelCall{})
 		b.offers = &of
 		if got := b.recordTools(shared.toolsOf(&b.textStore, of, nil)); b.err != nil || got != want {
 			t.Errorf("%+v: %v, want %v, %v", of, got, want, b.err)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/models/providers"
 )
 
@@ -41,7 +41,7 @@ func TestOutOfTime(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			agent := coordinator.Agent{ID: "a", Backend: debugbackend.NewScripted(script), ToolMode: machine.ToolsNative}
+			agent := coordinator.Agent{ID: "a", Backend: debugbackend.NewScripted(script), ToolMode: effect.ToolsNative}
 			other := agent
 			other.ID = "b"
 			rules := kernel.Defaults()

@@ -8,7 +8,7 @@ import (
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/topic"
 	"github.com/massgen/massgen/internal/system/plain"
 )
@@ -85,13 +85,13 @@ func (s *session) printAfter(ev report.Event) {
 // sidecallText says what a call is for that is not an agent's own.
 func sidecallText(ev report.SidecallStarted) string {
 	switch ev.Purpose {
-	case machine.Summarizing:
+	case effect.Summarizing:
 		return "older turns are being summarized"
-	case machine.TopicDetection:
+	case effect.TopicDetection:
 		return "the topic is being found out"
-	case machine.FileDescription:
+	case effect.FileDescription:
 		return "the attached files are being described"
-	case machine.StepSummarizing:
+	case effect.StepSummarizing:
 		return "the oldest part of " + ev.Agent + "'s work is being summarized"
 	}
 	return string(ev.Purpose)
@@ -99,7 +99,7 @@ func sidecallText(ev report.SidecallStarted) string {
 
 func sidecallFailure(ev report.SidecallFailed) string {
 	switch ev.Purpose {
-	case machine.FactExtraction:
+	case effect.FactExtraction:
 		return "what is to be remembered of this turn could not be found out: " + ev.Why
 	case "": // the store failed
 		return "what follows the answer could not be kept: " + ev.Why

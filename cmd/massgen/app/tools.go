@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/setup/toolbox"
 	"github.com/massgen/massgen/internal/system/plain"
 )
@@ -19,15 +19,15 @@ func toolLine(agent string, c report.ToolCall, took time.Duration) string {
 	call := plain.Line(c.Name) + " " + shortened(plain.Line(c.Arguments), 60)
 	reason := shortened(plain.Line(reasonOf(c.Result)), 100)
 	switch c.State {
-	case machine.ToolPlanned:
+	case effect.ToolPlanned:
 		return fmt.Sprintf("%s planned %s", agent, call)
-	case machine.ToolDenied:
+	case effect.ToolDenied:
 		return fmt.Sprintf("%s was denied %s: %s", agent, call, reason)
-	case machine.ToolRefused:
+	case effect.ToolRefused:
 		return fmt.Sprintf("%s called %s, which was not run: %s", agent, call, reason)
-	case machine.ToolCancelled:
+	case effect.ToolCancelled:
 		return fmt.Sprintf("%s's %s was cancelled · %s", agent, call, duration(took))
-	case machine.ToolInterrupted:
+	case effect.ToolInterrupted:
 		return fmt.Sprintf("%s's %s was interrupted, and nobody knows what became of it", agent, call)
 	case report.ToolRunning:
 		return fmt.Sprintf("%s's %s did not end", agent, call)
@@ -70,8 +70,8 @@ func reasonOf(result string) string {
 }
 
 // outcomeOf is what became of a tool call, in the word of seed 004 for one that ran.
-func outcomeOf(state machine.ToolState) string {
-	if state == machine.ToolRan {
+func outcomeOf(state effect.ToolState) string {
+	if state == effect.ToolRan {
 		return "completed"
 	}
 	return string(state)
