@@ -18,7 +18,7 @@ type CallInfo struct {
 	// model's message calls, in their order, with this one.
 	Call    int
 	Message []string
-	// Final says that the call is part of the turn's final answer: the winner's presentation,
+	// Final reports whether the call is part of the turn's final answer: the winner's presentation,
 	// or the answer of a panel of one.
 	Final bool
 	// Answers are the answers that the agent was shown, its own among them, in the order of the
@@ -31,7 +31,7 @@ type ShownAnswer struct {
 	// Name is the author's name to models.
 	Name string
 	// Dir is the folder of the author's workspace at the time of the answer, for reading only;
-	// empty if there is none.
+	// empty if the author has no workspace.
 	Dir string
 }
 
@@ -61,8 +61,8 @@ func WithPanelValue(ctx context.Context, v any) context.Context {
 }
 
 // PanelValue returns the value that all tool calls of a panel share, such as a connection to a
-// database; ok is false if there is none, or it is no T. The value must be safe for concurrent
-// use.
+// database; ok is false if there is no such value, or it is not a T. The value must be safe for
+// concurrent use.
 func PanelValue[T any](ctx context.Context) (v T, ok bool) {
 	v, ok = ctx.Value(panelValueKey{}).(T)
 	return v, ok
@@ -76,15 +76,40 @@ func WithTurnValue(ctx context.Context, v any) context.Context {
 }
 
 // TurnValue returns the value that the tool calls of one turn share, such as the user who asks;
-// ok is false if there is none, or it is no T. The value must be safe for concurrent use.
+// ok is false if there is no such value, or it is not a T. The value must be safe for concurrent use.
 func TurnValue[T any](ctx context.Context) (v T, ok bool) {
 	v, ok = ctx.Value(turnValueKey{}).(T)
 	return v, ok
 }
 
+// Progress is the progress of a tool call.
+type Progress struct {
+	// Fraction is the finished part of the call, from 0 to 1; 0 if unknown.
+	Fraction float64
+	// Text is the progress in the tool's own words. It may be empty.
+	Text string
+}
+
+type progressKey struct{}
+
+// WithProgress returns a context that passes the progress of a tool call to tell. tell may be
+// called concurrently, and after the call is over.
+func WithProgress(ctx context.Context, tell func(Progress)) context.Context {
+	return context.WithValue(ctx, progressKey{}, tell)
+}
+
+// ProgressOf returns the function to which a tool reports its progress. A tool may call it at
+// any time, and concurrently. Outside of a watched call it does nothing.
+func ProgressOf(ctx context.Context) func(Progress) {
+	if tell, ok := ctx.Value(progressKey{}).(func(Progress)); ok {
+		return tell
+	}
+	return func(Progress) {}
+}
+
 // callInfo returns the CallInfo for a call. The error is for a store that failed.
 func (d *Doer) callInfo(ctx context.Context, turn *effect.Turn, e effect.ToolCall, message []backends.ToolCall) (CallInfo, error) {
-	names := d.panels.of(turn)
+	shared := d.of(turn)
 	info := CallInfo{
 		Session: turn.Session, Turn: turn.Turn, Agent: turn.Agents[e.Key.Agent].ID, Round: e.Key.Round, Call: e.Key.Index,
 		Final: e.Key.Purpose == effect.FinalTool || e.Key.Purpose == effect.FinalSnapshot || len(turn.Agents) == 1,
@@ -93,11 +118,11 @@ func (d *Doer) callInfo(ctx context.Context, turn *effect.Turn, e effect.ToolCal
 		info.Message = append(info.Message, c.Name)
 	}
 	for _, a := range e.Shown {
-		work, err := ReadSnapshot(LookupIn(ctx, d.Blobs), a.Work)
+		work, err := ReadSnapshot(LookupIn(ctx, shared.cache), a.Work)
 		if err != nil {
 			return info, err
 		}
-		info.Answers = append(info.Answers, ShownAnswer{Name: names.anonymous(a.Agent), Dir: work.Dir})
+		info.Answers = append(info.Answers, ShownAnswer{Name: shared.anonymous(a.Agent), Dir: work.Dir})
 	}
 	return info, nil
 }

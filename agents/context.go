@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/massgen/massgen/backends"
@@ -11,7 +12,6 @@ import (
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/models/prices"
-	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // Context controls how much of the history an agent gets.
@@ -39,7 +39,7 @@ type Chosen struct {
 	Tokens prices.Count
 	// Step limits what the agent's steps may add; nil if nothing was counted.
 	Step *policy.StepLimits
-	// NewSummary are the turns that a new summary must cover; zero if none is needed.
+	// NewSummary are the turns that a new summary must cover; zero if no summary is needed.
 	NewSummary policy.Range
 }
 
@@ -60,8 +60,8 @@ func Count(ctx context.Context, blobs Blobs, turn *effect.Turn, agent int, c Con
 	if len(turn.Agents) == 1 {
 		call.Key.Purpose = effect.Conversation
 	}
-	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, call)
-	b.history = emptyHistory
+	b := newInputBuilder(ctx, newShared(turn, blobs), turn, call)
+	b.isBlank = true
 	first, err := b.build(call)
 	if err != nil {
 		return Chosen{}, err
@@ -82,7 +82,7 @@ func Count(ctx context.Context, blobs Blobs, turn *effect.Turn, agent int, c Con
 		return Chosen{}, err
 	}
 	picker := policy.NewPicker(c.Policy, room, summary)
-	for exchange, err := range exchanges(ctx, blobs, turn, recordNothing) {
+	for exchange, err := range exchanges(ctx, blobs, turn, math.MaxInt, func(string) {}) {
 		if err != nil {
 			return Chosen{}, fmt.Errorf("choose the history for %s: %w", turn.Agents[agent].ID, err)
 		}
@@ -98,7 +98,7 @@ func Count(ctx context.Context, blobs Blobs, turn *effect.Turn, agent int, c Con
 	return chosen, nil
 }
 
-// measuredSummary returns the size of the turn's summary, zero if there is none.
+// measuredSummary returns the size of the turn's summary, zero for a turn without one.
 func measuredSummary(ctx context.Context, blobs Blobs, turn *effect.Turn, count contextbuild.Counter) (policy.Summary, error) {
 	if turn.Summary == nil {
 		return policy.Summary{}, nil
@@ -107,15 +107,15 @@ func measuredSummary(ctx context.Context, blobs Blobs, turn *effect.Turn, count 
 	return policy.Summary{Range: turn.Summary.Range, Tokens: contextbuild.Measure(exchange, 0, count).Tokens()}, err
 }
 
-// Unsummarized returns the turn's summary, zero if there is none, and the turns of its
-// history after that up to number last, oldest first.
+// Unsummarized returns the turn's summary, zero for a turn without one, and the later turns of its
+// history up to number last, oldest first.
 func Unsummarized(ctx context.Context, blobs Blobs, turn *effect.Turn, last int) (earlier contextbuild.Exchange, turns []contextbuild.Exchange, err error) {
 	if turn.Summary != nil {
 		if earlier, err = readSummary(ctx, blobs, *turn.Summary); err != nil {
 			return earlier, nil, err
 		}
 	}
-	for exchange, err := range exchanges(ctx, blobs, turn, recordNothing) {
+	for exchange, err := range exchanges(ctx, blobs, turn, math.MaxInt, func(string) {}) {
 		if err != nil {
 			return earlier, nil, err
 		}
@@ -132,19 +132,10 @@ func Unsummarized(ctx context.Context, blobs Blobs, turn *effect.Turn, last int)
 
 // ShownHistory returns the history that an agent gets in a turn, oldest turn first.
 func ShownHistory(ctx context.Context, blobs Blobs, turn *effect.Turn, agent int) ([]contextbuild.Exchange, error) {
-	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, effect.ModelCall{Key: effect.Key{Agent: agent}})
-	shown := b.shownHistory()
+	b := newInputBuilder(ctx, newShared(turn, blobs), turn, effect.ModelCall{Key: effect.Key{Agent: agent}})
+	shown := b.history().turns
 	if b.err != nil {
 		return nil, fmt.Errorf("read the history for %s: %w", turn.Agents[agent].ID, b.err)
 	}
 	return shown, nil
-}
-
-// emptyHistory is a historyReader that returns one empty turn: it gives the size of the text
-// around a history.
-func emptyHistory(_ context.Context, _ Blobs, turn *effect.Turn, _ int) ([]contextbuild.Exchange, error) {
-	if turn.History == (blob.Ref{}) {
-		return nil, nil
-	}
-	return make([]contextbuild.Exchange, 1), nil
 }

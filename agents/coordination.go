@@ -13,11 +13,11 @@ import (
 // coordinationTools returns new_answer and vote, in this order and with the same
 // bytes for every agent and round (DESIGN §5, seed 003). Only a limit takes new_answer
 // away.
-func (p *panel) coordinationTools(mayAnswer bool, answers *schema.Schema) []backends.Tool {
+func (s *shared) coordinationTools(mayAnswer bool, answers *schema.Schema) []backends.Tool {
 	vote := backends.Tool{
 		Name:        effect.Vote,
 		Description: "Vote for the best of the CURRENT ANSWERS, if it addresses the ORIGINAL MESSAGE.",
-		Schema:      p.voteSchema(),
+		Schema:      s.voteSchema(),
 	}
 	if !mayAnswer {
 		return []backends.Tool{vote}
@@ -40,8 +40,8 @@ func newAnswerSchema(answers *schema.Schema) json.RawMessage {
 		`},"required":["content"],"additionalProperties":false}`))
 }
 
-func (p *panel) voteSchema() json.RawMessage {
-	names := strings.ReplaceAll(p.list(), ", ", `","`)
+func (s *shared) voteSchema() json.RawMessage {
+	names := strings.ReplaceAll(s.list(), ", ", `","`)
 	return json.RawMessage(`{"type":"object","properties":{"agent_id":{"type":"string","enum":["` + names +
 		`"],"description":"The agent whose answer is the best."},"reason":{"type":"string",` +
 		`"description":"Why, in a sentence."}},"required":["agent_id","reason"],"additionalProperties":false}`)
@@ -49,7 +49,7 @@ func (p *panel) voteSchema() json.RawMessage {
 
 // noticeText returns the tool error of a notice: what was wrong, and what to do.
 func (b *inputBuilder) noticeText(n effect.Notice) string {
-	who := b.names.anonymous(n.Agent)
+	who := b.shared.anonymous(n.Agent)
 	switch n.Code {
 	case effect.BadArguments:
 		return fmt.Sprintf("Error: %s. Call the tool again with arguments that fit its schema.", n.Detail)
@@ -64,7 +64,7 @@ func (b *inputBuilder) noticeText(n effect.Notice) string {
 	case effect.TooSimilar:
 		return "Error: this is almost the same as " + b.copied(n, "one that differs in substance")
 	case effect.UnknownAgent:
-		return fmt.Sprintf("Error: there is no such agent. Vote again with an agent_id that stands under CURRENT ANSWERS; the agents are %s.", b.names.list())
+		return fmt.Sprintf("Error: there is no such agent. Vote again with an agent_id that stands under CURRENT ANSWERS; the agents are %s.", b.shared.list())
 	case effect.NoAnswersYet:
 		return "Error: you were shown no CURRENT ANSWERS, so there is nothing to vote for. Use the new_answer tool to record your answer."
 	case effect.NothingToVote:
@@ -88,7 +88,7 @@ func (b *inputBuilder) noticeText(n effect.Notice) string {
 // copied ends the text about an answer that stands already. For an agent's own answer it says
 // that it is its own: the agent does not know its own name.
 func (b *inputBuilder) copied(n effect.Notice, better string) string {
-	who := b.names.anonymous(n.Agent)
+	who := b.shared.anonymous(n.Agent)
 	whose := "the answer of " + who
 	if n.Agent == b.reader {
 		whose = "your own answer, that of " + who

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"sync"
 
 	"github.com/massgen/massgen/backends"
@@ -21,8 +20,7 @@ type Tool interface {
 	Definition() backends.Tool
 	// Call runs the tool. arguments is the model's text, valid JSON or not. The model gets an
 	// error as the call's result, and the step goes on. A result that is not valid text is an
-	// error. Of a result that is too long, the model gets the beginning and the end. Other work
-	// goes on in Call's goroutine afterwards: Call leaves no thread locked (runtime.LockOSThread).
+	// error. If a result is too long, the model gets its beginning and its end.
 	Call(ctx context.Context, arguments string) (string, error)
 }
 
@@ -40,67 +38,75 @@ type Member struct {
 	Headers   map[string]string
 	ExtraBody map[string]any
 	// Plan reports whether a call before the final answer is only planned, and returns the text
-	// that replaces its result. Nil plans none.
+	// that replaces its result. If Plan is nil, no call is planned.
 	Plan func(tool Tool, arguments string) (result string, planned bool)
 	// Permit decides whether a tool call may run, and names the rule, for the journal and for
-	// those who read that the call was denied. Nil permits all.
+	// people. If it is nil, every call may run.
 	Permit func(tool, arguments string) (permission effect.Permission, why string)
-	// KeepResult stores the whole of a tool's result that is cut for the model, in a place that
-	// the agent can read, and returns the place. It may be nil.
+	// KeepResult stores a tool's whole result, which is cut for the model, in a place that the
+	// agent can read, and returns the place. It may be nil.
 	KeepResult func(name, result string) (where string, err error)
 	// Snapshot copies the agent's present workspace, for an answer; nil for an agent without a
 	// workspace.
 	Snapshot func(ctx context.Context, of CallInfo) (Snapshot, error)
-	// Takes says which files the model takes that a tool returns.
+	// Takes selects the files of a tool's result that the model accepts.
 	Takes attach.Takes
 }
 
-// Doer runs effects. It is safe for concurrent use.
+// Doer runs the effects of one turn. It is safe for concurrent use.
 type Doer struct {
+	// Blobs may be a Cache, which then serves several turns.
 	Blobs Blobs
 	// Members stand in the config's order. While effects are under way, only SetTools changes
 	// them.
 	Members []Member
 	// Sidecalls make the calls that belong to no agent, by purpose.
 	Sidecalls map[effect.Purpose]Sidecall
-	// Histories keeps the histories of earlier turns. It may be nil.
-	Histories *Histories
 	// Observe gets the streamed events of an agent's model. It may be nil.
 	Observe func(effect.Key, backends.Event)
 	// Panicked gets the key and the stack of an effect that panicked. It may be nil.
 	Panicked func(key effect.Key, stack []byte)
 
-	history lastHistory
-	panels  lastPanel
-	sent    sentRecords
-	members sync.RWMutex // guards Members and Sidecalls
+	mu sync.RWMutex // guards Members, Sidecalls and shared
+	// shared is nil before the turn's first effect.
+	shared *shared
+}
+
+// of returns what the effects of the turn share.
+func (d *Doer) of(turn *effect.Turn) *shared {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.shared == nil {
+		d.shared = newShared(turn, d.Blobs)
+	}
+	return d.shared
 }
 
 // SetTools gives an agent other tools for the effects that begin from now on; effects under way
 // keep theirs.
 func (d *Doer) SetTools(agent int, tools []Tool) {
-	d.members.Lock()
-	defer d.members.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.Members[agent].Tools = tools
 }
 
-// SetSidecall replaces what makes the calls of a purpose that begin from now on.
+// SetSidecall replaces the sidecall of a purpose, for the effects that begin from now on.
 func (d *Doer) SetSidecall(purpose effect.Purpose, s Sidecall) {
-	d.members.Lock()
-	defer d.members.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.Sidecalls[purpose] = s
 }
 
 func (d *Doer) sidecall(purpose effect.Purpose) (s Sidecall, ok bool) {
-	d.members.RLock()
-	defer d.members.RUnlock()
+	d.mu.RLock()
+	defer d.mu.RUnlock()
 	s, ok = d.Sidecalls[purpose]
 	return s, ok
 }
 
 func (d *Doer) member(agent int) Member {
-	d.members.RLock()
-	defer d.members.RUnlock()
+	d.mu.RLock()
+	defer d.mu.RUnlock()
 	return d.Members[agent]
 }
 
@@ -108,9 +114,7 @@ func (d *Doer) member(agent int) Member {
 func (d *Doer) do(ctx context.Context, turn *effect.Turn, eff effect.Effect, r *running) (effect.Reply, error) {
 	switch e := eff.(type) {
 	case effect.ModelCall:
-		var reply effect.ModelReply
-		err := d.callModel(ctx, turn, &e, &r.heard, &reply)
-		return reply, err
+		return d.callModel(ctx, turn, e, &r.heard)
 	case effect.ToolCall:
 		if e.IsSnapshot() {
 			return d.takeSnapshot(ctx, turn, e)
@@ -120,58 +124,51 @@ func (d *Doer) do(ctx context.Context, turn *effect.Turn, eff effect.Effect, r *
 	return nil, fmt.Errorf("unknown effect %T", eff)
 }
 
-// callModel makes a call, and stores its result in reply. Its frame is on the stack during the call: few
-// copies keep that stack within the size that package stack gives it.
-func (d *Doer) callModel(ctx context.Context, turn *effect.Turn, call *effect.ModelCall, h *heard, reply *effect.ModelReply) error {
+func (d *Doer) callModel(ctx context.Context, turn *effect.Turn, call effect.ModelCall, h *heard) (effect.ModelReply, error) {
 	stored := context.WithoutCancel(ctx)
-	var req backends.Request
-	sent, err := d.input(stored, turn, call, &req)
+	req, sent, err := d.input(stored, turn, call)
 	if err != nil {
-		return err
+		return effect.ModelReply{}, err
 	}
 	to, ok := d.callee(call)
 	if !ok {
-		reply.Usage = &effect.Usage{CostUSD: new(float64)}
-		reply.Failure = &effect.Failure{Kind: "missing", Message: fmt.Sprintf("no model is set for the purpose %s any more", call.Key.Purpose)}
-		return nil
+		return effect.ModelReply{Usage: &effect.Usage{CostUSD: new(float64)}, Failure: &effect.Failure{
+			Kind: "missing", Message: fmt.Sprintf("no model is set for the purpose %s any more", call.Key.Purpose),
+		}}, nil
 	}
+	resp, reply, err := d.send(ctx, to.Member, call.Key, req, h)
 	reply.Sent = sent
-	resp, err := d.send(ctx, &to.Member, call.Key, &req, h, reply)
 	if err != nil || reply.Failure != nil {
-		return err
+		return reply, err
 	}
-	// A reply that has arrived and was paid for is kept, even if the call was cancelled
-	// meanwhile.
-	if err := d.read(stored, turn, call, &to.Member, resp, reply); err != nil || call.Sidecall == nil {
-		return err
+	// The reply has arrived and was paid for. It is kept even if the call was cancelled meanwhile.
+	if err := d.read(stored, turn, call, to.Member, resp, &reply); err != nil || call.Sidecall == nil {
+		return reply, err
 	}
 	if reply.Change, err = to.Read(stored, turn, *call.Sidecall, resp.Message); err != nil {
 		reply.Change = effect.Change{}
 		reply.Failure = &effect.Failure{Kind: "reply", Message: failure(ctx, err).Message}
 	}
-	return nil
+	return reply, nil
 }
 
-// input builds the input of a call into req, and notes it. What it needs of the stack is free again during
-// the call.
-func (d *Doer) input(ctx context.Context, turn *effect.Turn, call *effect.ModelCall, req *backends.Request) (sent *effect.Sent, err error) {
-	b := newInputBuilder(ctx, d.Blobs, d.panels.of(turn), turn, *call)
-	b.histories = d.Histories
-	b.history = func(ctx context.Context, blobs Blobs, turn *effect.Turn, last int) ([]contextbuild.Exchange, error) {
-		return d.history.readWith(ctx, d.Histories, blobs, turn, last)
+// input builds the input of a call, and records it.
+func (d *Doer) input(ctx context.Context, turn *effect.Turn, call effect.ModelCall) (backends.Request, *effect.Sent, error) {
+	b := newInputBuilder(ctx, d.of(turn), turn, call)
+	req, err := b.build(call)
+	if err != nil {
+		return req, nil, err
 	}
-	if *req, err = b.build(*call); err != nil {
-		return nil, err
-	}
-	if sent, err = d.sent.note(&b, *req); err != nil {
-		return nil, err
+	sent, err := b.record(req)
+	if err != nil {
+		return req, nil, err
 	}
 	req.Messages, err = b.loaded(req.Messages)
-	return sent, err
+	return req, sent, err
 }
 
-// callee returns the agent or the sidecall that serves a call. ok is false if none is set.
-func (d *Doer) callee(call *effect.ModelCall) (to Sidecall, ok bool) {
+// callee returns the agent or the sidecall that serves a call. ok is false if there is no such sidecall.
+func (d *Doer) callee(call effect.ModelCall) (to Sidecall, ok bool) {
 	purpose := call.Key.Purpose
 	if purpose.IsStepSummary() {
 		purpose = effect.Summarizing
@@ -182,51 +179,58 @@ func (d *Doer) callee(call *effect.ModelCall) (to Sidecall, ok bool) {
 	return d.sidecall(purpose)
 }
 
-// send makes a call, and records its cost and, if it failed, the reason and the received part
+// send makes a call, and returns a reply with its cost and, if it failed, the reason and the received part
 // of the message. The error is for a store that failed.
-func (d *Doer) send(ctx context.Context, to *Member, key effect.Key, req *backends.Request, h *heard, reply *effect.ModelReply) (resp backends.Response, err error) {
+func (d *Doer) send(ctx context.Context, to Member, key effect.Key, req backends.Request, h *heard) (resp backends.Response, reply effect.ModelReply, err error) {
 	observe := func(ev backends.Event) {
 		h.add(ev)
 		if d.Observe != nil && key.Agent != effect.NoAgent && !key.Purpose.IsStepSummary() {
 			d.Observe(key, ev)
 		}
 	}
-	var fallback *effect.Fallback
-	resp, failed := backends.Collect(to.stream(notingFallback(ctx, &fallback), req), observe)
-	reply.Usage, reply.Fallback = usage(resp.Usage, failed), fallback
+	req.Params.Headers, req.Params.ExtraBody = to.Headers, to.ExtraBody
+	resp, failed := backends.Collect(to.Backend.Stream(notingFallback(ctx, &reply.Fallback), req), observe)
+	reply.Usage = usage(resp.Usage, failed)
 	if failed != nil {
 		reply.Failure = failure(ctx, failed)
 		reply.Partial, err = d.keepPartial(ctx, h, failed)
 	}
-	return resp, err
+	return resp, reply, err
 }
 
-// stream begins a call. It is not inlined, so that the copy of the request leaves the stack before the call
-// is under way.
-//
-//go:noinline
-func (m *Member) stream(ctx context.Context, req *backends.Request) iter.Seq2[backends.Event, error] {
-	req.Params.Headers, req.Params.ExtraBody = m.Headers, m.ExtraBody
-	return m.Backend.Stream(ctx, *req)
+// notingFallback returns a context whose trace also records in *in which model answered the call, if it
+// was another one than the agent's.
+func notingFallback(ctx context.Context, in **effect.Fallback) context.Context {
+	trace := *backends.TraceFrom(ctx)
+	outer := trace.Fallback
+	trace.Fallback = func(info backends.FallbackInfo) {
+		from := info.From
+		if *in != nil {
+			from = (*in).From + ", " + from
+		}
+		*in = &effect.Fallback{From: from, To: info.To, Reason: contextbuild.Clean(info.Err.Error())}
+		if outer != nil {
+			outer(info)
+		}
+	}
+	return backends.WithTrace(ctx, &trace)
 }
 
 // Read returns the result of Perform for a call to which the model replies with message.
-func (d *Doer) Read(ctx context.Context, turn *effect.Turn, call effect.ModelCall, message backends.Message) (effect.ModelReply, error) {
-	var reply effect.ModelReply
-	to := d.member(call.Key.Agent)
-	err := d.read(context.WithoutCancel(ctx), turn, &call, &to, backends.Response{Message: message}, &reply)
+func (d *Doer) Read(ctx context.Context, turn *effect.Turn, call effect.ModelCall, message backends.Message) (reply effect.ModelReply, err error) {
+	err = d.read(context.WithoutCancel(ctx), turn, call, d.member(call.Key.Agent), backends.Response{Message: message}, &reply)
 	return reply, err
 }
 
-// read stores a call's response in reply.
-func (d *Doer) read(ctx context.Context, turn *effect.Turn, call *effect.ModelCall, to *Member, resp backends.Response, reply *effect.ModelReply) error {
-	reader := newReplyReader(ctx, d.Blobs, d.panels.of(turn), turn, *call)
+// read reads a call's response into its reply.
+func (d *Doer) read(ctx context.Context, turn *effect.Turn, call effect.ModelCall, to Member, resp backends.Response, reply *effect.ModelReply) error {
+	reader := newReplyReader(ctx, d.of(turn), turn, call)
 	reader.permit = to.Permit
 	return reader.read(resp, reply)
 }
 
-// failure cleans the text, which may be a provider's: terminals show it, and the journal must
-// read back the same.
+// failure returns the failure of a call that ended with err. It cleans the text, which may be a
+// provider's: terminals show it, and the journal must read back the same.
 func failure(ctx context.Context, err error) *effect.Failure {
 	kind := backends.KindOf(err)
 	if errors.Is(ctx.Err(), context.Canceled) && kind != backends.KindBudget { // the budget ended the call before the cancel
@@ -240,17 +244,9 @@ func failure(ctx context.Context, err error) *effect.Failure {
 	return f
 }
 
-func definitions(tools []Tool) []backends.Tool {
-	list := make([]backends.Tool, len(tools))
-	for i, t := range tools {
-		list[i] = t.Definition()
-	}
-	return list
-}
-
-// Describe stores the data that an agent's calls share and returns it as the turn refers to it.
+// Describe stores what an agent's calls share, and returns its description.
 func Describe(ctx context.Context, blobs Blobs, id, system, model string, params backends.Params, tools []Tool) (effect.Agent, error) {
-	s := textStore{ctx: ctx, blobs: blobs}
+	s := newTextStore(ctx, blobs)
 	agent := effect.Agent{ID: id, Model: model, System: s.put([]byte(contextbuild.Clean(system))), Params: s.encodeParams(params)}
 	if s.err == nil {
 		agent.Tools, s.err = DescribeTools(ctx, blobs, tools)
@@ -258,11 +254,15 @@ func Describe(ctx context.Context, blobs Blobs, id, system, model string, params
 	return agent, s.err
 }
 
-// DescribeTools stores the definitions of an agent's own tools, and returns their reference:
-// the zero reference for none.
+// DescribeTools stores the definitions of an agent's own tools, and returns their reference. It is
+// zero for an agent without tools.
 func DescribeTools(ctx context.Context, blobs Blobs, tools []Tool) (blob.Ref, error) {
 	if len(tools) == 0 {
 		return blob.Ref{}, nil
 	}
-	return PutJSON(ctx, blobs, definitions(tools))
+	definitions := make([]backends.Tool, len(tools))
+	for i, t := range tools {
+		definitions[i] = t.Definition()
+	}
+	return PutJSON(ctx, blobs, definitions)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
-// asParts returns files as parts of a message, without what they hold.
+// asParts returns files as parts of a message, without their contents.
 func asParts(files []blob.File) (parts []backends.File) {
 	for _, f := range files {
 		parts = append(parts, backends.File{File: f})
@@ -22,8 +22,8 @@ func asParts(files []blob.File) (parts []backends.File) {
 	return parts
 }
 
-// withParts returns a message with files before all else that it has. What is the same in every
-// round stands first, so that providers' prompt caches hit.
+// withParts returns a message with files before its other parts. The files are the same in every
+// round, so they stand first and providers' prompt caches hit.
 func withParts(m backends.Message, files []backends.File) backends.Message {
 	if len(files) == 0 {
 		return m
@@ -36,8 +36,7 @@ func withParts(m backends.Message, files []backends.File) backends.Message {
 	return m
 }
 
-// withFiles puts the files of the question into the message that the question stands in, which
-// is the user's last.
+// withFiles puts the files of the question into the question's message, which is the user's last.
 func (b *inputBuilder) withFiles(messages []backends.Message) []backends.Message {
 	files := b.turn.FilesOf(b.reader)
 	last := len(messages) - 1
@@ -49,8 +48,7 @@ func (b *inputBuilder) withFiles(messages []backends.Message) []backends.Message
 	return messages
 }
 
-// withText returns a message whose texts are one other text, at the end, beside the files that
-// it has.
+// withText returns a message with one text at its end in place of its texts.
 func withText(m backends.Message, text string) backends.Message {
 	m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p backends.Part) bool {
 		_, isText := p.(backends.Text)
@@ -60,8 +58,8 @@ func withText(m backends.Message, text string) backends.Message {
 	return m
 }
 
-// loaded returns messages with the contents of their files, for a backend: pictures and PDFs as
-// they are, and texts within marks that they cannot forge. Journals have the references alone.
+// loaded returns messages with the contents of their files, for a backend: pictures and PDFs
+// unchanged, and texts within marks that they cannot forge. Journals have only the references.
 func (b *inputBuilder) loaded(messages []backends.Message) ([]backends.Message, error) {
 	var out []backends.Message
 	for i, m := range messages {
@@ -98,7 +96,7 @@ func hasFile(p backends.Part) bool {
 func (b *inputBuilder) loadedPart(p backends.Part) backends.Part {
 	switch p := p.(type) {
 	case backends.File:
-		p.Data = b.file(p.Content)
+		p.Data = b.get(p.Content)
 		if p.MediaType == attach.Text {
 			return backends.Text{Text: contextbuild.AttachedText(p.Name, string(p.Data))}
 		}
@@ -106,27 +104,11 @@ func (b *inputBuilder) loadedPart(p backends.Part) backends.Part {
 	case backends.ToolResult:
 		p.Files = slices.Clone(p.Files)
 		for i := range p.Files {
-			p.Files[i].Data = b.file(p.Files[i].Content)
+			p.Files[i].Data = b.get(p.Files[i].Content)
 		}
 		return p
 	}
 	return p
-}
-
-// file returns the content of a file. It reads it once for all calls of the turn.
-func (b *inputBuilder) file(ref blob.Ref) []byte {
-	b.names.mu.Lock()
-	defer b.names.mu.Unlock()
-	data, ok := b.names.files[ref]
-	if !ok {
-		if data = b.get(ref); b.err == nil {
-			if b.names.files == nil {
-				b.names.files = map[blob.Ref][]byte{}
-			}
-			b.names.files[ref] = data
-		}
-	}
-	return data
 }
 
 // AttachFiles stores files for a model, and returns their references. A picture that is too large
@@ -156,7 +138,7 @@ func putFile(ctx context.Context, blobs Blobs, f backends.File) (blob.File, erro
 	if f.MediaType == attach.Text {
 		data = []byte(contextbuild.Clean(string(data)))
 	}
-	s := textStore{ctx: ctx, blobs: blobs}
+	s := newTextStore(ctx, blobs)
 	f.Content = s.put(data)
 	if f.MediaType != attach.Text {
 		if kept := s.get(f.Content); s.err == nil && !bytes.Equal(kept, data) {
@@ -169,7 +151,7 @@ func putFile(ctx context.Context, blobs Blobs, f backends.File) (blob.File, erro
 	return f.File, nil
 }
 
-// returnedFiles has the files that a tool returns in a call. It is safe for concurrent use.
+// returnedFiles collects the files that a tool returns in a call. It is safe for concurrent use.
 type returnedFiles struct {
 	mu    sync.Mutex
 	files []backends.File
@@ -201,8 +183,8 @@ func ReturnFile(ctx context.Context, name string, data []byte) error {
 	return nil
 }
 
-// taken stores the returned files that the member's model takes. Each other file gives a line that
-// says why the model does not get it. The error is the store's.
+// taken stores the returned files that the member's model takes. For each other file it returns a
+// line with the reason. The error is the store's.
 func (r *returnedFiles) taken(ctx context.Context, blobs Blobs, takes attach.Takes) (files []blob.File, lines []string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,58 +6,115 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"sync"
 
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 )
 
-// historyReader returns at least the last turns, if there are so many, of the history of a
-// turn, oldest turn first. Its callers share the result, and do not change it.
-type historyReader func(ctx context.Context, blobs Blobs, turn *effect.Turn, last int) ([]contextbuild.Exchange, error)
-
-// allTurns is more turns than a history has.
-const allTurns = math.MaxInt
-
-// readHistory is the historyReader that reads exactly those turns from the store.
-func readHistory(ctx context.Context, blobs Blobs, turn *effect.Turn, last int) ([]contextbuild.Exchange, error) {
-	return readNoting(ctx, blobs, turn, last, recordNothing)
+// history is the part of a turn's history in an input, oldest turn first. Calls share it, and do not change it.
+type history struct {
+	turns []contextbuild.Exchange
+	// lines has the text of each turn for a panel of several agents.
+	lines []string
 }
 
-// readNoting is readHistory, and records the repairs.
-func readNoting(ctx context.Context, blobs Blobs, turn *effect.Turn, last int, note func(string)) ([]contextbuild.Exchange, error) {
-	var history []contextbuild.Exchange
-	if last == 0 {
-		return history, nil
+// historyKey identifies the part of a turn's history that an agent is shown.
+type historyKey struct {
+	head blob.Ref
+	// isPart reports whether shown selects a part. The range of its summary stands in covered, so that equal
+	// selections give equal keys.
+	isPart  bool
+	shown   policy.Selection
+	covered policy.Range
+	summary blob.Ref
+}
+
+func historyKeyOf(turn *effect.Turn, agent int) historyKey {
+	key := historyKey{head: turn.History}
+	if shown := turn.Agents[agent].Shown; shown != nil {
+		key.isPart, key.shown = true, *shown
+		key.shown.Tokens = 0 // agents may count in different ways
+		if shown.Summary != nil {
+			key.shown.Summary, key.covered = nil, *shown.Summary
+		}
+		if turn.Summary != nil {
+			key.summary = turn.Summary.Text
+		}
 	}
-	for exchange, err := range exchanges(ctx, blobs, turn, note) {
+	return key
+}
+
+// historyOf returns the part of a turn's history that an agent is shown.
+func (s *shared) historyOf(t *textStore, turn *effect.Turn, agent int) (h history) {
+	if t.err != nil {
+		return h
+	}
+	h, t.err = remember(&s.histories, historyKeyOf(turn, agent), 0, func() (history, error) {
+		turns, err := s.readHistory(t.ctx, turn, turn.Agents[agent].Shown)
+		if err != nil {
+			return history{}, err
+		}
+		return s.historyWith(turns), nil
+	})
+	return h
+}
+
+// historyWith returns a history with its lines, which a panel of one does not need.
+func (s *shared) historyWith(turns []contextbuild.Exchange) history {
+	h := history{turns: turns}
+	if len(turns) > 0 && len(s.ids) > 1 {
+		h.lines = contextbuild.HistoryLines(turns)
+	}
+	return h
+}
+
+// readHistory reads the selected part of a turn's history, all of it if shown is nil.
+func (s *shared) readHistory(ctx context.Context, turn *effect.Turn, shown *policy.Selection) (turns []contextbuild.Exchange, err error) {
+	last := math.MaxInt
+	if shown != nil {
+		last = shown.Turns
+	}
+	var repairs []string
+	for exchange, err := range exchanges(ctx, s.cache, turn, last, func(line string) { repairs = append(repairs, line) }) {
 		if err != nil {
 			return nil, err
 		}
-		history = append(history, exchange)
-		if len(history) == last {
-			break
+		turns = append(turns, exchange)
+	}
+	slices.Reverse(turns)
+	s.mu.Lock()
+	s.repairs = repairs
+	s.mu.Unlock()
+	if shown == nil {
+		return turns, nil
+	}
+	var summary contextbuild.Exchange
+	if turn.Summary != nil && shown.Summary != nil {
+		if summary, err = readSummary(ctx, s.cache, *turn.Summary); err != nil {
+			return nil, err
 		}
 	}
-	slices.Reverse(history)
-	return history, nil
+	return contextbuild.Select(turns, summary, *shown), nil
 }
 
-func recordNothing(string) {}
-
-// exchanges yields the turns of the history of a turn, newest first, reads each on demand, and
-// records the repairs in them. A panel of one gets the messages between a question and its
+// exchanges yields the turns of the history of a turn, newest first, but no more than the last ones. It reads each
+// on demand, and records the repairs in them. A panel of one gets the messages between a question and its
 // answer too, a larger panel only these two. An error ends it.
-func exchanges(ctx context.Context, blobs Blobs, turn *effect.Turn, note func(string)) iter.Seq2[contextbuild.Exchange, error] {
+func exchanges(ctx context.Context, blobs Blobs, turn *effect.Turn, last int, note func(string)) iter.Seq2[contextbuild.Exchange, error] {
 	return func(yield func(contextbuild.Exchange, error) bool) {
-		for past, err := range sessions.History(ctx, blobs, turn.History, nil) {
+		if last == 0 {
+			return
+		}
+		read := 0
+		for past, err := range sessions.History(ctx, blobs, turn.History) {
 			var exchange contextbuild.Exchange
 			if err == nil {
 				exchange, err = exchangeOf(ctx, blobs, turn, past, note)
 			}
-			if !yield(exchange, err) || err != nil {
+			if read++; !yield(exchange, err) || err != nil || read == last {
 				return
 			}
 		}
@@ -81,48 +138,21 @@ func readSummary(ctx context.Context, blobs Blobs, s effect.Summary) (contextbui
 	return contextbuild.Exchange{FirstTurn: s.First, LastTurn: s.Last, Answer: string(text)}, nil
 }
 
-// lastHistory is a historyReader that keeps the last history that it read. So the calls of a
-// turn, which share one history, read it once, and once more if an agent gets more of it than
-// those before. The zero value is ready.
-type lastHistory struct {
-	mu   sync.Mutex
-	head blob.Ref
-	last int
-	readTurns
-}
-
-// readTurns are the turns of a history, oldest first, as they were read.
-type readTurns struct {
-	turns []contextbuild.Exchange
-	// repairs are the repairs in them, newest turn first.
-	repairs []string
-}
-
-// read holds the lock while it reads: calls that begin together wait for one reading.
-func (l *lastHistory) read(ctx context.Context, blobs Blobs, turn *effect.Turn, last int) ([]contextbuild.Exchange, error) {
-	return l.readWith(ctx, nil, blobs, turn, last)
-}
-
-// readWith is read, with the histories of earlier turns.
-func (l *lastHistory) readWith(ctx context.Context, before *Histories, blobs Blobs, turn *effect.Turn, last int) ([]contextbuild.Exchange, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.head == turn.History && l.last >= last {
-		return l.turns, nil
-	}
-	read, err := before.read(ctx, blobs, turn, last)
-	if err == nil {
-		l.head, l.last, l.readTurns = turn.History, last, read
-	}
-	return read.turns, err
-}
-
-// Repairs returns the repairs in the history that the doer's calls have read, a line for people
-// for each repaired turn, oldest first.
+// Repairs describes the repairs in the history that calls have read: a line for each repaired turn, oldest
+// first.
 func (d *Doer) Repairs() []string {
-	d.history.mu.Lock()
-	defer d.history.mu.Unlock()
-	lines := slices.Clone(d.history.repairs)
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.shared == nil { // no call was made
+		return nil
+	}
+	return d.shared.repairsRead()
+}
+
+func (s *shared) repairsRead() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lines := slices.Clone(s.repairs)
 	slices.Reverse(lines)
 	return lines
 }

@@ -113,3 +113,42 @@ func (l *listens) Stream(ctx context.Context, req backends.Request) iter.Seq2[ba
 	l.last = req
 	return l.says.Stream(ctx, req)
 }
+
+// recording counts how often each text is stored.
+type recording struct {
+	*sessions.Memory
+	mu   sync.Mutex
+	puts map[blob.Ref]int
+}
+
+func (r *recording) Put(ctx context.Context, data []byte) (blob.Ref, error) {
+	ref, err := r.Memory.Put(ctx, data)
+	r.mu.Lock()
+	r.puts[ref]++
+	r.mu.Unlock()
+	return ref, err
+}
+
+// TestCallsOfARoundAreRecordedOnce: agents that are shown the same answers have one user message, with one record.
+// Agents that are shown others have another.
+func TestCallsOfARoundAreRecordedOnce(t *testing.T) {
+	w := newWorld(t)
+	store := &recording{Memory: w.store, puts: map[blob.Ref]int{}}
+	heard := &listens{}
+	d := agents.Doer{Blobs: store, Members: []agents.Member{{Backend: heard}, {Backend: heard}, {Backend: heard}}}
+	sent := func(agent int, shown ...int) (user string, record blob.Ref) {
+		ev, err := d.Perform(t.Context(), &w.turn, w.call(agent, effect.Coordination, shown...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return heard.last.Messages[1].Text(), ev.(effect.ModelReply).Sent.Messages[1]
+	}
+	first, record := sent(researcher, analyst)
+	if again, same := sent(creative, analyst); again != first || same != record || store.puts[record] != 1 {
+		t.Errorf("%s\nis stored %d times, after\n%s", again, store.puts[record], first)
+	}
+	other, _ := sent(analyst, creative)
+	if !strings.Contains(first, "says analyst") || !strings.Contains(other, "says creative") || strings.Contains(other, "says analyst") {
+		t.Errorf("who is shown another answer is sent\n%s", other)
+	}
+}

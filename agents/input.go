@@ -3,7 +3,6 @@ package agents
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -35,7 +34,7 @@ func (b *inputBuilder) build(call effect.ModelCall) (backends.Request, error) {
 // Transcript builds the messages that a step added to its first input up to a call, as they are
 // stored: without the reminder of the last turn, which was for that turn alone.
 func Transcript(ctx context.Context, blobs Blobs, turn *effect.Turn, call effect.ModelCall) ([]backends.Message, error) {
-	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, call)
+	b := newInputBuilder(ctx, newShared(turn, blobs), turn, call)
 	entries := slices.Clone(call.Transcript)
 	for i := range entries {
 		entries[i].Final = false
@@ -50,26 +49,22 @@ func Transcript(ctx context.Context, blobs Blobs, turn *effect.Turn, call effect
 // inputBuilder builds the input of a call.
 type inputBuilder struct {
 	textStore
-	turn  *effect.Turn
-	names *panel
-	// history reads the turn's history, and shown is the part of it in the input.
-	history historyReader
-	// histories are the histories of earlier turns, nil for none.
-	histories *Histories
-	shown     []contextbuild.Exchange
-	// reader is the agent of the call, and coordinates says that the call offers the
-	// coordination tools.
+	turn   *effect.Turn
+	shared *shared
+	// shown is the part of the turn's history in the input.
+	shown history
+	// reader is the agent of the call. coordinates reports whether the call offers the coordination tools.
 	reader      int
 	coordinates bool
-	// tools names the stored text with exactly the request's tools, zero if none is known.
-	tools blob.Ref
-	// steps keeps the first messages of steps for other calls, nil if one builder has one call.
-	steps map[effect.Key]builtStep
+	// isBlank puts one empty turn in place of the history, to measure the text around it.
+	isBlank bool
+	// offers identifies the request's tools, if calls of the turn share them.
+	offers *toolsOffered
 }
 
-func newInputBuilder(ctx context.Context, blobs Blobs, p *panel, turn *effect.Turn, call effect.ModelCall) inputBuilder {
+func newInputBuilder(ctx context.Context, s *shared, turn *effect.Turn, call effect.ModelCall) inputBuilder {
 	return inputBuilder{
-		textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, names: p, history: readHistory,
+		textStore: textStore{ctx: ctx, cache: s.cache}, turn: turn, shared: s,
 		reader: call.Key.Agent, coordinates: call.Key.Purpose == effect.Coordination,
 	}
 }
@@ -79,10 +74,10 @@ func (b *inputBuilder) request(call effect.ModelCall) backends.Request {
 	req := backends.Request{Key: b.keyOf(call), Model: self.Model, Messages: b.messages(call)}
 	req.History = b.shownForPeople(call)
 	req.ToolTimes = toolTimes(call.Transcript)
-	req.Params = b.names.paramsOf(&b.textStore, self.Params)
-	answers := b.names.schemaOf(&b.textStore, b.turn.Schema)
+	req.Params = decoded[backends.Params](&b.textStore, self.Params)
+	answers := schemaOf(&b.textStore, b.turn.Schema)
 	if call.JSON {
-		req.Schema, req.Lenient = b.names.actionSchema(call.Current(), self.Bounded, answers), answers != nil
+		req.Schema, req.Lenient = b.shared.actionSchema(call.Current(), self.Bounded, answers), answers != nil
 		if self.Bounded {
 			req.Params = bounded(req.Params)
 		}
@@ -92,15 +87,14 @@ func (b *inputBuilder) request(call effect.ModelCall) backends.Request {
 	if call.OwnTools {
 		offered.own, offered.forwarded = b.turn.ToolsOf(call), call.Key.Purpose.IsAnswer()
 	}
-	tools := b.names.toolsOf(&b.textStore, offered, answers)
-	req.Tools, b.tools = tools.tools, tools.stored
+	req.Tools, b.offers = b.shared.toolsOf(&b.textStore, offered, answers), &offered
 	if answers != nil && call.Key.Purpose.IsAnswer() && len(req.Tools) == 0 && (!req.Params.Hosted.Any() || isRepair(call)) {
 		req.Schema, req.Lenient = []byte(answers.String()), true // which goes with no tools
 	}
 	return req
 }
 
-// isRepair says whether a call asks once more for an answer that fits the schema.
+// isRepair reports whether a call asks once more for an answer that fits the schema.
 func isRepair(call effect.ModelCall) bool {
 	return slices.ContainsFunc(call.Transcript, func(e effect.Entry) bool { return e.Kind == effect.Reminder && e.Notice != nil })
 }
@@ -131,43 +125,23 @@ func (b *inputBuilder) messages(call effect.ModelCall) []backends.Message {
 	return append(slices.Clip(b.markLeftOut(first, left, call.Summary)), b.transcript(call.Transcript[left.Entries:])...)
 }
 
-// first returns the first messages of a call's step, which are built once for all of its calls.
-// In JSON mode the first messages change within the step.
+// first builds the first messages of a call's step.
 func (b *inputBuilder) first(call effect.ModelCall) []backends.Message {
-	if b.steps == nil || call.JSON {
-		return b.stepMessages(call)
-	}
-	key, from := call.Key, stepStart{*b.turn, call.Offer, call.Votes, call.Notes}
-	key.Index = 0
-	if built, ok := b.steps[key]; ok && reflect.DeepEqual(built.from, from) {
-		return built.messages
-	}
-	messages := b.stepMessages(call)
-	if b.err == nil {
-		b.steps[key] = builtStep{from, messages}
-	}
-	return messages
-}
-
-// stepMessages builds the first messages of a step.
-func (b *inputBuilder) stepMessages(call effect.ModelCall) []backends.Message {
+	b.shown = b.history()
 	in := contextbuild.Input{
-		SystemMessage: b.names.textOf(&b.textStore, b.turn.Agents[b.reader].System),
-		Question:      b.names.textOf(&b.textStore, b.turn.Question),
-		Participants:  b.names.ids,
+		SystemMessage: b.text(b.turn.Agents[b.reader].System),
+		Question:      b.text(b.turn.Question),
+		Participants:  b.shared.ids,
+		History:       b.shown.turns,
+		Lines:         b.shown.lines,
+		Conversation:  decoded[[]backends.Message](&b.textStore, b.turn.Conversation),
+		Sections:      slices.Clip(decoded[[]string](&b.textStore, b.turn.Sections)),
 	}
-	b.shown = b.shownHistory()
-	in.History = b.shown
-	if b.coordinates {
-		in.Lines = b.names.linesOf(b.shown)
-	}
-	in.Conversation = decoded[[]backends.Message](&b.textStore, b.turn.Conversation)
-	in.Sections = decoded[[]string](&b.textStore, b.turn.Sections)
 	if call.JSON {
 		offer := call.Current()
 		in.Sections = append(in.Sections, contextbuild.JSONMode(offer.MayAnswer, len(offer.MayVote) > 0))
 	}
-	if answers := b.names.schemaOf(&b.textStore, b.turn.Schema); answers != nil {
+	if answers := schemaOf(&b.textStore, b.turn.Schema); answers != nil {
 		in.AddAnswerForm(answers.String(), b.coordinates)
 	}
 	if b.err != nil {
@@ -185,8 +159,7 @@ func (b *inputBuilder) leftOut(call effect.ModelCall) effect.LeftOut {
 	return call.LeftOut(limits)
 }
 
-// markLeftOut says after the step's first messages what is left out between them and the
-// others, with its summary.
+// markLeftOut adds to the step's first messages a line that says what is left out after them, with its summary.
 func (b *inputBuilder) markLeftOut(first []backends.Message, left effect.LeftOut, summary *effect.StepSummary) []backends.Message {
 	if left.Entries == 0 {
 		return first
@@ -207,39 +180,15 @@ func (b *inputBuilder) shownForPeople(call effect.ModelCall) string {
 	return strings.Join(parts, "; ")
 }
 
-// shownHistory returns the earlier turns in the input.
-func (b *inputBuilder) shownHistory() []contextbuild.Exchange {
-	if b.err != nil {
-		return nil
+// history returns the earlier turns in the input.
+func (b *inputBuilder) history() history {
+	if !b.isBlank {
+		return b.shared.historyOf(&b.textStore, b.turn, b.reader)
 	}
-	shown := b.turn.Agents[b.reader].Shown
-	last := allTurns
-	if shown != nil {
-		last = shown.Turns
+	if b.turn.History == (blob.Ref{}) {
+		return history{}
 	}
-	history, err := b.history(b.ctx, b.blobs, b.turn, last)
-	if err != nil {
-		b.err = err
-		return nil
-	}
-	if shown != nil {
-		return contextbuild.Select(history, b.summary(), *shown)
-	}
-	return history
-}
-
-// summary returns the exchange that replaces the older turns, zero if there is none.
-func (b *inputBuilder) summary() contextbuild.Exchange {
-	s := b.turn.Summary
-	if s == nil {
-		return contextbuild.Exchange{}
-	}
-	if b.err != nil {
-		return contextbuild.Exchange{}
-	}
-	exchange, err := readSummary(b.ctx, b.blobs, *s)
-	b.err = err
-	return exchange
+	return b.shared.historyWith(make([]contextbuild.Exchange, 1))
 }
 
 func (b *inputBuilder) firstMessages(in contextbuild.Input, call effect.ModelCall) []backends.Message {
@@ -252,20 +201,16 @@ func (b *inputBuilder) firstMessages(in contextbuild.Input, call effect.ModelCal
 		in.Notes, in.Answers = b.notes(call.Notes), b.answers(call.Offer.Shown)
 		votes := make([]contextbuild.Vote, len(call.Votes))
 		for i, v := range call.Votes {
-			votes[i] = contextbuild.Vote{Voter: b.names.ids[v.Voter], For: b.names.ids[v.For], Reason: v.Reason}
+			votes[i] = contextbuild.Vote{Voter: b.shared.ids[v.Voter], For: b.shared.ids[v.For], Reason: v.Reason}
 		}
-		winner := b.names.ids[b.reader]
+		winner := b.shared.ids[b.reader]
 		built = contextbuild.Present(in, winner, votes, call.Key.Purpose == effect.Synthesis)
 	default:
 		built.System = in.System()
-		key := userKey{question: b.turn.Question, answers: len(call.Offer.Shown), turns: len(in.History), notes: len(call.Notes)}
-		if key.answers > 0 {
-			key.shown = &call.Offer.Shown[0]
+		of := view{
+			question: b.turn.Question, history: historyKeyOf(b.turn, b.reader), answers: call.Offer.Shown, notes: call.Notes,
 		}
-		if key.turns > 0 {
-			key.history = &in.History[0]
-		}
-		built.User = b.names.userOf(&b.textStore, key, func() string {
+		built.User = b.shared.userOf(&b.textStore, of, func() string {
 			in.Notes, in.Answers = b.notes(call.Notes), b.answers(call.Offer.Shown)
 			return in.User()
 		})
@@ -280,7 +225,7 @@ func (b *inputBuilder) transcript(entries []effect.Entry) []backends.Message {
 	for _, e := range entries {
 		switch e.Kind {
 		case effect.Assistant:
-			m := b.names.messageOf(&b.textStore, e.Text)
+			m := decoded[backends.Message](&b.textStore, e.Text)
 			if len(m.Parts) > 0 { // providers refuse an empty message
 				messages = append(messages, m)
 			}
@@ -291,7 +236,7 @@ func (b *inputBuilder) transcript(entries []effect.Entry) []backends.Message {
 				continue
 			}
 			if last := len(messages) - 1; last >= 0 && messages[last].Role == backends.RoleTool {
-				messages[last].Parts = append(messages[last].Parts, b.result(e))
+				messages[last].Parts = append(slices.Clip(messages[last].Parts), b.result(e)) // calls may share a stored message
 				continue
 			}
 			messages = append(messages, backends.Message{Role: backends.RoleTool, Parts: []backends.Part{b.result(e)}})
@@ -322,7 +267,7 @@ func (b *inputBuilder) result(e effect.Entry) backends.ToolResult {
 func (b *inputBuilder) withWord(text string, e effect.Entry) string {
 	words := []string{text}
 	if e.Update != nil {
-		words = append(words, contextbuild.Update(b.names.ids, b.answers(e.Update.Shown)))
+		words = append(words, contextbuild.Update(b.shared.ids, b.answers(e.Update.Shown)))
 	}
 	if len(e.Notes) > 0 {
 		words = append(words, contextbuild.Notes(b.notes(e.Notes)))
@@ -336,7 +281,7 @@ func (b *inputBuilder) withWord(text string, e effect.Entry) string {
 // answers reads the answers that an agent is shown.
 func (b *inputBuilder) answers(shown []kernel.Answer) (list []contextbuild.Answer) {
 	for _, a := range shown {
-		list = append(list, contextbuild.Answer{Agent: b.names.ids[a.Agent], Content: b.text(a.Text)})
+		list = append(list, contextbuild.Answer{Agent: b.shared.ids[a.Agent], Content: b.text(a.Text)})
 	}
 	return list
 }
@@ -349,5 +294,3 @@ func (b *inputBuilder) notes(refs []blob.Ref) []string {
 	}
 	return texts
 }
-
-func (b *inputBuilder) text(ref blob.Ref) string { return string(b.get(ref)) }

@@ -7,8 +7,8 @@ import (
 	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
-// Idempotent is a Tool that can report that calling it twice has the same effect as calling it
-// once. A call of it that was under way when its process ended is made again.
+// Idempotent is a Tool that reports whether two equal calls have the same effect as one. If they
+// have, a call that was under way when its process ended is made again.
 type Idempotent interface{ Idempotent() bool }
 
 // IsIdempotent reports whether a tool is known to be idempotent.
@@ -17,8 +17,8 @@ func IsIdempotent(tool Tool) bool {
 	return ok && t.Idempotent()
 }
 
-// OnFiles reports whether a tool call touches the agent's own files, and whether it may change them. Calls
-// that do must run in the order in which the model made them.
+// OnFiles reports whether a tool call touches the agent's own files, and whether it may change them. A call
+// that may change them must run after the model's earlier calls on them, and before its later ones.
 func (d *Doer) OnFiles(call effect.ToolCall) (touches, changes bool) {
 	if call.Key.Purpose != effect.Tool && call.Key.Purpose != effect.FinalTool {
 		return false, false
@@ -27,8 +27,8 @@ func (d *Doer) OnFiles(call effect.ToolCall) (touches, changes bool) {
 	return touches, touches && tool.ChangesFiles()
 }
 
-// MayRepeat reports whether a tool call that may have been made may be made again. Calls with a
-// purpose of the program may, and planned calls. The error is for a store that failed.
+// MayRepeat reports whether a tool call may be made again if it was perhaps made before: a planned
+// call may, and a call with a purpose of the program. The error is for a store that failed.
 func (d *Doer) MayRepeat(ctx context.Context, call effect.ToolCall) (bool, error) {
 	if call.Key.Purpose != effect.Tool && call.Key.Purpose != effect.FinalTool {
 		return true, nil
@@ -45,8 +45,8 @@ func (d *Doer) MayRepeat(ctx context.Context, call effect.ToolCall) (bool, error
 	return planned, nil
 }
 
-// Interrupted returns the result of a tool call that was under way when its process ended and
-// that is not made again. The error is for a store that failed.
+// Interrupted returns the result of a tool call that was under way when its process ended, and
+// that may not be repeated. The error is for a store that failed.
 func (d *Doer) Interrupted(ctx context.Context, call effect.ToolCall) (effect.ToolReply, error) {
 	ref, err := d.Blobs.Put(ctx, []byte(fmt.Sprintf(
 		"unknown: interrupted: the program ended while this call of %s was under way. It was not made again, since that may do twice what it does. Find out what has become of it before you repeat it.",

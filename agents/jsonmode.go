@@ -18,7 +18,7 @@ import (
 // writes cannot yield an impossible vote. The choice stands inside an object, since OpenAI's
 // strict mode requires that. If bounded is true, the reason of a vote has a limit, which only
 // some services accept.
-func (p *panel) actionSchema(offer kernel.Offer, bounded bool, answers *schema.Schema) json.RawMessage {
+func (s *shared) actionSchema(offer kernel.Offer, bounded bool, answers *schema.Schema) json.RawMessage {
 	var forms []string
 	if offer.MayAnswer {
 		content := `{"type":"string"}`
@@ -31,7 +31,7 @@ func (p *panel) actionSchema(offer kernel.Offer, bounded bool, answers *schema.S
 	if len(offer.MayVote) > 0 {
 		names := make([]string, len(offer.MayVote))
 		for i, agent := range offer.MayVote {
-			names[i] = `"` + p.anonymous(agent) + `"`
+			names[i] = `"` + s.anonymous(agent) + `"`
 		}
 		reason := `{"type":"string"}`
 		if bounded {
@@ -60,7 +60,7 @@ const (
 	boundedReply  = 4096
 )
 
-// bounded returns the parameters of a call with an output limit, if they have none. A model
+// bounded returns the parameters of a call, with an output limit if they lack one. A model
 // with reasoning needs more, by an unknown amount.
 func bounded(p backends.Params) backends.Params {
 	if p.MaxTokens == nil && !p.Reasons() {
@@ -70,7 +70,7 @@ func bounded(p backends.Params) backends.Params {
 }
 
 // actInText returns the act that a model in JSON mode wrote, as the tool call that it stands
-// for; any other text has none. A service that cannot enforce the schema may put the object
+// for, and nothing for any other text. A service that cannot enforce the schema may put the object
 // into a fence or prose. Names of fields must match exactly, as in a tool call.
 func actInText(text string) []backends.ToolCall {
 	start, end := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')

@@ -22,7 +22,7 @@ func PutMessages(ctx context.Context, blobs Blobs, turn *effect.Turn, said []eff
 	if !slices.ContainsFunc(said, isResult) {
 		return blob.Ref{}, 2, nil
 	}
-	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, effect.ModelCall{})
+	b := newInputBuilder(ctx, newShared(turn, blobs), turn, effect.ModelCall{})
 	kept := withoutRepairs(said)
 	for i := range kept {
 		b.settle(&kept[i])
@@ -83,9 +83,9 @@ func addMessages(ctx context.Context, blobs Blobs, list blob.Ref, e *contextbuil
 // readMessages reads a list that PutMessages wrote, or that an import brought: from an import
 // it accepts only messages of models and results of tools.
 func readMessages(ctx context.Context, blobs Blobs, list blob.Ref) ([]backends.Message, error) {
-	b := newInputBuilder(ctx, blobs, newPanel(&effect.Turn{}), &effect.Turn{}, effect.ModelCall{})
-	var kept []effect.Entry
-	b.decode(list, &kept)
+	none := &effect.Turn{}
+	b := newInputBuilder(ctx, newShared(none, blobs), none, effect.ModelCall{})
+	kept := slices.Clone(decoded[[]effect.Entry](&b.textStore, list))
 	for i, e := range kept {
 		if e.Kind != effect.Assistant && e.Kind != effect.Result {
 			return nil, fmt.Errorf("entry %d is of the kind %q", i+1, e.Kind)
@@ -102,8 +102,8 @@ func readMessages(ctx context.Context, blobs Blobs, list blob.Ref) ([]backends.M
 }
 
 // closed returns the messages of a turn, from its question to its answer, in the form of
-// backends.Repair, and the repairs. The answer is the session's, whatever the model's last
-// message was.
+// backends.Repair, and the repairs. The last message has the session's answer, even if the model's
+// last message differed.
 func closed(said []backends.Message, question, answer string) (messages []backends.Message, repairs []string) {
 	messages = append([]backends.Message{backends.User(question)}, said...)
 	last := len(messages) - 1

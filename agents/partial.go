@@ -16,7 +16,7 @@ import (
 // heard is a model's message so far, in case its call breaks off. It is safe for concurrent use: an
 // abandoned call may go on.
 type heard struct {
-	inJSON bool // the text is an object that stands for an act
+	inJSON bool // the text is an object that names an act
 
 	mu      sync.Mutex
 	text    strings.Builder
@@ -46,7 +46,7 @@ func (h *heard) addAnswer(call backends.ToolCall) {
 }
 
 // partial returns the text that had arrived when a call ended with err: the text beside tools,
-// and the answers, the last as far as it arrived.
+// and the answers, of which the last may be cut off.
 func (h *heard) partial(err error) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -83,7 +83,7 @@ func (d *Doer) keepPartial(ctx context.Context, h *heard, err error) (blob.Ref, 
 const longestEscape = 12
 
 // cutContent returns the content of an answer that may be cut anywhere: the arguments of
-// new_answer, or the object that stands for it in JSON mode. It is empty for anything else.
+// new_answer, or the object in its place in JSON mode. It is empty for any other text.
 func cutContent(object string) string {
 	start := strings.IndexByte(object, '{')
 	if start < 0 {

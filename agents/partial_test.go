@@ -147,9 +147,9 @@ func TestWhatHadComeOfALostCallIsKept(t *testing.T) {
 
 func TestFullDiskDoesNotKeepWhatHadComeInSilence(t *testing.T) {
 	w := newWorld(t)
-	d := w.doer(breaking(cutError(), backends.TextDelta{Text: "half"}))
 	works := 0
 	for ; ; works++ {
+		d := w.doer(breaking(cutError(), backends.TextDelta{Text: "half"}))
 		d.Blobs = &failingStore{Blobs: w.store, works: works}
 		ev, err := d.Perform(t.Context(), &w.turn, w.call(researcher, effect.Coordination))
 		if err == nil {

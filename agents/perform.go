@@ -4,116 +4,91 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
-// AbandonAfter is how long an effect may ignore its cancellation, and a tool the end of its limit.
+// AbandonAfter is how long an effect may ignore its cancellation, or a tool its limit.
 const AbandonAfter = 2 * time.Second
 
-// Run runs an effect, and returns its event. The event contains a failed effect's error. The error is
-// only for a store that failed, after which no event would be right. A cancelled ctx ends the effect but
-// not the use of the store, so that a cancel never looks like a fault of the store. An effect that panics
-// has an event too.
-//
-// isLate says that the effect has ignored its cancellation, or a tool the end of its limit. Then Run has
-// already passed the event and the error to abandoned, from another goroutine, and returns neither. If an
-// effect ends its goroutine (runtime.Goexit), Run passes them to abandoned, and does not return.
-func (d *Doer) Run(ctx context.Context, turn *effect.Turn, eff effect.Effect, abandoned func(effect.Reply, error)) (ev effect.Reply, isLate bool, err error) {
-	r := &running{heard: newHeard(eff), over: make(chan struct{}), abandoned: abandoned}
-	forget := context.AfterFunc(ctx, func() {
-		patience := time.NewTimer(AbandonAfter)
-		defer patience.Stop()
-		select {
-		case <-r.over:
-		case <-patience.C:
-			r.abandon(func() (effect.Reply, error) {
-				return d.broken(ctx, eff, r, effect.Failure{
-					Kind: string(backends.KindCancelled), Abandoned: true,
-					Message: fmt.Sprintf("the call ignored its cancellation for %s and was abandoned", AbandonAfter),
-				})
-			})
-		}
-	})
-	defer forget()
-	returned := false
-	defer func() {
-		if !returned { // but by runtime.Goexit, for example of a test's Fatal
-			r.abandon(func() (effect.Reply, error) {
-				return d.panicked(ctx, eff, r, "its call ended its goroutine")
-			})
-		}
-	}()
-	ev, err = d.attempt(ctx, turn, eff, r)
-	returned = true
-	if !r.end() {
-		return nil, true, nil
-	}
-	return ev, false, err
-}
-
-// running is an effect under way. It ends once, in its own goroutine or in one that abandons it.
+// running is an effect under way.
 type running struct {
 	heard
-	isOver    atomic.Bool
-	over      chan struct{} // closed by end
-	abandoned func(effect.Reply, error)
+	// overdue gets the limit of a tool call that has ignored it for AbandonAfter.
+	overdue chan overtime
+	ended   chan ending
 }
 
-// end ends the effect. It returns false if the effect has ended before.
-func (r *running) end() bool {
-	isFirst := r.isOver.CompareAndSwap(false, true)
-	if isFirst {
-		close(r.over)
-	}
-	return isFirst
+// ending is the end of an effect. If the effect panicked or ended its goroutine, broken says so, and stack is
+// its stack.
+type ending struct {
+	event  effect.Reply
+	err    error
+	broken string
+	stack  []byte
 }
 
-// abandon ends the effect with a result, unless it has ended.
-func (r *running) abandon(result func() (effect.Reply, error)) {
-	if r.end() {
-		r.abandoned(result())
-	}
-}
-
-// Perform is Run in a goroutine of its own, so that it returns too when the effect is abandoned.
-func (d *Doer) Perform(ctx context.Context, turn *effect.Turn, eff effect.Effect) (ev effect.Reply, err error) {
-	over := make(chan struct{})
-	end := func(result effect.Reply, failed error) {
-		ev, err = result, failed
-		close(over)
-	}
+// Perform runs an effect in a goroutine of its own, and returns its one result. The result contains the effect's
+// error, if it fails, panics or ends its goroutine (runtime.Goexit). If the effect ignores its cancellation for
+// AbandonAfter, or a tool ignores its limit as long, Perform abandons it: its goroutine goes on alone, and its
+// later result is lost. Perform returns an error only if the store fails. A cancelled ctx ends the effect but not
+// the use of the store, so that a cancel never looks like a fault of the store.
+func (d *Doer) Perform(ctx context.Context, turn *effect.Turn, eff effect.Effect) (effect.Reply, error) {
+	r := &running{heard: newHeard(eff), overdue: make(chan overtime, 1), ended: make(chan ending, 1)}
 	go func() {
-		if result, isLate, failed := d.Run(ctx, turn, eff, end); !isLate {
-			end(result, failed)
-		}
+		end := ending{broken: "its call ended its goroutine"}
+		defer func() {
+			if reason := recover(); reason != nil {
+				end.broken = fmt.Sprintf("its call panicked: %v", reason)
+			}
+			if end.broken != "" {
+				end.stack = debug.Stack()
+			}
+			r.ended <- end
+		}()
+		event, err := d.do(ctx, turn, eff, r)
+		end = ending{event: event, err: err}
 	}()
-	<-over
-	return ev, err
-}
-
-// attempt runs an effect, and returns a result also when the effect panics.
-func (d *Doer) attempt(ctx context.Context, turn *effect.Turn, eff effect.Effect, r *running) (ev effect.Reply, err error) {
-	defer func() {
-		if reason := recover(); reason != nil {
-			ev, err = d.panicked(ctx, eff, r, fmt.Sprintf("its call panicked: %v", reason))
+	cancelled, patience := ctx.Done(), (<-chan time.Time)(nil)
+	for {
+		select {
+		case end := <-r.ended:
+			return d.result(ctx, eff, r, end)
+		case late := <-r.overdue:
+			return d.stopped(ctx, eff, late)
+		case <-cancelled:
+			cancelled, patience = nil, time.After(AbandonAfter)
+		case <-patience:
+			return d.broken(ctx, eff, r, effect.Failure{
+				Kind: string(backends.KindCancelled), Abandoned: true,
+				Message: fmt.Sprintf("the call ignored its cancellation for %s and was abandoned", AbandonAfter),
+			})
 		}
-	}()
-	return d.do(ctx, turn, eff, r)
-}
-
-// panicked returns the result of an effect that panicked, and tells Panicked of it.
-func (d *Doer) panicked(ctx context.Context, eff effect.Effect, r *running, message string) (effect.Reply, error) {
-	if d.Panicked != nil {
-		d.Panicked(eff.EffectKey(), debug.Stack())
 	}
-	return d.broken(ctx, eff, r, effect.Failure{Kind: "panic", Message: message})
 }
 
-// broken returns the result of an effect that yielded none itself.
+// result returns the result of an effect that ended.
+func (d *Doer) result(ctx context.Context, eff effect.Effect, r *running, end ending) (effect.Reply, error) {
+	if end.broken == "" {
+		return end.event, end.err
+	}
+	if d.Panicked != nil {
+		d.Panicked(eff.EffectKey(), end.stack)
+	}
+	return d.broken(ctx, eff, r, effect.Failure{Kind: "panic", Message: end.broken})
+}
+
+// stopped returns the result of a tool call that ignored its limit.
+func (d *Doer) stopped(ctx context.Context, eff effect.Effect, late overtime) (effect.Reply, error) {
+	ref, err := d.Blobs.Put(context.WithoutCancel(ctx), []byte("Error: "+late.Error()))
+	return effect.ToolReply{
+		Index: eff.EffectKey().Index, Result: ref, Error: true, Abandoned: true, ElapsedMS: (late.limit + AbandonAfter).Milliseconds(),
+	}, err
+}
+
+// broken returns the result of an effect that has not made one itself.
 func (d *Doer) broken(ctx context.Context, eff effect.Effect, r *running, f effect.Failure) (effect.Reply, error) {
 	call, isTool := eff.(effect.ToolCall)
 	if !isTool {

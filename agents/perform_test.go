@@ -3,8 +3,8 @@ package agents_test
 import (
 	"context"
 	"iter"
+	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -69,26 +69,39 @@ func TestEffectThatIgnoresItsCancelIsAbandoned(t *testing.T) {
 	})
 }
 
-// TestAbandonedEffectHasOneResult: a tool ignores its limit, then the cancel of its call, and returns at
-// last.
-func TestAbandonedEffectHasOneResult(t *testing.T) {
+// TestToolThatIgnoresItsLimitIsAbandoned: it ignores the cancel of its call too, which comes later.
+func TestToolThatIgnoresItsLimitIsAbandoned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.turn.Limits = effect.Limits{ToolLimit: 1000}
-		deaf := tool(func(context.Context) (string, error) { time.Sleep(time.Minute); return "at last", nil })
+		release := make(chan struct{})
+		defer close(release)
+		deaf := tool(func(context.Context) (string, error) { <-release; return "at last", nil })
 		d := agents.Doer{Blobs: w.store, Members: []agents.Member{{Tools: []agents.Tool{deaf}}}}
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
-		var results atomic.Int32
 		call := effect.ToolCall{Message: w.message("", backends.ToolCall{Name: "work"}).Text, Name: "work"}
-		ev, isLate, err := d.Run(ctx, &w.turn, call, func(ev effect.Reply, err error) {
-			results.Add(1)
-			if r := ev.(effect.ToolReply); err != nil || !r.Abandoned || r.ElapsedMS != 3000 {
-				t.Errorf("%+v, %v", r, err)
-			}
-		})
-		if !isLate || ev != nil || err != nil || results.Load() != 1 {
-			t.Errorf("late: %t, %v, %v; %d results before", isLate, ev, err, results.Load())
+		ev, err := d.Perform(ctx, &w.turn, call)
+		if r := ev.(effect.ToolReply); err != nil || !r.Abandoned || r.ElapsedMS != 3000 || r.State == effect.ToolCancelled {
+			t.Errorf("%+v, %v", r, err)
 		}
 	})
+}
+
+// TestEffectThatEndsItsGoroutine: its result says so.
+func TestEffectThatEndsItsGoroutine(t *testing.T) {
+	w := newWorld(t)
+	leaves := tool(func(context.Context) (string, error) { runtime.Goexit(); return "", nil })
+	d := agents.Doer{Blobs: w.store, Members: []agents.Member{{Tools: []agents.Tool{leaves}}}}
+	told := 0
+	d.Panicked = func(effect.Key, []byte) { told++ }
+	call := effect.ToolCall{Message: w.message("", backends.ToolCall{Name: "work"}).Text, Name: "work"}
+	ev, err := d.Perform(t.Context(), &w.turn, call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := ev.(effect.ToolReply)
+	if got := w.text(r.Result); !r.Error || r.Abandoned || got != "Error: its call ended its goroutine" || told != 1 {
+		t.Errorf("%+v: %q, told %d times", r, got, told)
+	}
 }

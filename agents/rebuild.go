@@ -4,42 +4,44 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/effect"
-	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/internal/system/secrets"
 	"github.com/massgen/massgen/sessions"
 )
 
-// Rebuilder rebuilds the inputs of a journal's calls, and reads their replies again. It stores
+// Rebuilder rebuilds the inputs of one turn's calls, and reads their replies again. It stores
 // nothing. One goroutine uses it.
 type Rebuilder struct {
-	texts   keptTexts
-	history lastHistory
-	panels  lastPanel
-	steps   map[effect.Key]builtStep
+	cache  *Cache
+	shared *shared // nil before the first call
 }
 
 // NewRebuilder returns a Rebuilder for a journal whose texts are in the store.
 func NewRebuilder(texts sessions.Texts) *Rebuilder {
-	return &Rebuilder{texts: keptTexts{texts, map[blob.Ref][]byte{}}, steps: map[effect.Key]builtStep{}}
+	return &Rebuilder{cache: NewCache(unstored{texts})}
+}
+
+func (r *Rebuilder) of(turn *effect.Turn) *shared {
+	if r.shared == nil {
+		r.shared = newShared(turn, r.cache)
+	}
+	return r.shared
 }
 
 // Input builds the request of a call, only from the references that the turn and the call name:
 // the same journal and texts always give the same request. The error names the call. It wraps the
 // store's error.
 func (r *Rebuilder) Input(ctx context.Context, turn *effect.Turn, call effect.ModelCall) (backends.Request, error) {
-	b := newInputBuilder(ctx, r.texts, r.panels.of(turn), turn, call)
-	b.history, b.steps = r.history.read, r.steps
+	b := newInputBuilder(ctx, r.of(turn), turn, call)
 	return b.build(call)
 }
 
 // Recorded returns the recorded request of a call, as Recorded does.
 func (r *Rebuilder) Recorded(ctx context.Context, sent effect.Sent) (backends.Request, error) {
-	return Recorded(ctx, r.texts, sent)
+	return Recorded(ctx, r.cache, sent)
 }
 
 // Reply reads the message of a recorded reply again, and returns the reply with its new
@@ -50,18 +52,17 @@ func (r *Rebuilder) Reply(ctx context.Context, turn *effect.Turn, call effect.Mo
 	if recorded.Message == (blob.Ref{}) {
 		return recorded, nil
 	}
-	texts := textStore{ctx: ctx, blobs: r.texts}
+	texts := newTextStore(ctx, r.cache)
 	if bytes.Contains(texts.get(recorded.Message), []byte(secrets.Mask)) {
 		return recorded, nil
 	}
-	names := r.panels.of(turn)
-	message := names.messageOf(&texts, recorded.Message)
+	message := decoded[backends.Message](&texts, recorded.Message)
 	if texts.err != nil {
 		return recorded, fmt.Errorf("read the reply of %s: %w", call.Key, texts.err)
 	}
 	again := recorded
 	again.Calls = nil
-	reader := newReplyReader(ctx, r.texts, names, turn, call)
+	reader := newReplyReader(ctx, r.of(turn), turn, call)
 	if err := reader.read(backends.Response{Message: message}, &again); err != nil {
 		return recorded, err
 	}
@@ -72,39 +73,10 @@ func (r *Rebuilder) Reply(ctx context.Context, turn *effect.Turn, call effect.Mo
 	return again, nil
 }
 
-// builtStep has the first messages of a step, and the call that they were built for.
-type builtStep struct {
-	from     stepStart
-	messages []backends.Message
-}
+// unstored is a store that does not get the texts that are put.
+type unstored struct{ sessions.Texts }
 
-type stepStart struct {
-	turn  effect.Turn
-	offer kernel.Offer
-	votes []kernel.Vote
-	notes []blob.Ref
-}
-
-// keptTexts are the texts of a store, each read once, with the texts that were put, which the
-// store does not get.
-type keptTexts struct {
-	sessions.Texts
-	kept map[blob.Ref][]byte
-}
-
-func (t keptTexts) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
-	if data, ok := t.kept[ref]; ok {
-		return data, nil
-	}
-	data, err := t.Texts.Get(ctx, ref)
-	if err == nil {
-		t.kept[ref] = data
-	}
-	return data, err
-}
-
-func (t keptTexts) Put(_ context.Context, data []byte) (blob.Ref, error) {
-	ref := sessions.RefOf(data)
-	t.kept[ref] = slices.Clone(data)
-	return ref, nil
+// Put returns the reference of a text.
+func (unstored) Put(_ context.Context, data []byte) (blob.Ref, error) {
+	return sessions.RefOf(data), nil
 }

@@ -31,19 +31,19 @@ type replyReader struct {
 	own []backends.Tool
 	// permit is the member's Permit.
 	permit func(tool, arguments string) (effect.Permission, string)
-	names  *panel
+	shared *shared
 	// citations are the sources of the answer that the reply may have.
 	citations []backends.Citation
 	schema    *schema.Schema // of the turn's answers, nil if any text is one
 }
 
-func newReplyReader(ctx context.Context, blobs Blobs, p *panel, turn *effect.Turn, call effect.ModelCall) replyReader {
-	r := replyReader{textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, call: call, names: p}
+func newReplyReader(ctx context.Context, s *shared, turn *effect.Turn, call effect.ModelCall) replyReader {
+	r := replyReader{textStore: textStore{ctx: ctx, cache: s.cache}, turn: turn, call: call, shared: s}
 	if call.Sidecall == nil && !call.Key.Purpose.IsStepSummary() {
-		r.schema = p.schemaOf(&r.textStore, turn.Schema)
+		r.schema = schemaOf(&r.textStore, turn.Schema)
 	}
 	if call.Sidecall == nil {
-		r.own = p.toolsOf(&r.textStore, toolsOffered{own: turn.ToolsOf(call), forwarded: call.Key.Purpose.IsAnswer()}, r.schema).tools
+		r.own = s.toolsOf(&r.textStore, toolsOffered{own: turn.ToolsOf(call), forwarded: call.Key.Purpose.IsAnswer()}, r.schema)
 	}
 	return r
 }
@@ -51,7 +51,7 @@ func newReplyReader(ctx context.Context, blobs Blobs, p *panel, turn *effect.Tur
 // read fills in the content of the response.
 func (r *replyReader) read(resp backends.Response, reply *effect.ModelReply) error {
 	reply.Truncated = resp.Truncated()
-	reply.Message = r.encodeMessage(resp.Message)
+	reply.Message = r.encode(resp.Message)
 	said := resp.Message.Text()
 	calls := resp.Message.ToolCalls()
 	if r.call.JSON {
@@ -63,7 +63,7 @@ func (r *replyReader) read(resp backends.Response, reply *effect.ModelReply) err
 	case r.schema != nil:
 		r.readForm(said, reply)
 	case r.call.JSON || len(calls) > 0:
-		reply.Text, reply.Hash = r.text(said)
+		reply.Text, reply.Hash = r.putText(said, nil)
 	default:
 		reply.Text, reply.Hash = r.answer(said)
 	}
@@ -76,7 +76,43 @@ func (r *replyReader) read(resp backends.Response, reply *effect.ModelReply) err
 	return nil
 }
 
-// readForm reads the text as an answer if it fits the schema, and else says why it does not.
+// readHosted records the message's calls of hosted tools.
+func (r *replyReader) readHosted(m backends.Message, reply *effect.ModelReply) {
+	reply.Hosted = nil
+	for _, c := range m.HostedCalls() {
+		reply.Hosted = append(reply.Hosted, effect.Hosted{Name: c.Name, Error: c.Error})
+	}
+}
+
+// readCitations collects the sources of an answer. It reads the earlier messages of the step too: a model that
+// answers by a tool has named its sources beside an earlier call.
+func (r *replyReader) readCitations(m backends.Message, calls []backends.ToolCall, reply *effect.ModelReply) {
+	reply.Citations = blob.Ref{}
+	isAnswer := func(c backends.ToolCall) bool { return c.Name == effect.NewAnswer }
+	if r.call.Sidecall != nil || len(calls) > 0 && !slices.ContainsFunc(calls, isAnswer) {
+		return
+	}
+	for _, e := range r.call.Transcript {
+		if e.Kind == effect.Assistant {
+			r.cite(decoded[backends.Message](&r.textStore, e.Text))
+		}
+	}
+	r.cite(m)
+	if len(r.citations) > 0 {
+		reply.Citations = r.encode(r.citations)
+	}
+}
+
+// cite adds the sources of a message.
+func (r *replyReader) cite(m backends.Message) {
+	for _, c := range m.Citations() {
+		if !slices.ContainsFunc(r.citations, func(o backends.Citation) bool { return o.URL == c.URL }) {
+			r.citations = append(r.citations, c)
+		}
+	}
+}
+
+// readForm reads the text as an answer that has to fit the schema. If it does not, the reply says why.
 func (r *replyReader) readForm(said string, reply *effect.ModelReply) {
 	if strings.TrimSpace(said) == "" {
 		return
@@ -104,26 +140,21 @@ func usage(u *backends.Usage, err error) *effect.Usage {
 	}
 }
 
-// text stores a text that is not blank, and returns its normalised hash with it.
-func (r *replyReader) text(text string) (blob.Ref, string) {
+// putText stores a text with its sources, unless it is blank, and returns its normalised hash without them.
+func (r *replyReader) putText(text string, sources []backends.Citation) (blob.Ref, string) {
 	text = contextbuild.Clean(text)
 	if strings.TrimSpace(text) == "" {
 		return blob.Ref{}, ""
 	}
-	return r.put([]byte(text)), normalisedHash(text)
+	return r.put([]byte(contextbuild.Clean(withSources(text, sources)))), normalisedHash(text)
 }
 
-// answer stores an answer with its sources, and returns its normalised hash without them. One that
-// fits a schema has no place for sources.
+// answer stores an answer with its sources. One that fits a schema has no place for sources.
 func (r *replyReader) answer(text string) (blob.Ref, string) {
-	text = contextbuild.Clean(text)
-	if strings.TrimSpace(text) == "" {
-		return blob.Ref{}, ""
+	if r.schema != nil {
+		return r.putText(text, nil)
 	}
-	if r.schema == nil {
-		return r.put([]byte(contextbuild.Clean(withSources(text, r.citations)))), normalisedHash(text)
-	}
-	return r.put([]byte(text)), normalisedHash(text)
+	return r.putText(text, r.citations)
 }
 
 // normalisedHash is the same for texts that differ only in white space.
@@ -195,7 +226,7 @@ func (r *replyReader) overlaps(content string) []int {
 	answers := r.call.Current().Shown
 	shares := make([]int, len(answers))
 	for i, a := range answers {
-		shares[i] = overlap(content, string(r.get(a.Text)))
+		shares[i] = overlap(content, r.text(a.Text))
 	}
 	return shares
 }
@@ -236,7 +267,7 @@ func (r *replyReader) decodeVote(call effect.Call, arguments string) effect.Call
 	if call.Problem = problem; problem != "" {
 		return call
 	}
-	call.Target = r.names.index(strings.TrimSpace(agent))
+	call.Target = r.shared.index(strings.TrimSpace(agent))
 	if r.call.JSON && isPlaceholder(reason) {
 		reason = ""
 	}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
@@ -15,75 +13,34 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// sentPart is a piece of the history as models read it, a text of the store that continues the
-// part before it. A panel reads it as text, a panel of one as messages. Each turn adds one part to those that earlier turns stored, so that its storage does not
-// grow with the session.
+// sentPart is a piece of the history as models read it, a text of the store that continues the part before it.
+// A panel reads it as text, a panel of one as messages. Each turn adds one part to those that earlier turns
+// stored, so that its storage does not grow with the session.
 type sentPart struct {
 	Previous blob.Ref           `json:"previous,omitzero"`
 	Text     string             `json:"text,omitempty"`
 	Messages []backends.Message `json:"messages,omitempty"`
 }
 
-// sentRecords records the inputs of calls. It keeps its last records, which the calls of a turn
-// share: the newest part of the history, the first messages, the parameters and the tools. The zero
-// value is ready.
-type sentRecords struct {
-	mu   sync.Mutex
-	head blob.Ref // of the turn's history
-	told sentHistory
-
-	system lastRecorded[string]
-	user   lastRecorded[string]
-	params lastRecorded[string]
-	tools  lastRecorded[*backends.Tool]
-}
-
-// lastRecorded is the last record of a kind, with its reference. It is safe for concurrent use.
-type lastRecorded[T comparable] struct {
-	mu   sync.Mutex
-	last T
-	ref  blob.Ref
-}
-
-// note returns the reference of a record, and stores it unless it was stored last. A turn that has
-// put a text may name it again.
-func (l *lastRecorded[T]) note(b *inputBuilder, of T, store func() blob.Ref) blob.Ref {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.ref != (blob.Ref{}) && l.last == of {
-		return l.ref
-	}
-	ref := store()
-	if b.err == nil {
-		l.last, l.ref = of, ref
-	}
-	return ref
-}
-
-// sentHistory is a whole history as models read it.
+// sentHistory is a history as models read it, with its newest part.
 type sentHistory struct {
 	newest blob.Ref
 	text   string // in a panel's input
 	count  int    // of messages in the input of a panel of one
 }
 
-// note stores the input of a call, and returns it by reference.
-func (n *sentRecords) note(b *inputBuilder, req backends.Request) (*effect.Sent, error) {
+// record stores the input of a call, and returns it by reference.
+func (b *inputBuilder) record(req backends.Request) (*effect.Sent, error) {
 	sent := &effect.Sent{Model: req.Model}
 	sent.Digest, b.err = req.Digest()
-	messages := n.withoutHistory(b, req.Messages, sent)
+	messages := b.withoutHistory(req, sent)
 	sent.Messages = slices.Grow(sent.Messages, len(messages))
 	for _, m := range messages {
-		sent.Messages = append(sent.Messages, n.message(b, m))
+		sent.Messages = append(sent.Messages, b.shared.record(&b.textStore, m))
 	}
-	params := b.paramsJSON(req.Params)
-	sent.Params = n.params.note(b, params, func() blob.Ref { return b.put([]byte(params)) })
-	switch {
-	case len(req.Tools) == 0:
-	case b.tools != (blob.Ref{}):
-		sent.Tools = b.tools
-	default:
-		sent.Tools = n.tools.note(b, &req.Tools[0], func() blob.Ref { return b.encode(req.Tools) })
+	sent.Params = b.encodeParams(req.Params)
+	if len(req.Tools) > 0 {
+		sent.Tools = b.recordTools(req.Tools)
 	}
 	if len(req.Schema) > 0 {
 		sent.Schema = b.put(req.Schema)
@@ -94,30 +51,23 @@ func (n *sentRecords) note(b *inputBuilder, req backends.Request) (*effect.Sent,
 	return sent, nil
 }
 
-// message stores a message. A user's message is the same for all agents of a round, and a system
-// message for all calls of a step.
-func (n *sentRecords) message(b *inputBuilder, m backends.Message) blob.Ref {
-	store := func() blob.Ref { return b.encodeMessage(m) }
-	if len(m.Parts) != 1 {
-		return store()
+// recordTools stores the request's tools, once for all calls that share them.
+func (b *inputBuilder) recordTools(tools []backends.Tool) (ref blob.Ref) {
+	if b.offers == nil || b.err != nil {
+		return b.encode(tools)
 	}
-	text, ok := m.Parts[0].(backends.Text)
-	switch {
-	case ok && m.Role == backends.RoleUser:
-		return n.user.note(b, text.Text, store)
-	case ok && m.Role == backends.RoleSystem:
-		return n.system.note(b, text.Text, store)
-	}
-	return store()
+	ref, b.err = remember(&b.shared.sentTools, *b.offers, 0, func() (blob.Ref, error) { return b.encode(tools), b.err })
+	return ref
 }
 
-// withoutHistory returns the messages without the history, and records its place. A history
-// that is not found there unchanged stays in its message.
-func (n *sentRecords) withoutHistory(b *inputBuilder, messages []backends.Message, sent *effect.Sent) []backends.Message {
-	if len(b.shown) == 0 {
+// withoutHistory returns the messages without the history, and records the history's place. If it does not
+// find the history unchanged, it leaves it in its message.
+func (b *inputBuilder) withoutHistory(req backends.Request, sent *effect.Sent) []backends.Message {
+	messages := req.Messages
+	if len(b.shown.turns) == 0 || b.err != nil {
 		return messages
 	}
-	told, older := n.history(b)
+	told, older := b.recordHistory()
 	first := slices.IndexFunc(messages, func(m backends.Message) bool { return m.Role != backends.RoleSystem })
 	if first < 0 {
 		return messages
@@ -139,135 +89,112 @@ func (n *sentRecords) withoutHistory(b *inputBuilder, messages []backends.Messag
 	return messages
 }
 
-// history stores the missing parts of an input's history. It returns the history, and the older
-// parts that it had to store.
-func (n *sentRecords) history(b *inputBuilder) (told sentHistory, older []blob.Ref) {
-	if b.turn.Agents[b.reader].Shown != nil { // a selection slides with each turn, and a window bounds it
-		told, _ = sendHistory(b, []sentPart{joined(sentParts(b))})
-		return told, nil
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.head == b.turn.History {
-		return n.told, nil
-	}
-	told, isNext := b.histories.sendNext(b)
-	if !isNext {
-		told, older = sendHistory(b, sentParts(b))
-	}
-	if b.err == nil {
-		n.head, n.told = b.turn.History, told
-		b.histories.recordSent(b.turn.History, told)
-	}
+// recordHistory stores the missing parts of an input's history, once for all calls that share it. It returns the
+// history, and the older parts that it had to store.
+func (b *inputBuilder) recordHistory() (told sentHistory, older []blob.Ref) {
+	told, b.err = remember(&b.shared.sent, historyKeyOf(b.turn, b.reader), 0, func() (told sentHistory, err error) {
+		if b.turn.Agents[b.reader].Shown != nil {
+			return b.storeSelection(), b.err
+		}
+		told, older = b.storeHistory()
+		return told, b.err
+	})
 	return told, older
 }
 
-// sentParts returns the additions of each turn to the history of an input.
-func sentParts(b *inputBuilder) []sentPart { return sentPartsFrom(b, 0) }
-
-// sentPartsFrom is sentParts for the turns from a place on.
-func sentPartsFrom(b *inputBuilder, from int) (parts []sentPart) {
-	if len(b.turn.Agents) == 1 {
-		for _, e := range b.shown[from:] {
-			parts = append(parts, sentPart{Messages: contextbuild.SoloMessages(e)})
-		}
-		return parts
-	}
-	for i, lines := range b.names.linesOf(b.shown)[from:] {
-		if from+i > 0 {
-			lines = "\n" + lines
-		}
-		parts = append(parts, sentPart{Text: lines})
-	}
-	return parts
-}
-
-func joined(parts []sentPart) (one sentPart) {
-	for _, p := range parts {
+// storeSelection stores a history as one part: a selection slides with each turn, and a window bounds it.
+func (b *inputBuilder) storeSelection() (told sentHistory) {
+	var one sentPart
+	for i := range b.shown.turns {
+		p := b.part(i, blob.Ref{})
 		one.Text += p.Text
 		one.Messages = append(one.Messages, p.Messages...)
 	}
 	one.Messages = contextbuild.MarkLeftOut(one.Messages)
-	return one
+	return sentHistory{newest: b.encode(one), text: one.Text, count: len(one.Messages)}
 }
 
-// sendHistory stores the parts that the store lacks. The store has all parts before one that it
+// storeHistory stores the parts of a whole history that the store lacks. The store has all parts before one that it
 // has.
-func sendHistory(b *inputBuilder, parts []sentPart) (told sentHistory, older []blob.Ref) {
-	encoded := make([][]byte, len(parts))
-	refs := make([]blob.Ref, len(parts))
-	var text strings.Builder
-	for i, p := range parts {
-		p.Previous = told.newest
-		encoded[i] = b.encodePart(p)
-		refs[i] = sessions.RefOf(encoded[i])
-		told.newest = refs[i]
-		text.WriteString(p.Text)
-		told.count += len(p.Messages)
+func (b *inputBuilder) storeHistory() (told sentHistory, older []blob.Ref) {
+	told.text = strings.Join(b.shown.lines, "\n")
+	before := make([]blob.Ref, len(b.shown.turns)) // the part before each turn's
+	for i, e := range b.shown.turns {
+		before[i] = told.newest
+		told.newest = b.refOfPart(i, before[i])
+		told.count += max(2, len(e.Messages)) // the question and the answer
 	}
-	told.text = text.String()
-	newest := len(parts) - 1
-	told.newest = b.put(encoded[newest])
-	for i, data := range slices.Backward(encoded[:newest]) {
-		if b.has(refs[i]) {
-			break
-		}
-		older = append(older, b.put(data))
+	newest := len(before) - 1
+	told.newest = b.encode(b.part(newest, before[newest]))
+	for i := newest; i > 0 && !b.has(before[i]); i-- {
+		older = append(older, b.encode(b.part(i-1, before[i-1])))
 	}
 	return told, older
 }
 
-// encodePart encodes a part as marshal does. There are as many as turns.
-func (b *inputBuilder) encodePart(p sentPart) []byte {
-	if p.Text == "" || len(p.Messages) > 0 {
-		return b.marshal(p)
+// part returns what a turn adds to the history after another part.
+func (b *inputBuilder) part(turn int, previous blob.Ref) sentPart {
+	switch {
+	case len(b.turn.Agents) == 1:
+		return sentPart{Previous: previous, Messages: contextbuild.SoloMessages(b.shown.turns[turn])}
+	case turn == 0:
+		return sentPart{Previous: previous, Text: b.shown.lines[turn]}
 	}
-	data := make([]byte, 0, len(p.Text)+128)
-	data = append(data, '{')
-	if p.Previous != (blob.Ref{}) {
-		data = append(data, `"previous":{"sha256":"`...)
-		data = append(data, p.Previous.SHA256...)
-		data = append(data, `","bytes":`...)
-		data = strconv.AppendInt(data, int64(p.Previous.Bytes), 10)
-		data = append(data, `},`...)
+	return sentPart{Previous: previous, Text: "\n" + b.shown.lines[turn]}
+}
+
+// partKey identifies the part of a turn without tools in a whole history.
+type partKey struct {
+	previous         blob.Ref
+	isAlone          bool // in a panel of one
+	question, answer string
+}
+
+// refOfPart returns the reference of the part of a turn. It computes it once for all turns that follow.
+func (b *inputBuilder) refOfPart(turn int, previous blob.Ref) (ref blob.Ref) {
+	encode := func() (blob.Ref, error) { return sessions.RefOf(b.marshal(b.part(turn, previous))), b.err }
+	e := b.shown.turns[turn]
+	switch {
+	case b.err != nil:
+	case len(e.Messages) > 0:
+		ref, b.err = encode()
+	default:
+		key := partKey{previous, len(b.turn.Agents) == 1, e.Question, e.Answer}
+		ref, b.err = remember(&b.cache.parts, key, len(e.Question)+len(e.Answer), encode)
 	}
-	return append(append(append(data, `"text":`...), b.marshal(p.Text)...), '}')
+	return ref
 }
 
 // Recorded returns the input of a call from the journal and the texts that it names. It has no
 // key, headers or extra body.
 func Recorded(ctx context.Context, blobs Blobs, sent effect.Sent) (backends.Request, error) {
-	b := &inputBuilder{textStore: textStore{ctx: ctx, blobs: blobs}}
-	req := backends.Request{Model: sent.Model}
-	b.decode(sent.Params, &req.Params)
-	b.decode(sent.Tools, &req.Tools)
-	req.Schema = b.get(sent.Schema)
+	t := newTextStore(ctx, blobs)
+	req := backends.Request{
+		Model: sent.Model, Params: decoded[backends.Params](&t, sent.Params), Tools: decoded[[]backends.Tool](&t, sent.Tools), Schema: t.get(sent.Schema),
+	}
 	for _, ref := range sent.Messages {
-		var m backends.Message
-		b.decode(ref, &m)
-		req.Messages = append(req.Messages, m)
+		req.Messages = append(req.Messages, decoded[backends.Message](&t, ref))
 	}
 	if sent.History != (blob.Ref{}) {
-		b.putBack(sent, &req)
+		t.putBack(sent, &req)
 	}
-	if b.err != nil {
-		return backends.Request{}, fmt.Errorf("read a recorded input: %w", b.err)
+	if t.err != nil {
+		return backends.Request{}, fmt.Errorf("read a recorded input: %w", t.err)
 	}
 	return req, nil
 }
 
 // putBack restores the history to its place.
-func (b *inputBuilder) putBack(sent effect.Sent, req *backends.Request) {
+func (t *textStore) putBack(sent effect.Sent, req *backends.Request) {
 	var parts []sentPart
-	for ref := sent.History; ref != (blob.Ref{}) && b.err == nil; {
-		var p sentPart
-		b.decode(ref, &p)
+	for ref := sent.History; ref != (blob.Ref{}) && t.err == nil; {
+		p := decoded[sentPart](t, ref)
 		parts = append(parts, p)
 		ref = p.Previous
 	}
 	slices.Reverse(parts)
 	at := sent.Message
-	if b.err != nil || at < 0 || at > len(req.Messages) {
+	if t.err != nil || at < 0 || at > len(req.Messages) {
 		return
 	}
 	var text strings.Builder

@@ -20,6 +20,21 @@ func LookupIn(ctx context.Context, store sessions.Texts) Lookup {
 	return func(ref blob.Ref) ([]byte, error) { return store.Get(ctx, ref) }
 }
 
+// readJSON reads a text as JSON; a zero reference is the zero value.
+func readJSON[T any](texts Lookup, ref blob.Ref) (v T, err error) {
+	if ref == (blob.Ref{}) {
+		return v, nil
+	}
+	data, err := texts(ref)
+	if err != nil {
+		return v, err
+	}
+	if err := json.Unmarshal(data, &v); err != nil {
+		return v, fmt.Errorf("blob %.12s: %w", ref.SHA256, err)
+	}
+	return v, nil
+}
+
 // Snapshot is an agent's workspace at the time of an answer.
 type Snapshot struct {
 	// Dir is the folder of the copy, an absolute path, for reading only.
@@ -32,7 +47,7 @@ type Snapshot struct {
 }
 
 // takeSnapshot copies a workspace. If that fails, the answer has no snapshot, and the reply
-// says why.
+// has the error.
 func (d *Doer) takeSnapshot(ctx context.Context, turn *effect.Turn, e effect.ToolCall) (effect.Reply, error) {
 	stored := context.WithoutCancel(ctx)
 	info, err := d.callInfo(stored, turn, e, nil)
@@ -60,16 +75,9 @@ func (m Member) snapshot(ctx context.Context, of CallInfo) (Snapshot, error) {
 // ReadSnapshot reads the snapshot that an answer's Work refers to, zero for an answer without
 // one.
 func ReadSnapshot(texts Lookup, work blob.Ref) (Snapshot, error) {
-	if work == (blob.Ref{}) {
-		return Snapshot{}, nil
-	}
-	s := new(Snapshot) // is on the heap, and most answers have none
-	data, err := texts(work)
-	if err == nil {
-		err = json.Unmarshal(data, s)
-	}
+	s, err := readJSON[Snapshot](texts, work)
 	if err != nil {
-		return *s, fmt.Errorf("read the place of a snapshot: %w", err)
+		return s, fmt.Errorf("read the place of a snapshot: %w", err)
 	}
-	return *s, nil
+	return s, nil
 }

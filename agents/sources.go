@@ -41,7 +41,7 @@ func withSources(answer string, sources []backends.Citation) string {
 // addressEnd is what may follow an address. All else would go on with it.
 var addressEnd = regexp.MustCompile(`^/?[.,;:!?]*($|[\s)\]>"'*|\\\x60]|[^\x00-\x7f])`)
 
-// hasAddress says whether a text has an address, and not only a longer one that begins with it.
+// hasAddress reports whether a text contains an address. A longer address that begins with it does not count.
 func hasAddress(text, address string) bool {
 	for {
 		_, after, ok := strings.Cut(text, address)

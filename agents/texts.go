@@ -20,57 +20,46 @@ type Blobs interface {
 // textStore reads and stores texts until one fails; err is the first error.
 type textStore struct {
 	ctx   context.Context
-	blobs Blobs
+	cache *Cache
 	err   error
 }
 
+func newTextStore(ctx context.Context, blobs Blobs) textStore {
+	return textStore{ctx: ctx, cache: NewCache(blobs)}
+}
+
 // get reads a text, nil for a zero reference.
-func (s *textStore) get(ref blob.Ref) (data []byte) {
-	if s.err != nil || ref == (blob.Ref{}) {
-		return nil
-	}
-	data, s.err = s.blobs.Get(s.ctx, ref)
-	if s.err != nil && !errors.Is(s.err, sessions.ErrNoText) {
-		s.err = storeFault{s.err}
-	}
-	return data
+func (s *textStore) get(ref blob.Ref) []byte {
+	return readWith(s, ref, func(data []byte) ([]byte, error) { return data, nil })
 }
 
-// storeFault is the error of a store that failed. A missing text is no such error.
-type storeFault struct{ error }
-
-func (f storeFault) Unwrap() error { return f.error }
-
-// decode reads a text as JSON into v; a zero reference leaves v unchanged.
-func (s *textStore) decode(ref blob.Ref, v any) {
-	data := s.get(ref)
-	if s.err != nil || ref == (blob.Ref{}) {
-		return
-	}
-	var err error
-	if m, ok := v.(*backends.Message); ok {
-		err = m.UnmarshalJSON(data) // which does the same with fewer copies
-	} else {
-		err = plain.Unmarshal(data, v)
-	}
-	if err != nil {
-		s.err = fmt.Errorf("blob %.12s: %w", ref.SHA256, err)
-	}
+// text reads a text, empty for a zero reference.
+func (s *textStore) text(ref blob.Ref) string {
+	return readWith(s, ref, func(data []byte) (string, error) { return string(data), nil })
 }
 
-// decoded reads a text as JSON; a zero reference is the zero value.
-func decoded[T any](s *textStore, ref blob.Ref) (none T) {
-	if ref == (blob.Ref{}) {
-		return none
+// decoded reads a text as JSON; a zero reference is the zero value. The caller must not change the value.
+func decoded[T any](s *textStore, ref blob.Ref) T {
+	return readWith(s, ref, func(data []byte) (T, error) {
+		v := new(T)
+		if err := plain.Unmarshal(data, v); err != nil {
+			return *v, fmt.Errorf("blob %.12s: %w", ref.SHA256, err)
+		}
+		return *v, nil
+	})
+}
+
+func readWith[T any](s *textStore, ref blob.Ref, decode func([]byte) (T, error)) (value T) {
+	if s.err != nil || ref == (blob.Ref{}) {
+		return value
 	}
-	v := new(T)
-	s.decode(ref, v)
-	return *v
+	value, s.err = readAs(s.ctx, s.cache, ref, decode)
+	return value
 }
 
 func (s *textStore) put(data []byte) (ref blob.Ref) {
 	if s.err == nil {
-		ref, s.err = s.blobs.Put(s.ctx, data)
+		ref, s.err = s.cache.Put(s.ctx, data)
 	}
 	return ref
 }
@@ -78,7 +67,7 @@ func (s *textStore) put(data []byte) (ref blob.Ref) {
 // encode stores v as JSON.
 func (s *textStore) encode(v any) blob.Ref { return s.put(s.marshal(v)) }
 
-// marshal escapes nothing for HTML: what only a model can read goes back to it as it came.
+// marshal encodes v without the escapes of HTML: models get back what they wrote, byte for byte.
 func (s *textStore) marshal(v any) []byte {
 	data, err := plain.JSON(v)
 	if err != nil && s.err == nil {
@@ -87,37 +76,19 @@ func (s *textStore) marshal(v any) []byte {
 	return data
 }
 
-// encodeMessage stores a message as JSON.
-func (s *textStore) encodeMessage(m backends.Message) blob.Ref { return s.put(s.marshalMessage(m)) }
-
-// marshalMessage returns what marshal does, which would check and copy the bytes.
-func (s *textStore) marshalMessage(m backends.Message) []byte {
-	data, err := m.MarshalJSON()
-	if err != nil && s.err == nil {
-		s.err = fmt.Errorf("encode a message: %w", err)
-	}
-	return data
-}
-
-// encodeParams stores what paramsJSON returns.
-func (s *textStore) encodeParams(p backends.Params) blob.Ref { return s.put([]byte(s.paramsJSON(p))) }
-
-// paramsJSON encodes parameters without their headers and extra body, which belong to Member.
-func (s *textStore) paramsJSON(p backends.Params) string {
+// encodeParams stores parameters without their headers and extra body, which belong to Member.
+func (s *textStore) encodeParams(p backends.Params) blob.Ref {
 	p.Headers, p.ExtraBody = nil, nil
-	if p.AreDefault() {
-		return "{}"
-	}
-	return string(s.marshal(p))
+	return s.encode(p)
 }
 
-// has reports whether the store has a text. After an error it returns true, so that its caller
+// has reports whether the store itself has a text. After an error it returns true, so that its caller
 // looks no further.
 func (s *textStore) has(ref blob.Ref) bool {
 	if s.err != nil {
 		return true
 	}
-	_, err := s.blobs.Get(s.ctx, ref)
+	_, err := s.cache.Blobs.Get(s.ctx, ref)
 	if err != nil && !errors.Is(err, sessions.ErrNoText) {
 		s.err = err
 	}
@@ -126,7 +97,7 @@ func (s *textStore) has(ref blob.Ref) bool {
 
 // PutJSON stores v as JSON.
 func PutJSON(ctx context.Context, blobs Blobs, v any) (blob.Ref, error) {
-	s := textStore{ctx: ctx, blobs: blobs}
+	s := newTextStore(ctx, blobs)
 	ref := s.encode(v)
 	return ref, s.err
 }

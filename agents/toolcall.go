@@ -14,12 +14,12 @@ import (
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
-// callTool runs the tool that a message's call names. A failure becomes a result that says so,
-// and the model goes on with that (seed 004).
+// callTool runs the tool of a call. The model gets a failure as the call's result, and goes on
+// (seed 004).
 func (d *Doer) callTool(ctx context.Context, turn *effect.Turn, e effect.ToolCall, r *running) (effect.Reply, error) {
 	stored := context.WithoutCancel(ctx)
-	texts := textStore{ctx: stored, blobs: d.Blobs}
-	said := d.panels.of(turn).messageOf(&texts, e.Message)
+	texts := textStore{ctx: stored, cache: d.of(turn).cache}
+	said := decoded[backends.Message](&texts, e.Message)
 	if texts.err != nil {
 		return nil, fmt.Errorf("read the message of %s: %w", e.Key, texts.err)
 	}
@@ -123,8 +123,8 @@ func overtimeOf(ctx context.Context) (o overtime, is bool) {
 	return o, is
 }
 
-// limited returns the context of a tool's call, which ends with the limit of the call. A tool that ignores
-// the limit is abandoned, unless stop is called before.
+// limited returns the context of a tool's call, which ends at the limit of the call. If stop is not called within
+// AbandonAfter after that, the call is abandoned.
 func (d *Doer) limited(ctx context.Context, turn *effect.Turn, e effect.ToolCall, r *running) (called context.Context, stop func()) {
 	limit := time.Duration(turn.Limits.ToolLimit) * time.Millisecond
 	if limit <= 0 || d.member(e.Key.Agent).isForwarded(e.Name) {
@@ -132,12 +132,7 @@ func (d *Doer) limited(ctx context.Context, turn *effect.Turn, e effect.ToolCall
 	}
 	late := overtime{e.Name, limit}
 	called, release := context.WithTimeoutCause(ctx, limit, late)
-	patience := time.AfterFunc(limit+AbandonAfter, func() {
-		r.abandon(func() (effect.Reply, error) {
-			ref, err := d.Blobs.Put(context.WithoutCancel(ctx), []byte("Error: "+late.Error()))
-			return effect.ToolReply{Index: e.Key.Index, Result: ref, Error: true, Abandoned: true, ElapsedMS: (limit + AbandonAfter).Milliseconds()}, err
-		})
-	})
+	patience := time.AfterFunc(limit+AbandonAfter, func() { r.overdue <- late })
 	return called, func() {
 		patience.Stop()
 		release()
@@ -188,6 +183,15 @@ func Arguments(texts Lookup, e effect.ToolCall) (string, error) {
 	return calls[e.Call].Arguments, nil
 }
 
+// hostedCall reads a call of a hosted tool from its message.
+func hostedCall(texts Lookup, e effect.ToolCall) (backends.HostedCall, error) {
+	m, err := readJSON[backends.Message](texts, e.Message)
+	if calls := m.HostedCalls(); err == nil && e.Call < len(calls) {
+		return calls[e.Call], nil
+	}
+	return backends.HostedCall{Name: e.Name}, err
+}
+
 // callsBeside returns all calls of the message that contains a tool call.
 func callsBeside(texts Lookup, e effect.ToolCall) ([]backends.ToolCall, error) {
 	data, err := texts(e.Message)
@@ -210,7 +214,7 @@ func callsIn(message backends.Message, e effect.ToolCall) ([]backends.ToolCall, 
 	return calls, nil
 }
 
-// tool returns the member's tool with a name, nil if it has none.
+// tool returns the member's tool with a name, or nil.
 func (m Member) tool(name string) Tool {
 	for _, t := range m.Tools {
 		if t.Definition().Name == name {
@@ -241,15 +245,15 @@ func callGuarded(ctx context.Context, t Tool, name, arguments string) (result st
 	return result, err
 }
 
-// isBinary reports whether a result is no text: it has a NUL, and a tenth of it would have to be replaced. Of a
-// text, odd bytes are only cleaned.
+// isBinary reports whether a result is not text: it has a NUL, and a tenth of it would have to be replaced.
+// Odd bytes of a text are only cleaned.
 func isBinary(result string) bool {
 	return strings.ContainsRune(result, 0) &&
 		10*strings.Count(contextbuild.Clean(result), string(utf8.RuneError)) > utf8.RuneCountInString(result)
 }
 
-// shownResult returns the part of a longer result that the model gets: the beginning and the
-// end, with a text in between that says so.
+// shownResult returns the beginning and the end of a long result, and between them a line that counts the bytes
+// left out.
 func (m Member) shownResult(name, result string, limit int) string {
 	head, tail := limit/2, len(result)-limit/2
 	for head > 0 && !utf8.RuneStart(result[head]) {
@@ -269,10 +273,9 @@ func (m Member) shownResult(name, result string, limit int) string {
 	return result[:head] + "\n[... " + word + " ...]\n" + result[tail:]
 }
 
-// ReadResult returns the result of a tool call as the model got it, empty while there is none.
-// The result of a call that did not run was never stored. For a call of a tool that was not
-// offered, or one too many, it is only the reason. For a hosted tool it is the
-// text that the provider sent.
+// ReadResult returns the result of a tool call as the model got it, empty while the call runs.
+// If the tool was not offered, or there were too many calls, it is only the reason, since such a
+// result is not stored. For a hosted tool it is the text that the provider sent.
 func ReadResult(texts Lookup, e effect.ToolCall, result blob.Ref, state effect.ToolState, why string) (string, error) {
 	switch {
 	case e.Key.Purpose == effect.HostedTool:

@@ -166,8 +166,8 @@ type Panel struct {
 	// scheduled lets a simulation control which posts a local turn receives, and when.
 	scheduled func(*localTurn)
 
-	histories agents.Histories
-	learns    sync.Once // runs learnTypes in the first turn
+	texts  *agents.Cache // of opts.Store
+	learns sync.Once     // runs learnTypes in the first turn
 
 	mu      sync.Mutex
 	running int
@@ -214,7 +214,7 @@ func New(opts Options) (*Panel, error) {
 
 // newPanel returns a panel without checking the options.
 func newPanel(opts Options) *Panel {
-	p := &Panel{opts: opts, own: sessions.NewID()}
+	p := &Panel{opts: opts, own: sessions.NewID(), texts: agents.NewCache(opts.Store)}
 	p.idle = sync.NewCond(&p.mu)
 	return p
 }

@@ -26,17 +26,15 @@ const (
 )
 
 // History yields the turns of a history from the newest, whose link is head, to the oldest, and
-// nothing for a zero head. A turn has only its number, question, answer and list of messages, and
-// its link if it was not read from a page. History reads a page when its first turn is needed. It
-// ends at an error, and before a link for which isKnown returns true. isKnown may be nil.
-func History(ctx context.Context, texts Texts, head blob.Ref, isKnown func(link blob.Ref) bool) iter.Seq2[Turn, error] {
+// nothing for a zero head. They have their numbers, questions, answers and lists of messages alone.
+// It reads a page when it is asked for a turn on it. It ends at an error.
+func History(ctx context.Context, texts Texts, head blob.Ref) iter.Seq2[Turn, error] {
 	return func(yield func(Turn, error) bool) {
-		for after := 0; head != (blob.Ref{}) && (isKnown == nil || !isKnown(head)); {
+		for after := 0; head != (blob.Ref{}); {
 			link, err := linkAfter(ctx, texts, head, after)
 			var turn Turn
 			if err == nil {
 				turn, err = link.read(ctx, texts)
-				turn.Link = head
 			}
 			if !yield(turn, err) || err != nil {
 				return

@@ -73,14 +73,13 @@ func takeTurns(t *testing.T, store *sessions.Store, id string, turns, bytes int)
 	return want, head
 }
 
-// historyOf reads a history, without the links of its turns.
+// historyOf reads a history.
 func historyOf(t *testing.T, texts sessions.Texts, head blob.Ref) (list []sessions.Turn) {
 	t.Helper()
-	for past, err := range sessions.History(t.Context(), texts, head, nil) {
+	for past, err := range sessions.History(t.Context(), texts, head) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		past.Link = blob.Ref{}
 		list = append(list, past)
 	}
 	return list
@@ -172,7 +171,7 @@ func FuzzPage(f *testing.F) {
 		first := store.link(t, sessions.Link{Turn: 1, Question: said, Answer: said})
 		head := store.link(t, sessions.Link{Previous: first, Turn: 5, Question: said, Answer: said, Page: store.put(page)})
 		before := 6
-		for past, err := range sessions.History(t.Context(), store, head, nil) {
+		for past, err := range sessions.History(t.Context(), store, head) {
 			if err != nil {
 				return // the page names a link that is not there
 			}

@@ -11,31 +11,31 @@ import (
 	"github.com/massgen/massgen/contextbuild"
 )
 
-// Agent is whom a conversation is held with. It keeps nothing of it, so that one
-// Agent may hold any number of conversations at once.
+// Agent is a model with its settings and tools. It keeps no conversation, so one Agent may
+// hold any number of them at once.
 type Agent struct {
 	// ID names the agent in the keys of its calls, as dumps show them; it may be empty.
 	ID      string
 	Backend backends.Backend
 	Model   string
-	// SystemMessage is sent before each conversation and is no part of it; it may be
+	// SystemMessage is sent before each conversation, and is not part of it. It may be
 	// empty.
 	SystemMessage string
 	Params        backends.Params
-	// Tools are those that a call may choose from, by name.
+	// Tools are the tools that a request may choose by name.
 	Tools []agents.Tool
-	// PanelValue is what the tools find as agents.PanelValue. That of one Exec is in its
-	// context (agents.WithTurnValue).
+	// PanelValue is the value that the tools get from agents.PanelValue. A value for one Exec
+	// goes into its context (agents.WithTurnValue).
 	PanelValue any
-	// Context says how much of a conversation is sent; its zero value is all of it. The
-	// conversation that comes back is whole whatever was sent.
+	// Context limits how much of a conversation is sent; its zero value sends all of it. The
+	// returned conversation is always whole.
 	Context agents.Context
 }
 
-// Request is what Think and Exec are asked for.
+// Request is a request to Think or Exec.
 type Request struct {
-	// Conversation is what was said before. An empty one begins a conversation; nil
-	// means none, which Think takes for a single turn.
+	// Conversation has the earlier messages. An empty one begins a conversation. Without
+	// one (nil), Think makes a single turn.
 	Conversation Messages `json:"conversation"`
 	// Prompt is the next user message. It may be empty when there are tool results, or
 	// when the conversation ends with something to reply to.
@@ -97,7 +97,7 @@ func (r Request) messages() (Messages, []string, error) {
 	return repaired, warnings, nil
 }
 
-// results are the tool results, which must answer open calls.
+// results returns the tool results as parts of a message. Each must answer an open call.
 func (r Request) results() ([]backends.Part, error) {
 	waiting := r.Conversation.open()
 	var parts []backends.Part

@@ -16,13 +16,13 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// exchange is one Think or Exec under way: the turn of a panel of one, whose texts
-// live as long as it does. One goroutine owns it; effects run beside it.
+// exchange is one Think or Exec under way: the turn of a panel of one, with a store of its own
+// for its texts. One goroutine owns it; effects run beside it.
 type exchange struct {
 	doer agents.Doer
 	turn *effect.Turn
-	// said is what the first call goes on with, of which it may be shown a part. call is
-	// the newest one, whose transcript has what was said since, and reply what it came to.
+	// said is the conversation before the first call, which may be sent only a part of it. call
+	// is the newest call, whose transcript has the later messages, and reply is its reply.
 	said  Messages
 	call  effect.ModelCall
 	reply effect.ModelReply
@@ -34,8 +34,8 @@ type exchange struct {
 	warnings []string
 }
 
-// begin readies an exchange that goes on with what was said, which was repaired
-// with these warnings.
+// begin prepares an exchange that continues a conversation, which was repaired with these
+// warnings.
 func (a Agent) begin(ctx context.Context, said Messages, warnings, tools []string) (*exchange, error) {
 	if a.Backend == nil {
 		return nil, errors.New("the agent has no backend")
@@ -45,7 +45,7 @@ func (a Agent) begin(ctx context.Context, said Messages, warnings, tools []strin
 		return nil, err
 	}
 	blobs := sessions.NewMemory()
-	ctx = context.WithoutCancel(ctx) // a cancelled call still says what was to be sent
+	ctx = context.WithoutCancel(ctx) // a cancelled call still returns the conversation
 	self, err := agents.Describe(ctx, blobs, a.ID, a.SystemMessage, a.Model, a.Params, chosen)
 	if err != nil {
 		return nil, fmt.Errorf("describe the agent: %w", err)
@@ -70,8 +70,8 @@ func (a Agent) begin(ctx context.Context, said Messages, warnings, tools []strin
 	return x, nil
 }
 
-// next makes the model call among effects the newest one, and says whether there
-// is one. A step has no other effects beside it.
+// next keeps the model call among effects as the newest one, and reports whether there is one.
+// A step has no other effects beside a model call.
 func (x *exchange) next(effects []effect.Effect) bool {
 	call, ok := effects[0].(effect.ModelCall)
 	if ok {
@@ -95,7 +95,7 @@ func (x *exchange) run(ctx context.Context, effects []effect.Effect) ([]effect.R
 	return events, err
 }
 
-// hear books the reply to the newest call.
+// hear records the reply to the newest call.
 func (x *exchange) hear(ctx context.Context, reply effect.ModelReply) error {
 	x.reply = reply
 	x.usage = x.usage.Plus(turn.UsageOf(reply))
@@ -117,12 +117,12 @@ func (x *exchange) hear(ctx context.Context, reply effect.ModelReply) error {
 	return nil
 }
 
-// replied says whether the newest call has a reply that says or asks for something.
+// replied reports whether the newest call has a reply with a text or tool calls.
 func (x *exchange) replied() bool {
 	return x.reply.Text != (blob.Ref{}) || len(x.reply.Calls) > 0
 }
 
-// failure is why the newest call, which is over, has no such reply.
+// failure returns the reason why the newest call, which is over, has no such reply.
 func (x *exchange) failure(ctx context.Context) error {
 	f := x.reply.Failure
 	switch {
@@ -134,8 +134,8 @@ func (x *exchange) failure(ctx context.Context) error {
 	return &callError{*f}
 }
 
-// callError is a failure with its kind, for backends.KindOf. Its text may be shown
-// on a terminal, as that of a provider may not.
+// callError is a failure with its kind, for backends.KindOf. Its text is safe for terminals;
+// a provider's own text may not be.
 type callError struct{ failure effect.Failure }
 
 func (e *callError) Error() string { return e.failure.Message }
@@ -145,7 +145,7 @@ func (e *callError) Unwrap() error {
 	return &backends.Error{Kind: backends.Kind(f.Kind), Message: f.Message, NoTools: f.NoTools}
 }
 
-// leftOut warns of what the newest call, which has the most, was not sent of the step.
+// leftOut adds a warning for the part of the step that the newest call, the longest, omitted.
 func (x *exchange) leftOut() {
 	limits := x.turn.Agents[0].Step
 	if left := x.call.LeftOut(limits); left.Entries > 0 {
@@ -153,8 +153,7 @@ func (x *exchange) leftOut() {
 	}
 }
 
-// conversation is what was said until now, with the newest call's reply if it has
-// one.
+// conversation returns the conversation so far, with the newest call's reply if it has one.
 func (x *exchange) conversation(ctx context.Context) (Messages, error) {
 	call := x.call
 	if x.replied() {

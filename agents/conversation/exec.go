@@ -11,51 +11,50 @@ import (
 	"github.com/massgen/massgen/internal/coordination/step"
 )
 
-// Status says how Exec ended.
+// Status is the way in which Exec ended.
 type Status string
 
 // The statuses of seed 001.
 const (
 	// Done: the model's last message called no tool.
 	Done Status = "done"
-	// MaxTurns: the model called tools to the last. Exec goes on from here.
+	// MaxTurns: the model still called tools in its last message. Exec can continue from here.
 	MaxTurns Status = "max_turns"
-	// Failed: a call failed, or ctx was cancelled. Exec goes on from here, too.
+	// Failed: a call failed, or ctx was cancelled. Exec can continue from here, too.
 	Failed Status = "error"
 )
 
-// Result is what came of a tool loop.
+// Result is the result of a tool loop.
 type Result struct {
 	Status Status `json:"status"`
-	// Turns is how many messages the model wrote.
+	// Turns counts the messages that the model wrote.
 	Turns int `json:"turns"`
 	// Content is the text of the last of them, cleaned of control characters.
 	Content string `json:"content"`
-	// Conversation is what was said until the end, whatever the status. Every tool
-	// call in it has its result.
+	// Conversation is the whole conversation, for every status. Every tool call in it has
+	// its result.
 	Conversation Messages     `json:"conversation"`
 	Usage        budget.Usage `json:"usage"`
-	// Warnings say what was repaired in the conversation (Messages.Repaired), what of it
-	// was not sent, and which messages were cut.
+	// Warnings describe the repairs of the conversation (Messages.Repaired), the part of it that
+	// was not sent, and the messages that were cut.
 	Warnings []string `json:"warnings,omitempty"`
-	// Error says why the status is Failed.
+	// Error is the reason for the status Failed.
 	Error string `json:"error,omitempty"`
 }
 
 // Exec is the tool loop of seed 001. It extends the conversation as Think does, runs
 // the tools that the model calls, those of one message at once, and sends their
-// results, until a message calls none, or the model wrote maxTurns messages, which
-// are at least 1. For the last of them no tools are offered, and the model is told that
-// it is the last. A tool that fails, panics or is not there gives the model a result
+// results. It ends when a message calls no tool, or when the model wrote maxTurns messages.
+// maxTurns is at least 1. The last of these calls offers no tools, and tells the model that
+// it is the last. If a tool fails, panics or does not exist, the model gets a result
 // that says so. If the conversation ends with open calls, and the request has neither
-// a prompt nor tool results, the tools of these are run first.
+// a prompt nor tool results, Exec first runs the tools of these calls.
 //
-// The conversation always comes back, with all that was said, and can be handed in
-// again with no prompt, to go on after MaxTurns, a failure or a cancel. There is an
-// error exactly when the status is Failed; that of a failed call has a *backends.Error
-// in its chain. A request that cannot be sent leaves the conversation as it was. A
-// tool that ignores its cancellation is waited for no longer than
-// agents.AbandonAfter.
+// Exec always returns the whole conversation. A request with that conversation and no prompt
+// continues after MaxTurns, a failure or a cancel. Exec returns an error exactly when the
+// status is Failed. If a call failed, the error has a *backends.Error in its chain. A request
+// that cannot be sent leaves the conversation unchanged. Exec waits for a tool that ignores
+// its cancellation no longer than agents.AbandonAfter.
 func (a Agent) Exec(ctx context.Context, req Request, maxTurns int) (Result, error) {
 	result := Result{Status: Failed, Conversation: req.Conversation}
 	err := a.exec(agents.WithPanelValue(ctx, a.PanelValue), req, maxTurns, &result)
@@ -73,7 +72,7 @@ func (a Agent) exec(ctx context.Context, req Request, maxTurns int, result *Resu
 	if err != nil {
 		return err
 	}
-	// Open calls are the reply to a call that was made before.
+	// Open calls are the reply to an earlier call.
 	given := len(messages)
 	if len(messages.open()) > 0 {
 		given--
@@ -95,13 +94,13 @@ func (a Agent) exec(ctx context.Context, req Request, maxTurns int, result *Resu
 	return err
 }
 
-// loop runs a step to its end. open is the message of the assistant that the step
-// begins with, if there is one.
+// loop runs a step to its end. open is the assistant's message with which the step begins,
+// if there is one.
 func (x *exchange) loop(ctx context.Context, open Messages, maxTurns int) (Status, error) {
 	most := maxTurns + len(open)
 	s, effects := step.Begin(step.Task{
 		Purpose: effect.Conversation,
-		Limits:  effect.Limits{MaxTurns: most, MaxAttempts: most + 1}, // it is turns that are limited
+		Limits:  effect.Limits{MaxTurns: most, MaxAttempts: most + 1}, // turns are the limit
 	})
 	if len(open) > 0 {
 		var err error
@@ -131,7 +130,7 @@ func (x *exchange) loop(ctx context.Context, open Messages, maxTurns int) (Statu
 	return Done, nil
 }
 
-// take gives a step the message that its first call is replied to with.
+// take gives a step a message as the reply to its first call.
 func (x *exchange) take(ctx context.Context, s *step.Machine, first []effect.Effect, message backends.Message) ([]effect.Effect, error) {
 	x.next(first)
 	var err error

@@ -7,16 +7,16 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// Messages is a conversation: what was said, oldest message first. Its JSON is
-// described in docs/conversation.md. Nobody changes the messages of one that was
-// handed in or out; extending it makes another.
+// Messages is a conversation, oldest message first. docs/conversation.md describes its JSON.
+// This package does not change the messages that a caller hands in, and a caller must not
+// change the messages that it gets: whoever extends a conversation makes another.
 type Messages []backends.Message
 
 // ToolCall is a tool call of a model, for the caller to run.
 type ToolCall struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Arguments is a JSON object. What the model wrote that is none stands in it as
+	// Arguments is a JSON object. If the model wrote anything else, it is
 	// {"invalid_arguments": text}.
 	Arguments json.RawMessage `json:"arguments"`
 }
@@ -30,7 +30,7 @@ type ToolResult struct {
 
 // Repaired returns the conversation as every provider accepts it (backends.Repair),
 // and a line for each call that had no result and each result that had no call. The
-// calls of the last message may be open: their results are what comes next.
+// calls of the last message may be open: their results come next.
 func (m Messages) Repaired() (Messages, []string) {
 	if len(m.open()) == 0 {
 		return backends.RepairNoting(m)

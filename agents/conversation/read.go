@@ -2,16 +2,18 @@ package conversation
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/massgen/massgen/backends"
 )
 
 // Parse reads a conversation from JSON and repairs it. The warnings are those of
-// Repaired, to which a message with tool results and more is two; the error is one
+// Repaired, which counts a message with tool results and other parts as two. The error is one
 // line that names the message, from 1, and the field.
 func Parse(data []byte) (m Messages, warnings []string, err error) {
 	if err := json.Unmarshal(data, &m); err != nil {
@@ -25,9 +27,9 @@ func Parse(data []byte) (m Messages, warnings []string, err error) {
 	return m, warnings, nil
 }
 
-// UnmarshalJSON reads the form of docs/conversation.md. It takes no field that is
-// not described there, and leaves calls without results and results without calls
-// as they are, for Repaired.
+// UnmarshalJSON reads the form of docs/conversation.md, and refuses any field that is
+// not described there. It leaves calls without results and results without calls
+// unchanged, for Repaired.
 func (m *Messages) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		*m = nil
@@ -50,9 +52,9 @@ func (m *Messages) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// readMessage returns the message that raw is, or two: tool results stand in a
-// message of their own, before what a user said with them. names has the tools of
-// the calls until now, by the ids that results refer to.
+// readMessage reads a message. It returns two if a user's message has tool results beside other
+// parts: the results come first, in a message of their own. names has the tools of the calls so
+// far, by the ids that results refer to.
 func readMessage(raw json.RawMessage, names map[string]string) ([]backends.Message, error) {
 	o := readObject(raw)
 	o.only("role", "content", "tool_calls", "has_tool_calls")
@@ -94,8 +96,8 @@ func (o *object) role() backends.Role {
 	return role
 }
 
-// content reads a text, which "" is no part of, or a list of blocks. A message
-// that has tool_calls may be without.
+// content reads a text, or a list of blocks. An empty text is no part. A message with
+// tool_calls may lack its content.
 func (o *object) content(role backends.Role) (parts []backends.Part) {
 	raw := o.fields["content"]
 	if isNull(raw) {
@@ -128,8 +130,8 @@ func (o *object) content(role backends.Role) (parts []backends.Part) {
 	return parts
 }
 
-// withToolCalls adds the calls that tool_calls names. Where they stand among the
-// blocks already, both must say the same, and so must has_tool_calls.
+// withToolCalls adds the calls of tool_calls. If the blocks have calls too, both lists must be
+// equal, and has_tool_calls must fit them.
 func (o *object) withToolCalls(role backends.Role, parts []backends.Part) []backends.Part {
 	for _, field := range []string{"tool_calls", "has_tool_calls"} {
 		if o.fields[field] != nil && role != backends.RoleAssistant {
@@ -171,9 +173,9 @@ func (o *object) toolCalls() (calls []backends.ToolCall) {
 	return calls
 }
 
-// object is a JSON object by the exact names of its fields, which encoding/json
-// would take in any case. Its methods read fields, and err is the first thing that was
-// wrong with one: what is read of an object with an error means nothing.
+// object is a JSON object. Its methods read fields by their exact names, while encoding/json
+// ignores the case. err is the first fault; after it, the values that methods return mean
+// nothing.
 type object struct {
 	fields map[string]json.RawMessage
 	err    error
@@ -193,7 +195,7 @@ func (o *object) fail(format string, args ...any) {
 	}
 }
 
-// only refuses fields that are not known.
+// only refuses unknown fields.
 func (o *object) only(known ...string) {
 	unknown := []string{}
 	for field := range o.fields {
@@ -219,7 +221,7 @@ func (o *object) text(field string) string {
 	return ""
 }
 
-// flag reads a field that may be missing, which is false.
+// flag reads true or false. A missing field is false.
 func (o *object) flag(field string) bool {
 	var flag *bool
 	raw := o.fields[field]
@@ -233,8 +235,8 @@ func (o *object) flag(field string) bool {
 	return *flag
 }
 
-// toolCall reads a call whose arguments are in field: an object, or a text for
-// what the model wrote that is none.
+// toolCall reads a call whose arguments are in field: an object, or the model's text if that is
+// not an object.
 func (o *object) toolCall(field string) backends.ToolCall {
 	call := backends.ToolCall{ID: o.text("id"), Name: o.text("name")}
 	raw := o.fields[field]
@@ -261,3 +263,85 @@ func readList(raw json.RawMessage) ([]json.RawMessage, error) {
 }
 
 func isNull(raw json.RawMessage) bool { return raw == nil || string(raw) == "null" }
+
+// readBlock reads one block of a message's content.
+func readBlock(raw json.RawMessage, role backends.Role) (backends.Part, error) {
+	o := readObject(raw)
+	kind := o.text("type")
+	if o.err != nil {
+		return nil, o.err
+	}
+	if err := checkPlace(kind, role); err != nil {
+		return nil, err
+	}
+	part := o.block(kind)
+	return part, o.err
+}
+
+func (o *object) block(kind string) backends.Part {
+	switch kind {
+	case textType:
+		o.only("type", "text")
+		return backends.Text{Text: o.text("text")}
+	case reasoningType:
+		o.only("type", "text")
+		return backends.Reasoning{Text: o.text("text")}
+	case imageType:
+		o.only("type", "source")
+		return o.image()
+	case toolUseType:
+		o.only("type", "id", "name", "input")
+		return o.toolCall("input")
+	case toolResultType:
+		o.only("type", "tool_use_id", "content", "is_error")
+		return backends.ToolResult{CallID: o.text("tool_use_id"), Content: o.text("content"), IsError: o.flag("is_error")}
+	case opaqueType:
+		o.only("type", "provider", "model", "data")
+		opaque := backends.Opaque{Provider: o.text("provider"), Model: o.text("model"), Data: o.fields["data"]}
+		if opaque.Data == nil {
+			o.fail("data is missing")
+		}
+		return opaque
+	}
+	types := []string{textType, imageType, toolUseType, toolResultType, reasoningType, opaqueType}
+	o.fail("type %q is unknown: the types are %s", kind, commas(types))
+	return nil
+}
+
+// checkPlace returns an error if a block may not stand in a message of the role.
+func checkPlace(kind string, role backends.Role) error {
+	switch {
+	case kind == toolUseType && role != backends.RoleAssistant:
+		return fmt.Errorf("a tool_use block stands in a message of role assistant, not %s", role)
+	case kind == toolResultType && role != backends.RoleUser && role != backends.RoleTool:
+		return fmt.Errorf("a tool_result block stands in a message of role user, not %s", role)
+	case kind != toolResultType && role == backends.RoleTool:
+		return fmt.Errorf("a message of role tool has only tool_result blocks, and this is of type %q", kind)
+	}
+	return nil
+}
+
+func (o *object) image() (image backends.Image) {
+	source := readObject(o.fields["source"])
+	switch kind := source.text("type"); kind {
+	case "url":
+		source.only("type", "url")
+		image.URL = source.text("url")
+	case "base64":
+		source.only("type", "media_type", "data")
+		image.MediaType = source.text("media_type")
+		data := source.text("data")
+		var err error
+		if image.Data, err = base64.StdEncoding.DecodeString(data); err != nil || data == "" {
+			source.fail("data is not base64")
+		}
+	default:
+		source.fail("type %q is unknown: the types are base64 and url", kind)
+	}
+	if source.err != nil {
+		o.fail("source: %w", source.err)
+	}
+	return image
+}
+
+func commas(words []string) string { return strings.Join(words, ", ") }

@@ -11,19 +11,18 @@ import (
 	"github.com/massgen/massgen/internal/models/prices"
 )
 
-// shown is what is sent of a conversation.
+// shown is the part of a conversation that is sent.
 type shown struct {
 	messages Messages
-	// selection is what of the history is among them, and step limits what the messages
-	// that are yet to come are sent of.
+	// selection describes the history among them, and step limits the part of the later
+	// messages that is sent.
 	selection policy.Selection
 	step      policy.StepLimits
 	warnings  []string
 }
 
-// shown selects what is sent of a conversation. What is said from the last user
-// message on is the turn that goes on, and no history: the limits of a step hold for
-// it.
+// shown selects the part of a conversation that is sent. The messages from the last user
+// message on are the running turn, not history: the limits of a step hold for them.
 func (a Agent) shown(said Messages, tools []agents.Tool) (shown, error) {
 	settings := a.Context.Policy
 	if settings == (policy.Settings{}) {
@@ -57,7 +56,7 @@ func (a Agent) shown(said Messages, tools []agents.Tool) (shown, error) {
 	return s, nil
 }
 
-// cutTurn leaves out what the limits do not allow of a turn that goes on.
+// cutTurn omits the part of a running turn that exceeds the limits.
 func (s *shown) cutTurn(turn Messages, limits policy.StepLimits) Messages {
 	kept, messages, results := contextbuild.SelectStep(turn, limits)
 	if messages > 0 {
@@ -70,7 +69,7 @@ func leftOutOfStep(messages, results int, limits policy.StepLimits) string {
 	return fmt.Sprintf("of what was said since the last question, %s left out; policy %s", contextbuild.CountLeftOut(messages, results), limits.Kind)
 }
 
-// fixed counts what is sent beside the history.
+// fixed counts the tokens of an input without its history.
 func (a Agent) fixed(turn Messages, tools []agents.Tool) int {
 	req := backends.Request{Messages: contextbuild.Solo(contextbuild.Input{SystemMessage: a.SystemMessage, Conversation: turn})}
 	for _, t := range tools {
@@ -79,7 +78,7 @@ func (a Agent) fixed(turn Messages, tools []agents.Tool) int {
 	return a.Context.Counter.Request(req).Tokens
 }
 
-// parted parts a conversation before its last user message.
+// parted splits a conversation before its last user message.
 func (m Messages) parted() (history, turn Messages) {
 	for i := len(m) - 1; i >= 0; i-- {
 		if m[i].Role == backends.RoleUser {

@@ -9,29 +9,30 @@ import (
 	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
-// Reply is what came of one model call.
+// Reply is the result of one model call.
 type Reply struct {
 	// Content is the text of the model's message, cleaned of control characters.
 	Content string `json:"content"`
-	// Conversation is the request's, extended by the request and the model's message.
+	// Conversation is the request's conversation, extended by the request and the model's
+	// message.
 	Conversation Messages `json:"conversation,omitempty"`
 	// ToolCalls wait for their results, as the ToolResults of the next request.
 	ToolCalls    []ToolCall   `json:"tool_calls,omitempty"`
 	HasToolCalls bool         `json:"has_tool_calls"`
 	Usage        budget.Usage `json:"usage"`
-	// Warnings say what was repaired in the conversation (Messages.Repaired), what of it
-	// was not sent, and whether the message was cut.
+	// Warnings describe the repairs of the conversation (Messages.Repaired), the part of it that
+	// was not sent, and a message that was cut.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Think makes one model call. It appends the request's tool results and then its
-// prompt to the conversation, sends it as far as Agent.Context says, and returns it with
-// the model's message at its end. Without a conversation only text comes back.
+// prompt to the conversation, sends as much of it as Agent.Context allows, and returns it with
+// the model's message at its end. Without a conversation it returns only text.
 //
 // If the call fails, the error has a *backends.Error in its chain, and the reply's
-// conversation is the request's with what was asked at its end, so that it can be sent
-// again with no prompt. A request that cannot be sent is an error too, and leaves the
-// conversation as it was.
+// conversation is the request's conversation with the tool results and the prompt at its end, so
+// that a request with it and no prompt tries again. A request that cannot be sent is an error
+// too, and leaves the conversation unchanged.
 func (a Agent) Think(ctx context.Context, req Request) (Reply, error) {
 	x, err := a.thinking(ctx, req)
 	if err != nil {
@@ -55,7 +56,7 @@ func (a Agent) Think(ctx context.Context, req Request) (Reply, error) {
 	return reply, errors.Join(err, transcriptErr)
 }
 
-// thinking readies the exchange of a request that one model call can answer.
+// thinking prepares the exchange of a request that one model call can answer.
 func (a Agent) thinking(ctx context.Context, req Request) (*exchange, error) {
 	if req.Conversation == nil && (len(req.Tools) > 0 || len(req.ToolResults) > 0) {
 		return nil, errors.New("tools and tool results need a conversation: give an empty one to begin it")

@@ -27,7 +27,7 @@ type messageJSON struct {
 	ToolCalls    []ToolCall    `json:"tool_calls,omitempty"`
 }
 
-// block has the fields of one type of block, the others are nil.
+// block has the fields of one type of block. The other fields are nil.
 type block struct {
 	Type   string       `json:"type"`
 	Text   *string      `json:"text,omitempty"` // of text and reasoning
@@ -50,8 +50,8 @@ type toolUse struct {
 	Input json.RawMessage `json:"input"`
 }
 
-// MarshalJSON writes the form of docs/conversation.md. Calls whose arguments are
-// no JSON object are written with their text.
+// MarshalJSON writes the form of docs/conversation.md. Arguments that are not a JSON object
+// are written as a text.
 func (m Messages) MarshalJSON() ([]byte, error) {
 	if m == nil {
 		return []byte("null"), nil
@@ -69,7 +69,7 @@ func (m Messages) MarshalJSON() ([]byte, error) {
 
 func writeMessage(m backends.Message) (messageJSON, error) {
 	out := messageJSON{Role: m.Role}
-	if m.Role == backends.RoleTool { // results are the user's in seed 001
+	if m.Role == backends.RoleTool { // seed 001 has results in user messages
 		out.Role = backends.RoleUser
 	}
 	m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), isForPeople)
@@ -95,7 +95,7 @@ func writeMessage(m backends.Message) (messageJSON, error) {
 	return out, nil
 }
 
-// plainText is what a message says that needs no blocks.
+// plainText returns the text of a message that needs no blocks.
 func plainText(m backends.Message) (string, bool) {
 	if len(m.Parts) == 0 {
 		return "", true
@@ -104,7 +104,7 @@ func plainText(m backends.Message) (string, bool) {
 	return text.Text, ok && len(m.Parts) == 1 && text.Text != ""
 }
 
-// isForPeople reports whether a part is no part of the conversation: who goes on with it sends none.
+// isForPeople reports whether a part is only for people. Conversations do not have such parts.
 func isForPeople(p backends.Part) bool {
 	switch p.(type) {
 	case backends.HostedCall, backends.Citation:
@@ -136,7 +136,7 @@ func writeBlock(p backends.Part) (block, error) {
 	return block{}, fmt.Errorf("a part of type %T has no form in JSON", p)
 }
 
-// writeArguments returns arguments as the object that they are, else as a text.
+// writeArguments returns arguments as an object if they are one, else as a text.
 func writeArguments(arguments string) (json.RawMessage, error) {
 	if strings.HasPrefix(strings.TrimSpace(arguments), "{") && json.Valid([]byte(arguments)) {
 		return json.RawMessage(arguments), nil

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-
 )
 
 // withoutEscapes unescapes a text until no escape is left.

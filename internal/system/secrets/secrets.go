@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
 )
 
 // Mask replaces a secret.

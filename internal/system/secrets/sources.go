@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-
 )
 
 var secretName = regexp.MustCompile(`(?i)key|token|secret|passw|passphrase|pwd|auth|credential|cookie`)

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
 )
 
 // The defaults of CommandOptions.
