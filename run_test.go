@@ -133,7 +133,7 @@ func TestToolEndsTheGoroutineOfRun(t *testing.T) {
 		if r, returned := <-running(t.Context(), p); returned {
 			t.Errorf("Run returns %+v: its goroutine did not end", r)
 		}
-		p.Opened().Wait()
+		p.Coordinator().Wait()
 		turns, err := kept.Turns(t.Context(), "s", 0)
 		if err != nil || len(turns) != 1 || !strings.Contains(turns[0].Answer, "ended its goroutine") {
 			t.Errorf("the turns are %+v, %v", turns, err)

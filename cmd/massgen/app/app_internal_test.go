@@ -220,7 +220,7 @@ func TestTopicThatCannotBeReadIsAWarning(t *testing.T) {
 	if err := (&dialogue{s: s}).moveTo(s.id); err != nil || s.turns != 1 {
 		t.Errorf("the session after %d turns, %v", s.turns, err)
 	}
-	if state, err := s.opened.Sidecalls.Topic(t.Context(), s.id); err != nil || state.Current != nil {
+	if state, err := s.panel.Topic(t.Context(), s.id); err != nil || state.Current != nil {
 		t.Errorf("the topic is %v, %v", state.Current, err)
 	}
 	if !strings.Contains(shown.String(), "warning: read the topic of session default: ") {

@@ -186,6 +186,6 @@ func (p *program) work(ctx context.Context, words []string) (err error) {
 		case <-working.Done():
 		}
 	}()
-	p.console.say("massgen: working for the queue %s of Temporal at %s, with %s", at.Queue, at.Address, s.opened.Names(s.config))
-	return p.env.Cluster.Work(working, at, s.opened.Panel, p.console.secrets.Redact)
+	p.console.say("massgen: working for the queue %s of Temporal at %s, with %s", at.Queue, at.Address, s.panel.Names())
+	return p.env.Cluster.Work(working, at, s.panel.Coordinator(), p.console.secrets.Redact)
 }

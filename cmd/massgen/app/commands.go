@@ -176,7 +176,7 @@ func (d *dialogue) remember(text string) error {
 	if text == "" {
 		return errors.New("/remember: say what: /remember TEXT")
 	}
-	if err := d.s.opened.Sidecalls.Remember(context.Background(), d.s.id, text); err != nil {
+	if err := d.s.panel.Remember(context.Background(), d.s.id, text); err != nil {
 		return fmt.Errorf("/remember: %w", err)
 	}
 	d.s.console.say("Remembered.")

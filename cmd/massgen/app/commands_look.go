@@ -32,8 +32,8 @@ func (d *dialogue) status(string) error {
 			state = fmt.Sprintf("turn %d is running, in another process: %s", last.Number, quoted(last.Question))
 		}
 	}
-	rows := [][]string{{"session", d.s.id}, {"panel", d.s.opened.Names(d.s.config)}, {"state", state}}
-	topic, err := d.s.opened.Sidecalls.Topic(ctx, d.s.id)
+	rows := [][]string{{"session", d.s.id}, {"panel", d.s.panel.Names()}, {"state", state}}
+	topic, err := d.s.panel.Topic(ctx, d.s.id)
 	if err != nil {
 		return fmt.Errorf("/status: %w", err)
 	}
@@ -69,7 +69,7 @@ func (d *dialogue) showContext(string) error {
 	if err != nil && !errors.Is(err, sessions.ErrNoSession) {
 		return fmt.Errorf("/context: %w", err)
 	}
-	previews, err := d.s.opened.Preview(ctx, d.s.id, inspect.NewestLink(turns))
+	previews, err := d.s.panel.Preview(ctx, d.s.id, inspect.NewestLink(turns))
 	if err != nil {
 		return fmt.Errorf("/context: %w", err)
 	}

@@ -21,7 +21,7 @@ func (d *dialogue) setModel(argument string) error {
 	switch {
 	case len(words) == 0:
 		rows := [][]string{{"AGENT", "MODEL"}}
-		for i, m := range d.s.opened.Models {
+		for i, m := range d.s.panel.Models() {
 			rows = append(rows, []string{agents[i].ID, m.String()})
 		}
 		d.show(rows)
@@ -39,12 +39,12 @@ func (d *dialogue) setModel(argument string) error {
 		}
 		return fmt.Errorf("/model: there is no agent %s: the agents are %s", shortened(plain.Line(words[0]), 40), plain.List(ids))
 	}
-	before := d.s.opened.Models[at].String()
+	before := d.s.panel.Models()[at].String()
 	if err := d.takeModel(at, words[1]); err != nil {
 		return fmt.Errorf("/model: %w", err)
 	}
 	d.s.console.say("%s asks %s from the next question on, and no longer %s, until massgen ends. The config stays as it is.",
-		plain.Line(words[0]), d.s.opened.Models[at], before)
+		plain.Line(words[0]), d.s.panel.Models()[at], before)
 	return nil
 }
 
@@ -61,7 +61,7 @@ func (d *dialogue) takeModel(agent int, model string) error {
 	}
 	left := s.asked
 	s.asked = other
-	if err := left.close(s.console); err != nil {
+	if err := left.close(); err != nil {
 		s.console.warn(err.Error())
 	}
 	return nil
@@ -97,7 +97,7 @@ func (d *dialogue) listTools(string) error {
 		return errors.New("/tools: the tools are where the turns are played, and not here")
 	}
 	rows := [][]string{{"AGENT", "TOOL", "FROM", "PERMISSION"}}
-	for i, list := range d.s.opened.Tools() {
+	for i, list := range d.s.panel.Tools() {
 		for _, t := range list {
 			rows = append(rows, []string{d.s.config.Agents[i].ID, plain.Line(t.Name), plain.Line(t.From), plain.Line(t.Rule)})
 		}

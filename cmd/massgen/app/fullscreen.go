@@ -121,7 +121,7 @@ func (f *fullScreen) conversation() tui.Conversation {
 func (f *fullScreen) opened() tui.Session {
 	s := f.d.s
 	shown := tui.Session{ID: plain.Line(s.id)}
-	for i, m := range s.opened.Models {
+	for i, m := range s.panel.Models() {
 		shown.Agents = append(shown.Agents, tui.Agent{ID: s.config.Agents[i].ID, Model: m.String()})
 	}
 	return shown
@@ -151,7 +151,7 @@ func (f *fullScreen) contextSize(ctx context.Context) (tokens, window int) {
 	if err != nil {
 		return 0, 0
 	}
-	previews, err := s.opened.Preview(ctx, s.id, inspect.NewestLink(turns))
+	previews, err := s.panel.Preview(ctx, s.id, inspect.NewestLink(turns))
 	if err != nil {
 		return 0, 0
 	}

@@ -7,11 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/debugbackend"
-	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/models/providers"
+	"github.com/massgen/massgen/internal/setup/panels"
 )
 
 // TestOutOfTime has turns in which one agent answers in time, too late, or not at all, and
@@ -41,17 +40,11 @@ func TestOutOfTime(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			agent := coordinator.Agent{ID: "a", Backend: debugbackend.NewScripted(script), ToolMode: machine.ToolsNative}
-			other := agent
-			other.ID = "b"
-			rules := kernel.Defaults()
-			rules.TurnLimit, rules.RoundGrace = s.config.Orchestrator.Rules.TurnLimit, s.config.Orchestrator.Rules.RoundGrace
-			s.opened.Panel, err = coordinator.New(coordinator.Options{
-				Rules: rules, Store: s.store, Agents: []coordinator.Agent{agent, other},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			scripted := debugbackend.NewScripted(script)
+			limit := s.config.Orchestrator.Rules
+			replacePanel(t, s, []massgen.Agent{{ID: "a", Backend: scripted}, {ID: "b", Backend: scripted}}, massgen.WithRules(func(r *massgen.Rules) {
+				r.TurnLimit, r.RoundGrace = limit.TurnLimit, limit.RoundGrace
+			}))
 			err = s.once(t.Context(), "question")
 			var end exitError
 			if !errors.As(err, &end) || end.code != c.code || shown.String() != c.shown {
@@ -61,5 +54,18 @@ func TestOutOfTime(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// replacePanel has a session ask agents in Go in place of its panel.
+func replacePanel(t *testing.T, s *session, agents []massgen.Agent, options ...massgen.Option) {
+	t.Helper()
+	if err := s.asked.close(); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	s.panel, err = massgen.New(t.Context(), agents, append(options, func(of *panels.Settings) { of.Store, of.Secrets = s.store, s.console.secrets })...)
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -61,7 +61,7 @@ func openLive(s *session) *liveScreen {
 		return nil
 	}
 	var ids []string
-	for i := range s.opened.Models {
+	for i := range s.panel.Models() {
 		ids = append(ids, s.config.Agents[i].ID)
 	}
 	l := &liveScreen{

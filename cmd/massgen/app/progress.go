@@ -29,7 +29,7 @@ const startsWithin = 50 * time.Millisecond
 func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan struct{}) {
 	events, end := eventsOf(ctx, t)
 	defer end()
-	v := progress{console: s.console, alone: len(s.opened.Models) == 1, within: startsWithin + s.env.Slack}
+	v := progress{console: s.console, alone: len(s.panel.Models()) == 1, within: startsWithin + s.env.Slack}
 	if !s.display() {
 		v.console.err = io.Discard
 	}
@@ -317,7 +317,7 @@ func (s *session) summarise(ctx context.Context, t *coordinator.Turn, withVotes 
 	if err != nil || !s.display() {
 		return // an error is told by whoever asked
 	}
-	if len(s.opened.Models) > 1 {
+	if len(s.panel.Models()) > 1 {
 		if withVotes {
 			for _, line := range voteLines(r, s.term.live.width(), s.console.secrets.Redact) {
 				s.console.say("%s", line)

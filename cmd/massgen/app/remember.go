@@ -400,7 +400,7 @@ func (s *session) takePanelOf(ctx context.Context, id string) (remembers bool, e
 	was, err := s.memory.recall(ctx, id)
 	switch {
 	case errors.Is(err, errForeign):
-		s.console.say("massgen: session %s: %s: the panel that is asked stays %s", plain.Line(id), errForeign, s.opened.Names(s.config))
+		s.console.say("massgen: session %s: %s: the panel that is asked stays %s", plain.Line(id), errForeign, s.panel.Names())
 		return true, nil
 	case err != nil || was == nil:
 		return false, err
@@ -416,8 +416,8 @@ func (s *session) takePanelOf(ctx context.Context, id string) (remembers bool, e
 	}
 	left := s.asked
 	s.asked = other
-	s.remark("panel: %s", s.opened.Names(s.config))
-	if err := left.close(s.console); err != nil {
+	s.remark("panel: %s", s.panel.Names())
+	if err := left.close(); err != nil {
 		s.console.warn(err.Error())
 	}
 	return true, nil

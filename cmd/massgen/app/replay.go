@@ -247,7 +247,7 @@ func (c *replayCommand) rerun(ctx context.Context, words []string) (err error) {
 	if point.Turn == 0 {
 		point.Turn = kept.Turns
 	}
-	t, err := s.opened.Rerun(ctx, point, c.as)
+	t, err := s.panel.Rerun(ctx, point, c.as)
 	var difference *coordinator.Difference
 	if errors.As(err, &difference) {
 		err = errors.Join(err, showDifference(c.console.err, difference))

@@ -40,7 +40,7 @@ func (s *session) startOver(ctx context.Context) error {
 	if left == nil {
 		return fmt.Errorf("--fresh: no turn of session %s is left to finish: leave it out", plain.Line(s.id))
 	}
-	question, files, err := s.opened.Abandon(ctx, s.id)
+	question, files, err := s.panel.Abandon(ctx, s.id)
 	if err != nil {
 		return fmt.Errorf("--fresh: %w", err)
 	}

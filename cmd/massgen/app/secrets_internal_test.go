@@ -16,9 +16,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/models/providers"
 	"github.com/massgen/massgen/internal/system/blob"
 )
@@ -31,7 +31,7 @@ type panics struct{}
 
 func (panics) Stream(_ context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
 	return func(yield func(backends.Event, error) bool) {
-		if len(req.Tools) == 0 || len(req.Messages) > 1 {
+		if len(req.Tools) == 0 || req.Messages[len(req.Messages)-1].Role == backends.RoleTool {
 			panic(fmt.Sprintf("cannot call with %s", panicKey))
 		}
 		_ = yield(backends.ToolCall{ID: "1", Name: "tool", Arguments: `{}`}, nil) && yield(backends.Finish{Reason: "tool_calls"}, nil)
@@ -62,10 +62,7 @@ func TestNoPanicOfAnEffectShowsAKey(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			agent := coordinator.Agent{ID: "agent1", Backend: s.opened.Record.Wrap(panics{}), Tools: tools}
-			if s.opened.Panel, err = coordinator.New(coordinator.Options{Agents: []coordinator.Agent{agent}, Store: s.store}); err != nil {
-				t.Fatal(err)
-			}
+			replacePanel(t, s, []massgen.Agent{{ID: "agent1", Backend: panics{}, Tools: tools}}, massgen.WithRecorder(massgen.RecorderOptions{Dir: dir}))
 			if err := s.once(t.Context(), "question"); err == nil {
 				t.Error("the turn did not fail")
 			}

@@ -46,28 +46,20 @@ type session struct {
 type asked struct {
 	config *configs.Config
 	panel  *massgen.Panel
-	opened *panels.Panel // what the panel is made of
-	known  remembered    // what a session is to remember of it
+	known  remembered // what a session is to remember of it
 }
 
 // noticesAfter are the warnings that are printed with every result.
 func (a asked) noticesAfter(others []string) []string {
-	return append(append([]string{}, others...), a.opened.Notices...)
+	return append(append([]string{}, others...), a.panel.Notices()...)
 }
 
-// close ends the panel's connections. It complains if inputs could not be written, which is no error: the
-// exit status says what came of the question.
-func (a asked) close(c console) error {
+// close closes the panel, if there is one.
+func (a asked) close() error {
 	if a.panel == nil {
 		return nil
 	}
-	record := a.opened.Record
-	a.opened.Record = nil // Close would return its error
-	err := a.panel.Close()
-	if record != nil && record.Err() != nil {
-		c.complain(fmt.Errorf("--dump-inputs: %w", record.Err()))
-	}
-	return err
+	return a.panel.Close()
 }
 
 // conversation is what is known of the session that is talked in.
@@ -154,7 +146,7 @@ func (s *session) connect(ctx context.Context, config *configs.Config, known rem
 	if err != nil {
 		return a, err
 	}
-	return asked{config, panel, panel.Opened(), known}, nil
+	return asked{config, panel, known}, nil
 }
 
 // settled is the option by which the program says all that a panel is made of.
@@ -170,6 +162,9 @@ func (s *session) settings(config *configs.Config) panels.Settings {
 	}
 	if dir := s.options.display.dumpInputs; dir != "" {
 		settings.Record = &debugbackend.Options{Dir: dir, Keep: 1}
+		settings.NotRecorded = func(err error) { // the exit status is the result's
+			s.console.complain(fmt.Errorf("--dump-inputs: %w", err))
+		}
 	}
 	if s.engine != nil {
 		settings.Engine = s.engine
@@ -259,13 +254,13 @@ func (s *session) introduce() {
 	if dir := s.options.display.dumpInputs; dir != "" && debugbackend.HoldsCalls(dir) {
 		s.console.say("massgen: --dump-inputs: %s has calls of another session already; those of this one, %s, are added", dir, s.id)
 	}
-	if s.opened.IsDemo() {
+	if s.panel.IsDemo() {
 		s.console.say("massgen: %s", panels.DemoNotice)
 	}
 	if !s.options.session.goOn {
 		s.printUnended()
 	}
-	s.remark("panel: %s", s.opened.Names(s.config))
+	s.remark("panel: %s", s.panel.Names())
 	if s.turns > 0 {
 		s.remark("session: %s, after %s", plain.Line(s.id), plain.Count(s.turns, "turn"))
 		if limits := s.known.limits(); limits != "" {
@@ -459,7 +454,7 @@ func (s *session) close() error {
 	if s.engine != nil {
 		err = s.engine.connection.Close()
 	}
-	err = errors.Join(err, s.asked.close(s.console), s.store.Close())
+	err = errors.Join(err, s.asked.close(), s.store.Close())
 	if s.exporter != nil {
 		s.exporter.Close()
 	}

@@ -35,7 +35,7 @@ func (c *sessionsCommand) lookAtAgents(ctx context.Context, store *store.Store, 
 		return err
 	}
 	defer func() { err = errors.Join(err, panel.Close()) }()
-	previews, err := panel.Opened().Preview(ctx, shown.ID, shown.Link)
+	previews, err := panel.Preview(ctx, shown.ID, shown.Link)
 	if err != nil {
 		return err
 	}

@@ -24,10 +24,10 @@ func TestTopicThatIsTooLongChangesNothing(t *testing.T) {
 			t.Errorf("turn %d: %v", turn, err)
 		}
 		tooLong := topic.State{Current: &topic.Topic{Name: "Newgate"}, Pending: &topic.Pending{Question: strings.Repeat("x", 1<<16)}}
-		if err := s.opened.Sidecalls.SetTopic(t.Context(), s.id, tooLong); err == nil {
+		if err := s.panel.SetTopic(t.Context(), s.id, tooLong); err == nil {
 			t.Error("a question that is too long is kept with its topic")
 		}
-		state, err := s.opened.Sidecalls.Topic(t.Context(), s.id)
+		state, err := s.panel.Topic(t.Context(), s.id)
 		if err != nil || state.Current == nil || state.Current.Name != "Tyburn" || state.Pending != nil {
 			t.Errorf("turn %d: the topic is %+v, %v", turn, state, err)
 		}
@@ -57,7 +57,7 @@ func TestTopicOfAnotherProcessIsTakenUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := talks[1].opened.Sidecalls.SetTopic(t.Context(), talks[1].id, topic.State{Pending: &topic.Pending{Topic: topic.Topic{Name: "Newgate"}}}); err != nil {
+	if err := talks[1].panel.SetTopic(t.Context(), talks[1].id, topic.State{Pending: &topic.Pending{Topic: topic.Topic{Name: "Newgate"}}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := (&dialogue{s: talks[0]}).setTopic(topicYes); err != nil {
@@ -67,7 +67,7 @@ func TestTopicOfAnotherProcessIsTakenUp(t *testing.T) {
 		t.Error(err)
 	}
 	for i, s := range talks {
-		state, err := s.opened.Sidecalls.Topic(t.Context(), s.id)
+		state, err := s.panel.Topic(t.Context(), s.id)
 		if err != nil || state.Current == nil || state.Current.Name != "Newgate" || state.Pending != nil {
 			t.Errorf("talk %d: the topic is %+v, %v", i, state, err)
 		}

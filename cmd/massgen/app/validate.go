@@ -77,7 +77,7 @@ func (v *validated) check(ctx context.Context, p *program) (err error) {
 	}
 	if err == nil {
 		defer func() { err = errors.Join(err, panel.Close()) }()
-		v.take(config, panel.Opened().Models)
+		v.take(config, panel.Models())
 	}
 	for _, c := range config.Cosmetic {
 		warn(c.String())

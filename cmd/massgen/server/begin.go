@@ -114,7 +114,7 @@ func (s *Server) begin(ctx context.Context, m *model, q request) (*run, error) {
 			if err != nil {
 				return nil, taken(err)
 			}
-			return newRun(turn, m.ID, len(panel.Opened().Models), calls), nil
+			return newRun(turn, m.ID, len(panel.Models()), calls), nil
 		})
 	}, func(result massgen.Result) {
 		if q.session == "" && result.Answer != "" {
@@ -234,7 +234,7 @@ func (s *Server) proceed(ctx context.Context, m *model, session string, tools []
 			if err != nil {
 				return nil, taken(err)
 			}
-			return newRun(turn, m.ID, len(panel.Opened().Models), calls), nil
+			return newRun(turn, m.ID, len(panel.Models()), calls), nil
 		})
 	}, func(massgen.Result) {})
 }
@@ -402,15 +402,14 @@ func (s *Server) acceptSystem(ctx context.Context, panel *massgen.Panel, session
 	if len(system) == 0 {
 		return nil
 	}
-	keeper := panel.Opened().Sidecalls
-	state, err := keeper.Topic(ctx, session)
+	state, err := panel.Topic(ctx, session)
 	if err != nil {
 		return err
 	}
 	for _, text := range system {
 		state.AcceptSystem(text)
 	}
-	return keeper.SetTopic(ctx, session, state)
+	return panel.SetTopic(ctx, session, state)
 }
 
 // sessionHeader names the session of a response.

@@ -74,6 +74,9 @@ type Listener struct {
 	// TopicChanged and Remembered are told what the calls for topic and facts have come to.
 	TopicChanged func(state topic.State)
 	Remembered   func(facts []string)
+	// NotRecorded is called when the panel closes, with the error of a recorder that could not
+	// write a call; if it is nil, closing returns the error.
+	NotRecorded func(error)
 }
 
 // Panel is a panel of a configuration.
@@ -90,6 +93,7 @@ type Panel struct {
 	// CanSearch says that an agent can search the web in turns that ask for it (WithWebSearch).
 	CanSearch bool
 
+	ids      []string // of the agents, in the config's order
 	resolver *providers.Resolver
 	tools    *toolbox.Toolbox // nil if none are opened
 	exporter *telemetry.Exporter
@@ -189,6 +193,7 @@ func (p *Panel) connect(ctx context.Context, s Settings, opts *coordinator.Optio
 	var search []*searching
 	config := s.Config
 	for i, a := range config.Agents {
+		p.ids = append(p.ids, a.ID)
 		m, faults := p.model(ctx, s, i)
 		if len(faults) == 0 && hasTools(s, i) {
 			if err := m.CheckOwnTools(a.Backend.Params); err != nil {
@@ -298,17 +303,15 @@ func (p *Panel) Close() error {
 }
 
 // Names has each agent with its model, or the agents and the model that all of them have.
-func (p *Panel) Names(config *configs.Config) string {
+func (p *Panel) Names() string {
 	same := true
-	names := make([]string, len(p.Models))
 	each := make([]string, len(p.Models))
 	for i, m := range p.Models {
-		names[i] = config.Agents[i].ID
-		each[i] = fmt.Sprintf("%s (%s)", names[i], m)
+		each[i] = fmt.Sprintf("%s (%s)", p.ids[i], m)
 		same = same && m.String() == p.Models[0].String()
 	}
 	if same {
-		return plain.List(names) + " · " + p.Models[0].String()
+		return plain.List(p.ids) + " · " + p.Models[0].String()
 	}
 	return plain.List(each)
 }
