@@ -18,16 +18,14 @@ import (
 
 // answers are how answers are printed: on a terminal as rendered Markdown, elsewhere as they are.
 type answers struct {
-	console console
-	env     Env
+	console *console
+	env     *Env
 	watch   *watch
-	flags   displayFlags
+	flags   *displayFlags
 }
 
-func answersOf(p *program) answers { return answers{p.console, p.env, p.watch, p.options.display} }
-
 func (a answers) isRendered() bool {
-	return !a.flags.raw && !*a.console.isSpoken && isScreen(a.env, a.env.Stdout)
+	return !a.flags.raw && !a.console.isSpoken && isScreen(a.env, a.env.Stdout)
 }
 
 // render draws a text for standard output, a terminal of so many columns.
@@ -42,20 +40,19 @@ func (a answers) render(text string, width int) string {
 
 // printAnswer prints the answer of a turn on a terminal, unless it stands there already: in the
 // pager, if it has more lines than the screen.
-func printAnswer(s *session, answer string) error {
-	if s.term.live.hasPrinted(answer) {
+func (o *results) printAnswer(r report.Result) error {
+	if o.feed.term.live.hasPrinted(r.Answer) {
 		return nil
 	}
-	a := answersOf(s.program)
-	width, height := a.size()
-	text := a.render(answer, width)
-	if s.term.in == nil && rowsOf(text, width) >= height && a.page(text) {
+	width, height := o.answers.size()
+	text := o.answers.render(r.Answer, width)
+	if o.feed.term.in == nil && rowsOf(text, width) >= height && o.answers.page(text) {
 		return nil
 	}
-	if s.display() {
-		s.console.say("")
+	if o.feed.isShown() {
+		o.console.say("")
 	}
-	return s.print(text)
+	return o.print(r.SessionID, text)
 }
 
 // size is that of the terminal that is standard output.
@@ -82,7 +79,7 @@ func (a answers) page(text string) bool {
 		program = "less -R"
 	}
 	words := strings.Fields(program)
-	if len(words) == 0 || words[0] == "cat" || a.flags.noPager || *a.console.isSpoken || !isTerminal(a.env.Stdin) || !isScreen(a.env, a.env.Stdout) {
+	if len(words) == 0 || words[0] == "cat" || a.flags.noPager || a.console.isSpoken || !isTerminal(a.env.Stdin) || !isScreen(a.env, a.env.Stdout) {
 		return false
 	}
 	cmd := exec.CommandContext(context.Background(), words[0], words[1:]...)

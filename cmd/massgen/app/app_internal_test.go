@@ -49,7 +49,7 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 		"q --orchestrator-timeout 5 --json": {rootFlags: []string{"--orchestrator-timeout=5", "--json"}, words: []string{"q"}},
 	}
 	for line, want := range cases {
-		got, err := splitArgs(testProgram(t).cliApp(), strings.Fields(line))
+		got, err := splitArgs(cliApp(testProgram(t)), strings.Fields(line))
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
 			continue
@@ -88,7 +88,7 @@ func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 		p := testProgram(t)
 		p.env.LocalServers = map[string]string{}
 		p.options.display.noDisplay = true
-		s, err := p.openSession(t.Context(), "")
+		s, err := openSession(t.Context(), p, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			kept, err := s.store.Session(t.Context(), s.id)
+			kept, err := s.store.Session(t.Context(), s.chat.id)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,10 +108,11 @@ func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 			}
 			before = total
 			want := budget.Usage{CostUSD: new(float64)} // the demo is free
-			calls, err := (&inputsCommand{program: p}).keptCalls(t.Context(), s.store, s.id, nil)
+			turns, err := s.store.Turns(t.Context(), s.chat.id, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
+			calls := callsOf(t.Context(), s.store, s.chat.id, turns, s.console.warn)
 			for _, c := range calls {
 				want.Calls++
 				want.InputTokens += c.Response.Usage.InputTokens
@@ -131,7 +132,7 @@ func TestUsageAddsUpOverCallsAndTurns(t *testing.T) {
 func askedOnce(t *testing.T, p *program) *session {
 	t.Helper()
 	p.options.panel.backend = providers.Demo
-	s, err := p.openSession(t.Context(), "")
+	s, err := openSession(t.Context(), p, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +144,7 @@ func askedOnce(t *testing.T, p *program) *session {
 
 func TestDeletedSessionIsGoneWhenTheConversationEnds(t *testing.T) {
 	s := askedOnce(t, testProgram(t))
-	id := s.id
+	id := s.chat.id
 	d := &dialogue{s: s}
 	if err := d.command("/delete yes"); err != nil {
 		t.Fatal(err)
@@ -180,7 +181,7 @@ func TestSessionThatAnotherProcessDeletedIsAWarning(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	id := s.id
+	id := s.chat.id
 	ask()
 	for _, line := range []string{"/new", "/session " + id, "/branch 1", "/undo", "/delete yes"} {
 		if err := d.command(line); err != nil {
@@ -191,16 +192,16 @@ func TestSessionThatAnotherProcessDeletedIsAWarning(t *testing.T) {
 	if strings.Contains(shown.String(), "by another process") {
 		t.Errorf("nothing was deleted, and shown is\n%s", shown.String())
 	}
-	if err := s.store.Delete(t.Context(), s.id); err != nil {
+	if err := s.store.Delete(t.Context(), s.chat.id); err != nil {
 		t.Fatal(err)
 	}
 	ask()
 	ask()
-	want := "warning: session " + s.id + " was deleted by another process: this question begins it anew, without its history\n"
+	want := "warning: session " + s.chat.id + " was deleted by another process: this question begins it anew, without its history\n"
 	if n := strings.Count(shown.String(), want); n != 1 {
 		t.Errorf("the warning is there %d times in\n%s", n, shown.String())
 	}
-	if stored, err := s.memory.recall(t.Context(), s.id); stored == nil {
+	if stored, err := s.memory.recall(t.Context(), s.chat.id); stored == nil {
 		t.Errorf("the new session stores no panel: %v", err)
 	}
 	if err := s.close(); err != nil {
@@ -214,13 +215,13 @@ func TestTopicThatCannotBeReadIsAWarning(t *testing.T) {
 	p := testProgram(t)
 	p.console.err = &shown
 	s := askedOnce(t, p)
-	if err := s.store.SetMetadata(t.Context(), s.id, map[string]string{sidecalls.MetaTopic: `{"current_topic":{"name":"x"},`}); err != nil {
+	if err := s.store.SetMetadata(t.Context(), s.chat.id, map[string]string{sidecalls.MetaTopic: `{"current_topic":{"name":"x"},`}); err != nil {
 		t.Fatal(err)
 	}
-	if err := (&dialogue{s: s}).moveTo(s.id); err != nil || s.turns != 1 {
-		t.Errorf("the session after %d turns, %v", s.turns, err)
+	if err := (&dialogue{s: s}).moveTo(s.chat.id); err != nil || s.chat.turns != 1 {
+		t.Errorf("the session after %d turns, %v", s.chat.turns, err)
 	}
-	if state, err := s.panel.Topic(t.Context(), s.id); err != nil || state.Current != nil {
+	if state, err := s.asked.panel.Topic(t.Context(), s.chat.id); err != nil || state.Current != nil {
 		t.Errorf("the topic is %v, %v", state.Current, err)
 	}
 	if !strings.Contains(shown.String(), "warning: read the topic of session default: ") {
@@ -250,7 +251,7 @@ func TestSlowServerIsTold(t *testing.T) {
 		}
 		return len(data), nil
 	})
-	if _, err := p.openSession(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "late") {
+	if _, err := openSession(t.Context(), p, ""); err == nil || !strings.Contains(err.Error(), "late") {
 		t.Errorf("with a server that ends at once: %v", err)
 	}
 	if _, err := os.Stat(told); err != nil {
@@ -268,7 +269,7 @@ func TestPanelThatCannotBeRead(t *testing.T) {
 	for _, damage := range []string{"", "{"} {
 		s := askedOnce(t, p)
 		if damage != "" {
-			if err := s.store.SetMetadata(t.Context(), s.id, map[string]string{metaPanel: damage}); err != nil {
+			if err := s.store.SetMetadata(t.Context(), s.chat.id, map[string]string{metaPanel: damage}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -277,11 +278,11 @@ func TestPanelThatCannotBeRead(t *testing.T) {
 		}
 	}
 	p.options.panel.backend = ""
-	if _, err := p.openSession(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "--config FILE names another") {
+	if _, err := openSession(t.Context(), p, ""); err == nil || !strings.Contains(err.Error(), "--config FILE names another") {
 		t.Errorf("without a panel: %v", err)
 	}
 	p.options.panel.backend = providers.Demo
-	s, err := p.openSession(t.Context(), "")
+	s, err := openSession(t.Context(), p, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +295,7 @@ func TestPanelThatCannotBeRead(t *testing.T) {
 func TestARefusedQuestionLeavesThePanelToBeStored(t *testing.T) {
 	p := testProgram(t)
 	p.options.panel.backend = providers.Demo
-	s, err := p.openSession(t.Context(), "")
+	s, err := openSession(t.Context(), p, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +306,7 @@ func TestARefusedQuestionLeavesThePanelToBeStored(t *testing.T) {
 		t.Error(err)
 	}
 	// No folder of this test has a key that marks the panel as the user's own.
-	if panel, err := s.memory.recall(t.Context(), s.id); panel == nil || !errors.Is(err, errForeign) {
+	if panel, err := s.memory.recall(t.Context(), s.chat.id); panel == nil || !errors.Is(err, errForeign) {
 		t.Errorf("the session stores the panel %v, %v", panel, err)
 	}
 	if err := s.close(); err != nil {
@@ -318,34 +319,34 @@ func TestTurnThatAnotherResumesIsBusy(t *testing.T) {
 	ctx := t.Context()
 	p := testProgram(t)
 	p.options.panel.backend = providers.Demo
-	first, err := p.openSession(ctx, "")
+	first, err := openSession(ctx, p, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := first.ask(ctx, "question", nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := first.store.Begin(ctx, first.id, "another"); err != nil {
+	if _, err := first.store.Begin(ctx, first.chat.id, "another"); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.store.Append(ctx, first.id, 2, []byte("{}")); err != nil {
+	if err := first.store.Append(ctx, first.chat.id, 2, []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.store.Leave(ctx, first.id, 2); err != nil {
+	if err := first.store.Leave(ctx, first.chat.id, 2); err != nil {
 		t.Fatal(err)
 	}
 	p.options.session.goOn = true
-	second, err := p.openSession(ctx, "")
-	if err != nil || second.unfinished == nil {
+	second, err := openSession(ctx, p, "")
+	if err != nil || second.chat.unfinished == nil {
 		t.Fatalf("the turn that was left: %v", err)
 	}
-	if _, err := first.store.Resume(ctx, first.id); err != nil {
+	if _, err := first.store.Resume(ctx, first.chat.id); err != nil {
 		t.Fatal(err)
 	}
 	err = second.resume(ctx)
 	var end exitError
 	if !errors.As(err, &end) || end.code != ExitFailed || !strings.HasPrefix(err.Error(), "--continue: ") ||
-		!strings.HasSuffix(err.Error(), "; "+second.storage().command("sessions", "branch", "default")+" makes a copy to go on with") {
+		!strings.HasSuffix(err.Error(), "; "+second.kept.command("sessions", "branch", "default")+" makes a copy to go on with") {
 		t.Errorf("it came to %v", err)
 	}
 	if err := errors.Join(first.close(), second.close()); err != nil {
@@ -381,7 +382,7 @@ func TestOwnConfigIsNotOfTheCurrentFolder(t *testing.T) {
 			value := map[string]string{"XDG_CONFIG_HOME": tc.xdg, "HOME": tc.home}[name]
 			return value, value != ""
 		}
-		if got := p.ownConfig(); got != tc.want {
+		if got := p.panels.own(); got != tc.want {
 			t.Errorf("XDG_CONFIG_HOME=%s HOME=%s: %s, want %s", tc.xdg, tc.home, got, tc.want)
 		}
 	}

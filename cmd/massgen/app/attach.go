@@ -51,7 +51,7 @@ func attached(ctx context.Context, s *session) context.Context {
 		for i, f := range files {
 			names[i] = f.Name
 		}
-		s.remark("attached: %s", strings.Join(names, ", "))
+		s.feed.remark("attached: %s", strings.Join(names, ", "))
 	}
 	return ctx
 }

@@ -54,12 +54,12 @@ const (
 // clusterCategory is where --help has these flags.
 const clusterCategory = "Several machines"
 
-// clusterFlags are none for a program without a Cluster.
-func (o *options) clusterFlags(c Cluster) []cli.Flag {
+// clusterFlagsOf returns no flags for a program without a Cluster.
+func clusterFlagsOf(c Cluster, engine *clusterFlags, session *sessionFlags) []cli.Flag {
 	if c == nil {
 		return nil
 	}
-	return append(o.cluster.flags(), o.session.databaseFlag(c)...)
+	return append(engine.flags(), session.databaseFlag(c)...)
 }
 
 func (f *clusterFlags) flags() []cli.Flag {
@@ -93,15 +93,23 @@ func (f *sessionFlags) databaseFlag(c Cluster) []cli.Flag {
 	return []cli.Flag{textFlag(clusterCategory, "database", &f.database, "keep sessions in the PostgreSQL database at `URL`; also "+databaseVariable)}
 }
 
-// connectEngine reaches the engine that plays a session's turns, nil if they are played here.
-func (p *program) connectEngine(ctx context.Context, database string) (*clusterRemote, error) {
-	if p.env.Cluster == nil || p.options.cluster.engine == localEngine {
+// engineSource finds the engine that the flags name.
+type engineSource struct {
+	env     *Env
+	console *console
+	flags   *clusterFlags
+	log     func() *slog.Logger
+}
+
+// connect reaches the engine that plays a session's turns, nil if they are played here.
+func (p *engineSource) connect(ctx context.Context, database string) (*clusterRemote, error) {
+	if p.env.Cluster == nil || p.flags.engine == localEngine {
 		return nil, nil
 	}
 	if database == "" {
 		return nil, fmt.Errorf("--engine temporal needs --database URL, or %s: the store that all workers share", databaseVariable)
 	}
-	at, err := p.engineAddress()
+	at, err := p.address()
 	if err != nil {
 		return nil, err
 	}
@@ -146,32 +154,32 @@ func (e *clusterRemote) Begin(ctx context.Context, session, question string, ter
 }
 
 // workerCommand plays turns for those who ask.
-func (p *program) workerCommand() *cli.Command {
+func workerCommand(p *program) *cli.Command {
 	return &cli.Command{
 		Name: "worker", Usage: "play the turns that others ask for, by the flags --config, --database and --temporal-address, until it is interrupted",
-		Flags:  p.flags(),
-		Action: func(c *cli.Context) error { return p.work(c.Context, p.words) },
+		Flags:  programFlags(p),
+		Action: func(c *cli.Context) error { return work(c.Context, p, c.Args().Slice()) },
 	}
 }
 
-func (p *program) work(ctx context.Context, words []string) (err error) {
+func work(ctx context.Context, p *program, words []string) (err error) {
 	switch {
 	case len(words) > 0:
 		return errors.New("worker: it takes no question")
-	case p.storage().database() == "":
+	case p.kept.database() == "":
 		return fmt.Errorf("worker: it needs --database URL, or %s: the store that all workers share", databaseVariable)
 	}
 	p.options.display.noDisplay, p.options.cluster.engine = true, localEngine
 	p.options.worker = true
 	p.log = p.logger()
-	at, err := p.engineAddress()
+	at, err := p.engines.address()
 	if err != nil {
 		return err
 	}
 	if at.Log = p.log; !p.log.Enabled(ctx, slog.LevelInfo) { // nobody sits before a worker
 		at.Log = slog.New(slog.NewTextHandler(p.console.err, nil))
 	}
-	s, err := p.openSession(ctx, "")
+	s, err := openSession(ctx, p, "")
 	if err != nil {
 		return err
 	}
@@ -186,6 +194,6 @@ func (p *program) work(ctx context.Context, words []string) (err error) {
 		case <-working.Done():
 		}
 	}()
-	p.console.say("massgen: working for the queue %s of Temporal at %s, with %s", at.Queue, at.Address, s.panel.Names())
-	return p.env.Cluster.Work(working, at, s.panel.Coordinator(), p.console.secrets.Redact)
+	p.console.say("massgen: working for the queue %s of Temporal at %s, with %s", at.Queue, at.Address, s.asked.panel.Names())
+	return p.env.Cluster.Work(working, at, s.asked.panel.Coordinator(), p.console.secrets.Redact)
 }

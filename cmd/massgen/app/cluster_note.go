@@ -10,30 +10,30 @@ import (
 	"github.com/massgen/massgen/coordinator"
 )
 
-// noteCommand adds to the question of a turn that workers play.
-func (p *program) noteCommand() *cli.Command {
+// noteCommandOf adds to the question of a turn that workers play.
+func noteCommandOf(p *program) *cli.Command {
 	return &cli.Command{
 		Name: "note", Usage: "add TEXT to the question of the turn that runs in a session", UsageText: "massgen-temporal note SESSION TEXT",
-		Flags:  p.options.clusterFlags(p.env.Cluster),
-		Action: func(c *cli.Context) error { return p.note(c.Context, p.words) },
+		Flags:  clusterFlagsOf(p.env.Cluster, &p.options.cluster, &p.options.session),
+		Action: func(c *cli.Context) error { return addNote(c.Context, p, c.Args().Slice()) },
 	}
 }
 
-func (p *program) note(ctx context.Context, words []string) (err error) {
+func addNote(ctx context.Context, p *program, words []string) (err error) {
 	switch {
 	case len(words) != 2:
 		return errors.New("note: its form is: massgen-temporal note SESSION TEXT; a text of several words is put in quotes")
 	case p.options.cluster.engine == localEngine:
 		return errors.New("note: --engine local plays turns within one process: type /note TEXT there")
-	case p.storage().database() == "":
+	case p.kept.database() == "":
 		return fmt.Errorf("note: it needs --database URL, or %s: the store that all workers share", databaseVariable)
 	}
-	p.hideKeys()
-	at, err := p.engineAddress()
+	hideKeys(p.env, p.console)
+	at, err := p.engines.address()
 	if err != nil {
 		return err
 	}
-	store, err := p.storage().open(ctx)
+	store, err := p.kept.open(ctx, toAsk)
 	if err != nil {
 		return fmt.Errorf("note: %w", err)
 	}

@@ -31,20 +31,20 @@ func (o *secureOptions) flags() []cli.Flag {
 	}
 }
 
-// engineAddress is where the engine is, and how it is reached. Its error names the flag.
-func (p *program) engineAddress() (at ClusterAddress, err error) {
-	at = p.options.cluster.at
-	at.Log = p.logger()
-	if at.APIKey, err = p.engineKey(); err == nil {
-		at.TLS, err = p.options.cluster.secure.config(at.APIKey != "")
+// address returns where the engine is, and how it is reached. Its error names the flag.
+func (p *engineSource) address() (at ClusterAddress, err error) {
+	at = p.flags.at
+	at.Log = p.log()
+	if at.APIKey, err = p.key(); err == nil {
+		at.TLS, err = p.flags.secure.config(at.APIKey != "")
 	}
 	return at, err
 }
 
-// engineKey is "" if there is none. One that is named must be there.
-func (p *program) engineKey() (string, error) {
-	world := p.world(func(string) {}) // a session warns already
-	name := p.options.cluster.secure.keyVariable
+// key returns the key for the engine, "" if there is none. One that is named must be there.
+func (p *engineSource) key() (string, error) {
+	world := newWorld(p.env, func(string) {}) // a session warns already
+	name := p.flags.secure.keyVariable
 	key, _ := world.Lookup(name)
 	key = strings.TrimSpace(key)
 	p.console.secrets.Add(key)

@@ -98,7 +98,7 @@ func TestKeyOfTheEngineComesFromAVariable(t *testing.T) {
 			return " key-of-a-variable\n", name == temporalKeyVariable
 		}
 		p.options.cluster.secure.keyVariable = name
-		at, err := p.engineAddress()
+		at, err := p.engines.address()
 		if err != nil || at.APIKey != want || at.TLS == nil {
 			t.Errorf("%s: %q, TLS %v, %v", name, at.APIKey, at.TLS != nil, err)
 		}
@@ -108,11 +108,11 @@ func TestKeyOfTheEngineComesFromAVariable(t *testing.T) {
 	}
 	p := testProgram(t)
 	p.options.cluster.secure.keyVariable = temporalKeyVariable
-	if at, err := p.engineAddress(); err != nil || at.APIKey != "" || at.TLS != nil {
+	if at, err := p.engines.address(); err != nil || at.APIKey != "" || at.TLS != nil {
 		t.Errorf("without a key: %+v, %v", at, err)
 	}
 	p.options.cluster.secure.keyVariable = "OTHER"
-	if _, err := p.engineAddress(); err == nil || !strings.Contains(err.Error(), "--temporal-api-key-env: the variable OTHER is not set") {
+	if _, err := p.engines.address(); err == nil || !strings.Contains(err.Error(), "--temporal-api-key-env: the variable OTHER is not set") {
 		t.Errorf("a variable that is not set: %v", err)
 	}
 }

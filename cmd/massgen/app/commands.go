@@ -103,14 +103,14 @@ var errNoTurn = errors.New("there are none yet: ask a question first")
 // answers shows what the winner was chosen from.
 func (d *dialogue) answers(string) error {
 	ctx := context.Background()
-	last, err := lastEnded(ctx, d.s.store, d.s.id)
+	last, err := lastEnded(ctx, d.s.store, d.s.chat.id)
 	if errors.Is(err, sessions.ErrNoSession) {
 		err = errNoTurn
 	}
 	if err != nil {
 		return fmt.Errorf("/answers: %w", err)
 	}
-	kept, err := coordinator.ReadRecord(ctx, d.s.store, d.s.id, last.Number)
+	kept, err := coordinator.ReadRecord(ctx, d.s.store, d.s.chat.id, last.Number)
 	if err != nil {
 		return fmt.Errorf("/answers: %w", err)
 	}
@@ -152,13 +152,13 @@ func (d *dialogue) inputs(argument string) error {
 		}
 		chosen.round = n
 	}
-	last, err := d.s.store.Turns(ctx, d.s.id, turns)
+	last, err := d.s.store.Turns(ctx, d.s.chat.id, turns)
 	if errors.Is(err, sessions.ErrNoSession) {
 		err = errNoTurn
 	}
 	var calls []debugbackend.Call
 	if err == nil {
-		calls, err = chosen.of(callsOf(ctx, d.s.store, d.s.id, last, d.s.console.warn))
+		calls, err = chosen.of(callsOf(ctx, d.s.store, d.s.chat.id, last, d.s.console.warn))
 	}
 	switch {
 	case err != nil:
@@ -169,14 +169,14 @@ func (d *dialogue) inputs(argument string) error {
 	return debugbackend.Print(d.s.console.err, calls[len(calls)-1:])
 }
 
-func (d *dialogue) showConfig(string) error { return d.s.config.Describe(d.s.console.err) }
+func (d *dialogue) showConfig(string) error { return d.s.asked.config.Describe(d.s.console.err) }
 
 // remember keeps a fact about the session's user.
 func (d *dialogue) remember(text string) error {
 	if text == "" {
 		return errors.New("/remember: say what: /remember TEXT")
 	}
-	if err := d.s.panel.Remember(context.Background(), d.s.id, text); err != nil {
+	if err := d.s.asked.panel.Remember(context.Background(), d.s.chat.id, text); err != nil {
 		return fmt.Errorf("/remember: %w", err)
 	}
 	d.s.console.say("Remembered.")

@@ -16,21 +16,21 @@ import (
 // only put away, so that a deletion can be taken back, and a program that is killed has deleted
 // nothing.
 func (d *dialogue) discard(word string) error {
-	kept, err := d.s.store.Session(context.Background(), d.s.id)
+	kept, err := d.s.store.Session(context.Background(), d.s.chat.id)
 	switch {
 	case errors.Is(err, sessions.ErrNoSession):
 		return errors.New("/delete: there is nothing in this session yet")
 	case err != nil:
 		return fmt.Errorf("/delete: %w", err)
 	case word == "":
-		d.s.console.say("This deletes %s, with %s: /delete yes does it.", plain.Line(d.s.id), plain.Count(kept.Turns, "turn"))
+		d.s.console.say("This deletes %s, with %s: /delete yes does it.", plain.Line(d.s.chat.id), plain.Count(kept.Turns, "turn"))
 		return nil
 	case word != "yes":
-		return fmt.Errorf("/delete: %q is no yes: /delete yes deletes this session, %s another", shortened(word, 40), d.s.storage().command("sessions", "delete", "ID"))
+		return fmt.Errorf("/delete: %q is no yes: /delete yes deletes this session, %s another", shortened(word, 40), d.s.kept.command("sessions", "delete", "ID"))
 	}
-	d.discarded = append(d.discarded, d.s.id)
-	d.s.conversation = conversation{id: sessions.NewID()}
-	d.s.console.say("%s is deleted when massgen ends; /undo takes that back. A new session begins: %s.", plain.Line(kept.ID), d.s.id)
+	d.discarded = append(d.discarded, d.s.chat.id)
+	d.s.chat = conversation{id: sessions.NewID()}
+	d.s.console.say("%s is deleted when massgen ends; /undo takes that back. A new session begins: %s.", plain.Line(kept.ID), d.s.chat.id)
 	return nil
 }
 
@@ -38,7 +38,7 @@ func (d *dialogue) discard(word string) error {
 // before the first. In a session that has no turn it goes back to the one that was deleted last.
 func (d *dialogue) undo(string) error {
 	ctx := context.Background()
-	last, _, err := lastTurn(ctx, d.s.store, d.s.id)
+	last, _, err := lastTurn(ctx, d.s.store, d.s.chat.id)
 	isEmpty := errors.Is(err, sessions.ErrNoSession) || err == nil && last.Number == 0
 	switch {
 	case isEmpty && len(d.discarded) > 0:
@@ -48,9 +48,9 @@ func (d *dialogue) undo(string) error {
 	case err != nil:
 		return fmt.Errorf("/undo: %w", err)
 	}
-	from := d.s.id
+	from := d.s.chat.id
 	if last.Number == 1 {
-		d.s.conversation = conversation{id: sessions.NewID()}
+		d.s.chat = conversation{id: sessions.NewID()}
 	} else {
 		made, err := d.s.store.Branch(ctx, from, last.Number-1, sessions.NewID())
 		if err == nil {
@@ -61,7 +61,7 @@ func (d *dialogue) undo(string) error {
 		}
 	}
 	d.draft = attach.Cut(last.Question)
-	d.s.console.say("This goes on in %s, without turn %d. /session %s goes back to it.", d.s.id, last.Number, plain.Line(from))
+	d.s.console.say("This goes on in %s, without turn %d. /session %s goes back to it.", d.s.chat.id, last.Number, plain.Line(from))
 	return nil
 }
 
@@ -73,7 +73,7 @@ func (d *dialogue) undelete() error {
 		return fmt.Errorf("/undo: %w", err)
 	}
 	d.discarded = d.discarded[:last]
-	d.s.console.say("%s is kept. This goes on with it, after %s.", plain.Line(id), plain.Count(d.s.turns, "turn"))
+	d.s.console.say("%s is kept. This goes on with it, after %s.", plain.Line(id), plain.Count(d.s.chat.turns, "turn"))
 	return nil
 }
 

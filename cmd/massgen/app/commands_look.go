@@ -16,13 +16,13 @@ import (
 // gone on with it.
 func (d *dialogue) status(string) error {
 	ctx := context.Background()
-	kept, err := d.s.store.Session(ctx, d.s.id)
+	kept, err := d.s.store.Session(ctx, d.s.chat.id)
 	if err != nil && !errors.Is(err, sessions.ErrNoSession) {
 		return fmt.Errorf("/status: %w", err)
 	}
 	state := "ready"
 	if err == nil {
-		last, left, err := lastTurn(ctx, d.s.store, d.s.id)
+		last, left, err := lastTurn(ctx, d.s.store, d.s.chat.id)
 		switch {
 		case err != nil:
 			return fmt.Errorf("/status: %w", err)
@@ -32,8 +32,8 @@ func (d *dialogue) status(string) error {
 			state = fmt.Sprintf("turn %d is running, in another process: %s", last.Number, quoted(last.Question))
 		}
 	}
-	rows := [][]string{{"session", d.s.id}, {"panel", d.s.panel.Names()}, {"state", state}}
-	topic, err := d.s.panel.Topic(ctx, d.s.id)
+	rows := [][]string{{"session", d.s.chat.id}, {"panel", d.s.asked.panel.Names()}, {"state", state}}
+	topic, err := d.s.asked.panel.Topic(ctx, d.s.chat.id)
 	if err != nil {
 		return fmt.Errorf("/status: %w", err)
 	}
@@ -65,11 +65,11 @@ func (d *dialogue) show(rows [][]string) { d.s.console.write(plain.Columns(rows)
 // showContext shows how each agent stands to what its model can read.
 func (d *dialogue) showContext(string) error {
 	ctx := context.Background()
-	turns, err := d.s.store.Turns(ctx, d.s.id, 0)
+	turns, err := d.s.store.Turns(ctx, d.s.chat.id, 0)
 	if err != nil && !errors.Is(err, sessions.ErrNoSession) {
 		return fmt.Errorf("/context: %w", err)
 	}
-	previews, err := d.s.panel.Preview(ctx, d.s.id, inspect.NewestLink(turns))
+	previews, err := d.s.asked.panel.Preview(ctx, d.s.chat.id, inspect.NewestLink(turns))
 	if err != nil {
 		return fmt.Errorf("/context: %w", err)
 	}
@@ -84,14 +84,14 @@ const mostTurns = 20
 // showUsage shows what the last turns have cost, and the session.
 func (d *dialogue) showUsage(string) error {
 	ctx := context.Background()
-	kept, err := d.s.store.Session(ctx, d.s.id)
+	kept, err := d.s.store.Session(ctx, d.s.chat.id)
 	if errors.Is(err, sessions.ErrNoSession) {
 		return errors.New("/usage: there is none yet: ask a question first")
 	}
 	if err != nil {
 		return fmt.Errorf("/usage: %w", err)
 	}
-	turns, err := d.s.store.Turns(ctx, d.s.id, mostTurns)
+	turns, err := d.s.store.Turns(ctx, d.s.chat.id, mostTurns)
 	if err != nil {
 		return fmt.Errorf("/usage: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 
@@ -16,7 +17,10 @@ import (
 
 // modelsCommand shows what is known of models.
 type modelsCommand struct {
-	*program
+	env     *Env
+	console *console
+	log     *slog.Logger
+
 	json bool
 }
 
@@ -26,21 +30,21 @@ func (c *modelsCommand) cli() *cli.Command {
 		UsageText: "  massgen models [--json]       of all types of backends\n" +
 			"  massgen models [--json] TYPE  of one; massgen --list-backends has the types\n\n" +
 			"Beside massgen's own table these are the models that a service lists, where\nthere is a key for it. Listing models is free.\n",
-		BashComplete: func(ctx *cli.Context) { completeFirst(c.program, providers.Types()...)(ctx) },
+		BashComplete: func(ctx *cli.Context) { completeFirst(providers.Types()...)(ctx) },
 		Flags:        []cli.Flag{&cli.BoolFlag{Name: "json", Destination: &c.json, DisableDefaultText: true, Usage: "print one JSON object"}},
 		Action:       c.run,
 	}
 }
 
 func (c *modelsCommand) run(ctx *cli.Context) error {
-	if len(c.words) > 1 {
+	if ctx.NArg() > 1 {
 		return errors.New("models: it takes one type at most")
 	}
-	r, err := resolverOf(c.program)
+	r, err := resolverOf(c.env, c.console, c.log)
 	if err != nil {
 		return err
 	}
-	models, faults, err := r.Models(ctx.Context, strings.Join(c.words, ""))
+	models, faults, err := r.Models(ctx.Context, ctx.Args().First())
 	if err != nil {
 		return fmt.Errorf("models: %w", err)
 	}

@@ -17,11 +17,11 @@ import (
 // Neither the config nor what the session remembers of its panel changes.
 func (d *dialogue) setModel(argument string) error {
 	words := strings.Fields(argument)
-	agents := d.s.config.Agents
+	agents := d.s.asked.config.Agents
 	switch {
 	case len(words) == 0:
 		rows := [][]string{{"AGENT", "MODEL"}}
-		for i, m := range d.s.panel.Models() {
+		for i, m := range d.s.asked.panel.Models() {
 			rows = append(rows, []string{agents[i].ID, m.String()})
 		}
 		d.show(rows)
@@ -39,12 +39,12 @@ func (d *dialogue) setModel(argument string) error {
 		}
 		return fmt.Errorf("/model: there is no agent %s: the agents are %s", shortened(plain.Line(words[0]), 40), plain.List(ids))
 	}
-	before := d.s.panel.Models()[at].String()
+	before := d.s.asked.panel.Models()[at].String()
 	if err := d.takeModel(at, words[1]); err != nil {
 		return fmt.Errorf("/model: %w", err)
 	}
 	d.s.console.say("%s asks %s from the next question on, and no longer %s, until massgen ends. The config stays as it is.",
-		plain.Line(words[0]), d.s.panel.Models()[at], before)
+		plain.Line(words[0]), d.s.asked.panel.Models()[at], before)
 	return nil
 }
 
@@ -52,10 +52,10 @@ func (d *dialogue) setModel(argument string) error {
 // panel is as it was.
 func (d *dialogue) takeModel(agent int, model string) error {
 	s := d.s
-	config := *s.config
+	config := *s.asked.config
 	config.Agents = slices.Clone(config.Agents)
 	config.Agents[agent].Backend = withModel(config.Agents[agent].Backend, model)
-	other, err := s.connect(context.Background(), &config, s.known)
+	other, err := s.connect(context.Background(), &config, s.asked.known)
 	if err != nil {
 		return err
 	}
@@ -97,9 +97,9 @@ func (d *dialogue) listTools(string) error {
 		return errors.New("/tools: the tools are where the turns are played, and not here")
 	}
 	rows := [][]string{{"AGENT", "TOOL", "FROM", "PERMISSION"}}
-	for i, list := range d.s.panel.Tools() {
+	for i, list := range d.s.asked.panel.Tools() {
 		for _, t := range list {
-			rows = append(rows, []string{d.s.config.Agents[i].ID, plain.Line(t.Name), plain.Line(t.From), plain.Line(t.Rule)})
+			rows = append(rows, []string{d.s.asked.config.Agents[i].ID, plain.Line(t.Name), plain.Line(t.From), plain.Line(t.Rule)})
 		}
 	}
 	if len(rows) == 1 {
@@ -110,7 +110,7 @@ func (d *dialogue) listTools(string) error {
 	if !d.s.term.canAsk() {
 		d.s.console.say("Nobody can be asked here: what is to be asked about is not run, unless permissions.unattended allows it.")
 	}
-	if d.s.config.Orchestrator.PlanningMode {
+	if d.s.asked.config.Orchestrator.PlanningMode {
 		d.s.console.say("In planning mode a tool that changes something runs only for the final answer.")
 	}
 	return nil

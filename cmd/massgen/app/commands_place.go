@@ -23,7 +23,7 @@ func (d *dialogue) listSessions(string) error {
 	list = slices.DeleteFunc(list, func(s sessions.Session) bool { return d.isDiscarded(s.ID) })
 	list = list[:min(len(list), mostRecent)]
 	if len(list) == 0 {
-		d.s.console.say("There is no session yet: a question begins this one, %s.", plain.Line(d.s.id))
+		d.s.console.say("There is no session yet: a question begins this one, %s.", plain.Line(d.s.chat.id))
 		return nil
 	}
 	left, err := interrupted(context.Background(), d.s.store)
@@ -31,7 +31,7 @@ func (d *dialogue) listSessions(string) error {
 		return fmt.Errorf("/sessions: %w", err)
 	}
 	d.show(sessionTable(list, left))
-	d.s.console.say("This one is %s. /session ID goes on with another; %s has all.", plain.Line(d.s.id), d.s.storage().command("sessions", "list"))
+	d.s.console.say("This one is %s. /session ID goes on with another; %s has all.", plain.Line(d.s.chat.id), d.s.kept.command("sessions", "list"))
 	return nil
 }
 
@@ -43,52 +43,52 @@ func (d *dialogue) goOnWith(id string) error {
 	if d.isDiscarded(id) {
 		return fmt.Errorf("/session: %s is deleted: /undo takes that back", plain.Line(id))
 	}
-	if err := d.s.storage().checkSession(context.Background(), d.s.store, id); err != nil {
+	if err := d.s.kept.checkSession(context.Background(), d.s.store, id); err != nil {
 		return fmt.Errorf("/session: %w", err)
 	}
 	if err := d.moveTo(id); err != nil {
 		return fmt.Errorf("/session: %w", err)
 	}
-	d.s.console.say("This goes on with %s, after %s.", plain.Line(id), plain.Count(d.s.turns, "turn"))
+	d.s.console.say("This goes on with %s, after %s.", plain.Line(id), plain.Count(d.s.chat.turns, "turn"))
 	d.s.printUnended()
 	return nil
 }
 
 // moveTo makes another session the one that is talked in, or leaves all as it is.
 func (d *dialogue) moveTo(id string) error {
-	ctx, before := context.Background(), d.s.conversation
-	d.s.conversation = conversation{id: id}
+	ctx, before := context.Background(), d.s.chat
+	d.s.chat = conversation{id: id}
 	err := d.s.load(ctx)
 	if err == nil {
-		d.s.remembers, err = d.s.takePanelOf(ctx, id)
+		d.s.chat.remembers, err = d.s.takePanelOf(ctx, id)
 	}
 	if err != nil {
-		d.s.conversation = before
+		d.s.chat = before
 	}
 	return err
 }
 
 // begin leaves the session as it is and begins another.
 func (d *dialogue) begin(string) error {
-	left := d.s.id
+	left := d.s.chat.id
 	_, err := d.s.store.Session(context.Background(), left)
 	empty := errors.Is(err, sessions.ErrNoSession)
 	if err != nil && !empty {
 		return fmt.Errorf("/new: %w", err)
 	}
-	d.s.conversation = conversation{id: sessions.NewID()}
+	d.s.chat = conversation{id: sessions.NewID()}
 	back := ""
 	if !empty {
 		back = fmt.Sprintf(" /session %s goes back.", plain.Line(left))
 	}
-	d.s.console.say("A new session begins: %s.%s", d.s.id, back)
+	d.s.console.say("A new session begins: %s.%s", d.s.chat.id, back)
 	return nil
 }
 
 // branch makes a copy of the session and goes on in that.
 func (d *dialogue) branch(word string) error {
 	ctx := context.Background()
-	last, err := lastEnded(ctx, d.s.store, d.s.id)
+	last, err := lastEnded(ctx, d.s.store, d.s.chat.id)
 	if errors.Is(err, sessions.ErrNoSession) {
 		return errors.New("/branch: there is no turn yet: ask a question first")
 	}
@@ -101,7 +101,7 @@ func (d *dialogue) branch(word string) error {
 			return fmt.Errorf("/branch: %q is no turn to go on after: it is a number from 1 to %d", shortened(word, 40), last.Number)
 		}
 	}
-	from := d.s.id
+	from := d.s.chat.id
 	made, err := d.s.store.Branch(ctx, from, after, sessions.NewID())
 	if err == nil {
 		err = d.moveTo(made.ID)

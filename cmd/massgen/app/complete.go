@@ -199,12 +199,11 @@ const mostCompleted = 100
 // sessionIDs are the newest sessions, with their titles. Those of a database are not asked for: it
 // may be far away.
 func (c *completer) sessionIDs() (list []string) {
-	ctx, storage := context.Background(), c.p.storage()
-	if storage.database() != "" {
+	ctx := context.Background()
+	if c.p.kept.database() != "" {
 		return nil
 	}
-	storage.tellsNobody = true
-	kept, err := storage.openIfThere(ctx)
+	kept, err := c.p.kept.openIfThere(ctx, toManage)
 	if err != nil {
 		return nil
 	}
@@ -229,11 +228,10 @@ const (
 // ID for sessions, FILE for files.
 func (c *completer) arguments() (list []string) {
 	var named strings.Builder
-	app := *c.app
-	app.Writer = &named
-	ctx := cli.NewContext(&app, nil, nil)
-	ctx.Command = c.command
-	c.p.words = c.words
+	ctx, _, err := parsed(&cli.App{Name: c.app.Name, Writer: &named}, nil, nil, nil, c.words)
+	if err != nil {
+		return nil
+	}
 	c.command.BashComplete(ctx)
 	for name := range strings.Lines(named.String()) {
 		switch name = strings.TrimSuffix(name, "\n"); name {
@@ -256,26 +254,27 @@ func offer(ctx *cli.Context, arguments ...string) {
 }
 
 // completeFirst is the BashComplete of a command whose first argument is one of these.
-func completeFirst(p *program, arguments ...string) cli.BashCompleteFunc {
+func completeFirst(arguments ...string) cli.BashCompleteFunc {
 	return func(ctx *cli.Context) {
-		if len(p.words) == 0 {
+		if !ctx.Args().Present() {
 			offer(ctx, arguments...)
 		}
 	}
 }
 
 // completeVerbs is the BashComplete of a command of verbs.
-func completeVerbs(p *program, verbs []verb) cli.BashCompleteFunc {
+func completeVerbs(verbs []verb) cli.BashCompleteFunc {
 	return func(ctx *cli.Context) {
+		words := ctx.Args().Slice()
 		for _, v := range verbs {
 			line := ""
 			switch arguments := strings.TrimPrefix(v.arguments, "["); {
-			case len(p.words) == 0:
+			case len(words) == 0:
 				line = v.name + "\t" + v.about
-			case p.words[0] != v.name:
-			case strings.HasSuffix(v.arguments, "...") && strings.HasPrefix(arguments, sessionArgument), len(p.words) == 1 && strings.HasPrefix(arguments, sessionArgument):
+			case words[0] != v.name:
+			case strings.HasSuffix(v.arguments, "...") && strings.HasPrefix(arguments, sessionArgument), len(words) == 1 && strings.HasPrefix(arguments, sessionArgument):
 				line = sessionArgument
-			case len(p.words) == 1 && strings.HasPrefix(arguments, fileArgument), len(p.words) == 2 && strings.Contains(arguments, fileArgument):
+			case len(words) == 1 && strings.HasPrefix(arguments, fileArgument), len(words) == 2 && strings.Contains(arguments, fileArgument):
 				line = fileArgument
 			}
 			if line != "" {

@@ -76,19 +76,19 @@ complete -c massgen -f -a '(__massgen_complete)'
 `
 )
 
-func (p *program) completionCommand() *cli.Command {
+func completionCommand(c *console) *cli.Command {
 	return &cli.Command{
 		Name: "completion", Usage: "print a completion script for bash, zsh, fish or powershell",
 		UsageText: "massgen completion bash >> ~/.bashrc\nmassgen completion zsh >> ~/.zshrc\n" +
 			"massgen completion fish > ~/.config/fish/completions/massgen.fish\nmassgen completion powershell >> $PROFILE",
-		BashComplete: completeFirst(p, "bash", "zsh", "fish", "powershell"),
-		Action: func(*cli.Context) error {
+		BashComplete: completeFirst("bash", "zsh", "fish", "powershell"),
+		Action: func(ctx *cli.Context) error {
 			scripts := map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion, "powershell": powershellCompletion}
-			script, ok := scripts[strings.Join(p.words, " ")]
+			script, ok := scripts[strings.Join(ctx.Args().Slice(), " ")]
 			if !ok {
 				return errors.New("completion: it takes bash, zsh, fish or powershell")
 			}
-			return p.console.put(script)
+			return c.put(script)
 		},
 	}
 }

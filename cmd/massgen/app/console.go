@@ -23,26 +23,25 @@ type console struct {
 	// colour says that err is a terminal that wants colours.
 	colour bool
 	// isQuiet says that only errors are wanted in err.
-	isQuiet *bool
+	isQuiet bool
 	// isSpoken says that a screen reader speaks what is written.
-	isSpoken *bool
+	isSpoken bool
 }
 
-func newConsole(env Env) console {
+func newConsole(env *Env) *console {
 	s := &configs.Secrets{}
 	_, noColour := env.Lookup("NO_COLOR")
 	name, _ := env.Lookup("TERM")
-	isSpoken := wantsSpeech(env)
-	return console{
-		isSpoken: &isSpoken,
+	return &console{
+		isSpoken: wantsSpeech(env),
 		out:      &maskingWriter{w: env.Stdout, secrets: s}, err: &maskingWriter{w: env.Stderr, secrets: s},
-		secrets: s, isQuiet: new(bool), colour: isTerminal(env.Stderr) && !noColour && name != "dumb",
+		secrets: s, colour: isTerminal(env.Stderr) && !noColour && name != "dumb",
 	}
 }
 
 // wantsSpeech reports whether the environment says that a screen reader speaks what is written:
 // ACCESSIBLE is what others go by, too.
-func wantsSpeech(env Env) bool {
+func wantsSpeech(env *Env) bool {
 	for _, name := range []string{"MASSGEN_SCREEN_READER", "ACCESSIBLE"} {
 		if value, _ := env.Lookup(name); value != "" {
 			on, err := strconv.ParseBool(value)
@@ -57,11 +56,14 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// say writes a line to err.
-func (c console) say(format string, args ...any) { c.write(fmt.Sprintf(format, args...) + "\n") }
+// muted returns a console that writes nothing to err.
+func (c *console) muted() *console { return &console{out: c.out, err: io.Discard, secrets: c.secrets} }
 
-func (c console) write(text string) {
-	if *c.isSpoken {
+// say writes a line to err.
+func (c *console) say(format string, args ...any) { c.write(fmt.Sprintf(format, args...) + "\n") }
+
+func (c *console) write(text string) {
+	if c.isSpoken {
 		text = strings.NewReplacer(" · ", ", ", "…", "...").Replace(text)
 	}
 	_, _ = io.WriteString(c.err, text) // a line that cannot be shown is not worth ending a run that is paid for
@@ -69,7 +71,7 @@ func (c console) write(text string) {
 
 // held keeps what is written to err from now on, until show writes it. Show may be called more
 // than once.
-func (c console) held() (said *bytes.Buffer, show func()) {
+func (c *console) held() (said *bytes.Buffer, show func()) {
 	said = &bytes.Buffer{}
 	m, ok := c.err.(*maskingWriter)
 	if !ok {
@@ -83,14 +85,14 @@ func (c console) held() (said *bytes.Buffer, show func()) {
 }
 
 // warn writes something that does not end the run.
-func (c console) warn(text string) {
-	if !*c.isQuiet {
+func (c *console) warn(text string) {
+	if !c.isQuiet {
 		c.say("massgen: warning: %s", plain.Line(text))
 	}
 }
 
 // complain writes an error, a line for each thing that is wrong.
-func (c console) complain(err error) {
+func (c *console) complain(err error) {
 	for _, line := range strings.Split(err.Error(), "\n") {
 		if strings.TrimSpace(line) != "" {
 			c.say("massgen: %s", plain.Line(line))
@@ -112,7 +114,7 @@ func printable(text string) string {
 }
 
 // put prints a text at once, so that a secret in it is masked whole.
-func (c console) put(text string) error {
+func (c *console) put(text string) error {
 	if _, err := c.out.Write([]byte(text)); err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
@@ -120,7 +122,7 @@ func (c console) put(text string) error {
 }
 
 // putLines prints lines, and nothing if there are none.
-func (c console) putLines(lines []string) error {
+func (c *console) putLines(lines []string) error {
 	if len(lines) == 0 {
 		return nil
 	}
@@ -128,7 +130,7 @@ func (c console) putLines(lines []string) error {
 }
 
 // putJSON prints a value as one line.
-func (c console) putJSON(v any) error {
+func (c *console) putJSON(v any) error {
 	line, err := plain.JSONLine(v)
 	if err != nil {
 		return err
@@ -145,8 +147,8 @@ const (
 	yellow = "38;5;130"
 )
 
-func (c console) paint(colour, text string) string {
-	if !c.colour || *c.isSpoken {
+func (c *console) paint(colour, text string) string {
+	if !c.colour || c.isSpoken {
 		return text
 	}
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"

@@ -30,24 +30,33 @@ type described struct {
 }
 
 // describeCommand shows where a session's last turn is.
-func (p *program) describeCommand() *cli.Command {
+type describeCommand struct {
+	console *console
+	kept    *storage
+}
+
+func newDescribe(c *console, kept *storage) *cli.Command {
+	return (&describeCommand{c, kept}).cli()
+}
+
+func (p *describeCommand) cli() *cli.Command {
 	return &cli.Command{
 		Name: "describe", Usage: "show what each agent of a session's last turn waits for",
 		UsageText:    "massgen describe [SESSION]\n\n" + twoColumns([][2]string{{"SESSION", "show the state of each agent in its last turn: idle, awaiting_llm, awaiting_tool, completed or error; without it, the session that was used last"}}),
-		Flags:        p.keptFlags(),
-		BashComplete: completeFirst(p, sessionArgument),
+		Flags:        p.kept.cliFlags(),
+		BashComplete: completeFirst(sessionArgument),
 		Action: func(ctx *cli.Context) error {
-			if len(p.words) > 1 {
+			if ctx.NArg() > 1 {
 				return errors.New("describe: it takes one session: massgen describe [SESSION]")
 			}
-			return withSession(ctx.Context, p, "describe", p.words, func(store *store.Store, kept sessions.Session) error {
+			return p.kept.runOn(ctx.Context, "describe", ctx.Args().Slice(), func(store *store.Store, kept sessions.Session) error {
 				return p.describe(ctx.Context, store, kept)
 			})
 		},
 	}
 }
 
-func (p *program) describe(ctx context.Context, store *store.Store, kept sessions.Session) error {
+func (p *describeCommand) describe(ctx context.Context, store *store.Store, kept sessions.Session) error {
 	left, err := store.Interrupted(ctx, kept.ID)
 	if err != nil {
 		return err
@@ -56,7 +65,7 @@ func (p *program) describe(ctx context.Context, store *store.Store, kept session
 	var last sessions.Turn
 	if len(left) > 0 {
 		last = left[0]
-		d.Unfinished, err = withoutResult(ctx, p.storage(), store, kept.ID, last)
+		d.Unfinished, err = withoutResult(ctx, p.kept, store, kept.ID, last)
 	} else {
 		last, err = lastEnded(ctx, store, kept.ID)
 	}
@@ -68,7 +77,7 @@ func (p *program) describe(ctx context.Context, store *store.Store, kept session
 		return err
 	}
 	d.Turn, d.Status, d.StepStates = last.Number, last.Status, record.StepStates
-	if p.options.display.json {
+	if p.kept.isJSON() {
 		return p.console.putJSON(d)
 	}
 	var b strings.Builder

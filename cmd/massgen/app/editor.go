@@ -26,10 +26,10 @@ const (
 // openEditor makes the program's own terminal raw, if it has one that is more than a
 // printer, and reads its lines with a line editor until the keyboard is closed. The prompt
 // stays below all that is shown meanwhile.
-func openEditor(env Env, c console) (k *keyboard, ok bool) {
+func openEditor(env *Env, c *console) (k *keyboard, ok bool) {
 	in, isFile := env.Stdin.(*os.File)
 	name, _ := env.Lookup("TERM")
-	if env.tty == nil || !isFile || *c.isSpoken || name == "dumb" || !isTerminal(in) || !isTerminal(env.Stderr) {
+	if env.tty == nil || !isFile || c.isSpoken || name == "dumb" || !isTerminal(in) || !isTerminal(env.Stderr) {
 		return nil, false
 	}
 	state, err := term.MakeRaw(int(in.Fd()))

@@ -43,7 +43,7 @@ func (s *shownText) String() string {
 func typing(t *testing.T) (*editor, *typist) {
 	in, keyboard := io.Pipe()
 	p := &typist{keyboard: keyboard, interrupts: make(chan os.Signal, 10)}
-	p.screen = &maskingWriter{w: &p.shown, secrets: newConsole(Env{Stdout: io.Discard, Stderr: io.Discard, Lookup: func(string) (string, bool) { return "", false }}).secrets}
+	p.screen = &maskingWriter{w: &p.shown, secrets: newConsole(&Env{Stdout: io.Discard, Stderr: io.Discard, Lookup: func(string) (string, bool) { return "", false }}).secrets}
 	e := newEditor(&keys{in: in, interrupt: func(key os.Signal) { p.interrupts <- key }}, &p.shown)
 	t.Cleanup(e.above(p.screen))
 	ended := make(chan struct{})

@@ -31,7 +31,7 @@ func exitMeanings() []string {
 }
 
 // exitStatus runs the program, complains of what went wrong, and returns its status.
-func (p *program) exitStatus(args []string) (status int) {
+func exitStatus(p *program, args []string) (status int) {
 	defer func() {
 		if r := recover(); r != nil { // what Go itself would print is not masked
 			p.console.complain(fmt.Errorf("the program broke down: %v", r))
@@ -39,7 +39,7 @@ func (p *program) exitStatus(args []string) (status int) {
 			status = ExitFailed
 		}
 	}()
-	err := p.run(args)
+	err := run(p, args)
 	if err == nil {
 		return ExitCompleted
 	}

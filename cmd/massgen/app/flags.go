@@ -271,39 +271,43 @@ func versionFlag() cli.Flag {
 }
 
 // cliApp describes the command line. Each action runs in the program p.
-func (p *program) cliApp() *cli.App {
-	return &cli.App{Name: "massgen", Writer: p.console.out, Flags: append(p.flags(), helpFlag(), versionFlag()), Commands: p.commands()}
+func cliApp(p *program) *cli.App {
+	return &cli.App{Name: "massgen", Writer: p.console.out, Flags: append(programFlags(p), helpFlag(), versionFlag()), Commands: commandsOf(p)}
 }
 
 // flagsOf returns all flags that may follow a command.
 func flagsOf(c *cli.Command) []cli.Flag { return append(slices.Clone(c.Flags), helpFlag()) }
 
-// flags returns the flags that the program and its worker take.
-func (p *program) flags() []cli.Flag {
-	return slices.Concat(p.options.flags(), p.options.clusterFlags(p.env.Cluster))
+// programFlags returns the flags that the program and its worker take.
+func programFlags(p *program) []cli.Flag {
+	return slices.Concat(p.options.flags(), clusterFlagsOf(p.env.Cluster, &p.options.cluster, &p.options.session))
 }
 
-func (p *program) commands() []*cli.Command {
+func commandsOf(p *program) []*cli.Command {
 	list := []*cli.Command{
-		(&inputsCommand{program: p}).cli(), (&showCommand{program: p}).cli(), (&sessionsCommand{program: p}).cli(), (&memoryCommand{program: p}).cli(), permissionsCommand{p}.cli(), p.replayCommand(), p.describeCommand(), (&modelsCommand{program: p}).cli(), (&serveCommand{program: p}).cli(), (&mcpCommand{serveCommand{program: p}}).cli(),
-		p.completionCommand(), manCommand(), p.helpCommand(), versionCommand(),
+		newInputs(p.console, p.kept), newShow(p.env, p.console, p.kept), newSessions(p.env, p.console, p.kept, p.panels), newMemory(p.console, p.kept),
+		permissionsCommand{p.env, p.console}.cli(),
+		newReplay(p.env, p.console, p.kept, &p.options.budget, &p.options.panel.config, goOnFrom(p)), newDescribe(p.console, p.kept),
+		(&modelsCommand{env: p.env, console: p.console, log: p.log}).cli(),
+		newServe(p), newMCP(p),
+		completionCommand(p.console), manCommand(), helpCommand(p.console), versionCommand(),
 	}
 	if p.env.Cluster != nil {
-		list = append(list, p.workerCommand(), p.noteCommand())
+		list = append(list, workerCommand(p), noteCommandOf(p))
 	}
 	return list
 }
 
 // helpCommand prints the help. Without it, the word help would be sent to a panel.
-func (p *program) helpCommand() *cli.Command {
+func helpCommand(out *console) *cli.Command {
 	return &cli.Command{Name: "help", Hidden: true, Action: func(c *cli.Context) error {
 		switch {
-		case len(p.words) == 0:
-			return p.console.put(helpText(c.App))
-		case p.words[0] == "flags":
-			return p.console.put(flagsText(c.App))
+		case !c.Args().Present():
+			return out.put(helpText(c.App))
+		case c.Args().First() == "flags":
+			return out.put(flagsText(c.App))
 		}
-		return fmt.Errorf("help: there is no page %s: massgen help flags has all flags, massgen COMMAND --help all of a command", shortened(plain.Line(p.words[0]), 40))
+		return fmt.Errorf("help: there is no page %s: massgen help flags has all flags, massgen COMMAND --help all of a command", shortened(plain.Line(c.Args().First()), 40))
 	}}
 }
 

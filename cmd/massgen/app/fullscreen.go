@@ -35,7 +35,7 @@ type fullScreen struct {
 
 // opensScreen reports whether a conversation is shown in full screen: a person is there, and has
 // not asked for plain lines.
-func (o options) opensScreen(env Env, given bool) bool {
+func (o options) opensScreen(env *Env, given bool) bool {
 	f := o.display
 	name, _ := env.Lookup("TERM")
 	switch {
@@ -70,12 +70,12 @@ func showFullScreen(ctx context.Context, s *session, said *bytes.Buffer, questio
 			}
 		}
 	})
-	_, noColour := s.env.Lookup("NO_COLOR")
-	editor, _ := s.env.Lookup("EDITOR")
+	_, noColour := s.term.env.Lookup("NO_COLOR")
+	editor, _ := s.term.env.Lookup("EDITOR")
 	err := s.term.screen.Run(ctx, tui.Terminal{
-		In: s.env.Stdin, Out: s.env.Stdout, Environ: os.Environ(), Plain: noColour, Editor: editor,
+		In: s.term.env.Stdin, Out: s.term.env.Stdout, Environ: os.Environ(), Plain: noColour, Editor: editor,
 	}, f.conversation(), question)
-	if in, isFile := s.env.Stdin.(*os.File); isFile {
+	if in, isFile := s.term.env.Stdin.(*os.File); isFile {
 		_ = flushTyped(in) // what the terminal still says of itself is not for the shell; one that is gone says nothing
 	}
 	close(done)
@@ -94,15 +94,15 @@ func showFullScreen(ctx context.Context, s *session, said *bytes.Buffer, questio
 // farewell says what goes on with the session, and with a turn that was left in it.
 func (f *fullScreen) farewell(ctx context.Context) {
 	s := f.d.s
-	last, _, err := lastTurn(ctx, s.store, s.id)
+	last, _, err := lastTurn(ctx, s.store, s.chat.id)
 	if err != nil || last.Number == 0 { // there is nothing to go on with
 		return
 	}
-	command := s.storage().commandOn(s.id)
+	command := s.kept.commandOn(s.chat.id)
 	if last.Status == sessions.Running {
-		command = s.storage().finishing(s.id)
+		command = s.kept.finishing(s.chat.id)
 	}
-	s.remark("session: %s; %s goes on with it", plain.Line(s.id), command)
+	s.feed.remark("session: %s; %s goes on with it", plain.Line(s.chat.id), command)
 }
 
 // conversation is what the screen shows and drives.
@@ -120,9 +120,9 @@ func (f *fullScreen) conversation() tui.Conversation {
 // opened is the session without what only its store knows.
 func (f *fullScreen) opened() tui.Session {
 	s := f.d.s
-	shown := tui.Session{ID: plain.Line(s.id)}
-	for i, m := range s.panel.Models() {
-		shown.Agents = append(shown.Agents, tui.Agent{ID: s.config.Agents[i].ID, Model: m.String()})
+	shown := tui.Session{ID: plain.Line(s.chat.id)}
+	for i, m := range s.asked.panel.Models() {
+		shown.Agents = append(shown.Agents, tui.Agent{ID: s.asked.config.Agents[i].ID, Model: m.String()})
 	}
 	return shown
 }
@@ -132,7 +132,7 @@ func (f *fullScreen) session(ctx context.Context) tui.Session {
 	defer f.mu.Unlock()
 	s := f.d.s
 	shown := f.opened()
-	kept, err := s.store.Session(ctx, s.id)
+	kept, err := s.store.Session(ctx, s.chat.id)
 	if err != nil { // it begins with its first turn
 		zero := 0.0
 		shown.USD = &zero
@@ -147,11 +147,11 @@ func (f *fullScreen) session(ctx context.Context) tui.Session {
 // if that is not known.
 func (f *fullScreen) contextSize(ctx context.Context) (tokens, window int) {
 	s := f.d.s
-	turns, err := s.store.Turns(ctx, s.id, 1)
+	turns, err := s.store.Turns(ctx, s.chat.id, 1)
 	if err != nil {
 		return 0, 0
 	}
-	previews, err := s.panel.Preview(ctx, s.id, inspect.NewestLink(turns))
+	previews, err := s.asked.panel.Preview(ctx, s.chat.id, inspect.NewestLink(turns))
 	if err != nil {
 		return 0, 0
 	}
@@ -184,7 +184,7 @@ func (f *fullScreen) notices() (lines []string) {
 func (f *fullScreen) pastTurns(ctx context.Context) ([]tui.Exchange, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	turns, err := f.d.s.store.Turns(ctx, f.d.s.id, 0)
+	turns, err := f.d.s.store.Turns(ctx, f.d.s.chat.id, 0)
 	if errors.Is(err, sessions.ErrNoSession) {
 		return nil, nil
 	}
@@ -211,8 +211,8 @@ func (f *fullScreen) ask(ctx context.Context, question string) (*massgen.Turn, e
 	if err != nil {
 		return nil, s.refused(ctx, fmt.Errorf("question: %w", err))
 	}
-	s.memory.keep(context.WithoutCancel(ctx), &s.conversation, s.known) // the turn has begun
-	s.unfinished, s.busy = nil, false
+	s.memory.keep(context.WithoutCancel(ctx), &s.chat, s.asked.known) // the turn has begun
+	s.chat.unfinished, s.chat.busy = nil, false
 	return t, nil
 }
 
@@ -282,7 +282,7 @@ const longestTyped = 64 << 10
 
 // typedFile is where the lines are kept that were typed, "" if nowhere.
 func typedFile(s *session) string {
-	dir := store.StateFolder(s.env.Lookup)
+	dir := store.StateFolder(s.term.env.Lookup)
 	if dir == "" || !s.store.Lasts() {
 		return ""
 	}

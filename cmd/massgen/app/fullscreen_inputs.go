@@ -23,16 +23,16 @@ func (f *fullScreen) keptCalls(ctx context.Context) ([]debugbackend.Call, error)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.d.s
-	turns, err := s.store.Turns(ctx, s.id, mostInputTurns)
+	turns, err := s.store.Turns(ctx, s.chat.id, mostInputTurns)
 	if errors.Is(err, sessions.ErrNoSession) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	calls := callsOf(ctx, s.store, s.id, turns, s.console.warn)
+	calls := callsOf(ctx, s.store, s.chat.id, turns, s.console.warn)
 	place := func(c debugbackend.Call) int {
-		return slices.IndexFunc(s.config.Agents, func(a configs.Agent) bool { return a.ID == c.Request.Key.Agent })
+		return slices.IndexFunc(s.asked.config.Agents, func(a configs.Agent) bool { return a.ID == c.Request.Key.Agent })
 	}
 	slices.SortStableFunc(calls, func(a, b debugbackend.Call) int { // in the panel's order, whoever was first
 		x, y := a.Request.Key, b.Request.Key

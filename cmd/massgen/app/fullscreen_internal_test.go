@@ -91,7 +91,8 @@ func TestPastedLinesAreNotKept(t *testing.T) {
 // TestTypedLinesWaitForNothing: a command that takes minutes does not stop the screen.
 func TestTypedLinesWaitForNothing(t *testing.T) {
 	t.Parallel()
-	f := &fullScreen{d: &dialogue{s: &session{program: newProgram(Env{Stderr: io.Discard, Stdout: io.Discard, Lookup: func(string) (string, bool) { return "", false }}), store: &store.Store{}}}}
+	p := newProgram(Env{Stderr: io.Discard, Stdout: io.Discard, Lookup: func(string) (string, bool) { return "", false }})
+	f := &fullScreen{d: &dialogue{s: &session{console: p.console, log: p.log, term: &terminal{env: p.env}, store: &store.Store{}}}}
 	f.mu.Lock()
 	f.typed("a question")
 	f.mu.Unlock()

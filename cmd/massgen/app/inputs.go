@@ -20,9 +20,15 @@ import (
 
 // inputsCommand shows what models were sent and what they replied.
 type inputsCommand struct {
-	*program
+	console *console
+	kept    *storage
+
 	table, calls, diff bool
 	round              int // 0 for all
+}
+
+func newInputs(c *console, kept *storage) *cli.Command {
+	return (&inputsCommand{console: c, kept: kept}).cli()
 }
 
 func (c *inputsCommand) cli() *cli.Command {
@@ -47,13 +53,13 @@ func (c *inputsCommand) cli() *cli.Command {
 				return nil
 			}},
 			switchFlag("", "diff", &c.diff, "show the difference of two calls"),
-		}, c.keptFlags()...),
-		BashComplete: completeFirst(c.program, sessionArgument, fileArgument),
+		}, c.kept.cliFlags()...),
+		BashComplete: completeFirst(sessionArgument, fileArgument),
 		Action: func(ctx *cli.Context) error {
 			if c.diff {
-				return c.showDiff(ctx.Context)
+				return c.showDiff(ctx.Context, ctx.Args().Slice())
 			}
-			loaded, err := c.load(ctx.Context, c.words)
+			loaded, err := c.load(ctx.Context, ctx.Args().Slice())
 			if err != nil {
 				return err
 			}
@@ -88,8 +94,8 @@ func (c *inputsCommand) load(ctx context.Context, words []string) (calls []debug
 			calls, err = c.keptCalls(ctx, r, id, others)
 		}
 	default:
-		return calls, c.withStore(ctx, "inputs", verb{name: plain.Line(from), run: func(ctx context.Context, store *store.Store, _ []string) error {
-			kept, rest, err := c.storage().pick(ctx, store, words, 2)
+		return calls, c.kept.run(ctx, "inputs", verb{name: plain.Line(from), run: func(ctx context.Context, store *store.Store, _ []string) error {
+			kept, rest, err := c.kept.pick(ctx, store, words, 2)
 			switch {
 			case err == nil:
 				calls, err = c.keptCalls(ctx, store, kept.ID, rest)
@@ -107,7 +113,7 @@ func (c *inputsCommand) load(ctx context.Context, words []string) (calls []debug
 
 func (c *inputsCommand) show(calls []debugbackend.Call) error {
 	switch {
-	case c.options.display.json:
+	case c.kept.isJSON():
 		for _, call := range calls {
 			if err := c.console.putJSON(call); err != nil {
 				return err
@@ -124,12 +130,12 @@ func (c *inputsCommand) show(calls []debugbackend.Call) error {
 
 // showDiff compares two calls: two files, or two calls of the folder, the recording or the session
 // that is named before them.
-func (c *inputsCommand) showDiff(ctx context.Context) error {
+func (c *inputsCommand) showDiff(ctx context.Context, words []string) error {
 	isNamed := func(name string) bool { return strings.Contains(name, "/") || isCallFile(name) }
-	if len(c.words) < 2 || len(c.words) > 3 || len(c.words) == 2 && (isFolder(c.words[0]) || !isNamed(c.words[0])) {
+	if len(words) < 2 || len(words) > 3 || len(words) == 2 && (isFolder(words[0]) || !isNamed(words[0])) {
 		return errors.New("inputs: --diff takes two calls: massgen inputs SESSION --diff turn-001/AGENT/call-001 turn-002/AGENT/call-001")
 	}
-	from, names := c.words[:len(c.words)-2], c.words[len(c.words)-2:]
+	from, names := words[:len(words)-2], words[len(words)-2:]
 	dir := strings.Join(from, "")
 	find := func(name string) (debugbackend.Call, error) { return loadCall(dir, name) }
 	areFiles := debugbackend.HoldsCalls(dir) || slices.ContainsFunc(names, func(name string) bool {

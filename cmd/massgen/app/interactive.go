@@ -29,7 +29,7 @@ type dialogue struct {
 func (d *dialogue) interact(ctx context.Context) error {
 	err := d.talk(ctx)
 	if deleteErr := d.empty(ctx); deleteErr != nil && err == nil {
-		err = exitError{ExitFailed, deleteErr}
+		err = withStatus(ExitFailed, deleteErr)
 	} else if deleteErr != nil {
 		d.s.console.complain(deleteErr)
 	}
@@ -37,7 +37,7 @@ func (d *dialogue) interact(ctx context.Context) error {
 }
 
 func (d *dialogue) talk(ctx context.Context) error {
-	onTerminal := isTerminal(d.s.env.Stdin)
+	onTerminal := isTerminal(d.s.term.env.Stdin)
 	space := func() {
 		if onTerminal {
 			d.s.console.say("")
@@ -60,7 +60,7 @@ func (d *dialogue) talk(ctx context.Context) error {
 			return withStatus(status, nil)
 		case errors.Is(err, errQuit):
 			space()
-			return exitError{code: ExitInterrupted}
+			return withStatus(ExitInterrupted, nil)
 		case errors.Is(err, errNotText):
 			return withStatus(cmp.Or(status, ExitUsage), err)
 		case err != nil && !errors.Is(err, errTooLong):
@@ -74,7 +74,7 @@ func (d *dialogue) talk(ctx context.Context) error {
 		case errors.Is(err, errLeave):
 			return withStatus(status, nil)
 		case errors.Is(err, errQuit):
-			return exitError{code: ExitInterrupted}
+			return withStatus(ExitInterrupted, nil)
 		case errors.Is(err, errUnread):
 			return withStatus(ExitFailed, err)
 		case err != nil:
@@ -107,7 +107,7 @@ func (d *dialogue) take(ctx context.Context, line string, signals <-chan os.Sign
 			return ExitCompleted, nil
 		}
 		line, d.next = d.next, ""
-	} else if isTerminal(d.s.env.Stdin) {
+	} else if isTerminal(d.s.term.env.Stdin) {
 		typed, files, err := attach.Typed(line)
 		if err != nil {
 			return ExitUsage, err
@@ -123,7 +123,7 @@ func (d *dialogue) take(ctx context.Context, line string, signals <-chan os.Sign
 		return ExitFailed, err
 	}
 	d.s.term.watch.give(d.s.term.deafUntil()) // a screen that takes no answer must not keep anybody
-	code, err := d.s.deliver(result)
+	code, err := d.s.results.deliver(result)
 	d.s.term.watch.take()
 	d.s.settle(ctx, signals)
 	if d.s.term.terminated {

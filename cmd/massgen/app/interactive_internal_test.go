@@ -16,7 +16,7 @@ func TestInterruptsSoonAfterATurn(t *testing.T) {
 		var shown strings.Builder
 		p := testProgram(t)
 		p.console.err = &shown
-		s := &terminal{console: p.console, cut: time.Now()}
+		s := &terminal{console: p.console, env: p.env, cut: time.Now()}
 		signals, end := make(chan os.Signal), make(chan error)
 		go func() {
 			_, err := s.nextLine(&keyboard{prompt: func() {}}, signals)

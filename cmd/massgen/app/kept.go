@@ -41,34 +41,30 @@ type verb struct {
 const noArguments = -1
 
 // cli describes the command to the command line.
-func (c keptCommand) cli(p *program) *cli.Command {
+func (c keptCommand) cli(kept *storage) *cli.Command {
 	return &cli.Command{
-		Name: c.name, Usage: c.about, UsageText: c.usage(), BashComplete: completeVerbs(p, c.verbs),
-		Flags: append(p.keptFlags(), c.flags...),
+		Name: c.name, Usage: c.about, UsageText: c.usage(), BashComplete: completeVerbs(c.verbs),
+		Flags: append(kept.cliFlags(), c.flags...),
 		Action: func(ctx *cli.Context) error {
-			v, err := c.verb(p.words)
+			v, words, err := c.verb(ctx)
 			if err != nil {
 				return err
 			}
-			if err := c.check(ctx, v, p.words[1:]); err != nil {
-				return err
-			}
-			return p.withStore(ctx.Context, c.name, v, p.words[1:])
+			return kept.run(ctx.Context, c.name, v, words)
 		},
 	}
 }
 
 // keptFlags returns the program's flags that these commands take too. A flag may stand before
 // the command as well; one that is not given leaves its option alone.
-func (p *program) keptFlags() []cli.Flag {
-	o := &p.options
-	file := textFlag("", "session", &o.session.id, "the session kept in a `FILE` of its own, such as ./chat.db")
+func (s *storage) cliFlags() []cli.Flag {
+	file := textFlag("", "session", &s.flags.id, "the session kept in a `FILE` of its own, such as ./chat.db")
 	file.Aliases = []string{"session-id"}
 	return append([]cli.Flag{
-		textFlag("", "state-dir", &o.session.stateDir, "the sessions kept in `DIR`"), file,
-		switchFlag("", "trust", &o.session.trust, trustUsage),
-		switchFlag("", "json", &o.display.json, "print JSON, one value a line"),
-	}, o.session.databaseFlag(p.env.Cluster)...)
+		textFlag("", "state-dir", &s.flags.stateDir, "the sessions kept in `DIR`"), file,
+		switchFlag("", "trust", &s.flags.trust, trustUsage),
+		switchFlag("", "json", &s.display.json, "print JSON, one value a line"),
+	}, s.flags.databaseFlag(s.env.Cluster)...)
 }
 
 func (c keptCommand) usage() string {
@@ -79,8 +75,17 @@ func (c keptCommand) usage() string {
 	return fmt.Sprintf("massgen %s WORD ...\n\n", c.name) + strings.TrimRight(twoColumns(rows), "\n")
 }
 
-// verb returns what the first word names.
-func (c keptCommand) verb(words []string) (verb, error) {
+// verb returns what the first word names, with the words behind it. The error says what is wrong with
+// the words and flags.
+func (c keptCommand) verb(ctx *cli.Context) (v verb, words []string, err error) {
+	words = ctx.Args().Slice()
+	if v, err = c.named(words); err != nil {
+		return v, nil, err
+	}
+	return v, words[1:], c.check(ctx, v, words[1:])
+}
+
+func (c keptCommand) named(words []string) (verb, error) {
 	var names []string
 	for _, v := range c.verbs {
 		names = append(names, v.name)
@@ -113,21 +118,19 @@ func (c keptCommand) check(ctx *cli.Context, v verb, words []string) error {
 }
 
 // withStore runs a verb on the store that the options mean.
-func (p *program) withStore(ctx context.Context, command string, v verb, words []string) (err error) {
+func (s *storage) run(ctx context.Context, command string, v verb, words []string) (err error) {
 	where := strings.TrimSpace(command + " " + v.name)
-	if id := p.options.session.id; id != "" && !isPath(id) {
-		return fmt.Errorf("%s: --session %s is no file: an id stands after the word, as in %s", where, shellWord(id), p.storage().command("sessions", "show", id))
+	if id := s.flags.id; id != "" && !isPath(id) {
+		return fmt.Errorf("%s: --session %s is no file: an id stands after the word, as in %s", where, shellWord(id), s.command("sessions", "show", id))
 	} else if _, err := os.Stat(id); errors.Is(err, fs.ErrNotExist) && id != "" && !v.makes {
 		return fmt.Errorf("%s: there is no file %s: --session %s with a question makes it", where, plain.Line(id), shellWord(id))
 	}
-	p.hideKeys()
-	storage := p.storage()
-	storage.tellsNobody = true
-	open := storage.openIfThere
+	hideKeys(s.env, s.console)
+	open := s.openIfThere
 	if v.makes {
-		open = storage.open
+		open = s.open
 	}
-	store, err := open(ctx)
+	store, err := open(ctx, toManage)
 	if err != nil {
 		return fmt.Errorf("%s: %w", where, err)
 	}

@@ -32,7 +32,7 @@ func TestOutOfTime(t *testing.T) {
 			p := testProgram(t)
 			p.console.err = &shown
 			p.options.panel.backend, p.options.panel.turnLimit, p.options.display.noDisplay = providers.Demo, 200*time.Millisecond, true
-			s, err := p.openSession(t.Context(), "")
+			s, err := openSession(t.Context(), p, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -41,7 +41,7 @@ func TestOutOfTime(t *testing.T) {
 				t.Fatal(err)
 			}
 			scripted := debugbackend.NewScripted(script)
-			limit := s.config.Orchestrator.Rules
+			limit := s.asked.config.Orchestrator.Rules
 			replacePanel(t, s, []massgen.Agent{{ID: "a", Backend: scripted}, {ID: "b", Backend: scripted}}, massgen.WithRules(func(r *massgen.Rules) {
 				r.TurnLimit, r.RoundGrace = limit.TurnLimit, limit.RoundGrace
 			}))
@@ -64,7 +64,7 @@ func replacePanel(t *testing.T, s *session, agents []massgen.Agent, options ...m
 		t.Fatal(err)
 	}
 	var err error
-	s.panel, err = massgen.New(t.Context(), agents, append(options, func(of *panels.Settings) { of.Store, of.Secrets = s.store, s.console.secrets })...)
+	s.asked.panel, err = massgen.New(t.Context(), agents, append(options, func(of *panels.Settings) { of.Store, of.Secrets = s.store, s.console.secrets })...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ const (
 )
 
 // isScreen reports whether a stream is a terminal that knows how to move its cursor.
-func isScreen(env Env, stream io.Writer) bool {
+func isScreen(env *Env, stream io.Writer) bool {
 	name, _ := env.Lookup("TERM")
 	return isTerminal(stream) && name != "" && name != "dumb"
 }
@@ -56,20 +56,20 @@ func isScreen(env Env, stream io.Writer) bool {
 // openLive begins to draw the live lines of a session's turn, where a person watches one question. It
 // returns nil elsewhere.
 func openLive(s *session) *liveScreen {
-	stderr, isFile := s.env.Stderr.(*os.File)
-	if !s.display() || *s.console.isSpoken || s.options.display.plain || s.env.tty == nil || s.term.in != nil || !isFile || !isScreen(s.env, stderr) {
+	stderr, isFile := s.term.env.Stderr.(*os.File)
+	if !s.feed.isShown() || s.console.isSpoken || s.options.display.plain || s.term.env.tty == nil || s.term.in != nil || !isFile || !isScreen(s.term.env, stderr) {
 		return nil
 	}
 	var ids []string
-	for i := range s.panel.Models() {
-		ids = append(ids, s.config.Agents[i].ID)
+	for i := range s.asked.panel.Models() {
+		ids = append(ids, s.asked.config.Agents[i].ID)
 	}
 	l := &liveScreen{
 		out: stderr, size: func() (int, int) { return sizeOf(stderr) }, mask: s.console.secrets.Redact, lines: newLiveLines(ids),
-		due: time.NewTimer(time.Hour), leave: s.env.tty.leave,
+		due: time.NewTimer(time.Hour), leave: s.term.env.tty.leave,
 	}
-	if len(ids) == 1 && !s.options.display.json && isScreen(s.env, s.env.Stdout) {
-		l.answer = newStreamedAnswer(answersOf(s.program), ids[0])
+	if len(ids) == 1 && !s.options.display.json && isScreen(s.term.env, s.term.env.Stdout) {
+		l.answer = newStreamedAnswer(s.results.answers, ids[0])
 		l.lines.isStreamed = true
 	}
 	l.enter = func() {
@@ -77,7 +77,7 @@ func openLive(s *session) *liveScreen {
 		if m, ok := s.console.err.(*maskingWriter); ok {
 			undo = m.redirect(l)
 		}
-		s.env.tty.entered(func() error { return nil }, func() {
+		s.term.env.tty.entered(func() error { return nil }, func() {
 			undo()
 			l.close()
 		})

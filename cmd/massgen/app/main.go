@@ -88,12 +88,10 @@ func Main(args []string, env Env) int {
 		defer log.SetFlags(log.LstdFlags)
 	}
 	p.watch = newWatch(env.Interrupts)
-	ended := make(chan int, 1)
-	go func() {
+	return p.watch.run(func() int {
 		stack.Grow32()
-		ended <- p.exitStatus(args)
-	}()
-	return p.watch.until(ended)
+		return exitStatus(p, args)
+	})
 }
 
 // libraryLog takes the lines of Go's standard logger. net/http logs there what a service sends unasked,

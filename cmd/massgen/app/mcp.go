@@ -10,19 +10,21 @@ import (
 )
 
 // mcpCommand offers panels to one program, over standard input and output.
-type mcpCommand struct{ serveCommand }
+type mcpCommand struct{ serve *serveCommand }
+
+func newMCP(p *program) *cli.Command { return (&mcpCommand{newServer(p)}).cli() }
 
 func (c *mcpCommand) cli() *cli.Command {
 	return &cli.Command{
 		Name: "mcp", Usage: "offer panels to coding agents as tools (MCP)",
 		UsageText: "massgen mcp [--config FILE ...]\n\nA coding agent starts this command and speaks with it over standard input and\noutput: docs/mcp_server.md says how to add it to one. It ends with its input.",
-		Flags:     slices.Concat(c.panelFlags(), c.options.clusterFlags(c.env.Cluster)),
-		Action:    func(ctx *cli.Context) error { return c.run(ctx.Context) },
+		Flags:     slices.Concat(c.serve.panelFlags(), clusterFlagsOf(c.serve.env.Cluster, c.serve.engines.flags, c.serve.session)),
+		Action:    func(ctx *cli.Context) error { return c.run(ctx) },
 	}
 }
 
-func (c *mcpCommand) run(ctx context.Context) error {
-	return c.with(ctx, "mcp", func(ctx context.Context, s server.Settings) error {
-		return server.New(s).ServeMCP(ctx, c.env.Stdin, c.console.out)
+func (c *mcpCommand) run(ctx *cli.Context) error {
+	return c.serve.with(ctx, "mcp", func(ctx context.Context, s server.Settings) error {
+		return server.New(s).ServeMCP(ctx, c.serve.env.Stdin, c.serve.console.out)
 	})
 }

@@ -15,8 +15,14 @@ import (
 
 // memoryCommand keeps facts about a user, across sessions.
 type memoryCommand struct {
-	*program
+	console *console
+	kept    *storage
+
 	user string
+}
+
+func newMemory(c *console, kept *storage) *cli.Command {
+	return (&memoryCommand{console: c, kept: kept}).cli()
 }
 
 func (c *memoryCommand) cli() *cli.Command {
@@ -30,7 +36,7 @@ func (c *memoryCommand) cli() *cli.Command {
 			{name: "add", arguments: `"TEXT"`, about: "remember a fact", least: 1, most: 1, flags: []string{"user"}, makes: true, run: c.add},
 			{name: "forget", arguments: "ID...", about: "forget facts", least: 1, run: c.forget},
 		},
-	}.cli(c.program)
+	}.cli(c.kept)
 }
 
 func (c *memoryCommand) add(ctx context.Context, store *store.Store, words []string) error {
@@ -46,7 +52,7 @@ func (c *memoryCommand) list(ctx context.Context, store *store.Store, _ []string
 	switch {
 	case err != nil:
 		return err
-	case c.options.display.json:
+	case c.kept.isJSON():
 		return c.console.putJSON(append([]sessions.Fact{}, facts...))
 	case len(facts) == 0:
 		return c.console.put(c.nothingRemembered())
@@ -60,9 +66,9 @@ func (c *memoryCommand) list(ctx context.Context, store *store.Store, _ []string
 
 func (c *memoryCommand) nothingRemembered() string {
 	if c.user == "" {
-		return fmt.Sprintf("nothing is remembered yet: %s \"TEXT\" does it\n", c.storage().command("memory", "add"))
+		return fmt.Sprintf("nothing is remembered yet: %s \"TEXT\" does it\n", c.kept.command("memory", "add"))
 	}
-	return fmt.Sprintf("nothing is remembered of the user %s yet: %s \"TEXT\" does it\n", plain.Line(c.user), c.storage().command("memory", "add", "--user", c.user))
+	return fmt.Sprintf("nothing is remembered of the user %s yet: %s \"TEXT\" does it\n", plain.Line(c.user), c.kept.command("memory", "add", "--user", c.user))
 }
 
 func (c *memoryCommand) forget(ctx context.Context, store *store.Store, words []string) error {
@@ -70,13 +76,13 @@ func (c *memoryCommand) forget(ctx context.Context, store *store.Store, words []
 	for i, word := range words {
 		var err error
 		if ids[i], err = strconv.ParseInt(word, 10, 64); err != nil {
-			return fmt.Errorf("%q is no id of a fact, which is a number: %s shows them", shortened(word, 40), c.storage().command("memory", "list"))
+			return fmt.Errorf("%q is no id of a fact, which is a number: %s shows them", shortened(word, 40), c.kept.command("memory", "list"))
 		}
 	}
 	for _, id := range ids {
 		err := store.Forget(ctx, id)
 		if errors.Is(err, sessions.ErrNoFact) {
-			return fmt.Errorf("%w: %s shows them", err, c.storage().command("memory", "list"))
+			return fmt.Errorf("%w: %s shows them", err, c.kept.command("memory", "list"))
 		}
 		if err != nil {
 			return err

@@ -21,15 +21,21 @@ import (
 // defaultConfig is the panel of a run that names none.
 const defaultConfig = "@examples/three_agents"
 
-// loadConfig returns the panel that the flags ask for.
-func (p *program) loadConfig(world providers.World) (*configs.Config, error) {
-	o := p.options.panel
-	if o.describes() {
-		return flagsConfig(o)
+// panelSource finds the panel that the flags ask for.
+type panelSource struct {
+	env     *Env
+	console *console
+	flags   *panelFlags
+}
+
+// load returns the config of the panel.
+func (p *panelSource) load(world providers.World) (*configs.Config, error) {
+	if p.flags.describes() {
+		return flagsConfig(*p.flags)
 	}
-	file := o.config
+	file := p.flags.config
 	if file == "" {
-		file = p.ownConfig()
+		file = p.own()
 	}
 	return world.LoadConfig(file, p.console.secrets)
 }
@@ -65,10 +71,10 @@ func flagsConfig(o panelFlags) (*configs.Config, error) {
 	return c, nil
 }
 
-// ownConfig is the config in the user's configuration folder, if there is one,
+// own returns the config in the user's configuration folder, if there is one,
 // else the default. A folder that is not absolute is none: the current folder
 // shall not decide who is on the panel.
-func (p *program) ownConfig() string {
+func (p *panelSource) own() string {
 	folder := store.ConfigFolder(p.env.Lookup)
 	if folder == "" {
 		return defaultConfig
@@ -80,11 +86,10 @@ func (p *program) ownConfig() string {
 	return defaultConfig
 }
 
-// connectToLook connects the panel that the flags ask for, which is only looked at. warn is
-// told what the user has to know.
-func (p *program) connectToLook(ctx context.Context, store *store.Store, warn func(text string)) (*massgen.Panel, *configs.Config, error) {
-	world := p.world(warn)
-	config, err := p.loadConfig(world)
+// look connects the panel without its tools. It passes to warn what the user has to know.
+func (p *panelSource) look(ctx context.Context, store *store.Store, warn func(text string)) (*massgen.Panel, *configs.Config, error) {
+	world := newWorld(p.env, warn)
+	config, err := p.load(world)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -96,11 +101,11 @@ func (p *program) connectToLook(ctx context.Context, store *store.Store, warn fu
 	return panel, config, err
 }
 
-// world is where keys and model servers are looked for: also in the file .env of the
+// newWorld returns where keys and model servers are looked for: in the environment, and in the file .env of the
 // current folder. It passes to warn a line about what it could not read in this file, if anything.
-func (p *program) world(warn func(text string)) providers.World {
-	world := providers.NewWorld(p.env.Lookup)
-	world.LocalServers, world.Slack = p.env.LocalServers, p.env.Slack
+func newWorld(env *Env, warn func(text string)) providers.World {
+	world := providers.NewWorld(env.Lookup)
+	world.LocalServers, world.Slack = env.LocalServers, env.Slack
 	if world.Unread != "" {
 		warn(world.Unread)
 		world.Unread = "" // a panel would tell it again
@@ -110,8 +115,8 @@ func (p *program) world(warn func(text string)) providers.World {
 
 // hideKeys masks the keys of the environment in what is shown. It does not warn of the file .env:
 // who only looks needs no key.
-func (p *program) hideKeys() {
-	p.world(func(string) {}).HideKeys(p.console.secrets)
+func hideKeys(env *Env, c *console) {
+	newWorld(env, func(string) {}).HideKeys(c.secrets)
 }
 
 // checkOutputFile proves, before anything is paid for, that the file can be

@@ -20,8 +20,8 @@ func partialKept(partial string) string {
 
 // explainPartials says where to read what agents had begun to write, if there is no
 // answer.
-func (s *session) explainPartials(r report.Result) {
-	if r.Winner != "" || len(r.Partials) == 0 || s.options.display.json { // which has the texts
+func (o *results) explainPartials(r report.Result) {
+	if r.Winner != "" || len(r.Partials) == 0 || o.flags.json { // which has the texts
 		return
 	}
 	var names []string
@@ -30,7 +30,7 @@ func (s *session) explainPartials(r report.Result) {
 			names = append(names, p.Agent)
 		}
 	}
-	s.console.say("massgen: what %s had written until then is kept: %s", plain.List(names), s.storage().command("sessions", "show", r.SessionID))
+	o.console.say("massgen: what %s had written until then is kept: %s", plain.List(names), o.kept.command("sessions", "show", r.SessionID))
 }
 
 // partialTexts shows each text under a line that marks it.

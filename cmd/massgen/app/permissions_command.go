@@ -13,7 +13,10 @@ import (
 )
 
 // permissionsCommand lists the calls of tools that the person always allows, and takes them back.
-type permissionsCommand struct{ *program }
+type permissionsCommand struct {
+	env     *Env
+	console *console
+}
 
 func (p permissionsCommand) cli() *cli.Command {
 	const name = "permissions"
@@ -23,12 +26,9 @@ func (p permissionsCommand) cli() *cli.Command {
 	}}
 	return &cli.Command{
 		Name: name, Usage: "list or remove the calls of tools that you always allow", UsageText: command.usage(),
-		BashComplete: completeVerbs(p.program, command.verbs),
+		BashComplete: completeVerbs(command.verbs),
 		Action: func(ctx *cli.Context) error {
-			v, err := command.verb(p.words)
-			if err == nil {
-				err = command.check(ctx, v, p.words[1:])
-			}
+			v, words, err := command.verb(ctx)
 			if err != nil {
 				return err
 			}
@@ -41,7 +41,7 @@ func (p permissionsCommand) cli() *cli.Command {
 				return p.list(granted)
 			}
 			if err == nil {
-				err = p.remove(granted, p.words[1])
+				err = p.remove(granted, words[0])
 			}
 			if err != nil {
 				return fmt.Errorf("%s %s: %w", name, v.name, err)

@@ -66,8 +66,7 @@ func TestNoLineOfArgumentsLooksLikeAQuestion(t *testing.T) {
 // TestNobodyIsAskedWhereNobodyIs: a question of a turn that was killed comes back with
 // --continue, whatever standard input holds then.
 func TestNobodyIsAskedWhereNobodyIs(t *testing.T) {
-	s := &session{program: &program{}}
-	s.env.Stdin, s.env.Stderr = strings.NewReader("y\n"), io.Discard
+	s := &session{console: &console{}, options: &options{}, term: &terminal{env: &Env{Stdin: strings.NewReader("y\n"), Stderr: io.Discard}}}
 	if settings := s.settings(&configs.Config{}); settings.Approve != nil || settings.ForOthers {
 		t.Error("somebody is asked")
 	}
@@ -94,7 +93,7 @@ func TestNoLineStandsInAQuestion(t *testing.T) {
 	var shown strings.Builder
 	p := testProgram(t)
 	p.console.err = &shown
-	term := &terminal{console: p.console, in: &keyboard{drop: func() error { return nil }, prompt: func() {}}}
+	term := &terminal{console: p.console, env: p.env, in: &keyboard{drop: func() error { return nil }, prompt: func() {}}}
 	isFree := func() bool {
 		free := term.floor.TryLock()
 		if free {

@@ -21,9 +21,17 @@ import (
 // pipe that the program only inherited stays silent for good.
 const pipePatience = 2 * time.Second
 
+// input reads the question of a command line, and what is piped to the program.
+type input struct {
+	env        *Env
+	console    *console
+	flags      *sessionFlags
+	automation bool // nobody is there
+}
+
 // besides returns a question with what is piped to the program beside it. Who waits wants all
 // of that, however late it begins.
-func (p *program) besides(ctx context.Context, question string, waits bool) (string, error) {
+func (p *input) besides(ctx context.Context, question string, waits bool) (string, error) {
 	if _, isPiped := pipedInput(p.env.Stdin); !isPiped {
 		return question, nil
 	}
@@ -43,12 +51,12 @@ func (p *program) besides(ctx context.Context, question string, waits bool) (str
 
 // inPlace returns what is piped to the program in place of a question, "" for nothing. Beside
 // --continue, which needs no question, nobody waits for a pipe that stays silent.
-func (p *program) inPlace(ctx context.Context) (string, error) {
+func (p *input) inPlace(ctx context.Context) (string, error) {
 	if isTerminal(p.env.Stdin) {
 		return "", nil
 	}
 	silence := ""
-	if p.options.session.goOn {
+	if p.flags.goOn {
 		silence = "--continue goes on without a question: a - waits for one"
 	}
 	question, err := p.readInput(ctx, silence)
@@ -67,7 +75,7 @@ var errNotText = errors.New("question: standard input is no text in UTF-8: conve
 
 // readInput reads standard input to its end, without a byte order mark and the last line's end. It
 // returns an error if the input is no text, or has more than a question may have. For silence see piped.
-func (p *program) readInput(ctx context.Context, silence string) (text string, err error) {
+func (p *input) readInput(ctx context.Context, silence string) (text string, err error) {
 	if in, isPiped := pipedInput(p.env.Stdin); isPiped {
 		text, err = p.piped(ctx, in, silence)
 	} else {
@@ -107,7 +115,7 @@ func pipedInput(in io.Reader) (*os.File, bool) {
 
 // piped reads what is piped to the program to its end, or to more than a question may have.
 // Where silence says what follows from it, nobody waits for a pipe that stays silent.
-func (p *program) piped(ctx context.Context, in *os.File, silence string) (string, error) {
+func (p *input) piped(ctx context.Context, in *os.File, silence string) (string, error) {
 	reader, err := cancelreader.NewReader(in)
 	if err != nil { // a file, which is never silent
 		return readAll(in)

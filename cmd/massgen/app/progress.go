@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
@@ -24,53 +24,78 @@ import (
 // startsWithin is how close together steps start that are told of in one line.
 const startsWithin = 50 * time.Millisecond
 
+// feed shows what happens in the turns of a session.
+type feed struct {
+	console *console
+	env     *Env
+	log     *slog.Logger
+	flags   *displayFlags
+	asked   *asked
+	term    *terminal
+}
+
+// isShown reports whether progress is shown.
+func (f *feed) isShown() bool { return f.shows(f.asked.config) }
+
+// shows reports whether progress is shown for the panel of a config.
+func (f *feed) shows(config *configs.Config) bool {
+	return !f.flags.noDisplay && !f.flags.quiet && !f.flags.automation && config.UI.DisplayType != configs.DisplaySilent
+}
+
+// remark writes a faint line where progress is shown.
+func (f *feed) remark(format string, args ...any) {
+	if f.isShown() {
+		f.console.say("%s", f.console.paint(faint, fmt.Sprintf(format, args...)))
+	}
+}
+
 // follow shows the progress of a turn until it is over, and that it is cut. Only
 // it writes while a turn runs: who waits for interrupts must not wait for a screen.
-func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan struct{}) {
+func (f *feed) follow(ctx context.Context, t *coordinator.Turn, cut <-chan struct{}) {
 	events, end := eventsOf(ctx, t)
 	defer end()
-	v := progress{console: s.console, alone: len(s.panel.Models()) == 1, within: startsWithin + s.env.Slack}
-	if !s.display() {
-		v.console.err = io.Discard
+	v := progress{console: f.console, alone: len(f.asked.panel.Models()) == 1, within: startsWithin + f.env.Slack}
+	if !f.isShown() {
+		v.console = f.console.muted()
 	}
-	live := s.term.live
+	live := f.term.live
 	var quiet workNotice
-	ticks, stop := s.seconds()
+	ticks, stop := f.seconds()
 	defer stop()
 	for {
 		select {
 		case now := <-ticks:
 			if line := quiet.line(now); line != "" && !live.isShown() {
-				s.term.floor.Lock()
-				s.remark("%s", line)
-				s.term.floor.Unlock()
+				f.term.floor.Lock()
+				f.remark("%s", line)
+				f.term.floor.Unlock()
 			}
 		case ev, more := <-events:
 			if !more { // ctx is done
 				return
 			}
-			s.logEvent(ctx, ev)
+			f.logEvent(ctx, ev)
 			quiet.hear(ev)
 			live.hear(ev)
-			s.term.floor.Lock()
+			f.term.floor.Lock()
 			v.isLive = live.isShown()
 			v.show(ev)
-			s.term.floor.Unlock()
+			f.term.floor.Unlock()
 			if _, ended := ev.(report.Ended); ended {
-				s.printCut(cut)
+				f.printCut(cut)
 				v.flush()
 				live.end()
-				s.summarise(ctx, t, v.isLive)
+				f.summarise(ctx, t, v.isLive)
 				return
 			}
 		case <-live.soon():
 			live.draw()
 		case <-v.soon:
-			s.term.floor.Lock()
+			f.term.floor.Lock()
 			v.flush()
-			s.term.floor.Unlock()
+			f.term.floor.Unlock()
 		case <-cut:
-			s.console.say(cutText)
+			f.console.say(cutText)
 		}
 	}
 }
@@ -78,16 +103,16 @@ func (s *session) follow(ctx context.Context, t *coordinator.Turn, cut <-chan st
 const cutText = "massgen: ending the turn with the best answer so far; interrupt again to leave at once"
 
 // printCut tells what follow did not come to tell.
-func (s *session) printCut(cut <-chan struct{}) {
+func (f *feed) printCut(cut <-chan struct{}) {
 	select {
 	case <-cut:
-		s.console.say(cutText)
+		f.console.say(cutText)
 	default:
 	}
 }
 
-func (s *session) logEvent(ctx context.Context, ev report.Event) {
-	if !s.log.Enabled(ctx, slog.LevelInfo) {
+func (f *feed) logEvent(ctx context.Context, ev report.Event) {
+	if !f.log.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
 	switch ev.(type) {
@@ -105,29 +130,29 @@ func (s *session) logEvent(ctx context.Context, ev report.Event) {
 	}
 	data, err := json.Marshal(ev)
 	if err = cmp.Or(err, json.Unmarshal(data, &line)); err != nil {
-		s.log.Debug("an event cannot be logged", "error", err)
+		f.log.Debug("an event cannot be logged", "error", err)
 	}
-	if s.logTools(ev, s.log.With("agent", line.Agent, "round", line.Round)) {
+	if f.logTools(ev, f.log.With("agent", line.Agent, "round", line.Round)) {
 		return
 	}
-	s.log.Debug(ev.Head().Kind, "agent", line.Agent, "round", line.Round, "label", line.Label, "text", s.console.secrets.Redact(line.Text), "void", line.Void,
+	f.log.Debug(ev.Head().Kind, "agent", line.Agent, "round", line.Round, "label", line.Label, "text", f.console.secrets.Redact(line.Text), "void", line.Void,
 		"elapsed", line.Elapsed, "calls", line.Usage.Calls, "input_tokens", line.Usage.InputTokens, "output_tokens", line.Usage.OutputTokens,
 		"replayed", ev.Head().Replayed)
 	if k := line.Snapshot; k != nil {
-		s.log.Debug("the agent's workspace is kept", "agent", line.Agent, "dir", k.Dir, "files", k.Files, "bytes", k.Bytes, "left_out", k.LeftOut)
+		f.log.Debug("the agent's workspace is kept", "agent", line.Agent, "dir", k.Dir, "files", k.Files, "bytes", k.Bytes, "left_out", k.LeftOut)
 	}
 	if u := line.Session; u != nil {
-		s.log.Debug("the session's totals", "messages", u.MessageCount, "calls", u.UsageTotal.Calls,
+		f.log.Debug("the session's totals", "messages", u.MessageCount, "calls", u.UsageTotal.Calls,
 			"input_tokens", u.UsageTotal.InputTokens, "output_tokens", u.UsageTotal.OutputTokens)
 	}
 	if w := line.Context; w != nil {
-		s.log.Debug("the agent's context", "agent", line.Agent, "messages", w.MessageCount, "tokens", w.EstimatedTokens, "window", w.Window, "warning", w.Warning)
+		f.log.Debug("the agent's context", "agent", line.Agent, "messages", w.MessageCount, "tokens", w.EstimatedTokens, "window", w.Window, "warning", w.Warning)
 	}
 }
 
 // progress writes a few calm lines about a turn.
 type progress struct {
-	console console
+	console *console
 	// alone says that the panel is one agent: no rounds, no labels, no votes.
 	alone bool
 	// within is how close together steps must start to be told of in one line.
@@ -312,31 +337,31 @@ func (v *progress) printStarted(started []report.StepStarted) {
 
 // summarise writes the line of the winner, and that of the session; and the votes, where no line
 // has told of them.
-func (s *session) summarise(ctx context.Context, t *coordinator.Turn, withVotes bool) {
+func (f *feed) summarise(ctx context.Context, t *coordinator.Turn, withVotes bool) {
 	r, err := t.Wait(ctx)
-	if err != nil || !s.display() {
+	if err != nil || !f.isShown() {
 		return // an error is told by whoever asked
 	}
-	if len(s.panel.Models()) > 1 {
+	if len(f.asked.panel.Models()) > 1 {
 		if withVotes {
-			for _, line := range voteLines(r, s.term.live.width(), s.console.secrets.Redact) {
-				s.console.say("%s", line)
+			for _, line := range voteLines(r, f.term.live.width(), f.console.secrets.Redact) {
+				f.console.say("%s", line)
 			}
 		}
-		s.printWinner(r)
+		f.printWinner(r)
 	}
 	if r.Snapshot != "" {
-		s.remark("the work of %s: %s", r.Winner, plain.Line(r.Snapshot))
+		f.remark("the work of %s: %s", r.Winner, plain.Line(r.Snapshot))
 	}
 	if u := r.Session; u != nil {
-		s.remark("session: %s, %s · %s", plain.Line(u.SessionID), plain.Count(u.MessageCount, "message"), usage(u.UsageTotal))
+		f.remark("session: %s, %s · %s", plain.Line(u.SessionID), plain.Count(u.MessageCount, "message"), usage(u.UsageTotal))
 	}
 }
 
-func (s *session) printWinner(r report.Result) {
+func (f *feed) printWinner(r report.Result) {
 	totals := fmt.Sprintf("%s · %s · %s", plain.Count(r.Rounds, "round"), usage(r.Usage), duration(time.Duration(r.DurationMS)*time.Millisecond))
 	if r.Winner == "" {
-		s.console.say("%s · %s", s.console.paint(red, "no winner"), totals)
+		f.console.say("%s · %s", f.console.paint(red, "no winner"), totals)
 		return
 	}
 	colour := yellow
@@ -344,7 +369,7 @@ func (s *session) printWinner(r report.Result) {
 		colour = green
 	}
 	title, why := verdict(r)
-	s.console.say("%s%s · %s", s.console.paint(colour, title), why, totals)
+	f.console.say("%s%s · %s", f.console.paint(colour, title), why, totals)
 }
 
 func duration(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }

@@ -25,7 +25,7 @@ func TestReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	app := testProgram(t).cliApp()
+	app := cliApp(testProgram(t))
 	text := string(data)
 	for name, table := range map[string]string{
 		"flags": flagTable(app.Flags), "commands": commandTable(app.Commands), "exit statuses": exitTable(), "result": fieldTable(t, reflect.TypeFor[report.Result]()),
@@ -50,7 +50,7 @@ func TestReference(t *testing.T) {
 
 // TestHelpFitsAScreen of 80 columns and 50 lines, but for the list of all flags.
 func TestHelpFitsAScreen(t *testing.T) {
-	app := testProgram(t).cliApp()
+	app := cliApp(testProgram(t))
 	pages := map[string]string{"massgen": helpText(app), "flags": flagsText(app)}
 	for _, c := range app.Commands {
 		pages[c.Name] = commandHelp(c)

@@ -57,14 +57,17 @@ const mostPanel = 60 << 10
 
 // memory stores and loads the panels of sessions.
 type memory struct {
-	*program
-	world providers.World
-	store *store.Store
+	console *console
+	lookup  func(name string) (string, bool)
+	panel   *panelFlags
+	budget  *budget.Budget
+	world   providers.World
+	store   *store.Store
 }
 
 // describe returns the form in which a session stores a panel.
 func (m memory) describe(config *configs.Config) (remembered, error) {
-	o := m.options.panel
+	o := m.panel
 	cwd, err := m.cwd()
 	if err != nil {
 		return remembered{}, err
@@ -95,10 +98,10 @@ func (m memory) describe(config *configs.Config) (remembered, error) {
 
 // cwd returns the absolute path of --cwd, or "" without the flag.
 func (m memory) cwd() (string, error) {
-	if m.options.panel.cwd == "" {
+	if m.panel.cwd == "" {
 		return "", nil
 	}
-	dir, err := filepath.Abs(m.options.panel.cwd)
+	dir, err := filepath.Abs(m.panel.cwd)
 	if err != nil {
 		return "", fmt.Errorf("--cwd: %w", err)
 	}
@@ -118,7 +121,7 @@ func (r remembered) name() string {
 // limitsOver returns the limits of a session: those of the flags, else those that a session stores
 // with the panel was, which may be nil.
 func (m memory) limitsOver(was *remembered) report.BudgetLimits {
-	limits := budget.Budget{Session: m.options.budget.Session}
+	limits := budget.Budget{Session: m.budget.Session}
 	if was != nil {
 		limits = limits.Over(was.budget())
 	}
@@ -195,7 +198,7 @@ var errForeign = errors.New("the panel it was begun with came from elsewhere, an
 
 // recallFrom decodes the panel that a session stores. It returns nil if the session stores none.
 // If another user or machine made the panel, it returns the panel together with errForeign.
-func (p *program) recallFrom(kept sessions.Session) (*remembered, error) {
+func recallFrom(lookup func(string) (string, bool), kept sessions.Session) (*remembered, error) {
 	data := kept.Metadata[metaPanel]
 	if data == "" {
 		return nil, nil
@@ -208,7 +211,7 @@ func (p *program) recallFrom(kept sessions.Session) (*remembered, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, err := store.NewMarker(p.env.Lookup).IsOwn(text, r.Mark)
+	own, err := store.NewMarker(lookup).IsOwn(text, r.Mark)
 	if err == nil && !own {
 		err = errForeign
 	}
@@ -224,7 +227,7 @@ func (m memory) recall(ctx context.Context, id string) (*remembered, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.recallFrom(kept)
+	return recallFrom(m.lookup, kept)
 }
 
 // metadata returns a panel as metadata of its session, or an error if the store would refuse it: a turn
@@ -232,7 +235,7 @@ func (m memory) recall(ctx context.Context, id string) (*remembered, error) {
 func (m memory) metadata(r remembered) (map[string]string, error) {
 	text, err := r.text()
 	if err == nil {
-		r.Mark, err = store.NewMarker(m.env.Lookup).Mark(text)
+		r.Mark, err = store.NewMarker(m.lookup).Mark(text)
 	}
 	data, marshalErr := json.Marshal(r)
 	metadata := map[string]string{metaPanel: string(m.store.Mask(data))}
@@ -320,18 +323,18 @@ func (m memory) config(r remembered) (*configs.Config, error) {
 // choosePanel connects the panel for a session. It takes the first of these that exists: the config
 // that the flags name (named, or nil), the panel that the session like stores, and the user's
 // default config. remembers reports whether the session like stores a panel that this user made.
-func (s *session) choosePanel(ctx context.Context, by storage, like string, named *configs.Config) (chosen asked, remembers bool, err error) {
+func (s *session) choosePanel(ctx context.Context, like string, named *configs.Config) (chosen asked, remembers bool, err error) {
 	was, err := s.memory.recall(ctx, like)
 	isForeign := errors.Is(err, errForeign)
 	if err != nil && !isForeign && named == nil {
 		return chosen, false, err
 	}
 	if was != nil && !isForeign {
-		s.rebudget(s.memory, *was)
+		s.chat.rebudget(s.memory, *was)
 	}
 	if was != nil && named == nil {
 		if isForeign {
-			if yes, err := s.memory.wantsForeign(by, like, was); err != nil || !yes {
+			if yes, err := s.memory.wantsForeign(s.kept, like, was); err != nil || !yes {
 				return chosen, false, errors.Join(err, fmt.Errorf("session %s: %w: --config FILE names one", plain.Line(like), errForeign))
 			}
 		}
@@ -344,7 +347,7 @@ func (s *session) choosePanel(ctx context.Context, by storage, like string, name
 		return chosen, !isForeign, err
 	}
 	if named == nil {
-		if named, err = s.loadConfig(s.memory.world); err != nil {
+		if named, err = s.panels.load(s.memory.world); err != nil {
 			return chosen, false, err
 		}
 	}
@@ -361,15 +364,6 @@ func (s *session) choosePanel(ctx context.Context, by storage, like string, name
 	return chosen, remembers, err
 }
 
-// rebudget notes that the session, which stores the panel was, is to store the limits of the flags.
-func (c *conversation) rebudget(m memory, was remembered) {
-	stored := was.limits()
-	was.Budget = m.limitsOver(&was)
-	if was.limits() != stored {
-		c.rebudgeted = &was
-	}
-}
-
 // connectAgain connects the panel that session id stores.
 func (s *session) connectAgain(ctx context.Context, id string, was remembered) (asked, error) {
 	config, err := s.memory.config(was)
@@ -381,7 +375,7 @@ func (s *session) connectAgain(ctx context.Context, id string, was remembered) (
 
 // wantsForeign shows a foreign panel and asks the user whether to use it. Without a terminal the
 // answer is no.
-func (m memory) wantsForeign(by storage, id string, r *remembered) (bool, error) {
+func (m memory) wantsForeign(by *storage, id string, r *remembered) (bool, error) {
 	if !by.canAsk() {
 		return false, nil
 	}
@@ -400,14 +394,14 @@ func (s *session) takePanelOf(ctx context.Context, id string) (remembers bool, e
 	was, err := s.memory.recall(ctx, id)
 	switch {
 	case errors.Is(err, errForeign):
-		s.console.say("massgen: session %s: %s: the panel that is asked stays %s", plain.Line(id), errForeign, s.panel.Names())
+		s.console.say("massgen: session %s: %s: the panel that is asked stays %s", plain.Line(id), errForeign, s.asked.panel.Names())
 		return true, nil
 	case err != nil || was == nil:
 		return false, err
 	}
-	s.rebudget(s.memory, *was)
+	s.chat.rebudget(s.memory, *was)
 	was.Budget = s.memory.limitsOver(was)
-	if was.isSame(s.known) && was.Folder == s.known.Folder && was.limits() == s.known.limits() {
+	if was.isSame(s.asked.known) && was.Folder == s.asked.known.Folder && was.limits() == s.asked.known.limits() {
 		return true, nil
 	}
 	other, err := s.connectAgain(ctx, id, *was)
@@ -416,7 +410,7 @@ func (s *session) takePanelOf(ctx context.Context, id string) (remembers bool, e
 	}
 	left := s.asked
 	s.asked = other
-	s.remark("panel: %s", s.panel.Names())
+	s.feed.remark("panel: %s", s.asked.panel.Names())
 	if err := left.close(); err != nil {
 		s.console.warn(err.Error())
 	}

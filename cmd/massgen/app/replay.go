@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
@@ -19,13 +21,26 @@ import (
 
 // replayCommand runs recorded turns again. Its flags are zero where they are not given.
 type replayCommand struct {
-	*program
+	env     *Env
+	console *console
+	kept    *storage
+	budget  *budget.Budget
+	config  *string
+	// rerun branches off a session at a point, and goes on live in the session as.
+	rerun rerun
+
 	turn, from int
 	as         string
 }
 
-func (p *program) replayCommand() *cli.Command {
-	r := &replayCommand{program: p}
+// rerun is what goes on live from a point of a recorded turn, in a new session.
+type rerun func(ctx context.Context, kept sessions.Session, from coordinator.Point, as string) error
+
+func newReplay(env *Env, c *console, kept *storage, b *budget.Budget, config *string, again rerun) *cli.Command {
+	return (&replayCommand{env: env, console: c, kept: kept, budget: b, config: config, rerun: again}).cli()
+}
+
+func (r *replayCommand) cli() *cli.Command {
 	return &cli.Command{
 		Name: "replay", Usage: "run recorded turns again, calling nothing",
 		UsageText: "massgen replay [ID|FILE.jsonl] ...\n\n" + twoColumns([][2]string{
@@ -33,21 +48,22 @@ func (p *program) replayCommand() *cli.Command {
 			{"FILE.jsonl [--turn N]", "those of a file that sessions export wrote"},
 			{"ID --from ROUND", "in a new session: the turn as recorded up to the start of that round, and live from there on"},
 		}),
-		Flags: slices.Concat(p.keptFlags(), []cli.Flag{
+		Flags: slices.Concat(r.kept.cliFlags(), []cli.Flag{
 			&cli.IntFlag{Name: "turn", Destination: &r.turn, DefaultText: "all; with --from the last", Usage: "only turn `N`"},
 			&cli.IntFlag{Name: "from", Destination: &r.from, DefaultText: "none", Usage: "go on live from the start of `ROUND`"},
 			textFlag("", "as", &r.as, "--from: the `ID` of the new session"),
-			textFlag("", "config", &p.options.panel.config, "--from: the panel, in YAML: `FILE`"),
-		}, budgetFlags(&p.options.budget, "", "--from: ")),
-		BashComplete: completeFirst(p, sessionArgument, fileArgument),
+			textFlag("", "config", r.config, "--from: the panel, in YAML: `FILE`"),
+		}, budgetFlags(r.budget, "", "--from: ")),
+		BashComplete: completeFirst(sessionArgument, fileArgument),
 		Action: func(c *cli.Context) error {
-			if err := r.check(c, p.words); err != nil {
+			words := c.Args().Slice()
+			if err := r.check(c, words); err != nil {
 				return fmt.Errorf("replay: %w", err)
 			}
 			if r.from > 0 {
-				return r.rerun(c.Context, p.words)
+				return r.goOn(c.Context, words)
 			}
-			return r.replay(c.Context, p.words)
+			return r.replay(c.Context, words)
 		},
 	}
 }
@@ -60,10 +76,10 @@ func (c *replayCommand) check(flags *cli.Context, words []string) error {
 		return errors.New("--turn: turns count from 1")
 	case flags.IsSet("from") && c.from < 1:
 		return errors.New("--from: rounds count from 1")
-	case c.from == 0 && (c.as != "" || flags.IsSet("config") || !c.options.budget.None()):
+	case c.from == 0 && (c.as != "" || flags.IsSet("config") || !c.budget.None()):
 		return errors.New("--as, --config and a budget mean something with --from only: a replay calls nothing")
 	case c.from > 0 && len(words) > 0 && isRecording(words[0]):
-		return fmt.Errorf("--from goes on in a store: %s first", c.storage().command("sessions", "import", words[0]))
+		return fmt.Errorf("--from goes on in a store: %s first", c.kept.command("sessions", "import", words[0]))
 	}
 	return nil
 }
@@ -73,7 +89,7 @@ func isRecording(word string) bool { return isPath(word) || strings.HasSuffix(wo
 
 // replay replays the turns of a session, or of a recording.
 func (c *replayCommand) replay(ctx context.Context, words []string) error {
-	c.hideKeys()
+	hideKeys(c.env, c.console)
 	if len(words) > 0 && isRecording(words[0]) {
 		recording, id, err := readRecording(ctx, words[0])
 		if err != nil {
@@ -81,7 +97,7 @@ func (c *replayCommand) replay(ctx context.Context, words []string) error {
 		}
 		return c.replayTurns(ctx, recording, id)
 	}
-	return withSession(ctx, c.program, "replay", words, func(store *store.Store, kept sessions.Session) error {
+	return c.kept.runOn(ctx, "replay", words, func(store *store.Store, kept sessions.Session) error {
 		return c.replayTurns(ctx, store, kept.ID)
 	})
 }
@@ -145,7 +161,7 @@ func (c *replayCommand) replayTurns(ctx context.Context, r recording, id string)
 
 // warnUnrecorded tells of a turn that has no journal, in JSON by a replay of no events.
 func (c *replayCommand) warnUnrecorded(id string, turn int) error {
-	if c.options.display.json {
+	if c.kept.isJSON() {
 		return c.console.putJSON(replayedTurn{id, turn, coordinator.Replayed{Unfinished: []coordinator.UnfinishedCall{}}})
 	}
 	return c.console.put(fmt.Sprintf("turn %d: it has no journal here: it is of the session that this one was branched off\n", turn))
@@ -159,8 +175,8 @@ func (c *replayCommand) replayTurn(ctx context.Context, r recording, id string, 
 	}
 	switch {
 	case err != nil:
-		return exitError{ExitFailed, err}
-	case c.options.display.json:
+		return withStatus(ExitFailed, err)
+	case c.kept.isJSON():
 		return c.console.putJSON(replayedTurn{id, t.Number, replayed})
 	}
 	return c.console.put(fmt.Sprintf("turn %d: %s\n", t.Number, replayedLine(replayed)))
@@ -217,10 +233,10 @@ func showDifference(w io.Writer, d *coordinator.Difference) error {
 	return debugbackend.DiffRequests(w, before, after, d.Recorded, d.Rebuilt)
 }
 
-// rerun branches off a session at the start of a round, and goes on live from there.
-func (c *replayCommand) rerun(ctx context.Context, words []string) (err error) {
+// goOn branches off the session that words name.
+func (c *replayCommand) goOn(ctx context.Context, words []string) error {
 	var kept sessions.Session
-	err = withSession(ctx, c.program, "replay", words, func(_ *store.Store, picked sessions.Session) error {
+	err := c.kept.runOn(ctx, "replay", words, func(_ *store.Store, picked sessions.Session) error {
 		kept = picked
 		return nil
 	})
@@ -233,28 +249,5 @@ func (c *replayCommand) rerun(ctx context.Context, words []string) (err error) {
 	if err := checkNewID(c.as); err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
-	if !isPath(c.options.session.id) {
-		c.options.session.id = c.as
-	}
-	c.log = c.logger()
-	s, err := c.openSession(ctx, kept.ID)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	s.conversation = conversation{id: c.as}
-	point := coordinator.Point{Session: kept.ID, Turn: c.turn, Round: c.from}
-	if point.Turn == 0 {
-		point.Turn = kept.Turns
-	}
-	t, err := s.panel.Rerun(ctx, point, c.as)
-	var difference *coordinator.Difference
-	if errors.As(err, &difference) {
-		err = errors.Join(err, showDifference(c.console.err, difference))
-	}
-	if err != nil {
-		return fmt.Errorf("replay: %w", err)
-	}
-	s.console.say("massgen: turn %d of session %s goes on from round %d in session %s", point.Turn, plain.Line(kept.ID), point.Round, plain.Line(c.as))
-	return s.finish(s.watchTurn(ctx, t, s.term.watch.take()))
+	return c.rerun(ctx, kept, coordinator.Point{Session: kept.ID, Turn: cmp.Or(c.turn, kept.Turns), Round: c.from}, c.as)
 }

@@ -12,61 +12,79 @@ import (
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/setup/panels"
+	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
+// results prints what turns came to.
+type results struct {
+	console *console
+	answers answers
+	flags   *displayFlags
+	kept    *storage
+	store   *store.Store
+	feed    *feed
+	// notices are the warnings that every result of the session has, beside those of its panel.
+	notices []string
+}
+
+// allNotices returns the warnings that every result has.
+func (o *results) allNotices() []string {
+	return append(append([]string{}, o.notices...), o.feed.asked.panel.Notices()...)
+}
+
 // deliver prints a result, writes the file, and returns the exit status that the
 // result stands for.
-func (s *session) deliver(r report.Result) (int, error) {
-	for _, w := range r.Warnings[len(s.noticesAfter(s.notices)):] {
-		s.console.warn(w)
+func (o *results) deliver(r report.Result) (int, error) {
+	for _, w := range r.Warnings[len(o.allNotices()):] {
+		o.console.warn(w)
 	}
-	if !s.display() {
+	if !o.feed.isShown() {
 		for _, w := range r.ContextWarnings {
-			s.console.warn(contextWarning(w.Agent, w.ContextWarning))
+			o.console.warn(contextWarning(w.Agent, w.ContextWarning))
 		}
 	}
-	if !s.display() && r.Winner != "" {
+	if !o.feed.isShown() && r.Winner != "" {
 		for _, f := range r.Failed {
-			s.console.warn(f.Agent + " failed: " + f.Error)
+			o.console.warn(f.Agent + " failed: " + f.Error)
 		}
 	}
-	if err := s.printResult(r); err != nil {
+	if err := o.printResult(r); err != nil {
 		return ExitFailed, err
 	}
-	if r.Winner != "" && s.options.display.outputFile != "" {
-		if err := os.WriteFile(s.options.display.outputFile, []byte(s.console.secrets.Redact(withNewline(r.Answer))), 0o644); err != nil {
+	if r.Winner != "" && o.flags.outputFile != "" {
+		if err := os.WriteFile(o.flags.outputFile, []byte(o.console.secrets.Redact(withNewline(r.Answer))), 0o644); err != nil {
 			return ExitUsage, fmt.Errorf("--output-file: %w; the answer is on standard output", err)
 		}
 	}
-	s.explain(r)
+	o.explain(r)
 	return resultStatus(r), nil
 }
 
-func (s *session) printResult(r report.Result) error {
-	if s.options.display.json {
+func (o *results) printResult(r report.Result) error {
+	if o.flags.json {
 		line, err := plain.JSONLine(r)
 		if err != nil {
 			return fmt.Errorf("encode the result: %w", err)
 		}
-		return s.print(line)
+		return o.print(r.SessionID, line)
 	}
 	if r.Winner == "" {
 		return nil
 	}
-	if !isTerminal(s.env.Stdout) {
-		return s.print(r.Answer)
+	if !isTerminal(o.answers.env.Stdout) {
+		return o.print(r.SessionID, r.Answer)
 	}
-	return printAnswer(s, r.Answer)
+	return o.printAnswer(r)
 }
 
 // print writes an answer or a result to standard output. A reader who has left did not
 // read what was paid for, and is told where it is.
-func (s *session) print(text string) error {
-	_, err := s.console.out.Write([]byte(withNewline(text)))
+func (o *results) print(session, text string) error {
+	_, err := o.console.out.Write([]byte(withNewline(text)))
 	switch {
-	case errors.Is(err, syscall.EPIPE) && s.store.Lasts():
-		return fmt.Errorf("%w: standard output was closed; %s has it", errUnread, s.storage().command("sessions", "show", s.id))
+	case errors.Is(err, syscall.EPIPE) && o.store.Lasts():
+		return fmt.Errorf("%w: standard output was closed; %s has it", errUnread, o.kept.command("sessions", "show", session))
 	case errors.Is(err, syscall.EPIPE):
 		return fmt.Errorf("%w: standard output was closed", errUnread)
 	case err != nil:
@@ -88,8 +106,8 @@ func withNewline(text string) string {
 
 // explain says why a result is less than an answer by consensus, and where there is
 // something to read if there is none.
-func (s *session) explain(r report.Result) {
-	defer s.explainPartials(r)
+func (o *results) explain(r report.Result) {
+	defer o.explainPartials(r)
 	why, hint := r.Status, ""
 	switch r.Status {
 	case kernel.Cut:
@@ -108,14 +126,14 @@ func (s *session) explain(r report.Result) {
 	}
 	switch wasEnded := r.Status == kernel.Cut || r.Status == kernel.Budget || r.Status == kernel.Timeout || r.Status == kernel.MaxTurns; {
 	case r.Winner != "" && r.Status != kernel.Completed:
-		s.console.say("massgen: %s: this is the best answer so far, by %s%s", why, r.Winner, hint)
+		o.console.say("massgen: %s: this is the best answer so far, by %s%s", why, r.Winner, hint)
 	case r.Winner != "":
 	case wasEnded:
-		s.console.say("massgen: %s: there is no answer yet%s", why, hint)
+		o.console.say("massgen: %s: there is no answer yet%s", why, hint)
 	case len(r.Failed) > 0:
-		s.console.say("massgen: no answer: %s", strings.Join(panels.Reasons(r.Failed), "; "))
+		o.console.say("massgen: no answer: %s", strings.Join(panels.Reasons(r.Failed), "; "))
 	default:
-		s.console.say("massgen: no answer: no agent gave one")
+		o.console.say("massgen: no answer: no agent gave one")
 	}
 }
 

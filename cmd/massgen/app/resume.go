@@ -17,18 +17,18 @@ func (s *session) resume(ctx context.Context) error {
 	if len(s.options.attach.files) > 0 {
 		return errAttachedToNothing
 	}
-	t, err := s.panel.Continue(ctx, s.id)
+	t, err := s.asked.panel.Continue(ctx, s.chat.id)
 	var difference *coordinator.Difference
 	switch {
 	case errors.Is(err, sessions.ErrBusy): // another process came first
-		return exitError{ExitFailed, s.refused(ctx, fmt.Errorf("--continue: %w", err))}
+		return withStatus(ExitFailed, s.refused(ctx, fmt.Errorf("--continue: %w", err)))
 	case errors.As(err, &difference):
 		err = fmt.Errorf("--continue: %w; --continue --fresh starts the turn over", err)
 		return errors.Join(err, showDifference(s.console.err, difference))
 	case err != nil:
 		return fmt.Errorf("--continue: %w", err)
 	}
-	if s.display() {
+	if s.feed.isShown() {
 		s.console.say("turn %d goes on: %s", t.Number(), quoted(t.Question()))
 	}
 	return s.finish(s.watchTurn(ctx, t, s.term.watch.take()))
@@ -36,17 +36,17 @@ func (s *session) resume(ctx context.Context) error {
 
 // startOver gives up the turn that a process left, and asks its question again.
 func (s *session) startOver(ctx context.Context) error {
-	left := s.unfinished
+	left := s.chat.unfinished
 	if left == nil {
-		return fmt.Errorf("--fresh: no turn of session %s is left to finish: leave it out", plain.Line(s.id))
+		return fmt.Errorf("--fresh: no turn of session %s is left to finish: leave it out", plain.Line(s.chat.id))
 	}
-	question, files, err := s.panel.Abandon(ctx, s.id)
+	question, files, err := s.asked.panel.Abandon(ctx, s.chat.id)
 	if err != nil {
 		return fmt.Errorf("--fresh: %w", err)
 	}
 	ctx = attach.With(ctx, files)
-	s.unfinished = nil
-	if s.display() {
+	s.chat.unfinished = nil
+	if s.feed.isShown() {
 		s.console.say("turn %d is left without an answer, and its question asked anew: %s", left.Number, quoted(question))
 	}
 	return s.finish(s.ask(ctx, question, s.term.watch.take()))
@@ -55,17 +55,17 @@ func (s *session) startOver(ctx context.Context) error {
 // continuing is the command that goes on with the session's turn: with the panel and the store
 // of this one, but for a system message and where a shared engine or database is.
 func (s *session) continuing() string {
-	o, id := s.options, s.id
-	if isPath(o.session.id) {
+	o, id := s.options, s.chat.id
+	if s.kept.isFile() {
 		id = o.session.id
 	}
-	words := []string{s.storage().programName()}
+	words := []string{s.kept.programName()}
 	for _, flag := range [][2]string{
 		{"--engine", o.cluster.engine}, {"--config", o.panel.config}, {"--backend", o.panel.backend}, {"--model", o.panel.model}, {"--models", o.panel.models},
 		{"--base-url", o.panel.baseURL}, {"--state-dir", o.session.stateDir}, {"--session-id", id},
 	} {
 		if flag[1] != "" {
-			words = append(words, flag[0], s.storage().shown(flag[1]))
+			words = append(words, flag[0], s.kept.shown(flag[1]))
 		}
 	}
 	return strings.Join(append(words, "--continue"), " ")

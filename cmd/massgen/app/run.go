@@ -12,8 +12,8 @@ import (
 // completionFlag ends the line of the completion scripts that older versions printed.
 const completionFlag = "--generate-bash-completion"
 
-func (p *program) run(args []string) error {
-	app := p.cliApp()
+func run(p *program, args []string) error {
+	app := cliApp(p)
 	args = args[min(1, len(args)):]
 	switch last := len(args) - 1; {
 	case last > 0 && args[0] == completeCommand:
@@ -25,7 +25,6 @@ func (p *program) run(args []string) error {
 	if err != nil {
 		return err
 	}
-	p.words = inv.words
 	return runCommand(p, app, inv)
 }
 
@@ -33,7 +32,7 @@ func (p *program) run(args []string) error {
 // templates (DESIGN §9).
 func runCommand(p *program, app *cli.App, inv invocation) error {
 	command := app.Command(inv.command)
-	ctx, set, err := parsed(app, nil, app.Flags, inv.rootFlags)
+	ctx, set, err := parsed(app, nil, app.Flags, inv.rootFlags, inv.words)
 	switch {
 	case err != nil:
 		return err
@@ -46,10 +45,10 @@ func runCommand(p *program, app *cli.App, inv invocation) error {
 		return err
 	}
 	if command == nil {
-		return p.root(ctx.Context, p.words)
+		return root(ctx.Context, p, inv.words)
 	}
 	flags := flagsOf(command)
-	if ctx, set, err = parsed(app, ctx, flags, inv.commandFlags); err != nil {
+	if ctx, set, err = parsed(app, ctx, flags, inv.commandFlags, inv.words); err != nil {
 		return err
 	}
 	if ctx.Bool(helpName) {
@@ -69,8 +68,8 @@ func helpOf(app *cli.App, command *cli.Command) string {
 	return commandHelp(command)
 }
 
-// parsed returns the context of the flags that a program or a command was given, and their set.
-func parsed(app *cli.App, parent *cli.Context, flags []cli.Flag, given []string) (*cli.Context, *flag.FlagSet, error) {
+// parsed returns the context of the flags and words that a program or a command was given, and the flags' set.
+func parsed(app *cli.App, parent *cli.Context, flags []cli.Flag, given, words []string) (*cli.Context, *flag.FlagSet, error) {
 	set := flag.NewFlagSet(app.Name, flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	for _, f := range flags {
@@ -86,6 +85,9 @@ func parsed(app *cli.App, parent *cli.Context, flags []cli.Flag, given []string)
 		if err := set.Set(name, value); err != nil { // the value is not shown: it may be a key
 			return nil, nil, fmt.Errorf("--%s takes %s", name, wanted(set.Lookup(name)))
 		}
+	}
+	if err := set.Parse(append([]string{"--"}, words...)); err != nil {
+		return nil, nil, err
 	}
 	return cli.NewContext(app, set, parent), set, nil
 }

@@ -58,7 +58,7 @@ func TestNoPanicOfAnEffectShowsAKey(t *testing.T) {
 				display: displayFlags{debug: true, json: true, dumpInputs: dir},
 			}
 			p.log = p.logger()
-			s, err := p.openSession(t.Context(), "")
+			s, err := openSession(t.Context(), p, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,14 +135,14 @@ func TestNoJournalHoldsAKey(t *testing.T) {
 	}
 	p := testProgram(t)
 	p.options.panel.config = config
-	s, err := p.openSession(t.Context(), "")
+	s, err := openSession(t.Context(), p, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.once(t.Context(), "question"); err != nil || strings.Count(told, key) != 3 {
 		t.Fatalf("%v, and the service was told %s", err, told)
 	}
-	events, err := s.store.Journal(t.Context(), s.id, 1, 0)
+	events, err := s.store.Journal(t.Context(), s.chat.id, 1, 0)
 	if err != nil || len(events) == 0 {
 		t.Fatalf("%d events, %v", len(events), err)
 	}
@@ -176,7 +176,7 @@ func TestKeysThatNobodyUsesAreHidden(t *testing.T) {
 	p := testProgram(t)
 	p.env.Lookup = func(name string) (string, bool) { return values[name], values[name] != "" }
 	p.options.panel.backend = providers.Demo
-	s, err := p.openSession(t.Context(), "")
+	s, err := openSession(t.Context(), p, "")
 	if err != nil {
 		t.Fatal(err)
 	}

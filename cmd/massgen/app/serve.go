@@ -30,19 +30,34 @@ const defaultListen = "127.0.0.1:8484"
 
 // serveCommand offers panels over HTTP.
 type serveCommand struct {
-	*program
+	env     *Env
+	console *console
+	watch   *watch
+	kept    *storage
+	panels  *panelSource
+	engines *engineSource
+	session *sessionFlags
+	display *displayFlags
+
 	configs     texts
 	listen      string
 	noReasoning bool
 	logLevel    string
 	access      accessFlags
 
+	log         *slog.Logger
 	world       providers.World
 	store       *store.Store
 	engine      *clusterRemote
 	exporter    *telemetry.Exporter // nil for none
 	permissions *server.Permissions // nil where nobody is asked
 }
+
+func newServer(p *program) *serveCommand {
+	return &serveCommand{env: p.env, console: p.console, watch: p.watch, kept: p.kept, panels: p.panels, engines: p.engines, session: &p.options.session, display: &p.options.display}
+}
+
+func newServe(p *program) *cli.Command { return newServer(p).cli() }
 
 func (c *serveCommand) cli() *cli.Command {
 	listen := textFlag("", "listen", &c.listen, "the `ADDRESS` to listen on")
@@ -53,24 +68,23 @@ func (c *serveCommand) cli() *cli.Command {
 		Flags: slices.Concat([]cli.Flag{
 			listen,
 			switchFlag("", "no-reasoning", &c.noReasoning, "send the answer alone, without what the agents say to each other"),
-		}, c.access.flags(), c.panelFlags(), c.options.clusterFlags(c.env.Cluster)),
-		Action: func(ctx *cli.Context) error { return c.run(ctx.Context) },
+		}, c.access.flags(), c.panelFlags(), clusterFlagsOf(c.env.Cluster, c.engines.flags, c.session)),
+		Action: func(ctx *cli.Context) error { return c.run(ctx) },
 	}
 }
 
 // panelFlags say which panels are offered, and how they work.
 func (c *serveCommand) panelFlags() []cli.Flag {
-	o := &c.options
 	return []cli.Flag{
 		&cli.GenericFlag{Name: "config", Value: &c.configs, Usage: "a panel to offer: `FILE`, or @examples/NAME; may be given several times", DefaultText: "as for a question"},
-		textFlag("", "state-dir", &o.session.stateDir, "keep sessions in `DIR`"),
-		switchFlag("", "trust", &o.session.trust, trustUsage),
+		textFlag("", "state-dir", &c.session.stateDir, "keep sessions in `DIR`"),
+		switchFlag("", "trust", &c.session.trust, trustUsage),
 		textFlag("", "log-level", &c.logLevel, "log from `LEVEL` on: debug, info, warn or error (also LOG_LEVEL); info without it"),
-		switchFlag("", "debug", &o.display.debug, "the same as --log-level debug"),
+		switchFlag("", "debug", &c.display.debug, "the same as --log-level debug"),
 	}
 }
 
-func (c *serveCommand) run(ctx context.Context) error {
+func (c *serveCommand) run(ctx *cli.Context) error {
 	access, err := c.access.read(c.env.Lookup, c.console.secrets)
 	if err != nil {
 		return err
@@ -101,15 +115,16 @@ func (c *serveCommand) serverLog() (*slog.Logger, error) {
 			return nil, fmt.Errorf("%s: %q is not debug, info, warn or error", name, shortened(plain.Line(text), 40))
 		}
 	}
-	if c.options.display.debug {
+	if c.display.debug {
 		level = slog.LevelDebug
 	}
 	return slog.New(slog.NewTextHandler(c.console.err, &slog.HandlerOptions{Level: level})), nil
 }
 
 // with calls serve with the settings of a server of the configs' models. An interrupt ends ctx.
-func (c *serveCommand) with(ctx context.Context, name string, serve func(context.Context, server.Settings) error) (err error) {
-	if len(c.words) > 0 {
+func (c *serveCommand) with(flags *cli.Context, name string, serve func(context.Context, server.Settings) error) (err error) {
+	ctx := flags.Context
+	if flags.NArg() > 0 {
 		return fmt.Errorf("%s: it takes no question", name)
 	}
 	if c.log, err = c.serverLog(); err != nil {
@@ -120,17 +135,16 @@ func (c *serveCommand) with(ctx context.Context, name string, serve func(context
 		// some hundred KiB a stream.
 		defer debug.SetGCPercent(debug.SetGCPercent(400))
 	}
-	c.world = c.program.world(c.console.warn)
+	c.world = newWorld(c.env, c.console.warn)
 	c.world.HideKeys(c.console.secrets)
-	if c.exporter = exporterOf(c.program); c.exporter != nil {
+	if c.exporter = newExporter(c.env, c.console); c.exporter != nil {
 		defer c.exporter.Close()
 	}
-	storage := c.storage()
-	if c.store, err = storage.open(ctx); err != nil {
+	if c.store, err = c.kept.open(ctx, toAsk); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.store.Close()) }()
-	if c.engine, err = c.connectEngine(ctx, storage.database()); err != nil {
+	if c.engine, err = c.engines.connect(ctx, c.kept.database()); err != nil {
 		return err
 	}
 	if c.engine != nil {
@@ -173,7 +187,7 @@ func (c *serveCommand) open(ctx context.Context, access server.Access) (net.List
 func (c *serveCommand) models() (models []server.Model, err error) {
 	files := []string(c.configs)
 	if len(files) == 0 {
-		files = []string{c.ownConfig()}
+		files = []string{c.panels.own()}
 	}
 	for _, file := range files {
 		config, err := c.world.LoadConfig(file, c.console.secrets)

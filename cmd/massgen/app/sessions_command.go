@@ -22,9 +22,17 @@ import (
 
 // sessionsCommand looks into the sessions that are kept, and manages them.
 type sessionsCommand struct {
-	*program
+	env     *Env
+	console *console
+	kept    *storage
+	panels  *panelSource
+
 	as       string
 	markdown bool
+}
+
+func newSessions(env *Env, c *console, kept *storage, p *panelSource) *cli.Command {
+	return (&sessionsCommand{env: env, console: c, kept: kept, panels: p}).cli()
 }
 
 func (c *sessionsCommand) cli() *cli.Command {
@@ -32,7 +40,7 @@ func (c *sessionsCommand) cli() *cli.Command {
 		name: "sessions", about: "list, show, search and manage the sessions that are kept",
 		flags: []cli.Flag{
 			textFlag("", "as", &c.as, "import: under another `ID`"),
-			textFlag("", "config", &c.options.panel.config,
+			textFlag("", "config", &c.panels.flags.config,
 				"show: what the agents of the panel in `FILE` would be shown in the next turn, and how full their contexts are"),
 			switchFlag("", "markdown", &c.markdown, "export: as Markdown, to read; it cannot be imported"),
 		},
@@ -50,11 +58,11 @@ func (c *sessionsCommand) cli() *cli.Command {
 			{name: "usage", arguments: "[ID]", about: "show what all of them have cost, or one", most: 1, flags: []string{"json"}, run: c.showUsage},
 			{name: "compact", about: "make the file as small as it can be", most: noArguments, run: c.compactSessions},
 		},
-	}.cli(c.program)
+	}.cli(c.kept)
 }
 
 func (c *sessionsCommand) renameSession(ctx context.Context, store *store.Store, words []string) error {
-	kept, rest, err := c.storage().pick(ctx, store, words, 1)
+	kept, rest, err := c.kept.pick(ctx, store, words, 1)
 	switch {
 	case err != nil:
 		return err
@@ -73,7 +81,7 @@ func (c *sessionsCommand) renameSession(ctx context.Context, store *store.Store,
 // branchSession takes the turn and the new id in this order; either may be left
 // out. One that is a number is the turn.
 func (c *sessionsCommand) branchSession(ctx context.Context, store *store.Store, words []string) error {
-	kept, rest, err := c.storage().pick(ctx, store, words, 2)
+	kept, rest, err := c.kept.pick(ctx, store, words, 2)
 	if err != nil {
 		return err
 	}
@@ -84,10 +92,10 @@ func (c *sessionsCommand) branchSession(ctx context.Context, store *store.Store,
 		case err == nil:
 			turn, rest = n, rest[1:]
 			if turn < 1 {
-				return fmt.Errorf("turn %d: turns count from 1: %s has them", turn, c.storage().command("sessions", "show", from))
+				return fmt.Errorf("turn %d: turns count from 1: %s has them", turn, c.kept.command("sessions", "show", from))
 			}
 		case len(rest) == 2:
-			return fmt.Errorf("%q is no number of a turn: %s has them", shortened(rest[0], 40), c.storage().command("sessions", "show", from))
+			return fmt.Errorf("%q is no number of a turn: %s has them", shortened(rest[0], 40), c.kept.command("sessions", "show", from))
 		}
 	}
 	if len(rest) > 0 {
@@ -111,7 +119,7 @@ func (c *sessionsCommand) branchSession(ctx context.Context, store *store.Store,
 	if err != nil {
 		return err
 	}
-	return c.console.put(fmt.Sprintf("%s goes on after turn %d of %s: %s\n", plain.Line(made.ID), turn, plain.Line(from), c.storage().asking(made.ID)))
+	return c.console.put(fmt.Sprintf("%s goes on after turn %d of %s: %s\n", plain.Line(made.ID), turn, plain.Line(from), c.kept.asking(made.ID)))
 }
 
 // checkNewID refuses an id by which --session-id could not mean the session.
@@ -142,7 +150,7 @@ func lastEnded(ctx context.Context, store *store.Store, id string) (sessions.Tur
 // exportSession writes a session to a file, or to standard output. It masks what
 // has become a secret since the session was kept, in both.
 func (c *sessionsCommand) exportSession(ctx context.Context, store *store.Store, words []string) error {
-	kept, rest, err := c.storage().pick(ctx, store, words, 1)
+	kept, rest, err := c.kept.pick(ctx, store, words, 1)
 	switch {
 	case err != nil:
 		return err
@@ -168,7 +176,7 @@ func (c *sessionsCommand) exportSession(ctx context.Context, store *store.Store,
 	if len(rest) == 0 {
 		rest = []string{standardStream}
 	}
-	return c.putFile(rest[0], text)
+	return putFile(c.env, c.console, rest[0], text)
 }
 
 // isMarkdown reports whether the name of a file has an ending of Markdown.
@@ -197,14 +205,14 @@ func openFile(path string) (*os.File, error) {
 const standardStream = "-"
 
 // putFile writes a text to a file that is not there yet, or to standard output.
-func (p *program) putFile(file, text string) error {
+func putFile(env *Env, c *console, file, text string) error {
 	if file != standardStream {
 		return writeNew(file, text)
 	}
-	if isTerminal(p.env.Stdout) { // JSON and Markdown read the same with escapes for what would move the cursor; pages have none
+	if isTerminal(env.Stdout) { // JSON and Markdown read the same with escapes for what would move the cursor; pages have none
 		text = plain.Escape(text, "\n\t")
 	}
-	return p.console.put(text)
+	return c.put(text)
 }
 
 // writeNew writes a file that is not there yet, for nobody else to read.
@@ -265,12 +273,12 @@ func (c *sessionsCommand) importSession(ctx context.Context, store *store.Store,
 // deleteSessions deletes nothing if one of the ids is wrong.
 func (c *sessionsCommand) deleteSessions(ctx context.Context, store *store.Store, ids []string) error {
 	for _, id := range ids {
-		if err := c.storage().checkSession(ctx, store, id); err != nil {
+		if err := c.kept.checkSession(ctx, store, id); err != nil {
 			return err
 		}
 	}
-	if s := c.storage(); s.canAsk() {
-		yes, err := s.asks(fmt.Sprintf("%s will be deleted for good: %s.\nGo on?", plain.Count(len(ids), "session"), plain.Line(plain.List(ids))))
+	if c.kept.canAsk() {
+		yes, err := c.kept.asks(fmt.Sprintf("%s will be deleted for good: %s.\nGo on?", plain.Count(len(ids), "session"), plain.Line(plain.List(ids))))
 		if err != nil || !yes {
 			return errors.Join(err, errors.New("nothing was deleted"))
 		}

@@ -27,10 +27,10 @@ func contextTable(list []inspect.Agent) [][]string {
 
 // lookAtAgents adds what the agents would be shown, if the options name a panel.
 func (c *sessionsCommand) lookAtAgents(ctx context.Context, store *store.Store, shown *shownSession) (err error) {
-	if !c.options.panel.isNamed() {
+	if !c.panels.flags.isNamed() {
 		return nil
 	}
-	panel, _, err := c.connectToLook(ctx, store, c.console.warn)
+	panel, _, err := c.panels.look(ctx, store, c.console.warn)
 	if err != nil {
 		return err
 	}

@@ -28,14 +28,14 @@ func (c *sessionsCommand) listSessions(ctx context.Context, store *store.Store, 
 	switch {
 	case err != nil:
 		return err
-	case c.options.display.json:
+	case c.kept.isJSON():
 		for _, s := range all {
 			delete(s.Metadata, metaPanel) // sessions show has it
 			maps.DeleteFunc(s.Metadata, isOfServer)
 		}
 		return c.console.putJSON(append([]sessions.Session{}, all...))
 	case len(all) == 0:
-		return c.console.put(fmt.Sprintf("there is no session yet in %s: %s begins one\n", plain.Line(store.Path()), c.storage().asking("")))
+		return c.console.put(fmt.Sprintf("there is no session yet in %s: %s begins one\n", plain.Line(store.Path()), c.kept.asking("")))
 	}
 	left, err := interrupted(ctx, store)
 	if err != nil {
@@ -43,8 +43,8 @@ func (c *sessionsCommand) listSessions(ctx context.Context, store *store.Store, 
 	}
 	text := plain.Columns(sessionTable(all, left))
 	for i, s := range all[:min(len(all), mostHints)] {
-		if t, isLeft := left[s.ID]; isLeft && (i == 0 || !isPath(c.options.session.id)) {
-			text += fmt.Sprintf("%s finishes turn %d of %s\n", c.storage().finishing(s.ID), t.Number, plain.Line(s.ID))
+		if t, isLeft := left[s.ID]; isLeft && (i == 0 || !c.kept.isFile()) {
+			text += fmt.Sprintf("%s finishes turn %d of %s\n", c.kept.finishing(s.ID), t.Number, plain.Line(s.ID))
 		}
 	}
 	return c.console.put(text)

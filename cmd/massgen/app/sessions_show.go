@@ -36,12 +36,12 @@ func (c *sessionsCommand) look(ctx context.Context, store *store.Store, kept ses
 	}
 	shown := shownSession{Session: read}
 	if read.Interrupted != nil {
-		shown.finish = c.storage().finishing(kept.ID)
-		if shown.Unfinished, err = withoutResult(ctx, c.storage(), store, kept.ID, read.Left); err != nil {
+		shown.finish = c.kept.finishing(kept.ID)
+		if shown.Unfinished, err = withoutResult(ctx, c.kept, store, kept.ID, read.Left); err != nil {
 			c.console.warn(err.Error())
 		}
 	}
-	if shown.Panel, err = c.recallFrom(kept); err != nil && !errors.Is(err, errForeign) {
+	if shown.Panel, err = recallFrom(c.env.Lookup, kept); err != nil && !errors.Is(err, errForeign) {
 		c.console.warn(err.Error())
 	}
 	if shown.Panel != nil {
@@ -54,7 +54,7 @@ func (c *sessionsCommand) look(ctx context.Context, store *store.Store, kept ses
 
 // withoutResult returns the calls of an interrupted turn that have no result. The error says
 // why the turn cannot be gone on with.
-func withoutResult(ctx context.Context, s storage, store *store.Store, id string, left sessions.Turn) ([]coordinator.UnfinishedCall, error) {
+func withoutResult(ctx context.Context, s *storage, store *store.Store, id string, left sessions.Turn) ([]coordinator.UnfinishedCall, error) {
 	unfinished, err := inspect.Unfinished(ctx, store, id, left)
 	if err != nil {
 		return nil, fmt.Errorf("%w; %s shows it, --continue --fresh starts the turn over", err, s.command("replay", id))
@@ -63,7 +63,7 @@ func withoutResult(ctx context.Context, s storage, store *store.Store, id string
 }
 
 func (c *sessionsCommand) showSession(ctx context.Context, store *store.Store, words []string) error {
-	kept, _, err := c.storage().pick(ctx, store, words, 0)
+	kept, _, err := c.kept.pick(ctx, store, words, 0)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (c *sessionsCommand) showSession(ctx context.Context, store *store.Store, w
 	if err != nil {
 		return err
 	}
-	if c.options.display.json {
+	if c.kept.isJSON() {
 		return c.console.putJSON(shown)
 	}
 	var b strings.Builder
@@ -206,13 +206,13 @@ func (c *sessionsCommand) showUsage(ctx context.Context, store *store.Store, wor
 		total, err = store.Usage(ctx, sessions.Filter{})
 	} else {
 		var kept sessions.Session
-		kept, _, err = c.storage().pick(ctx, store, words, 0)
+		kept, _, err = c.kept.pick(ctx, store, words, 0)
 		total = kept.Usage
 	}
 	if err != nil {
 		return err
 	}
-	if c.options.display.json {
+	if c.kept.isJSON() {
 		return c.console.putJSON(total)
 	}
 	return c.console.put(plain.Columns([][]string{

@@ -22,12 +22,19 @@ import (
 
 // showCommand draws a turn as a timeline: on the screen, or into files.
 type showCommand struct {
-	*program
+	env     *Env
+	console *console
+	kept    *storage
+
 	html, svg string
 }
 
+func newShow(env *Env, c *console, kept *storage) *cli.Command {
+	return (&showCommand{env: env, console: c, kept: kept}).cli()
+}
+
 func (c *showCommand) cli() *cli.Command {
-	kept := slices.DeleteFunc(c.keptFlags(), func(f cli.Flag) bool { return f.Names()[0] == "json" })
+	kept := slices.DeleteFunc(c.kept.cliFlags(), func(f cli.Flag) bool { return f.Names()[0] == "json" })
 	return &cli.Command{
 		Name: "show", Usage: "draw a turn: who called, answered and voted when",
 		UsageText: "massgen show [SESSION] [TURN] ...\n\n" + twoColumns([][2]string{
@@ -39,26 +46,26 @@ func (c *showCommand) cli() *cli.Command {
 			textFlag("", "html", &c.html, "write one page, with the timeline and all texts to unfold: `FILE`; - is standard output"),
 			textFlag("", "svg", &c.svg, "write the timeline as a picture: `FILE`; - is standard output"),
 		}, kept...),
-		BashComplete: completeFirst(c.program, sessionArgument, fileArgument),
+		BashComplete: completeFirst(sessionArgument, fileArgument),
 		Action: func(ctx *cli.Context) error {
-			if c.options.display.json {
-				return fmt.Errorf("show: --json means nothing here: %s has the turns as JSON", c.storage().command("sessions", "show", "--json"))
+			if c.kept.isJSON() {
+				return fmt.Errorf("show: --json means nothing here: %s has the turns as JSON", c.kept.command("sessions", "show", "--json"))
 			}
-			return c.run(ctx.Context)
+			return c.run(ctx.Context, ctx.Args().Slice())
 		},
 	}
 }
 
-func (c *showCommand) run(ctx context.Context) error {
+func (c *showCommand) run(ctx context.Context, words []string) error {
 	if c.html == standardStream && c.svg == standardStream {
 		return errors.New("show: --html - and --svg - would write into each other: name a file for one of them")
 	}
-	from, others := "", c.words
-	if len(c.words) > 0 {
-		from, others = c.words[0], c.words[1:]
+	from, others := "", words
+	if len(words) > 0 {
+		from, others = words[0], words[1:]
 	}
 	if isRecording(from) {
-		c.hideKeys()
+		hideKeys(c.env, c.console)
 		r, id, err := readRecording(ctx, from)
 		if err == nil {
 			err = c.show(ctx, r, id, others)
@@ -68,8 +75,8 @@ func (c *showCommand) run(ctx context.Context) error {
 		}
 		return nil
 	}
-	return c.withStore(ctx, "show", verb{name: plain.Line(from), run: func(ctx context.Context, store *store.Store, _ []string) error {
-		kept, rest, err := c.storage().pick(ctx, store, c.words, 1)
+	return c.kept.run(ctx, "show", verb{name: plain.Line(from), run: func(ctx context.Context, store *store.Store, _ []string) error {
+		kept, rest, err := c.kept.pick(ctx, store, words, 1)
 		if err != nil {
 			return err
 		}
@@ -164,7 +171,7 @@ func turnOf(words []string, turns int) (int, error) {
 // writeFile writes a file that is not there yet, or standard output. It masks what has become a secret since the
 // session was kept.
 func (c *showCommand) writeFile(file, text string) error {
-	return c.putFile(file, c.console.secrets.Redact(text))
+	return putFile(c.env, c.console, file, c.console.secrets.Redact(text))
 }
 
 // screen describes standard output: 80 columns if it is no terminal and COLUMNS does not say

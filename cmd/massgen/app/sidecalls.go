@@ -14,30 +14,30 @@ import (
 )
 
 // showTopic tells of a topic that a turn has changed.
-func (s *session) showTopic(state topic.State) {
+func (f *feed) showTopic(state topic.State) {
 	switch p := state.Pending; {
-	case s.display() && p != nil:
-		s.remark("topic %s", s.console.secrets.Redact(s.pendingTopic(*p)))
+	case f.isShown() && p != nil:
+		f.remark("topic %s", f.console.secrets.Redact(f.pendingTopic(*p)))
 	case p != nil:
-		s.console.warn("the topic " + s.pendingTopic(*p))
+		f.console.warn("the topic " + f.pendingTopic(*p))
 	case state.Current != nil:
-		s.remark("topic: %s", plain.Line(s.console.secrets.Redact(state.Current.Name)))
+		f.remark("topic: %s", plain.Line(f.console.secrets.Redact(state.Current.Name)))
 	}
 }
 
 // pendingTopic says of a topic that waits what goes over to it: where no command can be
 // typed, another question.
-func (s *session) pendingTopic(p topic.Pending) string {
-	if !s.term.given {
+func (f *feed) pendingTopic(p topic.Pending) string {
+	if !f.term.given {
 		return pendingText(p)
 	}
 	return fmt.Sprintf("pending: %s; a next question that agrees goes over to it and asks again: %s", plain.Line(p.Topic.Name), quoted(p.Question))
 }
 
 // showFacts tells of what is remembered.
-func (s *session) showFacts(facts []string) {
+func (f *feed) showFacts(facts []string) {
 	for _, text := range facts {
-		s.remark("remembered: %s", plain.Line(s.console.secrets.Redact(text)))
+		f.remark("remembered: %s", plain.Line(f.console.secrets.Redact(text)))
 	}
 }
 
@@ -65,8 +65,8 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 				return
 			}
 			if isOver {
-				s.logEvent(ctx, ev)
-				s.printAfter(ev)
+				s.feed.logEvent(ctx, ev)
+				s.feed.printAfter(ev)
 			}
 			if _, ended := ev.(report.Ended); ended {
 				isOver = true
@@ -76,9 +76,9 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 }
 
 // printAfter tells of what goes wrong after the answer: nothing else waits for it.
-func (s *session) printAfter(ev report.Event) {
+func (f *feed) printAfter(ev report.Event) {
 	if failed, ok := ev.(report.SidecallFailed); ok {
-		s.console.warn(s.console.secrets.Redact(sidecallFailure(failed)))
+		f.console.warn(f.console.secrets.Redact(sidecallFailure(failed)))
 	}
 }
 

@@ -16,7 +16,7 @@ const newSession = "new"
 
 // place is where the sessions are kept: in a file of its own if --session names a path, else
 // in the folder of --state-dir, else in the default one, if that may be used.
-func (s storage) place(ctx context.Context) (store.Place, error) {
+func (s *storage) place(ctx context.Context, why use) (store.Place, error) {
 	switch {
 	case isPath(s.flags.id) && store.IsExported(s.flags.id):
 		return store.Exported(s.flags.id), nil
@@ -33,7 +33,7 @@ func (s storage) place(ctx context.Context) (store.Place, error) {
 	switch {
 	case err == nil:
 		return place, nil
-	case errors.Is(err, store.ErrShared) && s.tellsNobody:
+	case errors.Is(err, store.ErrShared) && why == toManage:
 		s.console.warn(err.Error())
 		return store.At(place.File), nil
 	case !errors.Is(err, store.ErrUntrusted):
@@ -51,13 +51,13 @@ func (s storage) place(ctx context.Context) (store.Place, error) {
 }
 
 // canAsk says whether a person is there who sees a question and can answer it.
-func (s storage) canAsk() bool {
-	return !s.automation && isTerminal(s.env.Stdin) && isTerminal(s.env.Stderr)
+func (s *storage) canAsk() bool {
+	return !s.display.automation && isTerminal(s.env.Stdin) && isTerminal(s.env.Stderr)
 }
 
 // asks asks a person who is there. It reads no more than the line: what follows is for others. An
 // interrupt ends the program here.
-func (s storage) asks(question string) (yes bool, err error) {
+func (s *storage) asks(question string) (yes bool, err error) {
 	s.console.write(fmt.Sprintf("massgen: %s [y/N] ", question))
 	var line []byte
 	for b := make([]byte, 1); ; {
@@ -82,7 +82,7 @@ func isPath(session string) bool {
 }
 
 // sessionID is the session that the options mean: without a flag a new one.
-func (s storage) sessionID(ctx context.Context, store *store.Store) (string, error) {
+func (s *storage) sessionID(ctx context.Context, store *store.Store) (string, error) {
 	switch id := s.flags.id; {
 	case s.flags.goOn && (id == "" || isPath(id)):
 		return lastUsed(ctx, store, "--continue")

@@ -17,8 +17,8 @@ import (
 // terminal is where a person sits: what they type, what they are asked, and how they
 // interrupt.
 type terminal struct {
-	console    console
-	env        Env
+	console    *console
+	env        *Env
 	watch      *watch
 	automation bool // nobody is there
 	// requests are the tool calls that a person is asked about, and in is where they
@@ -75,7 +75,7 @@ func (t *terminal) openKeyboard() *keyboard {
 
 // prompt stands where a line is typed.
 func (t *terminal) prompt() string {
-	if *t.console.isSpoken {
+	if t.console.isSpoken {
 		return spokenPrompt
 	}
 	return prompt

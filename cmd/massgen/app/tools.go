@@ -79,17 +79,17 @@ func outcomeOf(state machine.ToolState) string {
 
 // hasSystemMessage reports whether a call is sent a system message. An agent alone is sent its own,
 // or the one for agents with tools.
-func (s *session) hasSystemMessage(call report.CallStarted) bool {
-	own := s.config.Agents[0].SystemMessage
-	return len(s.config.Agents) > 1 || strings.TrimSpace(own) != "" || own == "" && len(call.Tools) > 0
+func (f *feed) hasSystemMessage(call report.CallStarted) bool {
+	own := f.asked.config.Agents[0].SystemMessage
+	return len(f.asked.config.Agents) > 1 || strings.TrimSpace(own) != "" || own == "" && len(call.Tools) > 0
 }
 
 // logTools logs the tool loop in the words of seed 004, and says whether it did.
-func (s *session) logTools(ev report.Event, log *slog.Logger) bool {
+func (f *feed) logTools(ev report.Event, log *slog.Logger) bool {
 	switch ev := ev.(type) {
 	case report.CallStarted:
 		log.Debug(fmt.Sprintf("Conversation turn %d", ev.Number))
-		if s.hasSystemMessage(ev) {
+		if f.hasSystemMessage(ev) {
 			log.Debug("System prompt being sent")
 		}
 		log.Debug("Tools being sent", "tools", ev.Tools)
@@ -100,7 +100,7 @@ func (s *session) logTools(ev report.Event, log *slog.Logger) bool {
 	case report.ToolStarted:
 		log.Debug("Executing: "+ev.Tool.Name, "arguments", ev.Tool.Arguments)
 	case report.ToolProgress:
-		log.Debug("progress of a tool", "tool", ev.Tool, "text", s.console.secrets.Redact(ev.Text), "fraction", ev.Fraction)
+		log.Debug("progress of a tool", "tool", ev.Tool, "text", f.console.secrets.Redact(ev.Text), "fraction", ev.Fraction)
 	case report.ToolEnded:
 		log.Debug(ev.Tool.Name+" "+outcomeOf(ev.Tool.State), "error", ev.Tool.Error, "elapsed", ev.Elapsed)
 		log.Debug("Added tool result to conversation", "result", ev.Tool.Result)

@@ -22,7 +22,7 @@ const (
 // setTopic shows, sets or forgets what the conversation is about.
 func (d *dialogue) setTopic(text string) error {
 	ctx := context.Background()
-	state, err := d.s.panel.Topic(ctx, d.s.id)
+	state, err := d.s.asked.panel.Topic(ctx, d.s.chat.id)
 	if err != nil {
 		return fmt.Errorf("/topic: %w", err)
 	}
@@ -53,13 +53,13 @@ func (d *dialogue) setTopic(text string) error {
 		state.Set(t)
 		said = printable(t.String())
 	}
-	if err := d.s.panel.SetTopic(ctx, d.s.id, state); err != nil {
+	if err := d.s.asked.panel.SetTopic(ctx, d.s.chat.id, state); err != nil {
 		return fmt.Errorf("/topic: %w", err)
 	}
 	d.s.console.say("%s", said)
 	if next != "" {
 		d.next = next
-		d.s.panel.ConfirmTopic(d.s.id, next)
+		d.s.asked.panel.ConfirmTopic(d.s.chat.id, next)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 func TestTopicThatIsTooLongChangesNothing(t *testing.T) {
 	p := testProgram(t)
 	p.options.panel.backend = providers.Demo
-	s, err := p.openSession(t.Context(), "")
+	s, err := openSession(t.Context(), p, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,10 +24,10 @@ func TestTopicThatIsTooLongChangesNothing(t *testing.T) {
 			t.Errorf("turn %d: %v", turn, err)
 		}
 		tooLong := topic.State{Current: &topic.Topic{Name: "Newgate"}, Pending: &topic.Pending{Question: strings.Repeat("x", 1<<16)}}
-		if err := s.panel.SetTopic(t.Context(), s.id, tooLong); err == nil {
+		if err := s.asked.panel.SetTopic(t.Context(), s.chat.id, tooLong); err == nil {
 			t.Error("a question that is too long is kept with its topic")
 		}
-		state, err := s.panel.Topic(t.Context(), s.id)
+		state, err := s.asked.panel.Topic(t.Context(), s.chat.id)
 		if err != nil || state.Current == nil || state.Current.Name != "Tyburn" || state.Pending != nil {
 			t.Errorf("turn %d: the topic is %+v, %v", turn, state, err)
 		}
@@ -47,7 +47,7 @@ func TestTopicOfAnotherProcessIsTakenUp(t *testing.T) {
 	var talks [2]*session
 	for i := range talks {
 		var err error
-		if talks[i], err = p.openSession(t.Context(), ""); err != nil {
+		if talks[i], err = openSession(t.Context(), p, ""); err != nil {
 			t.Fatal(err)
 		}
 		if err := (&dialogue{s: talks[i]}).setTopic("Tyburn"); err != nil {
@@ -57,7 +57,7 @@ func TestTopicOfAnotherProcessIsTakenUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := talks[1].panel.SetTopic(t.Context(), talks[1].id, topic.State{Pending: &topic.Pending{Topic: topic.Topic{Name: "Newgate"}}}); err != nil {
+	if err := talks[1].asked.panel.SetTopic(t.Context(), talks[1].chat.id, topic.State{Pending: &topic.Pending{Topic: topic.Topic{Name: "Newgate"}}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := (&dialogue{s: talks[0]}).setTopic(topicYes); err != nil {
@@ -67,7 +67,7 @@ func TestTopicOfAnotherProcessIsTakenUp(t *testing.T) {
 		t.Error(err)
 	}
 	for i, s := range talks {
-		state, err := s.panel.Topic(t.Context(), s.id)
+		state, err := s.asked.panel.Topic(t.Context(), s.chat.id)
 		if err != nil || state.Current == nil || state.Current.Name != "Newgate" || state.Pending != nil {
 			t.Errorf("talk %d: the topic is %+v, %v", i, state, err)
 		}

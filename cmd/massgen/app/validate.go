@@ -65,7 +65,7 @@ func (v *validated) check(ctx context.Context, p *program) (err error) {
 		}
 	}()
 	p.options.panel = panelFlags{config: v.Config}
-	panel, config, err := p.connectToLook(ctx, store.InMemory("", p.console.secrets.Redact), warn)
+	panel, config, err := p.panels.look(ctx, store.InMemory("", p.console.secrets.Redact), warn)
 	if config == nil {
 		var refused interface{ Warnings() []configs.Issue }
 		if errors.As(err, &refused) {

@@ -30,6 +30,14 @@ func newWatch(interrupts <-chan os.Signal) *watch {
 	return &watch{interrupts: interrupts, taken: make(chan struct{}), given: make(chan untaken), left: make(chan struct{})}
 }
 
+// run runs the program and returns its status, or that of an interrupt that nobody has taken, as
+// soon as one comes.
+func (w *watch) run(program func() int) int {
+	ended := make(chan int, 1)
+	go func() { ended <- program() }()
+	return w.until(ended)
+}
+
 // until returns the status of a program that ends, or of an interrupt that nobody has taken, as soon
 // as one comes.
 func (w *watch) until(ended <-chan int) int {

@@ -59,8 +59,8 @@ func (q *workNotice) line(now time.Time) string {
 }
 
 // seconds ticks where a person waits: on a terminal that shows progress.
-func (s *session) seconds() (ticks <-chan time.Time, stop func()) {
-	if !s.display() || !isTerminal(s.env.Stderr) {
+func (f *feed) seconds() (ticks <-chan time.Time, stop func()) {
+	if !f.isShown() || !isTerminal(f.env.Stderr) {
 		return nil, func() {}
 	}
 	t := time.NewTicker(time.Second)
