@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/configs"
 )
 
@@ -155,7 +156,7 @@ func isFlag(known []cli.Flag, word string) bool {
 func unknownFlag(known []cli.Flag, arg, name string) error {
 	shown, _, _ := strings.Cut(arg, "=")
 	if strings.ContainsAny(arg, " \n") {
-		return fmt.Errorf("%s: a question that begins with a dash needs -- before it", shortened(shown, 40))
+		return fmt.Errorf("%s: a question that begins with a dash needs -- before it", wording.Shortened(shown, 40))
 	}
 	cure := "--help lists the flags"
 	var names []string
@@ -166,12 +167,4 @@ func unknownFlag(known []cli.Flag, arg, name string) error {
 		cure = fmt.Sprintf("did you mean --%s? %s", near, cure)
 	}
 	return fmt.Errorf("unknown flag %s: %s", shown, cure)
-}
-
-// shortened is the beginning of a text, with … where something is left out.
-func shortened(text string, most int) string {
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
 }

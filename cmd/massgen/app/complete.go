@@ -2,12 +2,14 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/massgen/massgen/cmd/massgen/app/archive"
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/app/program"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/models/prices"
 	"github.com/massgen/massgen/internal/system/plain"
@@ -24,7 +26,7 @@ const anyFile = ":files"
 
 // completer finds what can follow on a command line. It calls nobody, and makes no file.
 type completer struct {
-	p      *program
+	p      *program.Program
 	app    *cli.App
 	before []string // the words before the one that is typed
 	// command is the subcommand, nil for the program; flags are its flags, and words are the
@@ -36,14 +38,14 @@ type completer struct {
 }
 
 // complete prints what can follow the words of a line, whose last is behind a colon.
-func complete(p *program, app *cli.App, line []string) error {
+func complete(p *program.Program, app *cli.App, line []string) error {
 	last := len(line) - 1
-	return p.console.putLines(candidates(p, app, line[:last], strings.TrimPrefix(line[last], ":")))
+	return p.Console.PutLines(candidates(p, app, line[:last], strings.TrimPrefix(line[last], ":")))
 }
 
 // completeNames is complete for the scripts that older versions printed: they want names alone, and leave
 // the last word out unless it begins a flag.
-func completeNames(p *program, app *cli.App, line []string) error {
+func completeNames(p *program.Program, app *cli.App, line []string) error {
 	typed := ""
 	if last := len(line) - 1; last >= 0 && strings.HasPrefix(line[last], "-") {
 		line, typed = line[:last], line[last]
@@ -54,11 +56,11 @@ func completeNames(p *program, app *cli.App, line []string) error {
 			names = append(names, name)
 		}
 	}
-	return p.console.putLines(names)
+	return p.Console.PutLines(names)
 }
 
 // candidates returns what can follow the words before, and begins with what is typed.
-func candidates(p *program, app *cli.App, before []string, typed string) (found []string) {
+func candidates(p *program.Program, app *cli.App, before []string, typed string) (found []string) {
 	c := &completer{p: p, app: app, before: before, flags: app.Flags}
 	if slices.Contains(before, "--") {
 		return nil // a question: nobody can complete it
@@ -97,12 +99,12 @@ func (c *completer) read() {
 		}
 		switch flag.Names()[0] { // where the sessions are, and whose models are meant
 		case "state-dir":
-			c.p.options.session.stateDir = value
+			c.p.Options.Session.StateDir = value
 		case "backend":
-			c.p.options.panel.backend = value
+			c.p.Options.Panel.Backend = value
 		case "session-id", "session":
-			if isPath(value) {
-				c.p.options.session.id = value
+			if cmdline.IsPath(value) {
+				c.p.Options.Session.ID = value
 			}
 		}
 	}
@@ -161,7 +163,7 @@ func (c *completer) flagNames() (list []string) {
 func (c *completer) values(f cli.Flag) []string {
 	switch f.Names()[0] {
 	case "session-id":
-		return append([]string{newSession + "\tbegin one", lastSession + "\tgo on with the last one"}, c.sessionIDs()...)
+		return append([]string{cmdline.NewSession + "\tbegin one", cmdline.LastSession + "\tgo on with the last one"}, c.sessionIDs()...)
 	case "session":
 		return []string{anyFile}
 	case "model", "models":
@@ -190,7 +192,7 @@ func (c *completer) models() []string {
 	if err != nil {
 		return nil
 	}
-	return table.Names(c.p.options.panel.backend)
+	return table.Names(c.p.Options.Panel.Backend)
 }
 
 // mostCompleted is how many sessions are offered.
@@ -200,10 +202,10 @@ const mostCompleted = 100
 // may be far away.
 func (c *completer) sessionIDs() (list []string) {
 	ctx := context.Background()
-	if c.p.kept.database() != "" {
+	if c.p.Kept.Database() != "" {
 		return nil
 	}
-	kept, err := c.p.kept.openIfThere(ctx, toManage)
+	kept, err := c.p.Kept.OpenIfThere(ctx, archive.ToManage)
 	if err != nil {
 		return nil
 	}
@@ -218,12 +220,6 @@ func (c *completer) sessionIDs() (list []string) {
 	return list
 }
 
-// What the arguments of a command are, beside its verbs.
-const (
-	sessionArgument = "ID"
-	fileArgument    = "FILE"
-)
-
 // arguments are those that may follow the words of a command, as its BashComplete names them: verbs,
 // ID for sessions, FILE for files.
 func (c *completer) arguments() (list []string) {
@@ -235,51 +231,13 @@ func (c *completer) arguments() (list []string) {
 	c.command.BashComplete(ctx)
 	for name := range strings.Lines(named.String()) {
 		switch name = strings.TrimSuffix(name, "\n"); name {
-		case sessionArgument:
+		case cmdline.SessionArgument:
 			list = append(list, c.sessionIDs()...)
-		case fileArgument:
+		case cmdline.FileArgument:
 			list = append(list, anyFile)
 		default:
 			list = append(list, name)
 		}
 	}
 	return list
-}
-
-// offer names arguments in a BashComplete.
-func offer(ctx *cli.Context, arguments ...string) {
-	for _, name := range arguments {
-		_, _ = fmt.Fprintln(ctx.App.Writer, name) // the strings.Builder of completer.arguments takes all
-	}
-}
-
-// completeFirst is the BashComplete of a command whose first argument is one of these.
-func completeFirst(arguments ...string) cli.BashCompleteFunc {
-	return func(ctx *cli.Context) {
-		if !ctx.Args().Present() {
-			offer(ctx, arguments...)
-		}
-	}
-}
-
-// completeVerbs is the BashComplete of a command of verbs.
-func completeVerbs(verbs []verb) cli.BashCompleteFunc {
-	return func(ctx *cli.Context) {
-		words := ctx.Args().Slice()
-		for _, v := range verbs {
-			line := ""
-			switch arguments := strings.TrimPrefix(v.arguments, "["); {
-			case len(words) == 0:
-				line = v.name + "\t" + v.about
-			case words[0] != v.name:
-			case strings.HasSuffix(v.arguments, "...") && strings.HasPrefix(arguments, sessionArgument), len(words) == 1 && strings.HasPrefix(arguments, sessionArgument):
-				line = sessionArgument
-			case len(words) == 1 && strings.HasPrefix(arguments, fileArgument), len(words) == 2 && strings.Contains(arguments, fileArgument):
-				line = fileArgument
-			}
-			if line != "" {
-				offer(ctx, line)
-			}
-		}
-	}
 }

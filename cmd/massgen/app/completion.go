@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 )
 
 // The scripts ask the program itself what can follow, as completeCommand says.
@@ -76,19 +78,19 @@ complete -c massgen -f -a '(__massgen_complete)'
 `
 )
 
-func completionCommand(c *console) *cli.Command {
+func completionCommand(c *cmdline.Console) *cli.Command {
 	return &cli.Command{
 		Name: "completion", Usage: "print a completion script for bash, zsh, fish or powershell",
 		UsageText: "massgen completion bash >> ~/.bashrc\nmassgen completion zsh >> ~/.zshrc\n" +
 			"massgen completion fish > ~/.config/fish/completions/massgen.fish\nmassgen completion powershell >> $PROFILE",
-		BashComplete: completeFirst("bash", "zsh", "fish", "powershell"),
+		BashComplete: cmdline.CompleteFirst("bash", "zsh", "fish", "powershell"),
 		Action: func(ctx *cli.Context) error {
 			scripts := map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion, "powershell": powershellCompletion}
 			script, ok := scripts[strings.Join(ctx.Args().Slice(), " ")]
 			if !ok {
 				return errors.New("completion: it takes bash, zsh, fish or powershell")
 			}
-			return c.put(script)
+			return c.Put(script)
 		},
 	}
 }

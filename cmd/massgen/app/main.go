@@ -3,42 +3,47 @@
 package app
 
 import (
-	"io"
+	"errors"
+	"fmt"
 	"log"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"strings"
 	"syscall"
-	"time"
 
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/app/program"
+	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/internal/system/stack"
 )
 
-// Env is what the program meets of the world.
-type Env struct {
-	Stdin          io.Reader
-	Stdout, Stderr io.Writer
-	// Lookup finds a variable of the environment.
-	Lookup func(name string) (value string, set bool)
-	// Interrupts delivers a person's Ctrl+C. Nil means the signals of the process.
-	Interrupts <-chan os.Signal
-	// LocalServers are the model servers that type auto looks for: base URLs by
-	// backend type. Nil means the types' default addresses.
-	LocalServers map[string]string
-	// Slack is added to the moments within which something counts as quick: a model server
-	// of this machine that answers, steps that start together, an interrupt after a turn that
-	// was interrupted. It is for tests, which also run on machines that are slow.
-	Slack time.Duration
-	// Cluster is where turns are played if not here; nil plays all of them here.
-	Cluster Cluster
-
-	tty *tty // nil where it is not the program's own
+// exitStatus runs the program, complains of what went wrong, and returns its status.
+func exitStatus(p *program.Program, args []string) (status int) {
+	defer func() {
+		if r := recover(); r != nil { // what Go itself would print is not masked
+			p.Console.Complain(fmt.Errorf("the program broke down: %v", r))
+			p.Console.Write(wording.Printable(string(debug.Stack())))
+			status = cmdline.ExitFailed
+		}
+	}()
+	err := run(p, args)
+	if err == nil {
+		return cmdline.ExitCompleted
+	}
+	if !errors.Is(err, syscall.EPIPE) { // who has left wants nothing more
+		p.Console.Complain(err)
+	}
+	var end cmdline.ExitError
+	if errors.As(err, &end) {
+		return end.Code
+	}
+	return cmdline.ExitUsage
 }
 
 // System is the Env of a real process.
-func System() Env {
-	return Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Lookup: os.LookupEnv}
+func System() cmdline.Env {
+	return cmdline.Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Lookup: os.LookupEnv}
 }
 
 // softMemoryLimit is the memory, in bytes, from which on garbage is collected sooner. A reply of
@@ -54,7 +59,7 @@ const gcPercent = 400
 // interrupt that is there to leave at once, which is the second of a turn and any
 // outside of turns and prompts, and for a read of standard input that nothing can
 // end.
-func Main(args []string, env Env) int {
+func Main(args []string, env cmdline.Env) int {
 	ownsProcess := env.Interrupts == nil
 	if ownsProcess {
 		if _, isSet := env.Lookup("GOMEMLIMIT"); !isSet {
@@ -70,25 +75,25 @@ func Main(args []string, env Env) int {
 		}
 		defer signal.Stop(signals)
 		env.Interrupts = signals
-		env.tty = &tty{interrupt: func(key os.Signal) {
+		env.TTY = &cmdline.TTY{Interrupt: func(key os.Signal) {
 			select {
 			case signals <- key:
 			default: // others are waiting
 			}
 		}}
-		defer env.tty.leave()
+		defer env.TTY.Leave()
 		// A reader of standard error who has left is no reason to lose the answer.
 		signal.Ignore(syscall.SIGPIPE)
 	}
-	p := newProgram(env)
+	p := program.New(env)
 	if ownsProcess {
 		log.SetOutput(libraryLog{p})
 		log.SetFlags(0) // the debug log has times of its own
 		defer log.SetOutput(os.Stderr)
 		defer log.SetFlags(log.LstdFlags)
 	}
-	p.watch = newWatch(env.Interrupts)
-	return p.watch.run(func() int {
+	p.Watch = cmdline.NewWatch(env.Interrupts)
+	return p.Watch.Run(func() int {
 		stack.Grow32()
 		return exitStatus(p, args)
 	})
@@ -96,10 +101,29 @@ func Main(args []string, env Env) int {
 
 // libraryLog takes the lines of Go's standard logger. net/http logs there what a service sends unasked,
 // which tells a user nothing and may contain a key: such lines go to the debug log, which masks keys.
-type libraryLog struct{ p *program }
+type libraryLog struct{ p *program.Program }
 
 // Write implements io.Writer.
 func (l libraryLog) Write(line []byte) (int, error) {
-	l.p.log.Debug("a library logged a line", "line", strings.TrimSpace(string(line)))
+	l.p.Log.Debug("a library logged a line", "line", strings.TrimSpace(string(line)))
 	return len(line), nil
 }
+
+// What programs of others, and tests, set and compare.
+type (
+	// Env is what the program meets of the world.
+	Env = cmdline.Env
+	// Cluster is an engine, and a store, that several machines share.
+	Cluster = cmdline.Cluster
+	// ClusterAddress says where an engine is.
+	ClusterAddress = cmdline.ClusterAddress
+)
+
+// The exit statuses.
+const (
+	ExitCompleted   = cmdline.ExitCompleted
+	ExitUsage       = cmdline.ExitUsage
+	ExitFailed      = cmdline.ExitFailed
+	ExitNoWinner    = cmdline.ExitNoWinner
+	ExitInterrupted = cmdline.ExitInterrupted
+)

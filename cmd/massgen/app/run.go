@@ -7,12 +7,14 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/cmd/massgen/app/program"
 )
 
 // completionFlag ends the line of the completion scripts that older versions printed.
 const completionFlag = "--generate-bash-completion"
 
-func run(p *program, args []string) error {
+func run(p *program.Program, args []string) error {
 	app := cliApp(p)
 	args = args[min(1, len(args)):]
 	switch last := len(args) - 1; {
@@ -30,16 +32,16 @@ func run(p *program, args []string) error {
 
 // runCommand does what a command line asks for. It does not call the library's App.Run, which executes
 // templates (DESIGN §9).
-func runCommand(p *program, app *cli.App, inv invocation) error {
+func runCommand(p *program.Program, app *cli.App, inv invocation) error {
 	command := app.Command(inv.command)
 	ctx, set, err := parsed(app, nil, app.Flags, inv.rootFlags, inv.words)
 	switch {
 	case err != nil:
 		return err
 	case ctx.Bool(helpName):
-		return p.console.put(helpOf(app, command))
+		return p.Console.Put(helpOf(app, command))
 	case ctx.Bool(versionName):
-		return p.console.put(versionText())
+		return p.Console.Put(versionText())
 	}
 	if err := act(ctx, set, app.Flags); err != nil {
 		return err
@@ -52,7 +54,7 @@ func runCommand(p *program, app *cli.App, inv invocation) error {
 		return err
 	}
 	if ctx.Bool(helpName) {
-		return p.console.put(helpOf(app, command))
+		return p.Console.Put(helpOf(app, command))
 	}
 	if err := act(ctx, set, flags); err != nil {
 		return err

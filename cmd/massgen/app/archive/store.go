@@ -1,0 +1,127 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/sessions/sqlite"
+)
+
+// Archive finds the store of sessions that the flags name.
+type Archive struct {
+	env     *cmdline.Env
+	console *cmdline.Console
+	flags   *cmdline.SessionFlags
+	display *cmdline.DisplayFlags
+}
+
+func New(env *cmdline.Env, c *cmdline.Console, flags *cmdline.SessionFlags, display *cmdline.DisplayFlags) *Archive {
+	return &Archive{env: env, console: c, flags: flags, display: display}
+}
+
+// IsJSON reports whether the flags ask for JSON.
+func (s *Archive) IsJSON() bool { return s.display.JSON }
+
+// IsFile reports whether the flags name a file with one session or more.
+func (s *Archive) IsFile() bool { return cmdline.IsPath(s.flags.ID) }
+
+// use is what a store is opened for.
+type use int
+
+const (
+	ToAsk    use = iota // models are sent what it holds
+	ToManage            // only the user sees what it holds
+)
+
+// Open opens the store of sessions, which is made if it is not there.
+func (s *Archive) Open(ctx context.Context, why use) (*store.Store, error) {
+	if address := s.Database(); address != "" {
+		return s.openDatabase(ctx, address, why)
+	}
+	place, err := s.place(ctx, why)
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(ctx, place, s.console.Secrets.Redact)
+}
+
+// OpenIfThere opens the store of sessions and makes none: if it is not there, it is
+// an empty one in memory.
+func (s *Archive) OpenIfThere(ctx context.Context, why use) (*store.Store, error) {
+	if s.Database() != "" {
+		return s.Open(ctx, why)
+	}
+	place, err := s.place(ctx, why)
+	if err != nil {
+		return nil, err
+	}
+	if there, err := place.IsThere(); err == nil && !there {
+		return store.InMemory(place.File, s.console.Secrets.Redact), nil
+	}
+	return store.Open(ctx, place, s.console.Secrets.Redact)
+}
+
+// OpenToAsk opens the store that a conversation is kept in. Where none can be made,
+// a conversation for which none was named goes on in memory, and the notice says so.
+// A store that is there and cannot be used is an error, unless it can only be read, and so is
+// one that may not be used.
+func (s *Archive) OpenToAsk(ctx context.Context) (opened *store.Store, notice string, err error) {
+	if s.flags.GoOn || s.flags.ID == cmdline.LastSession {
+		opened, err = s.OpenIfThere(ctx, ToAsk)
+		return opened, "", err
+	}
+	opened, err = s.Open(ctx, ToAsk)
+	named := s.Database() != "" || s.flags.StateDir != "" || s.flags.ID != "" && s.flags.ID != cmdline.NewSession
+	refused := errors.Is(err, store.ErrUntrusted) || errors.Is(err, store.ErrForeign) || errors.Is(err, store.ErrShared)
+	if err == nil || named || refused || ctx.Err() != nil || s.isThere(ctx) && !errors.Is(err, sqlite.ErrReadOnly) {
+		return opened, "", err
+	}
+	notice = fmt.Sprintf("nothing is kept of this session after this run: %v", err)
+	if !errors.Is(err, store.ErrNoHome) {
+		notice += "; --state-dir names another folder"
+	}
+	return store.InMemory("", s.console.Secrets.Redact), notice, nil
+}
+
+// isThere says whether there is a file where the store is to be.
+func (s *Archive) isThere(ctx context.Context) bool {
+	place, err := s.place(ctx, ToAsk)
+	if err != nil {
+		return false
+	}
+	there, err := place.IsThere()
+	return err == nil && there
+}
+
+// Database is the address of the database, "" for a file. A file that is named is meant
+// rather than a variable.
+func (s *Archive) Database() string {
+	if s.env.Cluster == nil {
+		return ""
+	}
+	if url := s.flags.Database; url != "" {
+		return url
+	}
+	if s.flags.StateDir != "" || cmdline.IsPath(s.flags.ID) {
+		return ""
+	}
+	url, _ := s.env.Lookup(cmdline.DatabaseVariable)
+	return url
+}
+
+// openDatabase opens the store that all workers share.
+func (s *Archive) openDatabase(ctx context.Context, address string, why use) (*store.Store, error) {
+	s.console.Secrets.AddURL(address)
+	shared, err := s.env.Cluster.OpenStore(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("--database: %w", err)
+	}
+	place, err := s.place(ctx, why)
+	if err != nil && !errors.Is(err, store.ErrNoHome) { // without one there is only a temporary folder for snapshots
+		return nil, errors.Join(err, shared.Close())
+	}
+	return store.OfSeveral(shared, place.File, s.console.Secrets.Redact), nil
+}

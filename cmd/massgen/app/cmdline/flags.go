@@ -1,0 +1,307 @@
+package cmdline
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/cmd/massgen/app/wording"
+	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/internal/tools/schema"
+)
+
+// Options are the flags of the program, by what they are about. Each group has the method
+// flags, which binds it.
+type Options struct {
+	Panel   PanelFlags
+	Attach  attachFlag
+	Session SessionFlags
+	Display DisplayFlags
+	About   aboutFlags
+	Budget  budget.Budget
+	Cluster ClusterFlags
+	Worker  bool // it answers no question of its own
+}
+
+// PanelFlags say who is asked, and for how long.
+type PanelFlags struct {
+	Config, Model, Models, Backend, BaseURL, SystemMessage, CWD string
+	TurnLimit                                                   time.Duration
+	Schema                                                      *schema.Schema // nil for none
+}
+
+// SessionFlags say which session is talked in, and where sessions are kept.
+type SessionFlags struct {
+	ID, StateDir, Database string
+	GoOn, Fresh            bool
+	Lines, Trust           bool
+}
+
+// DisplayFlags say what is shown and written.
+type DisplayFlags struct {
+	JSON, NoDisplay, Automation, Debug bool
+	TUI, Plain, Quiet, Raw, NoPager    bool
+	Spoken                             bool
+	OutputFile, DumpInputs             string
+}
+
+// aboutFlags ask for what the program can tell without a question.
+type aboutFlags struct {
+	Validate, Example          string
+	ListExamples, ListBackends bool
+}
+
+// longestTimeout is the limit of the same setting in a configuration.
+const longestTimeout = 30 * 24 * time.Hour
+
+// readTurnLimit takes the value of --orchestrator-timeout.
+func (f *PanelFlags) readTurnLimit(_ *cli.Context, text string) error {
+	seconds, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(seconds > 0 && seconds <= longestTimeout.Seconds()) { // NaN is neither
+		return fmt.Errorf("--orchestrator-timeout is %q: it is a number of seconds, above 0 and at most %.0f (30 days)",
+			wording.Shortened(text, 40), longestTimeout.Seconds())
+	}
+	f.TurnLimit = time.Duration(seconds * float64(time.Second))
+	return nil
+}
+
+// readSchema takes the value of --schema.
+func (f *PanelFlags) readSchema(_ *cli.Context, file string) error {
+	text, err := readUpTo(file, schema.MaxBytes+1)
+	if err != nil {
+		return fmt.Errorf("--schema: %w; name a file with a JSON Schema", err)
+	}
+	if f.Schema, err = schema.Parse(text); err != nil {
+		return fmt.Errorf("--schema: %s: %w", plain.Line(file), err)
+	}
+	return nil
+}
+
+// readUpTo returns the beginning of a file, of so many bytes at most.
+func readUpTo(file string, most int64) (text []byte, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return io.ReadAll(io.LimitReader(f, most))
+}
+
+// Describes says that the flags describe a panel.
+func (f PanelFlags) Describes() bool {
+	return f.Model != "" || f.Models != "" || f.Backend != "" || f.BaseURL != "" || f.SystemMessage != ""
+}
+
+// IsNamed says that the flags name a panel.
+func (f PanelFlags) IsNamed() bool { return f.Config != "" || f.Describes() }
+
+func (o Options) Check() error {
+	if o.Panel.Config != "" && o.Panel.Describes() {
+		return errors.New("--config: the config says which models and system messages there are; leave out --model, --models, --backend, --base-url and --system-message, or --config")
+	}
+	if o.Panel.Models != "" && o.Panel.Model+o.Panel.Backend+o.Panel.BaseURL != "" {
+		return errors.New("--models: it names the models of a panel, each as TYPE/MODEL where its name does not say whose it is: leave out --model, --backend and --base-url, or --models")
+	}
+	return o.Session.check()
+}
+
+// MayGoOn says that the session may be one that is there.
+func (f SessionFlags) MayGoOn() bool { return f.GoOn || f.ID != "" && f.ID != NewSession }
+
+func (f SessionFlags) check() error {
+	if f.GoOn && f.ID == NewSession {
+		return errors.New("--continue: there is nothing to go on with in a new session: leave it out, or --session-id new")
+	}
+	if f.Fresh && !f.GoOn {
+		return errors.New("--fresh: it starts the turn over that --continue would finish: give --continue too")
+	}
+	return nil
+}
+
+// Check proves, before anything is paid for, that what the flags name can be written.
+func (f DisplayFlags) Check() error {
+	if f.OutputFile != "" {
+		if err := checkOutputFile(f.OutputFile); err != nil {
+			return err
+		}
+	}
+	if f.DumpInputs != "" {
+		return debugbackend.CheckDir(f.DumpInputs)
+	}
+	return nil
+}
+
+// The categories of the flags in --help.
+const (
+	asking    = "Asking"
+	talking   = "Sessions"
+	output    = "Output"
+	Reference = "Reference"
+)
+
+// TextFlag takes a text. Where the flag is not given, it leaves the option alone: some may stand
+// before a command as well as after it.
+func TextFlag(category, name string, to *string, usage string, aliases ...string) *cli.StringFlag {
+	return &cli.StringFlag{Name: name, Aliases: aliases, Category: category, Usage: usage, Action: func(_ *cli.Context, text string) error {
+		*to = text
+		return nil
+	}}
+}
+
+// SwitchFlag takes no value, and otherwise is as textFlag.
+func SwitchFlag(category, name string, to *bool, usage string, aliases ...string) *cli.BoolFlag {
+	return &cli.BoolFlag{Name: name, Aliases: aliases, Category: category, Usage: usage, DisableDefaultText: true, Action: func(_ *cli.Context, on bool) error {
+		*to = on
+		return nil
+	}}
+}
+
+// Texts are the values of a flag that may be given several times. It is a cli.Generic: the library's own
+// slices are cut at commas, which the name of a file may have.
+type Texts []string
+
+func (t *Texts) Set(text string) error {
+	*t = append(*t, text)
+	return nil
+}
+
+func (t *Texts) String() string { return strings.Join(*t, ", ") }
+
+// Flags binds the flags to the options. Those that MassGen has keep their names
+// and their meaning.
+func (o *Options) Flags() []cli.Flag {
+	return slices.Concat(o.Panel.flags(), o.Attach.flags(), o.Session.flags(), o.Display.flags(), o.About.flags(), BudgetFlags(&o.Budget, asking, ""))
+}
+
+func (f *PanelFlags) flags() []cli.Flag {
+	return []cli.Flag{
+		TextFlag(asking, "config", &f.Config, "the panel: a YAML `FILE`, @examples/NAME or a shipped name"),
+		TextFlag(asking, "model", &f.Model, "ask one model, `NAME`, without a config", "m"),
+		TextFlag(asking, "models", &f.Models, "ask these models, `A,B,C`, each TYPE/MODEL, TYPE or MODEL"),
+		TextFlag(asking, "backend", &f.Backend, "the `TYPE` of the one model's service; see --list-backends"),
+		TextFlag(asking, "base-url", &f.BaseURL, "the address, `URL`, of the one model's service"),
+		TextFlag(asking, "cwd", &f.CWD, "the folder `DIR` whose files the one agent reads and writes; those of a panel get DIR/ID"),
+		TextFlag(asking, "system-message", &f.SystemMessage, "`TEXT` that the one model, or each of --models, is given before the conversation"),
+		&cli.StringFlag{Name: "schema", Action: f.readSchema, Category: asking, Usage: "the answer is a JSON object that fits the JSON Schema in `FILE`"},
+		&cli.StringFlag{Name: "orchestrator-timeout", Action: f.readTurnLimit, Category: asking,
+			Usage: "end a turn after so many `SECONDS`, with the best answer so far", DefaultText: "1800"},
+	}
+}
+
+func (f *SessionFlags) flags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "session-id", Aliases: []string{"session", "s"}, Destination: &f.ID, Category: talking,
+			Usage:       "continue the session `ID` (or last), or begin it (or new); a path such as ./chat.db keeps it there",
+			DefaultText: "new"},
+		SwitchFlag(talking, "continue", &f.GoOn, "go on with the last session, or that of --session-id; without a question, finish the turn that was interrupted", "c"),
+		SwitchFlag(talking, "lines", &f.Lines, "take each line of standard input for a question or a command, in one session"),
+		SwitchFlag(talking, "fresh", &f.Fresh, "with --continue: start the turn that was interrupted over; what it has cost counts"),
+		&cli.StringFlag{Name: "state-dir", Destination: &f.StateDir, Category: talking,
+			Usage: "keep sessions in `DIR`", DefaultText: ".massgen if it is there, else massgen in your state folder"},
+		SwitchFlag(talking, "trust", &f.Trust, TrustUsage),
+	}
+}
+
+const TrustUsage = "use the .massgen of this folder from now on, although you have not made it"
+
+func (f *DisplayFlags) flags() []cli.Flag {
+	return []cli.Flag{
+		SwitchFlag(output, "json", &f.JSON, "print the whole result, as one line of JSON"),
+		TextFlag(output, "output-file", &f.OutputFile, "write the answer to `FILE` too; in a conversation, the last one"),
+		SwitchFlag(output, "no-display", &f.NoDisplay, "do not show progress"),
+		SwitchFlag(output, "tui", &f.TUI, "show a question of the command line in full screen, too"),
+		&cli.BoolFlag{Name: "plain", Aliases: []string{"multi-turn"}, Destination: &f.Plain, Category: output, Usage: "talk line by line in place of the full screen; add lines of progress, redraw none"},
+		SwitchFlag(output, "screen-reader", &f.Spoken, "write plain lines in words, and redraw none (also MASSGEN_SCREEN_READER=1 or ACCESSIBLE=1)"),
+		SwitchFlag(output, "quiet", &f.Quiet, "show nothing but the answer and errors", "q"),
+		SwitchFlag(output, "raw", &f.Raw, "print the Markdown of the answer as it is, also on a terminal"),
+		SwitchFlag(output, "no-pager", &f.NoPager, "do not show an answer that is longer than the screen in $PAGER (else less -R)"),
+		SwitchFlag(output, "automation", &f.Automation, "for scripts: --no-display, and a question is required"),
+		TextFlag(output, "dump-inputs", &f.DumpInputs, "write every model call, exactly as it was sent, to `DIR`"),
+		SwitchFlag(output, "debug", &f.Debug, "log each step (also LOG_LEVEL=debug)"),
+	}
+}
+
+func (f *aboutFlags) flags() []cli.Flag {
+	return []cli.Flag{
+		TextFlag(Reference, "validate", &f.Validate, "check the config `FILE` and its services' keys and addresses; call no model"),
+		SwitchFlag(Reference, "list-examples", &f.ListExamples, "list the shipped configs"),
+		TextFlag(Reference, "example", &f.Example, "print the shipped config `NAME`"),
+		SwitchFlag(Reference, "list-backends", &f.ListBackends, "list the types of backends, and which you can use; with a TYPE after it, describe that one"),
+	}
+}
+
+// Version is that of the module, as the build knows it.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(unknown)"
+	}
+	return info.Main.Version
+}
+
+// OpensScreen reports whether a conversation is shown in full screen: a person is there, and has
+// not asked for plain lines.
+func (o Options) OpensScreen(env *Env, given bool) bool {
+	f := o.Display
+	name, _ := env.Lookup("TERM")
+	switch {
+	case f.Plain, f.Automation, f.JSON, f.NoDisplay, o.Session.Lines, name == "dumb", o.Worker, env.TTY == nil && !f.TUI:
+		return false
+	case !IsTerminal(env.Stdin), !IsTerminal(env.Stdout), !IsTerminal(env.Stderr):
+		return false
+	}
+	return f.TUI || !given
+}
+
+// checkOutputFile proves, before anything is paid for, that the file can be
+// written. It leaves the file as it is.
+func checkOutputFile(path string) error {
+	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		return fmt.Errorf("--output-file: %s is a pipe, and its reader may never come; > writes to it", path)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	isNew := errors.Is(err, fs.ErrNotExist)
+	if isNew {
+		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	}
+	if err == nil {
+		err = f.Close()
+	}
+	if err == nil && isNew {
+		err = os.Remove(path)
+	}
+	if err != nil {
+		return fmt.Errorf("--output-file: %w; name a file that can be written", err)
+	}
+	return nil
+}
+
+// LastSession is the word for the session that was used last, unless a session has it for its id.
+const LastSession = "last"
+
+// NewSession is what --session-id takes in place of an id.
+const NewSession = "new"
+
+// IsPath tells a file from an id: it has a folder in it, or the ending of a file.
+func IsPath(session string) bool {
+	if strings.Contains(session, "|") { // seed 002's ids may hold anything
+		return false
+	}
+	return strings.ContainsAny(session, `/\`) || store.IsExported(session) || strings.HasSuffix(session, ".db")
+}
+
+// DatabaseVariable is where the address of the database may stand, which may have a
+// password.
+const DatabaseVariable = "MASSGEN_DATABASE"

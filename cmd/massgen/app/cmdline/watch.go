@@ -1,0 +1,94 @@
+package cmdline
+
+import (
+	"os"
+	"syscall"
+	"time"
+)
+
+// Watch says whom an interrupt reaches: who has taken the interrupts, which is a
+// turn or a prompt, and otherwise the program itself, which then ends. So nothing
+// that blocks (a pipe, a file, a server) can hold a person up.
+type Watch struct {
+	interrupts <-chan os.Signal
+	taken      chan struct{}
+	given      chan untaken
+	left       chan struct{} // closed when nobody watches any more
+}
+
+// untaken says what becomes of an interrupt that nobody has taken.
+type untaken struct {
+	deaf   time.Time // until then interrupts are still meant for what has ended, and are dropped
+	status int       // later ones end the program with it
+}
+
+// EndsProgram says that a signal is the system's, or comes since the terminal is gone: nobody is
+// there to interrupt once more.
+func EndsProgram(s os.Signal) bool { return s == syscall.SIGTERM || s == syscall.SIGHUP }
+
+func NewWatch(interrupts <-chan os.Signal) *Watch {
+	return &Watch{interrupts: interrupts, taken: make(chan struct{}), given: make(chan untaken), left: make(chan struct{})}
+}
+
+// Run runs the program and returns its status, or that of an interrupt that nobody has taken, as
+// soon as one comes.
+func (w *Watch) Run(program func() int) int {
+	ended := make(chan int, 1)
+	go func() { ended <- program() }()
+	return w.until(ended)
+}
+
+// until returns the status of a program that ends, or of an interrupt that nobody has taken, as soon
+// as one comes.
+func (w *Watch) until(ended <-chan int) int {
+	defer close(w.left)
+	now := untaken{status: ExitInterrupted}
+	for {
+		select {
+		case status := <-ended:
+			return status
+		case signal := <-w.interrupts:
+			if EndsProgram(signal) || time.Now().After(now.deaf) {
+				return now.status
+			}
+			continue
+		case <-w.taken:
+		}
+		select {
+		case status := <-ended:
+			return status
+		case now = <-w.given:
+		}
+	}
+}
+
+// Take makes the caller the one whom interrupts reach, until it gives them back.
+func (w *Watch) Take() (interrupts <-chan os.Signal) {
+	select {
+	case w.taken <- struct{}{}:
+	case <-w.left:
+	}
+	return w.interrupts
+}
+
+// Give gives the interrupts back. Those that come before the time deaf are
+// dropped, except for the system's.
+func (w *Watch) Give(deaf time.Time) { w.pass(untaken{deaf, ExitInterrupted}) }
+
+// Finish gives the interrupts back after a result was delivered. A later interrupt ends the program with
+// the status of the result.
+func (w *Watch) Finish(status int) { w.pass(untaken{status: status}) }
+
+func (w *Watch) pass(to untaken) {
+	select {
+	case w.given <- to:
+	case <-w.left:
+	}
+}
+
+// Unwatched is for a program that nobody interrupts.
+func Unwatched() *Watch {
+	w := NewWatch(nil)
+	close(w.left)
+	return w
+}

@@ -1,0 +1,46 @@
+package program
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/cmd/massgen/app/archive"
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+)
+
+// ProgramFlags returns the flags that the program and its worker take.
+func ProgramFlags(p *Program) []cli.Flag {
+	return slices.Concat(p.Options.Flags(), cmdline.EngineFlags(p.Env.Cluster, &p.Options.Cluster, &p.Options.Session))
+}
+
+// Program is one run of massgen.
+type Program struct {
+	Env     *cmdline.Env
+	Console *cmdline.Console
+	Options cmdline.Options
+	Watch   *cmdline.Watch
+	Log     *slog.Logger
+	Kept    *archive.Archive
+	Panels  *Panels
+	Engines *Engines
+}
+
+func New(env cmdline.Env) *Program {
+	p := &Program{Env: &env, Console: cmdline.NewConsole(&env), Log: slog.New(slog.DiscardHandler), Watch: cmdline.Unwatched()}
+	p.Kept = archive.New(p.Env, p.Console, &p.Options.Session, &p.Options.Display)
+	p.Panels = &Panels{p.Env, p.Console, &p.Options.Panel}
+	p.Engines = &Engines{p.Env, p.Console, &p.Options.Cluster, p.Logger}
+	return p
+}
+
+// Logger logs the steps for --debug and LOG_LEVEL=debug, else nothing.
+func (p *Program) Logger() *slog.Logger {
+	level, _ := p.Env.Lookup("LOG_LEVEL")
+	if !p.Options.Display.Debug && !strings.EqualFold(level, "debug") {
+		return p.Log
+	}
+	return slog.New(slog.NewTextHandler(p.Console.Err, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}

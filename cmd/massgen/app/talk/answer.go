@@ -1,0 +1,193 @@
+package talk
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/app/wording"
+	"github.com/massgen/massgen/cmd/massgen/internal/markdown"
+	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/system/plain"
+)
+
+// answers are how answers are printed: on a terminal as rendered Markdown, elsewhere as they are.
+type answers struct {
+	console *cmdline.Console
+	env     *cmdline.Env
+	watch   *cmdline.Watch
+	flags   *cmdline.DisplayFlags
+}
+
+func (a answers) isRendered() bool {
+	return !a.flags.Raw && !a.console.IsSpoken && cmdline.IsScreen(a.env, a.env.Stdout)
+}
+
+// render draws a text for standard output, a terminal of so many columns.
+func (a answers) render(text string, width int) string {
+	text = a.console.Secrets.Redact(text) // before it is broken into lines
+	if !a.isRendered() {
+		return wording.Printable(text)
+	}
+	_, noColour := a.env.Lookup("NO_COLOR")
+	return strings.Join(markdown.Render(text, width, !noColour), "\n")
+}
+
+// printAnswer prints the answer of a turn on a terminal, unless it stands there already: in the
+// pager, if it has more lines than the screen.
+func (o *results) printAnswer(r report.Result) error {
+	if o.feed.term.live.hasPrinted(r.Answer) {
+		return nil
+	}
+	width, height := o.answers.size()
+	text := o.answers.render(r.Answer, width)
+	if o.feed.term.in == nil && rowsOf(text, width) >= height && o.answers.page(text) {
+		return nil
+	}
+	if o.feed.isShown() {
+		o.console.Say("")
+	}
+	return o.print(r.SessionID, text)
+}
+
+// size is that of the terminal that is standard output.
+func (a answers) size() (width, height int) {
+	if f, isFile := a.env.Stdout.(*os.File); isFile {
+		return sizeOf(f)
+	}
+	return 80, 24
+}
+
+// rowsOf is how many rows of a terminal a text takes.
+func rowsOf(text string, width int) (rows int) {
+	for line := range strings.Lines(text) {
+		rows += 1 + max(ansi.StringWidth(strings.TrimRight(line, "\n"))-1, 0)/width
+	}
+	return rows
+}
+
+// page shows a text in the pager until the person leaves it. It reports false where there is
+// no pager, nobody to leave it, or the pager failed.
+func (a answers) page(text string) bool {
+	program, isSet := a.env.Lookup("PAGER")
+	if !isSet {
+		program = "less -R"
+	}
+	words := strings.Fields(program)
+	if len(words) == 0 || words[0] == "cat" || a.flags.NoPager || a.console.IsSpoken || !cmdline.IsTerminal(a.env.Stdin) || !cmdline.IsScreen(a.env, a.env.Stdout) {
+		return false
+	}
+	cmd := exec.CommandContext(context.Background(), words[0], words[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(wording.WithNewline(text)), a.env.Stdout, a.env.Stderr
+	cmd.Env = os.Environ()
+	if _, isSet := a.env.Lookup("LESS"); !isSet {
+		cmd.Env = append(cmd.Env, "LESS=R") // also for PAGER=less
+	}
+	if cmd.Start() != nil {
+		return false // it is not there
+	}
+	signals, done := a.watch.Take(), make(chan error, 1)
+	defer a.watch.Give(time.Time{})
+	go func() { done <- cmd.Wait() }()
+	for {
+		select {
+		case err := <-done:
+			return err == nil
+		case signal := <-signals: // a Ctrl+C is for the pager
+			if cmdline.EndsProgram(signal) {
+				if err := cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+					a.console.Warn("end the pager: " + err.Error())
+				}
+			}
+		}
+	}
+}
+
+// voteLines are a table of the votes that count, in the order of the agents: who voted for whom, and
+// why. Mask hides secrets.
+func voteLines(r report.Result, width int, mask func(string) string) (lines []string) {
+	var rows [][]string
+	for _, agent := range r.Agents {
+		for _, v := range r.Votes {
+			if v.Voter == agent.ID {
+				rows = append(rows, []string{v.Voter, "for " + v.Label, plain.Line(mask(v.Reason))})
+			}
+		}
+	}
+	for line := range strings.Lines(plain.Columns(rows)) {
+		lines = append(lines, ansi.Truncate("  "+strings.TrimRight(line, "\n"), width, "…"))
+	}
+	return lines
+}
+
+// streamedAnswer prints the answer of the only agent as it comes.
+type streamedAnswer struct {
+	stream  answerStream
+	agent   string
+	isAside bool // a call on the agent's behalf is under way
+	isHeld  bool // the text is no answer before it was checked
+	begun   bool // something of it is printed
+	out     io.Writer
+	render  func(text string, width int) string
+}
+
+func newStreamedAnswer(a answers, agent string) *streamedAnswer {
+	return &streamedAnswer{stream: answerStream{isRaw: !a.isRendered()}, agent: agent, out: a.console.Out, render: a.render}
+}
+
+// hear takes an event. Settle prints what a call has left when another one begins.
+func (a *streamedAnswer) hear(ev report.Event, settle func(string)) {
+	switch ev := ev.(type) {
+	case report.StepStarted:
+		a.isHeld = ev.HasSchema
+	case report.TextDelta:
+		if ev.Agent == a.agent && !a.isAside && !a.isHeld {
+			a.stream.add(ev.Text)
+		}
+	case report.CallStarted, report.Retrying, report.FellBack:
+		settle(a.stream.takeAll())
+		a.stream.restart()
+	case report.SidecallStarted:
+		a.isAside = true
+	case report.SidecallEnded, report.SidecallFailed:
+		a.isAside = false
+	}
+}
+
+// print prints a part of the answer for good. A terminal that takes nothing is told of by the
+// next write to it.
+func (a *streamedAnswer) print(text string, width int) {
+	text = wording.WithNewline(a.render(text, width))
+	if !a.stream.isRaw || !a.begun {
+		text = "\n" + text
+	}
+	a.begun = true
+	_, _ = a.out.Write([]byte(text)) // the next write to a terminal that takes nothing reports it
+}
+
+// mostPreviewed is how many bytes of Markdown are drawn again and again until they are complete.
+const mostPreviewed = 16 << 10
+
+// rest draws the end of what is not complete, in at most so many lines.
+func (a *streamedAnswer) rest(width, most int) []string {
+	rest := a.stream.rest()
+	if strings.TrimSpace(rest) == "" || most <= 0 {
+		return nil
+	}
+	text := a.render(rest[:min(len(rest), mostPreviewed)], width)
+	if len(rest) > mostPreviewed {
+		text = wording.Printable(lastBytes(rest, 4*width*most)) // a character has four bytes at most
+	}
+	lines := strings.Split(ansi.Hardwrap(strings.ReplaceAll(text, "\t", "    "), width, true), "\n")
+	if !a.stream.isRaw {
+		lines = append([]string{""}, lines...)
+	}
+	return lines[max(len(lines)-most, 0):]
+}

@@ -1,0 +1,33 @@
+package talk
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/system/plain"
+)
+
+// partialKept says, behind what a step came to, that a part of its last message is kept.
+func partialKept(partial string) string {
+	if partial == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s of its message are kept)", plain.Count(utf8.RuneCountInString(partial), "character"))
+}
+
+// explainPartials says where to read what agents had begun to write, if there is no
+// answer.
+func (o *results) explainPartials(r report.Result) {
+	if r.Winner != "" || len(r.Partials) == 0 || o.flags.JSON { // which has the texts
+		return
+	}
+	var names []string
+	for _, p := range r.Partials {
+		if !slices.Contains(names, p.Agent) {
+			names = append(names, p.Agent)
+		}
+	}
+	o.console.Say("massgen: what %s had written until then is kept: %s", plain.List(names), o.kept.Command("sessions", "show", r.SessionID))
+}

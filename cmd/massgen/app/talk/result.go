@@ -1,0 +1,174 @@
+package talk
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/massgen/massgen/cmd/massgen/app/archive"
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/app/wording"
+	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/setup/panels"
+	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/plain"
+)
+
+// results prints what turns came to.
+type results struct {
+	console *cmdline.Console
+	answers answers
+	flags   *cmdline.DisplayFlags
+	kept    *archive.Archive
+	store   *store.Store
+	feed    *feed
+	// notices are the warnings that every result of the session has, beside those of its panel.
+	notices []string
+}
+
+// allNotices returns the warnings that every result has.
+func (o *results) allNotices() []string {
+	return append(append([]string{}, o.notices...), o.feed.asked.panel.Notices()...)
+}
+
+// deliver prints a result, writes the file, and returns the exit status that the
+// result stands for.
+func (o *results) deliver(r report.Result) (int, error) {
+	for _, w := range r.Warnings[len(o.allNotices()):] {
+		o.console.Warn(w)
+	}
+	if !o.feed.isShown() {
+		for _, w := range r.ContextWarnings {
+			o.console.Warn(contextWarning(w.Agent, w.ContextWarning))
+		}
+	}
+	if !o.feed.isShown() && r.Winner != "" {
+		for _, f := range r.Failed {
+			o.console.Warn(f.Agent + " failed: " + f.Error)
+		}
+	}
+	if err := o.printResult(r); err != nil {
+		return cmdline.ExitFailed, err
+	}
+	if r.Winner != "" && o.flags.OutputFile != "" {
+		if err := os.WriteFile(o.flags.OutputFile, []byte(o.console.Secrets.Redact(wording.WithNewline(r.Answer))), 0o644); err != nil {
+			return cmdline.ExitUsage, fmt.Errorf("--output-file: %w; the answer is on standard output", err)
+		}
+	}
+	o.explain(r)
+	return cmdline.ResultStatus(r), nil
+}
+
+func (o *results) printResult(r report.Result) error {
+	if o.flags.JSON {
+		line, err := plain.JSONLine(r)
+		if err != nil {
+			return fmt.Errorf("encode the result: %w", err)
+		}
+		return o.print(r.SessionID, line)
+	}
+	if r.Winner == "" {
+		return nil
+	}
+	if !cmdline.IsTerminal(o.answers.env.Stdout) {
+		return o.print(r.SessionID, r.Answer)
+	}
+	return o.printAnswer(r)
+}
+
+// print writes an answer or a result to standard output. A reader who has left did not
+// read what was paid for, and is told where it is.
+func (o *results) print(session, text string) error {
+	_, err := o.console.Out.Write([]byte(wording.WithNewline(text)))
+	switch {
+	case errors.Is(err, syscall.EPIPE) && o.store.Lasts():
+		return fmt.Errorf("%w: standard output was closed; %s has it", errUnread, o.kept.Command("sessions", "show", session))
+	case errors.Is(err, syscall.EPIPE):
+		return fmt.Errorf("%w: standard output was closed", errUnread)
+	case err != nil:
+		return fmt.Errorf("%w: %w", errUnread, err)
+	}
+	return nil
+}
+
+// errUnread says that an answer cannot be read where it was to be. Whoever asks on would pay
+// for more of them.
+var errUnread = errors.New("write the answer")
+
+// explain says why a result is less than an answer by consensus, and where there is
+// something to read if there is none.
+func (o *results) explain(r report.Result) {
+	defer o.explainPartials(r)
+	why, hint := r.Status, ""
+	switch r.Status {
+	case kernel.Cut:
+		why = "interrupted"
+	case kernel.NoConsensus:
+		why = "no consensus"
+	case kernel.Budget:
+		why = outOfBudget(r.Budget)
+	case kernel.Timeout:
+		why, hint = "out of time", "; --orchestrator-timeout gives more"
+		if r.Winner == "" {
+			why += " after " + wording.Duration(time.Duration(r.DurationMS)*time.Millisecond)
+		}
+	case kernel.MaxTurns:
+		why, hint = "out of turns", "; max_turns and max_tool_calls in the config give more"
+	}
+	switch wasEnded := r.Status == kernel.Cut || r.Status == kernel.Budget || r.Status == kernel.Timeout || r.Status == kernel.MaxTurns; {
+	case r.Winner != "" && r.Status != kernel.Completed:
+		o.console.Say("massgen: %s: this is the best answer so far, by %s%s", why, r.Winner, hint)
+	case r.Winner != "":
+	case wasEnded:
+		o.console.Say("massgen: %s: there is no answer yet%s", why, hint)
+	case len(r.Failed) > 0:
+		o.console.Say("massgen: no answer: %s", strings.Join(panels.Reasons(r.Failed), "; "))
+	default:
+		o.console.Say("massgen: no answer: no agent gave one")
+	}
+}
+
+// outOfBudget says what was spent of each limit, and why that may be little.
+func outOfBudget(b *report.BudgetReport) string {
+	parts := spentOf("", b.BudgetLimits, b.SpentUSD, b.SpentTokens, b.SpentCalls)
+	needs := neededOf("", b.Needs)
+	if s := b.Session; s != nil {
+		parts = append(parts, spentOf("the session's ", s.BudgetLimits, s.SpentUSD, s.SpentTokens, s.SpentCalls)...)
+		needs = append(needs, neededOf("the session's ", s.Needs)...)
+	}
+	text := "out of budget: " + strings.Join(parts, ", ") + " spent"
+	if len(needs) > 0 {
+		text += "; the next call needs " + strings.Join(needs, " and ") + " for its input and 256 tokens of output (4,096 with reasoning_effort)"
+	}
+	return text
+}
+
+// neededOf says how high the limits of somebody on dollars and tokens must be at least.
+func neededOf(whose string, least report.BudgetLimits) (parts []string) {
+	if least.MaxUSD != nil {
+		parts = append(parts, fmt.Sprintf("%smax_usd %s", whose, strings.TrimPrefix(budget.Dollars(*least.MaxUSD).String(), "$")))
+	}
+	if least.MaxTokens != nil {
+		parts = append(parts, fmt.Sprintf("%smax_tokens %d", whose, *least.MaxTokens))
+	}
+	return parts
+}
+
+// spentOf says what was spent of each of somebody's limits.
+func spentOf(whose string, most report.BudgetLimits, usd float64, tokens, calls int) (parts []string) {
+	if most.MaxUSD != nil {
+		parts = append(parts, fmt.Sprintf("%s of %smax_usd %s", budget.Dollars(usd), whose, budget.Dollars(*most.MaxUSD)))
+	}
+	if most.MaxTokens != nil {
+		parts = append(parts, fmt.Sprintf("%s of %smax_tokens %s", plain.Thousands(tokens), whose, plain.Thousands(*most.MaxTokens)))
+	}
+	if most.MaxCalls != nil {
+		parts = append(parts, fmt.Sprintf("%s of %smax_calls %s", plain.Thousands(calls), whose, plain.Thousands(*most.MaxCalls)))
+	}
+	return parts
+}

@@ -1,0 +1,133 @@
+package talk
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/app/wording"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/topic"
+	"github.com/massgen/massgen/internal/system/plain"
+)
+
+// showTopic tells of a topic that a turn has changed.
+func (f *feed) showTopic(state topic.State) {
+	switch p := state.Pending; {
+	case f.isShown() && p != nil:
+		f.remark("topic %s", f.console.Secrets.Redact(f.pendingTopic(*p)))
+	case p != nil:
+		f.console.Warn("the topic " + f.pendingTopic(*p))
+	case state.Current != nil:
+		f.remark("topic: %s", plain.Line(f.console.Secrets.Redact(state.Current.Name)))
+	}
+}
+
+// pendingTopic says of a topic that waits what goes over to it: where no command can be
+// typed, another question.
+func (f *feed) pendingTopic(p topic.Pending) string {
+	if !f.term.given {
+		return pendingText(p)
+	}
+	return fmt.Sprintf("pending: %s; a next question that agrees goes over to it and asks again: %s", plain.Line(p.Topic.Name), wording.Quoted(p.Question))
+}
+
+// showFacts tells of what is remembered.
+func (f *feed) showFacts(facts []string) {
+	for _, text := range facts {
+		f.remark("remembered: %s", plain.Line(f.console.Secrets.Redact(text)))
+	}
+}
+
+// settle waits for what follows the answer of the last turn. An interrupt ends that: the
+// answer is out already. After a second one nobody waits for it.
+func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
+	t := s.turn
+	if t == nil {
+		return
+	}
+	s.turn = nil
+	events, stop := eventsOf(ctx, t)
+	defer stop()
+	for isOver, interrupted := false, false; ; {
+		select {
+		case signal := <-signals:
+			if interrupted {
+				return
+			}
+			interrupted, s.term.cut = true, time.Now()
+			s.term.terminated = s.term.terminated || cmdline.EndsProgram(signal)
+			t.Cancel()
+		case ev, more := <-events:
+			if !more {
+				return
+			}
+			if isOver {
+				s.feed.logEvent(ctx, ev)
+				s.feed.printAfter(ev)
+			}
+			if _, ended := ev.(report.Ended); ended {
+				isOver = true
+			}
+		}
+	}
+}
+
+// printAfter tells of what goes wrong after the answer: nothing else waits for it.
+func (f *feed) printAfter(ev report.Event) {
+	if failed, ok := ev.(report.SidecallFailed); ok {
+		f.console.Warn(f.console.Secrets.Redact(sidecallFailure(failed)))
+	}
+}
+
+// sidecallText says what a call is for that is not an agent's own.
+func sidecallText(ev report.SidecallStarted) string {
+	switch ev.Purpose {
+	case machine.Summarizing:
+		return "older turns are being summarized"
+	case machine.TopicDetection:
+		return "the topic is being found out"
+	case machine.FileDescription:
+		return "the attached files are being described"
+	case machine.StepSummarizing:
+		return "the oldest part of " + ev.Agent + "'s work is being summarized"
+	}
+	return string(ev.Purpose)
+}
+
+func sidecallFailure(ev report.SidecallFailed) string {
+	switch ev.Purpose {
+	case machine.FactExtraction:
+		return "what is to be remembered of this turn could not be found out: " + ev.Why
+	case "": // the store failed
+		return "what follows the answer could not be kept: " + ev.Why
+	}
+	return fmt.Sprintf("the call for the %s came to nothing: %s", ev.Purpose, ev.Why)
+}
+
+// eventsOf yields a turn's events until they end or stop is called, which waits for
+// whoever passes them on.
+func eventsOf(ctx context.Context, t *coordinator.Turn) (<-chan report.Event, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	events := make(chan report.Event)
+	go func() {
+		defer close(events)
+		for ev := range t.Events(ctx) {
+			select {
+			case events <- ev:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return events, func() {
+		cancel()
+		for range events { // until it is closed
+			continue
+		}
+	}
+}
