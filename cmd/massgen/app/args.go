@@ -12,7 +12,7 @@ import (
 	"github.com/massgen/massgen/configs"
 )
 
-// invocation is a command line taken apart: flags may stand anywhere in it.
+// invocation is a command line in its parts. Flags may stand anywhere in a line.
 type invocation struct {
 	// command is a subcommand's name, or empty.
 	command string
@@ -63,11 +63,11 @@ func splitArgs(app *cli.App, args []string) (invocation, error) {
 	return inv, nil
 }
 
-// reserved are the names that other programs of this kind have for commands, or that this one
-// will have. Sent to a panel they would cost money and mean nothing.
+// reserved lists words that other programs of this kind have for commands, or that this one will have.
+// As questions they would cost money and mean nothing.
 const reserved = "acp config configs doctor init simulate version viewer"
 
-// meant returns the command that a person means by a word alone, "" if there is none.
+// meant returns the command that a person means by a word alone, "" for other words.
 func meant(word string) string {
 	switch word {
 	case "list", "search", "rename", "branch", "export", "import", "delete", "usage", "compact":
@@ -84,8 +84,8 @@ func meant(word string) string {
 	return ""
 }
 
-// mistyped says that a word in the place of a command is nearly one, or the name of one that
-// there is not. A question of one word is asked after "--".
+// mistyped returns an error for a first word that resembles a command, or that other programs have for
+// a command. A question of one word follows "--".
 func mistyped(app *cli.App, word string) error {
 	if word == "-" || strings.ContainsFunc(word, unicode.IsSpace) {
 		return nil
@@ -135,8 +135,8 @@ func takeFlag(known []cli.Flag, args []string) (flag string, words int, err erro
 	return flag, words, nil
 }
 
-// flagNamed takes a word such as -name or --name=value apart, and returns the flag of this name, nil if
-// there is none.
+// flagNamed splits a word such as -name or --name=value, and returns the flag of this name, nil for an
+// unknown name.
 func flagNamed(known []cli.Flag, word string) (f cli.Flag, name, value string, hasValue bool) {
 	name, value, hasValue = strings.Cut(strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-"), "=")
 	i := slices.IndexFunc(known, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
@@ -152,7 +152,7 @@ func isFlag(known []cli.Flag, word string) bool {
 	return f != nil && !hasValue && strings.HasPrefix(word, "--")
 }
 
-// unknownFlag does not show what is given to the flag: it may be a key.
+// unknownFlag returns the error for a flag. It does not show the flag's value, which may be a key.
 func unknownFlag(known []cli.Flag, arg, name string) error {
 	shown, _, _ := strings.Cut(arg, "=")
 	if strings.ContainsAny(arg, " \n") {

@@ -33,7 +33,7 @@ func versionFlag() cli.Flag {
 
 // cliApp describes the command line. Each action runs in the program p.
 func cliApp(p *program.Program) *cli.App {
-	return &cli.App{Name: "massgen", Writer: p.Console.Out, Flags: append(program.ProgramFlags(p), helpFlag(), versionFlag()), Commands: commandsOf(p)}
+	return &cli.App{Name: "massgen", Writer: p.Console.Out, Flags: append(p.Flags(), helpFlag(), versionFlag()), Commands: commandsOf(p)}
 }
 
 // flagsOf returns all flags that may follow a command.

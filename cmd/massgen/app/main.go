@@ -18,7 +18,7 @@ import (
 	"github.com/massgen/massgen/internal/system/stack"
 )
 
-// exitStatus runs the program, complains of what went wrong, and returns its status.
+// exitStatus runs the program, prints its error, and returns its exit status.
 func exitStatus(p *program.Program, args []string) (status int) {
 	defer func() {
 		if r := recover(); r != nil { // what Go itself would print is not masked
@@ -31,7 +31,7 @@ func exitStatus(p *program.Program, args []string) (status int) {
 	if err == nil {
 		return cmdline.ExitCompleted
 	}
-	if !errors.Is(err, syscall.EPIPE) { // who has left wants nothing more
+	if !errors.Is(err, syscall.EPIPE) { // the reader has left
 		p.Console.Complain(err)
 	}
 	var end cmdline.ExitError
@@ -46,19 +46,18 @@ func System() cmdline.Env {
 	return cmdline.Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Lookup: os.LookupEnv}
 }
 
-// softMemoryLimit is the memory, in bytes, from which on garbage is collected sooner. A reply of
-// 32 MiB is copied several times, and the copies would stay for as long as the heap may double.
+// softMemoryLimit is the size of the heap, in bytes, above which garbage is collected sooner. A reply of
+// 32 MiB is copied several times, and the copies would stay until the heap has doubled.
 const softMemoryLimit = 512 << 20
 
 // gcPercent lets the heap grow to five times what lives in it, and to 16 MB at least, before garbage
 // is collected: a turn of a few agents never comes so far, and softMemoryLimit holds a large one.
 const gcPercent = 400
 
-// Main runs the program with args, whose first is its own name, and returns the
-// exit status. All goroutines have ended when it returns, except after an
-// interrupt that is there to leave at once, which is the second of a turn and any
-// outside of turns and prompts, and for a read of standard input that nothing can
-// end.
+// Main runs the program with args, whose first is its own name, and returns the exit status. All
+// goroutines have ended when it returns, except a read of standard input that nothing can end. They may
+// also run on after an interrupt that leaves at once: the second one of a turn, and any outside of turns
+// and prompts.
 func Main(args []string, env cmdline.Env) int {
 	ownsProcess := env.Interrupts == nil
 	if ownsProcess {
@@ -82,7 +81,7 @@ func Main(args []string, env cmdline.Env) int {
 			}
 		}}
 		defer env.TTY.Leave()
-		// A reader of standard error who has left is no reason to lose the answer.
+		// The answer must not be lost because the reader of standard error has left.
 		signal.Ignore(syscall.SIGPIPE)
 	}
 	p := program.New(env)
@@ -99,8 +98,8 @@ func Main(args []string, env cmdline.Env) int {
 	})
 }
 
-// libraryLog takes the lines of Go's standard logger. net/http logs there what a service sends unasked,
-// which tells a user nothing and may contain a key: such lines go to the debug log, which masks keys.
+// libraryLog passes the lines of Go's standard logger to the debug log, which masks keys. net/http logs
+// unexpected data of a service there, which may contain a key.
 type libraryLog struct{ p *program.Program }
 
 // Write implements io.Writer.

@@ -11,7 +11,7 @@ import (
 func workerCommand(p *program.Program) *cli.Command {
 	return &cli.Command{
 		Name: "worker", Usage: "play the turns that others ask for, by the flags --config, --database and --temporal-address, until it is interrupted",
-		Flags:  program.ProgramFlags(p),
+		Flags:  p.Flags(),
 		Action: func(c *cli.Context) error { return talk.Work(c.Context, p, c.Args().Slice()) },
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// StandardStream in place of a file is standard input or output.
+// StandardStream, in place of a file, is standard input or output.
 const StandardStream = "-"
 
-// PutFile writes a text to a file that is not there yet, or to standard output.
+// PutFile writes a text to a new file, or to standard output.
 func PutFile(env *cmdline.Env, c *cmdline.Console, file, text string) error {
 	if file != StandardStream {
 		return writeNew(file, text)
@@ -25,7 +25,7 @@ func PutFile(env *cmdline.Env, c *cmdline.Console, file, text string) error {
 	return c.Put(text)
 }
 
-// writeNew writes a file that is not there yet, for nobody else to read.
+// writeNew creates a file that only the user can read.
 func writeNew(file, text string) (err error) {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
@@ -36,7 +36,7 @@ func writeNew(file, text string) (err error) {
 	}
 	defer func() {
 		if err = errors.Join(err, f.Close()); err != nil {
-			err = errors.Join(err, os.Remove(file)) // half a session is none
+			err = errors.Join(err, os.Remove(file)) // half a session is useless
 		}
 	}()
 	_, err = io.WriteString(f, text)

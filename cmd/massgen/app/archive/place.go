@@ -47,13 +47,13 @@ func (s *Archive) place(ctx context.Context, why use) (store.Place, error) {
 	return place.Trusted(), nil
 }
 
-// CanAsk says whether a person is there who sees a question and can answer it.
+// CanAsk reports whether a person sees a question and can answer it.
 func (s *Archive) CanAsk() bool {
 	return !s.display.Automation && cmdline.IsTerminal(s.env.Stdin) && cmdline.IsTerminal(s.env.Stderr)
 }
 
-// Asks asks a person who is there. It reads no more than the line: what follows is for others. An
-// interrupt ends the program here.
+// Asks asks a person a question. It reads no byte behind the line of the answer. An interrupt ends the
+// program here.
 func (s *Archive) Asks(question string) (yes bool, err error) {
 	s.console.Write(fmt.Sprintf("massgen: %s [y/N] ", question))
 	var line []byte

@@ -12,7 +12,7 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// IsRecording says that a word is a file that sessions export wrote, and no session.
+// IsRecording reports whether a word names a file that sessions export wrote, and not a session.
 func IsRecording(word string) bool { return cmdline.IsPath(word) || strings.HasSuffix(word, ".jsonl") }
 
 // Recording is a store as a replay uses it.
@@ -36,10 +36,10 @@ func ReadRecording(ctx context.Context, file string) (r Recording, id string, er
 	return store, kept.ID, nil
 }
 
-// mostImported is how many bytes a file of a session may have.
+// mostImported is the size of the largest file of a session, in bytes.
 const mostImported = 1 << 30
 
-// OpenFile opens an ordinary file to read: a device may have no end, and a pipe no beginning.
+// OpenFile opens an ordinary file to read. It refuses devices and pipes, which may never end.
 func OpenFile(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	switch {

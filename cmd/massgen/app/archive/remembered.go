@@ -49,6 +49,7 @@ type Remembered struct {
 	Mark string `json:"mark,omitempty"`
 }
 
+// DigestOf returns the SHA-256 of a config, in hex.
 func DigestOf(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
 // Name returns the panel's name for messages.

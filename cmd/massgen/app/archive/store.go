@@ -1,3 +1,4 @@
+// Package archive opens the store of sessions that the flags name, and runs commands on it.
 package archive
 
 import (
@@ -18,6 +19,7 @@ type Archive struct {
 	display *cmdline.DisplayFlags
 }
 
+// New returns the archive that flags name. The flags may change later.
 func New(env *cmdline.Env, c *cmdline.Console, flags *cmdline.SessionFlags, display *cmdline.DisplayFlags) *Archive {
 	return &Archive{env: env, console: c, flags: flags, display: display}
 }
@@ -31,12 +33,13 @@ func (s *Archive) IsFile() bool { return cmdline.IsPath(s.flags.ID) }
 // use is what a store is opened for.
 type use int
 
+// The uses of a store.
 const (
-	ToAsk    use = iota // models are sent what it holds
-	ToManage            // only the user sees what it holds
+	ToAsk    use = iota // models are sent its content
+	ToManage            // only the user sees its content
 )
 
-// Open opens the store of sessions, which is made if it is not there.
+// Open opens the store of sessions, and creates it if needed.
 func (s *Archive) Open(ctx context.Context, why use) (*store.Store, error) {
 	if address := s.Database(); address != "" {
 		return s.openDatabase(ctx, address, why)
@@ -48,8 +51,7 @@ func (s *Archive) Open(ctx context.Context, why use) (*store.Store, error) {
 	return store.Open(ctx, place, s.console.Secrets.Redact)
 }
 
-// OpenIfThere opens the store of sessions and makes none: if it is not there, it is
-// an empty one in memory.
+// OpenIfThere opens the store of sessions. If the store does not exist, it returns an empty one in memory.
 func (s *Archive) OpenIfThere(ctx context.Context, why use) (*store.Store, error) {
 	if s.Database() != "" {
 		return s.Open(ctx, why)
@@ -64,10 +66,9 @@ func (s *Archive) OpenIfThere(ctx context.Context, why use) (*store.Store, error
 	return store.Open(ctx, place, s.console.Secrets.Redact)
 }
 
-// OpenToAsk opens the store that a conversation is kept in. Where none can be made,
-// a conversation for which none was named goes on in memory, and the notice says so.
-// A store that is there and cannot be used is an error, unless it can only be read, and so is
-// one that may not be used.
+// OpenToAsk opens the store of a conversation. If the flags name no store and the default one cannot be
+// created or written, the conversation is kept in memory, and notice says why. Any other store that
+// cannot or must not be used is an error.
 func (s *Archive) OpenToAsk(ctx context.Context) (opened *store.Store, notice string, err error) {
 	if s.flags.GoOn || s.flags.ID == cmdline.LastSession {
 		opened, err = s.OpenIfThere(ctx, ToAsk)
@@ -86,7 +87,7 @@ func (s *Archive) OpenToAsk(ctx context.Context) (opened *store.Store, notice st
 	return store.InMemory("", s.console.Secrets.Redact), notice, nil
 }
 
-// isThere says whether there is a file where the store is to be.
+// isThere reports whether the file of the store exists.
 func (s *Archive) isThere(ctx context.Context) bool {
 	place, err := s.place(ctx, ToAsk)
 	if err != nil {
@@ -96,8 +97,8 @@ func (s *Archive) isThere(ctx context.Context) bool {
 	return err == nil && there
 }
 
-// Database is the address of the database, "" for a file. A file that is named is meant
-// rather than a variable.
+// Database returns the address of the database, "" for a file. A file that the flags name goes before the
+// variable.
 func (s *Archive) Database() string {
 	if s.env.Cluster == nil {
 		return ""

@@ -39,7 +39,7 @@ func CallsOf(ctx context.Context, r Recording, id string, turns []sessions.Turn,
 	return calls
 }
 
-// CheckNewID refuses an id by which --session-id could not mean the session.
+// CheckNewID refuses an id that --session-id would not take for an id.
 func CheckNewID(id string) error {
 	if err := sessions.CheckID(id); err != nil {
 		return err
@@ -50,7 +50,7 @@ func CheckNewID(id string) error {
 	return nil
 }
 
-// LastEnded is the last turn of a session that is over.
+// LastEnded returns the last turn of a session that is over.
 func LastEnded(ctx context.Context, store *store.Store, id string) (sessions.Turn, error) {
 	last, err := store.Turns(ctx, id, 2)
 	if err != nil {
@@ -83,8 +83,8 @@ func Interrupted(ctx context.Context, store *store.Store) (map[string]sessions.T
 	return turns, nil
 }
 
-// LastTurn returns a session's last turn. One that has not ended is either left, by a
-// process that is gone, or running.
+// LastTurn returns a session's last turn. left reports whether a process left the turn unfinished; else a
+// turn that has not ended is running.
 func LastTurn(ctx context.Context, store *store.Store, id string) (last sessions.Turn, left bool, err error) {
 	turns, err := store.Interrupted(ctx, id)
 	left = len(turns) > 0

@@ -18,7 +18,7 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// CompleteVerbs is the BashComplete of a command of verbs.
+// CompleteVerbs returns the BashComplete of a command with verbs.
 func CompleteVerbs(verbs []Verb) cli.BashCompleteFunc {
 	return func(ctx *cli.Context) {
 		words := ctx.Args().Slice()
@@ -40,8 +40,7 @@ func CompleteVerbs(verbs []Verb) cli.BashCompleteFunc {
 	}
 }
 
-// Command is a command that looks into the store of sessions, or changes it.
-// Its first word says what to do.
+// Command reads or changes the store of sessions. Its first word is a verb.
 type Command struct {
 	Name, About string
 	Verbs       []Verb
@@ -52,17 +51,17 @@ type Command struct {
 type Verb struct {
 	Name, Arguments, About string
 	Least, Most            int // how many arguments; a most of 0: any number
-	// flags are those of the command that mean something here.
+	// Flags are the flags of the command that the verb takes.
 	Flags []string
-	// makes says that a file of its own need not be there.
+	// Makes reports whether the verb creates a store that does not exist.
 	Makes bool
 	Run   func(ctx context.Context, store *store.Store, words []string) error
 }
 
-// NoArguments is the most arguments of a verb that takes none.
+// NoArguments is the Most of a verb without arguments.
 const NoArguments = -1
 
-// CLI describes the command to the command line.
+// CLI returns the command for the command line.
 func (c Command) CLI(kept *Archive) *cli.Command {
 	return &cli.Command{
 		Name: c.Name, Usage: c.About, UsageText: c.Usage(), BashComplete: CompleteVerbs(c.Verbs),
@@ -77,8 +76,8 @@ func (c Command) CLI(kept *Archive) *cli.Command {
 	}
 }
 
-// keptFlags returns the program's flags that these commands take too. A flag may stand before
-// the command as well; one that is not given leaves its option alone.
+// CommandFlags returns the program's flags that these commands take too. A flag may stand before the
+// command as well; a flag that is not given leaves its option alone.
 func (s *Archive) CommandFlags() []cli.Flag {
 	file := cmdline.TextFlag("", "session", &s.flags.ID, "the session kept in a `FILE` of its own, such as ./chat.db")
 	file.Aliases = []string{"session-id"}
@@ -89,6 +88,7 @@ func (s *Archive) CommandFlags() []cli.Flag {
 	}, s.flags.DatabaseFlag(s.env.Cluster)...)
 }
 
+// Usage returns the verbs with their help.
 func (c Command) Usage() string {
 	var rows [][2]string
 	for _, v := range c.Verbs {
@@ -97,8 +97,8 @@ func (c Command) Usage() string {
 	return fmt.Sprintf("massgen %s WORD ...\n\n", c.Name) + strings.TrimRight(wording.TwoColumns(rows), "\n")
 }
 
-// Verb returns what the first word names, with the words behind it. The error says what is wrong with
-// the words and flags.
+// Verb returns the verb of a command line, and the words behind it. The error says which word or flag is
+// wrong.
 func (c Command) Verb(ctx *cli.Context) (v Verb, words []string, err error) {
 	words = ctx.Args().Slice()
 	if v, err = c.named(words); err != nil {
@@ -126,7 +126,7 @@ func (c Command) named(words []string) (Verb, error) {
 	return Verb{}, fmt.Errorf("%s: there is no %q: it is one of %s", c.Name, said, strings.Join(names, ", "))
 }
 
-// check says what is wrong with the arguments and flags of a verb.
+// check returns an error for a wrong number of arguments, and for a flag that the verb does not take.
 func (c Command) check(ctx *cli.Context, v Verb, words []string) error {
 	if len(words) < v.Least || v.Most != 0 && len(words) > max(v.Most, 0) {
 		return fmt.Errorf("%s %s: its form is: %s", c.Name, v.Name, strings.TrimSpace(fmt.Sprintf("massgen %s %s %s", c.Name, v.Name, v.Arguments)))
@@ -139,7 +139,7 @@ func (c Command) check(ctx *cli.Context, v Verb, words []string) error {
 	return nil
 }
 
-// withStore runs a verb on the store that the options mean.
+// Run runs a verb on the store that the flags name.
 func (s *Archive) Run(ctx context.Context, command string, v Verb, words []string) (err error) {
 	where := strings.TrimSpace(command + " " + v.Name)
 	if id := s.flags.ID; id != "" && !cmdline.IsPath(id) {

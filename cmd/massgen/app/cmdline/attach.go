@@ -9,7 +9,7 @@ import (
 	"github.com/massgen/massgen/internal/models/attach"
 )
 
-// attachFlag takes the files that the first question is asked with.
+// attachFlag reads the files of the first question.
 type attachFlag struct {
 	paths Texts
 	Files []backends.File

@@ -11,8 +11,8 @@ import (
 	"github.com/massgen/massgen/internal/coordination/budget"
 )
 
-// BudgetFlags are the limits of a turn and those of a session, which take the place of
-// the config's. Their usage begins with when they mean something, if it is not always.
+// BudgetFlags returns the flags for the limits of a turn and of a session. They replace the config's
+// limits. Their help begins with when.
 func BudgetFlags(b *budget.Budget, category, when string) []cli.Flag {
 	var flags []cli.Flag
 	for _, of := range []struct {

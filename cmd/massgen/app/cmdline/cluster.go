@@ -8,7 +8,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
 )
 
-// ClusterFlags say which engine plays turns, and how it is reached.
+// ClusterFlags choose the engine that plays turns, and its address.
 type ClusterFlags struct {
 	Engine string
 	At     ClusterAddress
@@ -21,10 +21,10 @@ const (
 	temporalEngine = "temporal"
 )
 
-// clusterCategory is where --help has these flags.
+// clusterCategory is the heading of these flags in the help.
 const clusterCategory = "Several machines"
 
-// EngineFlags returns no flags for a program without a Cluster.
+// EngineFlags returns the flags for the engine and its database, nil for a program without a Cluster.
 func EngineFlags(c Cluster, engine *ClusterFlags, session *SessionFlags) []cli.Flag {
 	if c == nil {
 		return nil
@@ -55,7 +55,7 @@ func addressFlag(name, about, value string, to *string) cli.Flag {
 	return f
 }
 
-// DatabaseFlag is also a flag of the commands that read a store.
+// DatabaseFlag returns the flag for the database, which the commands that read a store have, too.
 func (f *SessionFlags) DatabaseFlag(c Cluster) []cli.Flag {
 	if c == nil {
 		return nil

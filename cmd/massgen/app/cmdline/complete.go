@@ -6,20 +6,20 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// What the arguments of a command are, beside its verbs.
+// The arguments of a command that are no verbs.
 const (
 	SessionArgument = "ID"
 	FileArgument    = "FILE"
 )
 
-// Offer names arguments in a BashComplete.
+// Offer prints the arguments of a BashComplete.
 func Offer(ctx *cli.Context, arguments ...string) {
 	for _, name := range arguments {
 		_, _ = fmt.Fprintln(ctx.App.Writer, name) // the strings.Builder of completer.arguments takes all
 	}
 }
 
-// CompleteFirst is the BashComplete of a command whose first argument is one of these.
+// CompleteFirst returns the BashComplete of a command whose first argument is one of these.
 func CompleteFirst(arguments ...string) cli.BashCompleteFunc {
 	return func(ctx *cli.Context) {
 		if !ctx.Args().Present() {

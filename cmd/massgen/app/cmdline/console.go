@@ -15,32 +15,33 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// Console is where the program writes: answers to out, everything else to err.
-// Secrets are masked in both. It is safe for concurrent use.
+// Console is where the program writes: answers to Out, everything else to Err, both without secrets. It is
+// safe for concurrent use.
 type Console struct {
 	Out, Err io.Writer
 	Secrets  *configs.Secrets
-	// colour says that err is a terminal that wants colours.
+	// colour reports whether Err is a terminal with colours.
 	colour bool
-	// isQuiet says that only errors are wanted in err.
+	// IsQuiet reports whether Err gets errors alone.
 	IsQuiet bool
-	// isSpoken says that a screen reader speaks what is written.
+	// IsSpoken reports whether a screen reader speaks the output.
 	IsSpoken bool
 }
 
+// NewConsole returns a console that writes to the standard streams.
 func NewConsole(env *Env) *Console {
 	s := &configs.Secrets{}
 	_, noColour := env.Lookup("NO_COLOR")
 	name, _ := env.Lookup("TERM")
 	return &Console{
 		IsSpoken: wantsSpeech(env),
-		Out:      &MaskingWriter{W: env.Stdout, Secrets: s}, Err: &MaskingWriter{W: env.Stderr, Secrets: s},
+		Out:      NewMaskingWriter(env.Stdout, s), Err: NewMaskingWriter(env.Stderr, s),
 		Secrets: s, colour: IsTerminal(env.Stderr) && !noColour && name != "dumb",
 	}
 }
 
-// wantsSpeech reports whether the environment says that a screen reader speaks what is written:
-// ACCESSIBLE is what others go by, too.
+// wantsSpeech reports whether the environment asks for output that a screen reader speaks. Other programs
+// know ACCESSIBLE, too.
 func wantsSpeech(env *Env) bool {
 	for _, name := range []string{"MASSGEN_SCREEN_READER", "ACCESSIBLE"} {
 		if value, _ := env.Lookup(name); value != "" {
@@ -51,17 +52,19 @@ func wantsSpeech(env *Env) bool {
 	return false
 }
 
+// IsTerminal reports whether a stream is a terminal.
 func IsTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Muted returns a console that writes nothing to err.
+// Muted returns a console that writes nothing to Err.
 func (c *Console) Muted() *Console { return &Console{Out: c.Out, Err: io.Discard, Secrets: c.Secrets} }
 
-// Say writes a line to err.
+// Say writes a line to Err.
 func (c *Console) Say(format string, args ...any) { c.Write(fmt.Sprintf(format, args...) + "\n") }
 
+// Write writes a text to Err.
 func (c *Console) Write(text string) {
 	if c.IsSpoken {
 		text = strings.NewReplacer(" · ", ", ", "…", "...").Replace(text)
@@ -69,8 +72,7 @@ func (c *Console) Write(text string) {
 	_, _ = io.WriteString(c.Err, text) // a line that cannot be shown is not worth ending a run that is paid for
 }
 
-// Held keeps what is written to err from now on, until show writes it. Show may be called more
-// than once.
+// Held buffers the output to Err until show writes it. Show may be called more than once.
 func (c *Console) Held() (said *bytes.Buffer, show func()) {
 	said = &bytes.Buffer{}
 	m, ok := c.Err.(*MaskingWriter)
@@ -134,6 +136,7 @@ const (
 	Yellow = "38;5;130"
 )
 
+// Paint returns a text in a colour, where Err shows colours.
 func (c *Console) Paint(colour, text string) string {
 	if !c.colour || c.IsSpoken {
 		return text
@@ -141,30 +144,36 @@ func (c *Console) Paint(colour, text string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-// MaskingWriter masks secrets in what is written at once: a line, an answer.
+// MaskingWriter masks the secrets in each piece of output: a line, an answer.
 type MaskingWriter struct {
 	mu      sync.Mutex
-	W       io.Writer
-	Secrets *configs.Secrets
+	w       io.Writer
+	secrets *configs.Secrets
 }
 
-// Redirect sends what is written to another writer until it is undone.
+// NewMaskingWriter returns a writer that masks secrets.
+func NewMaskingWriter(w io.Writer, secrets *configs.Secrets) *MaskingWriter {
+	return &MaskingWriter{w: w, secrets: secrets}
+}
+
+// Redirect sends the output to another writer until undo.
 func (m *MaskingWriter) Redirect(w io.Writer) (undo func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	before := m.W
-	m.W = w
+	before := m.w
+	m.w = w
 	return func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		m.W = before
+		m.w = before
 	}
 }
 
+// Write implements io.Writer.
 func (m *MaskingWriter) Write(data []byte) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, err := io.WriteString(m.W, m.Secrets.Redact(string(data))); err != nil {
+	if _, err := io.WriteString(m.w, m.secrets.Redact(string(data))); err != nil {
 		return 0, err
 	}
 	return len(data), nil

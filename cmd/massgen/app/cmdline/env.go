@@ -1,3 +1,4 @@
+// Package cmdline has what all commands share: the environment, the output, flags, interrupts and exit statuses.
 package cmdline
 
 import (
@@ -26,17 +27,17 @@ type Cluster interface {
 }
 
 // ClusterAddress says where an engine is: HOST:PORT, a namespace there, and the queue that
-// the workers of one config listen to. TLS is nil for a connection without, APIKey empty
-// where none is asked for.
+// the workers of one config listen to. TLS is nil for a connection without it, and APIKey is
+// empty if the server asks for no key.
 type ClusterAddress struct {
 	Address, Namespace, Queue string
 	TLS                       *tls.Config
 	APIKey                    string
-	// Log takes what the engine's own client has to say.
+	// Log is the log of the engine's own client.
 	Log *slog.Logger
 }
 
-// Env is what the program meets of the world.
+// Env is the environment that the program runs in.
 type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
@@ -47,18 +48,18 @@ type Env struct {
 	// LocalServers are the model servers that type auto looks for: base URLs by
 	// backend type. Nil means the types' default addresses.
 	LocalServers map[string]string
-	// Slack is added to the moments within which something counts as quick: a model server
-	// of this machine that answers, steps that start together, an interrupt after a turn that
-	// was interrupted. It is for tests, which also run on machines that are slow.
+	// Slack prolongs short waits: for the answer of a model server of this machine, for steps
+	// that start together, for an interrupt soon after another. Tests on slow machines set it.
 	Slack time.Duration
 	// Cluster is where turns are played if not here; nil plays all of them here.
 	Cluster Cluster
 
-	TTY *TTY // nil where it is not the program's own
+	// TTY is the terminal, nil if it is not the program's own.
+	TTY *TTY
 }
 
-// NewWorld returns where keys and model servers are looked for: in the environment, and in the file .env of the
-// current folder. It passes to warn a line about what it could not read in this file, if anything.
+// NewWorld returns the environment with the file .env of the current folder, and the model servers of this
+// machine. It warns of lines in the file that it could not read.
 func NewWorld(env *Env, warn func(text string)) providers.World {
 	world := providers.NewWorld(env.Lookup)
 	world.LocalServers, world.Slack = env.LocalServers, env.Slack
@@ -69,8 +70,8 @@ func NewWorld(env *Env, warn func(text string)) providers.World {
 	return world
 }
 
-// HideKeys masks the keys of the environment in what is shown. It does not warn of the file .env:
-// who only looks needs no key.
+// HideKeys masks the keys of the environment in the output. It does not warn of the file .env, whose keys
+// a command that only looks does not need.
 func HideKeys(env *Env, c *Console) {
 	NewWorld(env, func(string) {}).HideKeys(c.Secrets)
 }

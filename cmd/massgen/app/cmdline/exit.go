@@ -7,7 +7,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/kernel"
 )
 
-// The exit statuses (DESIGN §8), as exitMeanings describes them.
+// The exit statuses (DESIGN §8), which ExitMeanings describes.
 const (
 	ExitCompleted   = 0
 	ExitUsage       = 1
@@ -16,7 +16,7 @@ const (
 	ExitInterrupted = 4
 )
 
-// ExitMeanings says for each exit status what it means, for the help and docs/scripting.md.
+// ExitMeanings returns the meaning of each exit status, for the help and docs/scripting.md.
 func ExitMeanings() []string {
 	return []string{
 		ExitCompleted:   "the answer that was printed won by the panel's decision rule",
@@ -27,8 +27,8 @@ func ExitMeanings() []string {
 	}
 }
 
-// ExitError ends the program with a status. Any other error ends it with
-// ExitUsage. Without err, what there was to say has been said.
+// ExitError ends the program with a status; any other error ends it with ExitUsage. Without err the
+// program prints nothing more.
 type ExitError struct {
 	Code int
 	err  error
@@ -43,8 +43,8 @@ func (e ExitError) Error() string {
 
 func (e ExitError) Unwrap() error { return e.err }
 
-// WithStatus is the error that ends the program with a status, nil for ExitCompleted without
-// one.
+// WithStatus returns the error that ends the program with a status, nil for ExitCompleted without an
+// error.
 func WithStatus(code int, err error) error {
 	if code == ExitCompleted && err == nil {
 		return nil
@@ -52,7 +52,7 @@ func WithStatus(code int, err error) error {
 	return ExitError{code, err}
 }
 
-// ResultStatus is the status that a result stands for.
+// ResultStatus returns the exit status for a result.
 func ResultStatus(r report.Result) int {
 	switch {
 	case r.Status == kernel.Cut:
@@ -65,5 +65,5 @@ func ResultStatus(r report.Result) int {
 	return ExitNoWinner
 }
 
-// ErrQuit says that a person wants to leave at once.
+// ErrQuit reports that a person wants to leave at once.
 var ErrQuit = errors.New("interrupted")

@@ -22,8 +22,7 @@ import (
 	"github.com/massgen/massgen/internal/tools/schema"
 )
 
-// Options are the flags of the program, by what they are about. Each group has the method
-// flags, which binds it.
+// Options are the values of the program's flags, in groups. The method flags of a group binds its flags.
 type Options struct {
 	Panel   PanelFlags
 	Attach  attachFlag
@@ -32,24 +31,24 @@ type Options struct {
 	About   aboutFlags
 	Budget  budget.Budget
 	Cluster ClusterFlags
-	Worker  bool // it answers no question of its own
+	Worker  bool // the program plays turns of others
 }
 
-// PanelFlags say who is asked, and for how long.
+// PanelFlags choose the panel.
 type PanelFlags struct {
 	Config, Model, Models, Backend, BaseURL, SystemMessage, CWD string
 	TurnLimit                                                   time.Duration
 	Schema                                                      *schema.Schema // nil for none
 }
 
-// SessionFlags say which session is talked in, and where sessions are kept.
+// SessionFlags choose the session, and where sessions are kept.
 type SessionFlags struct {
 	ID, StateDir, Database string
 	GoOn, Fresh            bool
 	Lines, Trust           bool
 }
 
-// DisplayFlags say what is shown and written.
+// DisplayFlags choose the output.
 type DisplayFlags struct {
 	JSON, NoDisplay, Automation, Debug bool
 	TUI, Plain, Quiet, Raw, NoPager    bool
@@ -57,7 +56,7 @@ type DisplayFlags struct {
 	OutputFile, DumpInputs             string
 }
 
-// aboutFlags ask for what the program can tell without a question.
+// aboutFlags ask for information that needs no question.
 type aboutFlags struct {
 	Validate, Example          string
 	ListExamples, ListBackends bool
@@ -66,7 +65,7 @@ type aboutFlags struct {
 // longestTimeout is the limit of the same setting in a configuration.
 const longestTimeout = 30 * 24 * time.Hour
 
-// readTurnLimit takes the value of --orchestrator-timeout.
+// readTurnLimit reads the value of --orchestrator-timeout.
 func (f *PanelFlags) readTurnLimit(_ *cli.Context, text string) error {
 	seconds, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(seconds > 0 && seconds <= longestTimeout.Seconds()) { // NaN is neither
@@ -77,7 +76,7 @@ func (f *PanelFlags) readTurnLimit(_ *cli.Context, text string) error {
 	return nil
 }
 
-// readSchema takes the value of --schema.
+// readSchema reads the value of --schema.
 func (f *PanelFlags) readSchema(_ *cli.Context, file string) error {
 	text, err := readUpTo(file, schema.MaxBytes+1)
 	if err != nil {
@@ -89,7 +88,7 @@ func (f *PanelFlags) readSchema(_ *cli.Context, file string) error {
 	return nil
 }
 
-// readUpTo returns the beginning of a file, of so many bytes at most.
+// readUpTo returns at most so many bytes of a file.
 func readUpTo(file string, most int64) (text []byte, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -99,14 +98,15 @@ func readUpTo(file string, most int64) (text []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// Describes says that the flags describe a panel.
+// Describes reports whether the flags describe a panel.
 func (f PanelFlags) Describes() bool {
 	return f.Model != "" || f.Models != "" || f.Backend != "" || f.BaseURL != "" || f.SystemMessage != ""
 }
 
-// IsNamed says that the flags name a panel.
+// IsNamed reports whether the flags name or describe a panel.
 func (f PanelFlags) IsNamed() bool { return f.Config != "" || f.Describes() }
 
+// Check returns an error for flags that exclude each other.
 func (o Options) Check() error {
 	if o.Panel.Config != "" && o.Panel.Describes() {
 		return errors.New("--config: the config says which models and system messages there are; leave out --model, --models, --backend, --base-url and --system-message, or --config")
@@ -117,7 +117,7 @@ func (o Options) Check() error {
 	return o.Session.check()
 }
 
-// MayGoOn says that the session may be one that is there.
+// MayGoOn reports whether the session may exist already.
 func (f SessionFlags) MayGoOn() bool { return f.GoOn || f.ID != "" && f.ID != NewSession }
 
 func (f SessionFlags) check() error {
@@ -130,7 +130,7 @@ func (f SessionFlags) check() error {
 	return nil
 }
 
-// Check proves, before anything is paid for, that what the flags name can be written.
+// Check proves, before anything is paid for, that the files of the flags can be written.
 func (f DisplayFlags) Check() error {
 	if f.OutputFile != "" {
 		if err := checkOutputFile(f.OutputFile); err != nil {
@@ -151,7 +151,7 @@ const (
 	Reference = "Reference"
 )
 
-// TextFlag takes a text. Where the flag is not given, it leaves the option alone: some may stand
+// TextFlag returns a flag with a text. A flag that is not given leaves its option alone: some may stand
 // before a command as well as after it.
 func TextFlag(category, name string, to *string, usage string, aliases ...string) *cli.StringFlag {
 	return &cli.StringFlag{Name: name, Aliases: aliases, Category: category, Usage: usage, Action: func(_ *cli.Context, text string) error {
@@ -160,7 +160,7 @@ func TextFlag(category, name string, to *string, usage string, aliases ...string
 	}}
 }
 
-// SwitchFlag takes no value, and otherwise is as textFlag.
+// SwitchFlag returns a flag without a value. See TextFlag.
 func SwitchFlag(category, name string, to *bool, usage string, aliases ...string) *cli.BoolFlag {
 	return &cli.BoolFlag{Name: name, Aliases: aliases, Category: category, Usage: usage, DisableDefaultText: true, Action: func(_ *cli.Context, on bool) error {
 		*to = on
@@ -168,10 +168,11 @@ func SwitchFlag(category, name string, to *bool, usage string, aliases ...string
 	}}
 }
 
-// Texts are the values of a flag that may be given several times. It is a cli.Generic: the library's own
-// slices are cut at commas, which the name of a file may have.
+// Texts are the values of a flag that may be given several times. It implements cli.Generic: the library
+// splits its own slices at commas, which the name of a file may have.
 type Texts []string
 
+// Set implements cli.Generic.
 func (t *Texts) Set(text string) error {
 	*t = append(*t, text)
 	return nil
@@ -179,8 +180,7 @@ func (t *Texts) Set(text string) error {
 
 func (t *Texts) String() string { return strings.Join(*t, ", ") }
 
-// Flags binds the flags to the options. Those that MassGen has keep their names
-// and their meaning.
+// Flags binds the flags to the options. Flags of MassGen keep their names and meaning.
 func (o *Options) Flags() []cli.Flag {
 	return slices.Concat(o.Panel.flags(), o.Attach.flags(), o.Session.flags(), o.Display.flags(), o.About.flags(), BudgetFlags(&o.Budget, asking, ""))
 }
@@ -214,6 +214,7 @@ func (f *SessionFlags) flags() []cli.Flag {
 	}
 }
 
+// TrustUsage is the help of the flag --trust.
 const TrustUsage = "use the .massgen of this folder from now on, although you have not made it"
 
 func (f *DisplayFlags) flags() []cli.Flag {
@@ -242,7 +243,7 @@ func (f *aboutFlags) flags() []cli.Flag {
 	}
 }
 
-// Version is that of the module, as the build knows it.
+// Version returns the module's version from the build.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
@@ -265,8 +266,7 @@ func (o Options) OpensScreen(env *Env, given bool) bool {
 	return f.TUI || !given
 }
 
-// checkOutputFile proves, before anything is paid for, that the file can be
-// written. It leaves the file as it is.
+// checkOutputFile proves that the file can be written, and leaves the file as it is.
 func checkOutputFile(path string) error {
 	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
 		return fmt.Errorf("--output-file: %s is a pipe, and its reader may never come; > writes to it", path)
@@ -288,13 +288,13 @@ func checkOutputFile(path string) error {
 	return nil
 }
 
-// LastSession is the word for the session that was used last, unless a session has it for its id.
+// LastSession names the session that was used last, unless a session has this id.
 const LastSession = "last"
 
-// NewSession is what --session-id takes in place of an id.
+// NewSession, in place of an id, begins a session.
 const NewSession = "new"
 
-// IsPath tells a file from an id: it has a folder in it, or the ending of a file.
+// IsPath reports whether --session names a file, with a folder or the ending of a file, and not an id.
 func IsPath(session string) bool {
 	if strings.Contains(session, "|") { // seed 002's ids may hold anything
 		return false
@@ -302,6 +302,5 @@ func IsPath(session string) bool {
 	return strings.ContainsAny(session, `/\`) || store.IsExported(session) || strings.HasSuffix(session, ".db")
 }
 
-// DatabaseVariable is where the address of the database may stand, which may have a
-// password.
+// DatabaseVariable is the variable with the address of the database, which may contain a password.
 const DatabaseVariable = "MASSGEN_DATABASE"

@@ -10,14 +10,14 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// secureOptions say how the connection to the engine is secured, by files of PEM, and
-// which variable has the key that the server asks for.
+// secureOptions name the PEM files that secure the connection to the engine, and the variable with the
+// key that the server asks for.
 type secureOptions struct{ cert, key, ca, KeyVariable string }
 
 // TemporalKeyVariable is where the key is looked for, as Temporal's own programs do.
 const TemporalKeyVariable = "TEMPORAL_API_KEY"
 
-// flags returns the flags for the connection to the engine. The key has none: every user of
+// flags returns the flags for the connection to the engine. There is no flag for the key: every user of
 // the machine can list command lines.
 func (o *secureOptions) flags() []cli.Flag {
 	return []cli.Flag{

@@ -16,6 +16,7 @@ type TTY struct {
 	clear   func()
 }
 
+// Entered notes that the terminal is raw. Leave restores its mode, and clears the screen.
 func (t *TTY) Entered(restore func() error, clear func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -16,16 +16,17 @@ type Watch struct {
 	left       chan struct{} // closed when nobody watches any more
 }
 
-// untaken says what becomes of an interrupt that nobody has taken.
+// untaken is what an interrupt does while nobody takes interrupts.
 type untaken struct {
 	deaf   time.Time // until then interrupts are still meant for what has ended, and are dropped
 	status int       // later ones end the program with it
 }
 
-// EndsProgram says that a signal is the system's, or comes since the terminal is gone: nobody is
-// there to interrupt once more.
+// EndsProgram reports whether a signal comes from the system, or because the terminal is gone: nobody
+// can interrupt once more.
 func EndsProgram(s os.Signal) bool { return s == syscall.SIGTERM || s == syscall.SIGHUP }
 
+// NewWatch returns a watch over interrupts that nobody has taken yet.
 func NewWatch(interrupts <-chan os.Signal) *Watch {
 	return &Watch{interrupts: interrupts, taken: make(chan struct{}), given: make(chan untaken), left: make(chan struct{})}
 }
@@ -62,7 +63,7 @@ func (w *Watch) until(ended <-chan int) int {
 	}
 }
 
-// Take makes the caller the one whom interrupts reach, until it gives them back.
+// Take returns the interrupts, which reach the caller alone until Give or Finish.
 func (w *Watch) Take() (interrupts <-chan os.Signal) {
 	select {
 	case w.taken <- struct{}{}:
@@ -71,8 +72,7 @@ func (w *Watch) Take() (interrupts <-chan os.Signal) {
 	return w.interrupts
 }
 
-// Give gives the interrupts back. Those that come before the time deaf are
-// dropped, except for the system's.
+// Give gives the interrupts back. It drops those that come before the time deaf, except the system's.
 func (w *Watch) Give(deaf time.Time) { w.pass(untaken{deaf, ExitInterrupted}) }
 
 // Finish gives the interrupts back after a result was delivered. A later interrupt ends the program with
@@ -86,7 +86,7 @@ func (w *Watch) pass(to untaken) {
 	}
 }
 
-// Unwatched is for a program that nobody interrupts.
+// Unwatched returns the watch of a program that nobody interrupts.
 func Unwatched() *Watch {
 	w := NewWatch(nil)
 	close(w.left)

@@ -1,3 +1,4 @@
+// Package inputs has the commands that look into turns: inputs, show and replay.
 package inputs
 
 import (
@@ -30,6 +31,7 @@ type command struct {
 	round              int // 0 for all
 }
 
+// Command returns the command inputs.
 func Command(c *cmdline.Console, kept *archive.Archive) *cli.Command {
 	return (&command{console: c, kept: kept}).cli()
 }

@@ -28,16 +28,16 @@ type replayCommand struct {
 	kept    *archive.Archive
 	budget  *budget.Budget
 	config  *string
-	// rerun branches off a session at a point, and goes on live in the session as.
-	rerun Rerun
+	rerun   Rerun
 
 	turn, from int
 	as         string
 }
 
-// Rerun is what goes on live from a point of a recorded turn, in a new session.
+// Rerun goes on live from a point of a recorded turn of a session, in the new session as.
 type Rerun func(ctx context.Context, kept sessions.Session, from coordinator.Point, as string) error
 
+// Replay returns the command replay. again runs replay --from.
 func Replay(env *cmdline.Env, c *cmdline.Console, kept *archive.Archive, b *budget.Budget, config *string, again Rerun) *cli.Command {
 	return (&replayCommand{env: env, console: c, kept: kept, budget: b, config: config, rerun: again}).cli()
 }
@@ -137,7 +137,7 @@ func (c *replayCommand) replayTurns(ctx context.Context, r archive.Recording, id
 	return nil
 }
 
-// warnUnrecorded tells of a turn that has no journal, in JSON by a replay of no events.
+// warnUnrecorded prints that a turn has no journal, in JSON as a replay of no events.
 func (c *replayCommand) warnUnrecorded(id string, turn int) error {
 	if c.kept.IsJSON() {
 		return c.console.PutJSON(replayedTurn{id, turn, coordinator.Replayed{Unfinished: []coordinator.UnfinishedCall{}}})
@@ -160,7 +160,7 @@ func (c *replayCommand) replayTurn(ctx context.Context, r archive.Recording, id 
 	return c.console.Put(fmt.Sprintf("turn %d: %s\n", t.Number, replayedLine(replayed)))
 }
 
-// replayedLine says in a line what a replay has found.
+// replayedLine returns a line about a replay.
 func replayedLine(r coordinator.Replayed) string {
 	line := fmt.Sprintf("%s, %s as recorded", plain.Count(r.Events, "event"), plain.Count(r.Inputs, "input"))
 	if r.Unchecked > 0 {

@@ -32,6 +32,7 @@ type showCommand struct {
 	html, svg string
 }
 
+// Show returns the command show.
 func Show(env *cmdline.Env, c *cmdline.Console, kept *archive.Archive) *cli.Command {
 	return (&showCommand{env: env, console: c, kept: kept}).cli()
 }

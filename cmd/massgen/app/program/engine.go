@@ -41,15 +41,15 @@ func (p *Engines) Connect(ctx context.Context, database string) (*Remote, error)
 	return &Remote{Remote: engine, Connection: connection}, nil
 }
 
-// Remote is an engine that a person may not want to wait for. Its Begin is for one question at a
-// time; a server, which has many, uses Remote.
+// Remote is an engine whose Begin a person can interrupt. Begin is for one question at a time; a server,
+// which has many, uses the embedded Remote.
 type Remote struct {
 	coordinator.Remote
 	Connection io.Closer
-	Interrupts <-chan os.Signal // of the question that is asked
+	Interrupts <-chan os.Signal // that a question of this program gets
 }
 
-// Begin implements coordinator.Remote. The error is errQuit if it is interrupted first.
+// Begin implements coordinator.Remote. Its error is cmdline.ErrQuit if an interrupt comes first.
 func (e *Remote) Begin(ctx context.Context, session, question string, terms coordinator.TurnOptions) (coordinator.RemoteTurn, error) {
 	waited, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -84,7 +84,7 @@ func (p *Engines) Address() (at cmdline.ClusterAddress, err error) {
 	return at, err
 }
 
-// key returns the key for the engine, "" if there is none. One that is named must be there.
+// key returns the key for the engine, "" without one. A variable that the flag names must be set.
 func (p *Engines) key() (string, error) {
 	world := cmdline.NewWorld(p.env, func(string) {}) // a session warns already
 	name := p.Flags.Secure.KeyVariable

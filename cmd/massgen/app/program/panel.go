@@ -18,7 +18,7 @@ import (
 	"github.com/massgen/massgen/internal/storage/store"
 )
 
-// defaultConfig is the panel of a run that names none.
+// defaultConfig is the panel of a run without --config and without a config of the user.
 const defaultConfig = "@examples/three_agents"
 
 // Panels finds the panel that the flags ask for.
@@ -40,7 +40,7 @@ func (p *Panels) Load(world providers.World) (*configs.Config, error) {
 	return world.LoadConfig(file, p.console.Secrets)
 }
 
-// WorkIn gives the agents of a config a folder to work in: one alone dir itself, others one in it.
+// WorkIn sets the agents' working folders: dir for a single agent, a subfolder of dir for each of several.
 func WorkIn(c *configs.Config, dir string) {
 	if dir == "" {
 		return
@@ -53,7 +53,7 @@ func WorkIn(c *configs.Config, dir string) {
 	}
 }
 
-// FlagsConfig is the panel that flags describe: one agent, or one for each of --models.
+// FlagsConfig returns the panel that flags describe: one agent, or one for each of --models.
 func FlagsConfig(o cmdline.PanelFlags) (*configs.Config, error) {
 	c := configs.Default()
 	if o.Models == "" {
@@ -71,9 +71,8 @@ func FlagsConfig(o cmdline.PanelFlags) (*configs.Config, error) {
 	return c, nil
 }
 
-// Own returns the config in the user's configuration folder, if there is one,
-// else the default. A folder that is not absolute is none: the current folder
-// shall not decide who is on the panel.
+// Own returns the config in the user's configuration folder, else the default. It ignores a folder that
+// is not absolute: the current folder must not decide who is on the panel.
 func (p *Panels) Own() string {
 	folder := store.ConfigFolder(p.env.Lookup)
 	if folder == "" {
@@ -101,7 +100,7 @@ func (p *Panels) Look(ctx context.Context, store *store.Store, warn func(text st
 	return panel, config, err
 }
 
-// Settled is the option by which the program says all that a panel is made of.
+// Settled returns the option that replaces all settings of a panel.
 func Settled(s panels.Settings) massgen.Option {
 	return func(of *panels.Settings) { *of = s }
 }

@@ -1,3 +1,4 @@
+// Package program is one run of massgen: its panel, engine and store by the flags.
 package program
 
 import (
@@ -11,8 +12,8 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 )
 
-// ProgramFlags returns the flags that the program and its worker take.
-func ProgramFlags(p *Program) []cli.Flag {
+// Flags returns the flags that the program and its worker take.
+func (p *Program) Flags() []cli.Flag {
 	return slices.Concat(p.Options.Flags(), cmdline.EngineFlags(p.Env.Cluster, &p.Options.Cluster, &p.Options.Session))
 }
 
@@ -28,6 +29,7 @@ type Program struct {
 	Engines *Engines
 }
 
+// New returns a run without flags. Nobody watches its interrupts yet.
 func New(env cmdline.Env) *Program {
 	p := &Program{Env: &env, Console: cmdline.NewConsole(&env), Log: slog.New(slog.DiscardHandler), Watch: cmdline.Unwatched()}
 	p.Kept = archive.New(p.Env, p.Console, &p.Options.Session, &p.Options.Display)
@@ -36,7 +38,7 @@ func New(env cmdline.Env) *Program {
 	return p
 }
 
-// Logger logs the steps for --debug and LOG_LEVEL=debug, else nothing.
+// Logger returns a log of the steps for --debug and LOG_LEVEL=debug, else one that discards.
 func (p *Program) Logger() *slog.Logger {
 	level, _ := p.Env.Lookup("LOG_LEVEL")
 	if !p.Options.Display.Debug && !strings.EqualFold(level, "debug") {

@@ -6,7 +6,7 @@ import (
 	"github.com/massgen/massgen/internal/system/secrets"
 )
 
-// NewExporter returns what sends traces and metrics, nil if the environment asks for none.
+// NewExporter returns the exporter of traces and metrics, nil if the environment does not ask for it.
 func NewExporter(env *cmdline.Env, c *cmdline.Console) *telemetry.Exporter {
 	secret := func(name, value string) { c.Secrets.Add(secrets.InHeader(name, value)...) }
 	e, err := telemetry.New(env.Lookup, cmdline.Version(), c.Secrets.Redact, secret, c.Warn)

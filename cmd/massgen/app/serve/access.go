@@ -21,14 +21,14 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// accessFlags say who may use a server, and how much.
+// accessFlags limit who may use a server, and how much.
 type accessFlags struct {
 	tokenFile      string
 	hosts, origins cmdline.Texts
 	limits         server.Limits
 }
 
-// The limits of a server whose flags name none. A panel's turn has several calls at a time.
+// defaultRuns is how many turns a server runs at a time by default. A panel's turn makes several calls at a time.
 const defaultRuns = 100
 
 func (f *accessFlags) flags() []cli.Flag {
@@ -84,8 +84,8 @@ func (f *accessFlags) read(lookup func(string) (string, bool), known *configs.Se
 	return a, nil
 }
 
-// readTokens reads a file of tokens: one a line, with the name of whose it is before it, and # at
-// the beginning of a comment.
+// readTokens reads a file of tokens, one on each line, after an optional name. A line that begins with #
+// is a comment.
 func readTokens(file string) ([]server.Token, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -127,7 +127,7 @@ func readTokens(file string) ([]server.Token, error) {
 	return tokens, nil
 }
 
-// parseToken reads a token with its name, if it has one, which a colon or a blank ends.
+// parseToken reads a token with its optional name. A colon or a blank ends the name.
 func parseToken(line string) (server.Token, error) {
 	t := server.Token{Secret: line}
 	if i := strings.IndexAny(line, ": \t"); i >= 0 {
@@ -139,13 +139,13 @@ func parseToken(line string) (server.Token, error) {
 	return t, checkToken(t.Secret)
 }
 
-// mostGuessable is how many characters a token has at least: none can be found by trying.
-const mostGuessable = 16
+// leastToken is the length of the shortest token, in characters: nobody can find such a token by trying.
+const leastToken = 16
 
 func checkToken(secret string) error {
 	switch {
-	case len(secret) < mostGuessable:
-		return fmt.Errorf("the token has fewer than %d characters, and could be guessed: openssl rand -hex 32 makes one", mostGuessable)
+	case len(secret) < leastToken:
+		return fmt.Errorf("the token has fewer than %d characters, and could be guessed: openssl rand -hex 32 makes one", leastToken)
 	case strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return errors.New("the token has a character that no header can have: letters, digits and signs of ASCII can")
 	}

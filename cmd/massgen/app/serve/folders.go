@@ -10,13 +10,13 @@ import (
 	"github.com/massgen/massgen/internal/tools/workspace/snapshot"
 )
 
-// hasFolders says whether an agent of a config works in a folder.
+// hasFolders reports whether an agent of a config works in a folder.
 func hasFolders(config *configs.Config) bool {
 	return slices.ContainsFunc(config.Agents, func(a configs.Agent) bool { return a.Tools.CWD != "" })
 }
 
-// inFolders returns a config as a session of a server has it: each agent works in a folder of the
-// session in its own.
+// inFolders returns the config for one session: each agent works in a subfolder of its own folder that
+// only the session uses.
 func inFolders(config *configs.Config, session string) *configs.Config {
 	own, name := *config, snapshot.FileName(session)
 	own.Agents = slices.Clone(config.Agents)
@@ -31,10 +31,10 @@ func inFolders(config *configs.Config, session string) *configs.Config {
 	return &own
 }
 
-// checkFolders refuses a config whose agents would see what belongs to other sessions, as parts of
-// what they are given to read.
-func (c *command) checkFolders(config *configs.Config) error {
-	kept := append(c.store.Files(), c.store.Snapshots, config.Orchestrator.SnapshotStorage, config.Orchestrator.AgentTemporaryWorkspace)
+// checkFolders refuses a config whose context_paths contain files of sessions: agents of one session
+// could read those of another.
+func (o *offer) checkFolders(config *configs.Config) error {
+	kept := append(o.store.Files(), o.store.Snapshots, config.Orchestrator.SnapshotStorage, config.Orchestrator.AgentTemporaryWorkspace)
 	for _, a := range config.Agents {
 		kept = append(kept, a.Tools.CWD)
 	}
@@ -45,13 +45,13 @@ func (c *command) checkFolders(config *configs.Config) error {
 			}
 		}
 	}
-	if c.engine != nil && hasFolders(config) {
-		c.console.Warn(config.File + ": workers play its turns, and have one folder for all sessions: clients see each other's files")
+	if o.engine != nil && hasFolders(config) {
+		o.console.Warn(config.File + ": workers play its turns, and have one folder for all sessions: clients see each other's files")
 	}
 	return nil
 }
 
-// holds says whether a folder has another in it, whatever links lead there.
+// holds reports whether a folder contains another, after all links are followed.
 func holds(dir, other string) bool {
 	if other == "" {
 		return false
@@ -60,7 +60,7 @@ func holds(dir, other string) bool {
 	return is
 }
 
-// real is a path without links and dots, as far as it is there.
+// real returns a path without links and dots, as far as the path exists.
 func real(path string) string {
 	at, err := filepath.Abs(path)
 	if err != nil {

@@ -11,22 +11,17 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/server"
 )
 
-// mcpCommand offers panels to one program, over standard input and output.
-type mcpCommand struct{ serve *command }
-
-func MCP(p *program.Program) *cli.Command { return (&mcpCommand{newServer(p)}).cli() }
-
-func (c *mcpCommand) cli() *cli.Command {
+// MCP returns the command mcp, which offers panels to one program, over standard input and output.
+func MCP(p *program.Program) *cli.Command {
+	c := newCommand(p)
 	return &cli.Command{
 		Name: "mcp", Usage: "offer panels to coding agents as tools (MCP)",
 		UsageText: "massgen mcp [--config FILE ...]\n\nA coding agent starts this command and speaks with it over standard input and\noutput: docs/mcp_server.md says how to add it to one. It ends with its input.",
-		Flags:     slices.Concat(c.serve.panelFlags(), cmdline.EngineFlags(c.serve.env.Cluster, c.serve.engines.Flags, c.serve.session)),
-		Action:    func(ctx *cli.Context) error { return c.run(ctx) },
+		Flags:     slices.Concat(c.panelFlags(), cmdline.EngineFlags(c.env.Cluster, c.engines.Flags, c.session)),
+		Action: func(flags *cli.Context) error {
+			return c.with(flags, "mcp", nil, func(ctx context.Context, s server.Settings) error {
+				return server.New(s).ServeMCP(ctx, c.env.Stdin, c.console.Out)
+			})
+		},
 	}
-}
-
-func (c *mcpCommand) run(ctx *cli.Context) error {
-	return c.serve.with(ctx, "mcp", func(ctx context.Context, s server.Settings) error {
-		return server.New(s).ServeMCP(ctx, c.serve.env.Stdin, c.serve.console.Out)
-	})
 }

@@ -1,3 +1,4 @@
+// Package serve offers panels to other programs: over HTTP, and over MCP.
 package serve
 
 import (
@@ -6,26 +7,16 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/cmd/massgen/app/archive"
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/program"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/cmd/massgen/server"
-	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/internal/models/providers"
-	"github.com/massgen/massgen/internal/setup/panels"
-	"github.com/massgen/massgen/internal/setup/telemetry"
-	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -48,20 +39,14 @@ type command struct {
 	noReasoning bool
 	logLevel    string
 	access      accessFlags
-
-	log         *slog.Logger
-	world       providers.World
-	store       *store.Store
-	engine      *program.Remote
-	exporter    *telemetry.Exporter // nil for none
-	permissions *server.Permissions // nil where nobody is asked
 }
 
-func newServer(p *program.Program) *command {
+func newCommand(p *program.Program) *command {
 	return &command{env: p.Env, console: p.Console, watch: p.Watch, kept: p.Kept, panels: p.Panels, engines: p.Engines, session: &p.Options.Session, display: &p.Options.Display}
 }
 
-func Command(p *program.Program) *cli.Command { return newServer(p).cli() }
+// Command returns the command serve.
+func Command(p *program.Program) *cli.Command { return newCommand(p).cli() }
 
 func (c *command) cli() *cli.Command {
 	listen := cmdline.TextFlag("", "listen", &c.listen, "the `ADDRESS` to listen on")
@@ -73,11 +58,11 @@ func (c *command) cli() *cli.Command {
 			listen,
 			cmdline.SwitchFlag("", "no-reasoning", &c.noReasoning, "send the answer alone, without what the agents say to each other"),
 		}, c.access.flags(), c.panelFlags(), cmdline.EngineFlags(c.env.Cluster, c.engines.Flags, c.session)),
-		Action: func(ctx *cli.Context) error { return c.run(ctx) },
+		Action: c.run,
 	}
 }
 
-// panelFlags say which panels are offered, and how they work.
+// panelFlags returns the flags for the panels, the store and the log.
 func (c *command) panelFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.GenericFlag{Name: "config", Value: &c.configs, Usage: "a panel to offer: `FILE`, or @examples/NAME; may be given several times", DefaultText: "as for a question"},
@@ -93,20 +78,20 @@ func (c *command) run(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	c.permissions = &server.Permissions{}
-	return c.with(ctx, "serve", func(ctx context.Context, s server.Settings) error {
+	asks := &server.Permissions{}
+	return c.with(ctx, "serve", asks, func(ctx context.Context, s server.Settings) error {
 		l, err := c.open(ctx, access)
 		if err != nil {
 			return err
 		}
-		s.Access, s.Limits, s.Permissions = access, c.access.limits, c.permissions
+		s.Access, s.Limits, s.Permissions = access, c.access.limits, asks
 		c.console.Say("massgen: listening on http://%s/v1 for %s", l.Addr(), plain.List(ids(s.Models)))
 		return server.New(s).Serve(ctx, l)
 	})
 }
 
-// serverLog logs to standard error from the level of the flag, of the environment, or info on:
-// nobody sits before a server.
+// serverLog returns a log on standard error, from the level of the flag, of LOG_LEVEL, or info on: nobody
+// watches a server.
 func (c *command) serverLog() (*slog.Logger, error) {
 	name, text := "--log-level", c.logLevel
 	if text == "" {
@@ -125,13 +110,15 @@ func (c *command) serverLog() (*slog.Logger, error) {
 	return slog.New(slog.NewTextHandler(c.console.Err, &slog.HandlerOptions{Level: level})), nil
 }
 
-// with calls serve with the settings of a server of the configs' models. An interrupt ends ctx.
-func (c *command) with(flags *cli.Context, name string, serve func(context.Context, server.Settings) error) (err error) {
+// with calls serve with the settings of a server of the configs' models. asks is asked about tool
+// calls; nil where nobody answers. An interrupt ends ctx.
+func (c *command) with(flags *cli.Context, name string, asks *server.Permissions, serve func(context.Context, server.Settings) error) (err error) {
 	ctx := flags.Context
 	if flags.NArg() > 0 {
 		return fmt.Errorf("%s: it takes no question", name)
 	}
-	if c.log, err = c.serverLog(); err != nil {
+	log, err := c.serverLog()
+	if err != nil {
 		return err
 	}
 	if _, isSet := c.env.Lookup("GOGC"); !isSet {
@@ -139,22 +126,26 @@ func (c *command) with(flags *cli.Context, name string, serve func(context.Conte
 		// some hundred KiB a stream.
 		defer debug.SetGCPercent(debug.SetGCPercent(400))
 	}
-	c.world = cmdline.NewWorld(c.env, c.console.Warn)
-	c.world.HideKeys(c.console.Secrets)
-	if c.exporter = program.NewExporter(c.env, c.console); c.exporter != nil {
-		defer c.exporter.Close()
+	o := &offer{console: c.console, world: cmdline.NewWorld(c.env, c.console.Warn), log: log, asks: asks}
+	o.world.HideKeys(c.console.Secrets)
+	if o.exporter = program.NewExporter(c.env, c.console); o.exporter != nil {
+		defer o.exporter.Close()
 	}
-	if c.store, err = c.kept.Open(ctx, archive.ToAsk); err != nil {
+	if o.store, err = c.kept.Open(ctx, archive.ToAsk); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.store.Close()) }()
-	if c.engine, err = c.engines.Connect(ctx, c.kept.Database()); err != nil {
+	defer func() { err = errors.Join(err, o.store.Close()) }()
+	if o.engine, err = c.engines.Connect(ctx, c.kept.Database()); err != nil {
 		return err
 	}
-	if c.engine != nil {
-		defer func() { err = errors.Join(err, c.engine.Connection.Close()) }()
+	if o.engine != nil {
+		defer func() { err = errors.Join(err, o.engine.Connection.Close()) }()
 	}
-	models, err := c.models()
+	files := []string(c.configs)
+	if len(files) == 0 {
+		files = []string{c.panels.Own()}
+	}
+	models, err := o.models(files)
 	if err != nil {
 		return err
 	}
@@ -169,12 +160,12 @@ func (c *command) with(flags *cli.Context, name string, serve func(context.Conte
 		}
 	}()
 	return serve(ctx, server.Settings{
-		Models: models, Store: c.store, Redact: c.console.Secrets.Redact, Log: c.log, NoReasoning: c.noReasoning, PlayedElsewhere: c.engine != nil,
+		Models: models, Store: o.store, Redact: c.console.Secrets.Redact, Log: log, NoReasoning: c.noReasoning, PlayedElsewhere: o.engine != nil,
 		Version: cmdline.Version(),
 	})
 }
 
-// open listens. Beyond this machine only those are served who have a token.
+// open listens. An address that other machines can reach needs tokens.
 func (c *command) open(ctx context.Context, access server.Access) (net.Listener, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.listen)
 	if err != nil {
@@ -185,92 +176,4 @@ func (c *command) open(ctx context.Context, access server.Access) (net.Listener,
 	}
 	err = fmt.Errorf("--listen %s: other machines can reach this address: give --token-file, or set MASSGEN_TOKEN, and massgen asks each request for a token", plain.Line(c.listen))
 	return nil, errors.Join(err, l.Close())
-}
-
-// models returns what the configs offer: each panel, and each agent of it alone unless workers play.
-func (c *command) models() (models []server.Model, err error) {
-	files := []string(c.configs)
-	if len(files) == 0 {
-		files = []string{c.panels.Own()}
-	}
-	for _, file := range files {
-		config, err := c.world.LoadConfig(file, c.console.Secrets)
-		if err != nil {
-			return nil, err
-		}
-		if err := c.checkFolders(config); err != nil {
-			return nil, err
-		}
-		name := strings.TrimSuffix(filepath.Base(strings.TrimPrefix(file, "@examples/")), filepath.Ext(file))
-		if slices.Contains(ids(models), name) {
-			return nil, fmt.Errorf("--config: two files are called %s: rename one", plain.Line(name))
-		}
-		created := changed(file)
-		all := make([]string, len(config.Agents))
-		for i, a := range config.Agents {
-			all[i] = a.ID
-		}
-		models = append(models, server.Model{ID: name, Created: created, Agents: all, Open: c.opener(config), OpenFor: c.openerFor(config)})
-		if len(config.Agents) == 1 || c.engine != nil { // no worker has a panel of one of the agents
-			continue
-		}
-		for _, a := range config.Agents {
-			alone := *config
-			alone.Agents = []configs.Agent{a}
-			models = append(models, server.Model{ID: name + "/" + a.ID, Created: created, Agents: []string{a.ID}, Open: c.opener(&alone), OpenFor: c.openerFor(&alone)})
-		}
-	}
-	return models, nil
-}
-
-// changed is when a config was changed last; a shipped one never was.
-func changed(file string) time.Time {
-	info, err := os.Stat(file)
-	if err != nil {
-		return time.Unix(0, 0)
-	}
-	return info.ModTime()
-}
-
-// opener returns what opens the panel of a config. Where each session has one of its own, that is
-// one without tools.
-func (c *command) opener(config *configs.Config) func(ctx context.Context) (*massgen.Panel, error) {
-	return func(ctx context.Context) (*massgen.Panel, error) {
-		s := c.settings(config)
-		s.OnlyLooks = c.openerFor(config) != nil
-		return massgen.Load(ctx, config.File, program.Settled(s))
-	}
-}
-
-// openerFor returns what opens a session's own panel of a config, nil for one whose agents have no
-// folders, or are played by workers.
-func (c *command) openerFor(config *configs.Config) func(ctx context.Context, session string) (*massgen.Panel, error) {
-	if c.engine != nil || !hasFolders(config) {
-		return nil
-	}
-	return func(ctx context.Context, session string) (*massgen.Panel, error) {
-		return massgen.Load(ctx, config.File, program.Settled(c.settings(inFolders(config, session))))
-	}
-}
-
-func (c *command) settings(config *configs.Config) panels.Settings {
-	s := panels.Settings{
-		World: c.world, Config: config, Store: c.store, Secrets: c.console.Secrets, Log: c.log, Listener: panels.Listener{Warn: c.console.Warn},
-		Telemetry: c.exporter,
-	}
-	if c.permissions != nil {
-		s.Approve = c.permissions.Ask
-	}
-	if c.engine != nil {
-		s.Engine = c.engine.Remote
-	}
-	return s
-}
-
-func ids(models []server.Model) []string {
-	list := make([]string, len(models))
-	for i, m := range models {
-		list[i] = m.ID
-	}
-	return list
 }

@@ -38,6 +38,7 @@ type describeCommand struct {
 	kept    *archive.Archive
 }
 
+// Describe returns the command describe.
 func Describe(c *cmdline.Console, kept *archive.Archive) *cli.Command {
 	return (&describeCommand{c, kept}).cli()
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// mostHints is for how many sessions a list says what finishes their turns.
+// mostHints is how many sessions of a list are followed by the command that finishes their turn.
 const mostHints = 20
 
-// isOfServer says that metadata are for the server alone.
+// isOfServer reports whether metadata are for the server alone.
 func isOfServer(key, _ string) bool { return strings.HasPrefix(key, server.MetaRequest) }
 
 func (c *command) listSessions(ctx context.Context, store *store.Store, _ []string) error {

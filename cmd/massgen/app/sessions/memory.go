@@ -24,6 +24,7 @@ type memoryCommand struct {
 	user string
 }
 
+// Memory returns the command memory.
 func Memory(c *cmdline.Console, kept *archive.Archive) *cli.Command {
 	return (&memoryCommand{console: c, kept: kept}).cli()
 }

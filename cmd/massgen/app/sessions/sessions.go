@@ -1,3 +1,4 @@
+// Package sessions has the commands that show and change what is kept: sessions, memory and describe.
 package sessions
 
 import (
@@ -35,6 +36,7 @@ type command struct {
 	markdown bool
 }
 
+// Command returns the command sessions.
 func Command(env *cmdline.Env, c *cmdline.Console, kept *archive.Archive, p *program.Panels) *cli.Command {
 	return (&command{env: env, console: c, kept: kept, panels: p}).cli()
 }

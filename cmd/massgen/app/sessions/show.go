@@ -149,7 +149,7 @@ func (s shownSession) rows() [][]string {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Metadata)) {
-		if key != coordinator.MetaSummary && key != coordinator.MetaSpent { // other rows tell of both
+		if key != coordinator.MetaSummary && key != coordinator.MetaSpent { // other rows show both
 			rows = append(rows, []string{key, s.Metadata[key]})
 		}
 	}

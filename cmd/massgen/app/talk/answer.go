@@ -18,7 +18,7 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// answers are how answers are printed: on a terminal as rendered Markdown, elsewhere as they are.
+// answers prints answers: on a terminal as rendered Markdown, elsewhere as they are.
 type answers struct {
 	console *cmdline.Console
 	env     *cmdline.Env
@@ -161,8 +161,7 @@ func (a *streamedAnswer) hear(ev report.Event, settle func(string)) {
 	}
 }
 
-// print prints a part of the answer for good. A terminal that takes nothing is told of by the
-// next write to it.
+// print prints a part of the answer for good. The next write reports a terminal that takes nothing.
 func (a *streamedAnswer) print(text string, width int) {
 	text = wording.WithNewline(a.render(text, width))
 	if !a.stream.isRaw || !a.begun {

@@ -9,8 +9,8 @@ import (
 	"github.com/massgen/massgen/internal/models/attach"
 )
 
-// attached returns the context of a question with the files of --attach, which the first question
-// takes, beside those that it has.
+// attached returns the context of a question with its files. The first question has those of --attach,
+// too.
 func attached(ctx context.Context, s *session) context.Context {
 	ctx = attach.With(ctx, slices.Concat(attach.Of(ctx), s.options.Attach.Files))
 	s.options.Attach.Files = nil

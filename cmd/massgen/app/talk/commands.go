@@ -19,8 +19,8 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// command is what a line that begins with a slash does. What it shows goes to
-// standard error: standard output is for answers.
+// command is run by a line that begins with a slash. It prints to standard error: standard output is for
+// answers.
 type command struct {
 	names []string
 	about string
@@ -54,18 +54,18 @@ func commands() []command {
 	}
 }
 
-// isCommand tells commands from questions, which may begin with a path.
+// isCommand reports whether a line is a command, and not a question, which may begin with a path.
 func isCommand(line string) bool {
 	return line == "quit" || line == "exit" || regexp.MustCompile(`^/[A-Za-z?]*(\s|$)`).MatchString(line)
 }
 
-// isKnownCommand says whether a text is one line that is one of the commands.
+// isKnownCommand reports whether a text is one line with a known command.
 func isKnownCommand(text string) bool {
 	_, _, known := commandOf(text)
 	return known && !strings.Contains(text, "\n") && isCommand(text)
 }
 
-// commandOf returns the command that a line names, and what stands behind its name.
+// commandOf returns the command that a line names, and its argument.
 func commandOf(line string) (c command, argument string, known bool) {
 	name, argument, _ := strings.Cut(line, " ")
 	all := commands()
@@ -103,7 +103,7 @@ func (d *dialogue) help(string) error {
 
 var errNoTurn = errors.New("there are none yet: ask a question first")
 
-// answers shows what the winner was chosen from.
+// answers shows the last answers of all agents.
 func (d *dialogue) answers(string) error {
 	ctx := context.Background()
 	last, err := archive.LastEnded(ctx, d.s.store, d.s.chat.id)

@@ -13,9 +13,8 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// discard deletes the session that is talked in, after a yes. Until the conversation ends it is
-// only put away, so that a deletion can be taken back, and a program that is killed has deleted
-// nothing.
+// discard marks the session that is talked in as deleted, after a yes. It is deleted when the
+// conversation ends: /undo can still take the deletion back, and a killed program deletes nothing.
 func (d *dialogue) discard(word string) error {
 	kept, err := d.s.store.Session(context.Background(), d.s.chat.id)
 	switch {
@@ -78,10 +77,10 @@ func (d *dialogue) undelete() error {
 	return nil
 }
 
-// isDiscarded says that a session is there only for /undo.
+// isDiscarded reports whether a session exists only for /undo.
 func (d *dialogue) isDiscarded(id string) bool { return slices.Contains(d.discarded, id) }
 
-// empty deletes what was put away. One that another process uses or has deleted is left.
+// empty deletes the discarded sessions.
 func (d *dialogue) empty(ctx context.Context) error {
 	var failed error
 	for _, id := range d.discarded {

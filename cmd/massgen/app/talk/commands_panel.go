@@ -69,8 +69,8 @@ func (d *dialogue) takeModel(agent int, model string) error {
 }
 
 // withModel returns a backend that asks another model. A model whose name says whose it is is
-// asked there, as with --model, and the headers for another service do not go with it. Any other
-// one is taken for one of the same service.
+// asked there, as with --model, and without the headers for another service. Any other
+// model is asked at the same service.
 func withModel(b configs.Backend, model string) configs.Backend {
 	of := providers.TypeOfModel(model)
 	isOpen := b.Type == "" || b.Type == providers.Auto || b.Type == providers.Demo

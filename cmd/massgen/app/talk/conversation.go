@@ -10,19 +10,19 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// conversation is what is known of the session that is talked in.
+// conversation is the state of the session that is talked in.
 type conversation struct {
 	id    string
 	turns int // that were over when the program came to the session
 	last  int // number of the last turn that the conversation knows, 0 for none
-	// unfinished is the turn that a process left in this session, nil if there is none;
-	// busy says that one is running, in another process.
+	// unfinished is the turn that a process left in this session, nil without one.
+	// busy reports whether a turn is running, in another process.
 	unfinished *sessions.Turn
 	busy       bool
 	// remembers reports that the session stores its panel already, or must not store one.
 	remembers bool
 	// rebudgeted is the panel that the session stores, with limits that flags of this run
-	// changed; nil if they changed none.
+	// changed; nil without a change.
 	rebudgeted *archive.Remembered
 }
 
@@ -65,7 +65,7 @@ func (c *conversation) advance(number int) (wasDeleted bool) {
 	return wasDeleted
 }
 
-// rebudget notes that the session, which stores the panel was, is to store the limits of the flags.
+// rebudget notes that the session must store the limits of the flags. was is the panel that it stores.
 func (c *conversation) rebudget(m memory, was archive.Remembered) {
 	stored := was.Limits()
 	was.Budget = m.limitsOver(&was)

@@ -12,8 +12,7 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// Converse asks a panel: the question of the command line, what is piped in its place, or
-// what a person types.
+// Converse asks a panel the question of the command line, the piped text, or the lines that a person types.
 func Converse(ctx context.Context, p *program.Program, words []string) error {
 	if err := p.Options.Check(); err != nil {
 		return err
@@ -63,8 +62,7 @@ func Converse(ctx context.Context, p *program.Program, words []string) error {
 	return err
 }
 
-// question returns the question of the command line with what is piped beside it, or what is
-// piped in its place.
+// question returns the question of the command line with the piped text, or the piped text alone.
 func (p *input) question(ctx context.Context, words []string) (question string, given bool, err error) {
 	switch {
 	case len(words) > 0 && p.flags.Lines:

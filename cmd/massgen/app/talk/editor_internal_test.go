@@ -45,7 +45,7 @@ func (s *shownText) String() string {
 func typing(t *testing.T) (*editor, *typist) {
 	in, keyboard := io.Pipe()
 	p := &typist{keyboard: keyboard, interrupts: make(chan os.Signal, 10)}
-	p.screen = &cmdline.MaskingWriter{W: &p.shown, Secrets: cmdline.NewConsole(&cmdline.Env{Stdout: io.Discard, Stderr: io.Discard, Lookup: func(string) (string, bool) { return "", false }}).Secrets}
+	p.screen = cmdline.NewMaskingWriter(&p.shown, cmdline.NewConsole(&cmdline.Env{Stdout: io.Discard, Stderr: io.Discard, Lookup: func(string) (string, bool) { return "", false }}).Secrets)
 	e := newEditor(&keys{in: in, interrupt: func(key os.Signal) { p.interrupts <- key }}, &p.shown)
 	t.Cleanup(e.above(p.screen))
 	ended := make(chan struct{})

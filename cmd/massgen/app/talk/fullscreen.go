@@ -35,8 +35,8 @@ type fullScreen struct {
 	said *bytes.Buffer // what was written to standard error and the screen has not shown
 }
 
-// showFullScreen shows a session in full screen until the person leaves. Said is what was
-// written to standard error and nobody has seen.
+// showFullScreen shows a session in full screen until the person leaves. said is text for standard error
+// that nobody has seen.
 func showFullScreen(ctx context.Context, s *session, said *bytes.Buffer, question string) error {
 	f := &fullScreen{d: &dialogue{s: s}, said: said}
 	ctx, cancel := context.WithCancel(ctx)
@@ -64,7 +64,7 @@ func showFullScreen(ctx context.Context, s *session, said *bytes.Buffer, questio
 		In: s.term.env.Stdin, Out: s.term.env.Stdout, Environ: os.Environ(), Plain: noColour, Editor: editor,
 	}, f.conversation(), question)
 	if in, isFile := s.term.env.Stdin.(*os.File); isFile {
-		_ = flushTyped(in) // what the terminal still says of itself is not for the shell; one that is gone says nothing
+		_ = flushTyped(in) // late replies of the terminal are not for the shell; a terminal that is gone sends no replies
 	}
 	close(done)
 	listener.Wait()
@@ -79,7 +79,7 @@ func showFullScreen(ctx context.Context, s *session, said *bytes.Buffer, questio
 	return cmdline.WithStatus(cmdline.ExitCompleted, err)
 }
 
-// farewell says what goes on with the session, and with a turn that was left in it.
+// farewell prints the command that goes on with the session, or finishes its turn.
 func (f *fullScreen) farewell(ctx context.Context) {
 	s := f.d.s
 	last, _, err := archive.LastTurn(ctx, s.store, s.chat.id)
@@ -93,7 +93,7 @@ func (f *fullScreen) farewell(ctx context.Context) {
 	s.feed.remark("session: %s; %s goes on with it", plain.Line(s.chat.id), command)
 }
 
-// conversation is what the screen shows and drives.
+// conversation returns what the screen shows and drives.
 func (f *fullScreen) conversation() tui.Conversation {
 	c := tui.Conversation{
 		Opened: f.opened(), Session: f.session, Notices: f.notices, Past: f.pastTurns, Ask: f.ask, Settle: f.settle, Command: f.command, Sessions: f.sessions, Search: f.search,
@@ -105,7 +105,7 @@ func (f *fullScreen) conversation() tui.Conversation {
 	return c
 }
 
-// opened is the session without what only its store knows.
+// opened returns the session without the data of its store.
 func (f *fullScreen) opened() tui.Session {
 	s := f.d.s
 	shown := tui.Session{ID: plain.Line(s.chat.id)}
@@ -131,8 +131,7 @@ func (f *fullScreen) session(ctx context.Context) tui.Session {
 	return shown
 }
 
-// contextSize is the size of the context of the agent that has the fullest one, and of its window, 0
-// if that is not known.
+// contextSize returns the tokens of the fullest context of an agent, and of its window, 0 if unknown.
 func (f *fullScreen) contextSize(ctx context.Context) (tokens, window int) {
 	s := f.d.s
 	turns, err := s.store.Turns(ctx, s.chat.id, 1)
@@ -156,7 +155,7 @@ func (f *fullScreen) contextSize(ctx context.Context) (tokens, window int) {
 	return tokens, window
 }
 
-// notices takes what was written since the last time, a line each.
+// notices returns the lines that were written since the last call.
 func (f *fullScreen) notices() (lines []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -262,13 +261,13 @@ func (f *fullScreen) search(ctx context.Context, words string) ([]tui.Choice, er
 	return list, nil
 }
 
-// mostKeptLines is how many lines are kept of what was typed.
+// mostKeptLines is how many typed lines are kept.
 const mostKeptLines = 500
 
-// longestTyped is how many bytes a line has that is kept. A longer one was pasted.
+// longestTyped is the length of the longest line that is kept, in bytes. A longer one was pasted.
 const longestTyped = 64 << 10
 
-// typedFile is where the lines are kept that were typed, "" if nowhere.
+// typedFile returns the file of the typed lines, "" if they are not kept.
 func typedFile(s *session) string {
 	dir := store.StateFolder(s.term.env.Lookup)
 	if dir == "" || !s.store.Lasts() {
@@ -277,7 +276,8 @@ func typedFile(s *session) string {
 	return filepath.Join(dir, "typed.jsonl")
 }
 
-// readTyped reads what was typed before, oldest first. A file that cannot be read is none.
+// readTyped reads the lines that were typed before, oldest first. It returns nil for a file that cannot
+// be read.
 func readTyped(path string) (lines []string) {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { // a pipe would never end
 		return nil

@@ -16,10 +16,10 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// mostInputTurns is of how many turns the inputs are listed.
+// mostInputTurns is how many turns the list of inputs covers.
 const mostInputTurns = 10
 
-// keptCalls are the model calls of the last turns, oldest first.
+// keptCalls returns the model calls of the last turns, oldest first.
 func (f *fullScreen) keptCalls(ctx context.Context) ([]debugbackend.Call, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -51,7 +51,7 @@ func (f *fullScreen) calls(ctx context.Context) (list []tui.Call, err error) {
 	return list, err
 }
 
-// input is what a call was sent, and what was new in it.
+// input returns the input of a call, and its difference from the agent's call before.
 func (f *fullScreen) input(ctx context.Context, name string) (tui.Input, error) {
 	calls, err := f.keptCalls(ctx)
 	if err != nil {

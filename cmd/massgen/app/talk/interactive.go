@@ -18,15 +18,15 @@ import (
 type dialogue struct {
 	s    *session
 	next string // a question that a command asks
-	// draft is a question that a command has taken back, for whoever can edit it.
+	// draft is a question that /undo has taken back, to be edited.
 	draft string
 	// discarded are the sessions that are deleted when the conversation ends, those last that
 	// were deleted last.
 	discarded []string
 }
 
-// interact takes a line for a turn until the lines end. On a terminal the exit
-// status is 0; from a pipe it is that of the first turn that was not completed.
+// interact runs each line until the lines end. On a terminal the exit status is 0; from a pipe it is that
+// of the first turn that was not completed.
 func (d *dialogue) interact(ctx context.Context) error {
 	err := d.talk(ctx)
 	if deleteErr := d.empty(ctx); deleteErr != nil && err == nil {

@@ -20,7 +20,7 @@ type keyboard struct {
 	// lines yields each line, without a byte order mark. After an error other than errTooLong, such as
 	// errNotText for a line of a pipe, it yields that error again for every further line.
 	lines <-chan inputLine
-	// isTyped says that a person types the lines.
+	// isTyped reports whether a person types the lines.
 	isTyped bool
 	// prompt shows where a line is waited for.
 	prompt func()
@@ -36,21 +36,21 @@ type inputLine struct {
 	at   time.Time // when its end was read
 }
 
-// errTooLong stands for a line of which the rest was passed over.
+// errTooLong stands for a line whose end was skipped.
 var errTooLong = tooLong()
 
-// mostInRow is how many bytes of a row a terminal gives that is not raw. It drops what
-// follows them, without a word (termios(3)).
+// mostInRow is how many bytes of a row a terminal passes on that is not raw. It drops the rest silently
+// (termios(3)).
 const mostInRow = 4095
 
-// cutLine stands for a line that may have lost its end: a terminal does not tell.
+// cutLine stands for a line that may have lost its end.
 type cutLine struct{}
 
 func (cutLine) Error() string {
 	return fmt.Sprintf("a line that is typed ends at %d characters: this one is not taken, since its end may be lost; type a shorter one, or paste it", mostInRow)
 }
 
-// Is implements errors.Is: such a line is one that is too long.
+// Is implements errors.Is: such a line is too long.
 func (cutLine) Is(target error) bool { return target == errTooLong }
 
 // readLines begins to read lines in a goroutine of its own, so that an interrupt is seen

@@ -9,7 +9,7 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// partialKept says, behind what a step came to, that a part of its last message is kept.
+// partialKept returns how much of a step's last message is kept.
 func partialKept(partial string) string {
 	if partial == "" {
 		return ""
@@ -17,8 +17,7 @@ func partialKept(partial string) string {
 	return fmt.Sprintf(" (%s of its message are kept)", plain.Count(utf8.RuneCountInString(partial), "character"))
 }
 
-// explainPartials says where to read what agents had begun to write, if there is no
-// answer.
+// explainPartials prints the command that shows partial messages, if there is no answer.
 func (o *results) explainPartials(r report.Result) {
 	if r.Winner != "" || len(r.Partials) == 0 || o.flags.JSON { // which has the texts
 		return

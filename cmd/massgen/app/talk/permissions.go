@@ -18,12 +18,12 @@ import (
 // the goroutine that watches the turn uses it.
 type prompter struct {
 	term *terminal
-	// asked is the question that waits for an answer, nil if none does, and gone is closed
-	// when nobody wants the answer any more. Only lines that came since then answer it.
+	// asked is the question that waits for an answer, nil without one, and gone is closed when
+	// nobody wants the answer any more. Only lines that came after since answer it.
 	asked *request
 	since time.Time
 	gone  <-chan struct{}
-	// saysWhy says that the person has said no, and is asked for the reason.
+	// saysWhy reports whether the person has said no, and types the reason.
 	saysWhy bool
 	// lines are those that a person types, nil while nobody listens.
 	lines <-chan inputLine
@@ -54,7 +54,7 @@ func (p *prompter) put(r request) {
 	p.listen()
 }
 
-// listen says what can be answered, and begins to wait for it.
+// listen prints the possible answers, and waits for a line.
 func (p *prompter) listen() {
 	in := p.term.keyboard()
 	if err := in.drop(); err != nil {
@@ -69,7 +69,7 @@ func (p *prompter) listen() {
 	in.prompt()
 }
 
-// offerText says what else the person can let run with a call.
+// offerText returns what else the person can allow beside a call.
 func offerText(o tui.Offer) string {
 	text := "  s allows it in this session: " + o.Session + "\n"
 	if o.Always != "" {
@@ -78,7 +78,7 @@ func offerText(o tui.Offer) string {
 	return text
 }
 
-// askedFor says what the next line is taken for.
+// askedFor says what the next line answers.
 func (p *prompter) askedFor() string {
 	switch {
 	case p.saysWhy:
@@ -163,8 +163,8 @@ func because(why string) string {
 	return " (" + plain.Visible(plain.Line(why)) + ")"
 }
 
-// take takes what a person has typed. A line that was read before the question came is
-// dropped, and a command for the turn is no answer.
+// take reads a line that a person has typed. It drops a line from before the question, and a command
+// for the turn is no answer.
 func (p *prompter) take(l inputLine) {
 	if p.asked == nil {
 		p.hear(l)
@@ -188,7 +188,7 @@ func (p *prompter) take(l inputLine) {
 	p.decide(strings.TrimSpace(l.text))
 }
 
-// decide takes the person's answer.
+// decide passes the person's answer on.
 func (p *prompter) decide(line string) {
 	said := coordinator.Decision{}
 	word, reason, _ := strings.Cut(line, " ")
@@ -214,7 +214,7 @@ func (p *prompter) decide(line string) {
 	p.leave()
 }
 
-// leave takes the question back. Where live lines gave way to it, they go on.
+// leave withdraws the question. Live lines that gave way to it go on.
 func (p *prompter) leave() {
 	if p.term.live != nil {
 		p.term.closeKeyboard() // opened for the question

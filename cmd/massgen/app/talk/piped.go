@@ -19,8 +19,8 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// pipePatience is how long a question waits for the first byte of what is piped beside it. A
-// pipe that the program only inherited stays silent for good.
+// pipePatience is how long a question waits for the first byte of a pipe. A pipe that the program only
+// inherited stays silent for good.
 const pipePatience = 2 * time.Second
 
 // input reads the question of a command line, and what is piped to the program.
@@ -31,8 +31,8 @@ type input struct {
 	automation bool // nobody is there
 }
 
-// besides returns a question with what is piped to the program beside it. Who waits wants all
-// of that, however late it begins.
+// besides returns a question with the piped text behind it. waits waits for the text, however late it
+// begins.
 func (p *input) besides(ctx context.Context, question string, waits bool) (string, error) {
 	if _, isPiped := pipedInput(p.env.Stdin); !isPiped {
 		return question, nil
@@ -51,8 +51,8 @@ func (p *input) besides(ctx context.Context, question string, waits bool) (strin
 	return question + "\n\n<stdin>\n" + text + "\n</stdin>", nil
 }
 
-// inPlace returns what is piped to the program in place of a question, "" for nothing. Beside
-// --continue, which needs no question, nobody waits for a pipe that stays silent.
+// inPlace returns the piped text as the question, "" without one. With --continue, which needs no
+// question, nobody waits for a pipe that stays silent.
 func (p *input) inPlace(ctx context.Context) (string, error) {
 	if cmdline.IsTerminal(p.env.Stdin) {
 		return "", nil
@@ -71,8 +71,7 @@ func (p *input) inPlace(ctx context.Context) (string, error) {
 	return question, nil
 }
 
-// errNotText says that piped text cannot be sent: a model would get other characters than the
-// text has.
+// errNotText reports piped bytes that are no UTF-8: a model would get other characters.
 var errNotText = errors.New("question: standard input is no text in UTF-8: convert it, as with iconv -f UTF-16 -t UTF-8, or give a PDF or picture to --attach")
 
 // readInput reads standard input to its end, without a byte order mark and the last line's end. It
@@ -94,7 +93,7 @@ func (p *input) readInput(ctx context.Context, silence string) (text string, err
 	return strings.TrimRight(strings.TrimPrefix(text, plain.ByteOrderMark), "\r\n"), nil
 }
 
-// readAll reads to the end, or to more than a question may have.
+// readAll reads to the end, or to more bytes than a question may have.
 func readAll(in io.Reader) (string, error) {
 	data, err := io.ReadAll(io.LimitReader(in, coordinator.MaxQuestion+1))
 	return string(data), err
@@ -115,8 +114,8 @@ func pipedInput(in io.Reader) (*os.File, bool) {
 	return f, err == nil && info.Mode()&(fs.ModeDevice|fs.ModeDir) == 0
 }
 
-// piped reads what is piped to the program to its end, or to more than a question may have.
-// Where silence says what follows from it, nobody waits for a pipe that stays silent.
+// piped reads a pipe to its end, or to more bytes than a question may have.
+// With a text for silence, nobody waits for a pipe that stays silent.
 func (p *input) piped(ctx context.Context, in *os.File, silence string) (string, error) {
 	reader, err := cancelreader.NewReader(in)
 	if err != nil { // a file, which is never silent

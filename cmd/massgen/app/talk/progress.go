@@ -21,7 +21,7 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// startsWithin is how close together steps start that are told of in one line.
+// startsWithin is the time within which steps start that share a line.
 const startsWithin = 50 * time.Millisecond
 
 // feed shows what happens in the turns of a session.
@@ -49,8 +49,8 @@ func (f *feed) remark(format string, args ...any) {
 	}
 }
 
-// follow shows the progress of a turn until it is over, and that it is cut. Only
-// it writes while a turn runs: who waits for interrupts must not wait for a screen.
+// follow shows the progress of a turn until it is over, and that it is cut. Nothing else writes while a
+// turn runs: the goroutine that waits for interrupts must not wait for a screen.
 func (f *feed) follow(ctx context.Context, t *coordinator.Turn, cut <-chan struct{}) {
 	events, end := eventsOf(ctx, t)
 	defer end()
@@ -102,7 +102,7 @@ func (f *feed) follow(ctx context.Context, t *coordinator.Turn, cut <-chan struc
 
 const cutText = "massgen: ending the turn with the best answer so far; interrupt again to leave at once"
 
-// printCut tells what follow did not come to tell.
+// printCut prints that the turn was cut, if follow has not printed it.
 func (f *feed) printCut(cut <-chan struct{}) {
 	select {
 	case <-cut:
@@ -153,14 +153,14 @@ func (f *feed) logEvent(ctx context.Context, ev report.Event) {
 // progress writes a few calm lines about a turn.
 type progress struct {
 	console *cmdline.Console
-	// alone says that the panel is one agent: no rounds, no labels, no votes.
+	// alone reports whether the panel is one agent: no rounds, no labels, no votes.
 	alone bool
-	// within is how close together steps must start to be told of in one line.
+	// within is the time within which steps start that share a line.
 	within time.Duration
-	// started are the steps that no line tells of yet; soon is when one will.
+	// started are the steps without a line yet; soon is when they get one.
 	started []report.StepStarted
 	soon    <-chan time.Time
-	// isLive says that the live lines of a terminal show the steps.
+	// isLive reports whether the live lines of a terminal show the steps.
 	isLive bool
 }
 
@@ -183,7 +183,7 @@ func (v *progress) show(ev report.Event) {
 	}
 }
 
-// printCalls tells of what neither begins a step nor ends one.
+// printCalls prints an event that neither begins nor ends a step.
 func (v *progress) printCalls(ev report.Event) {
 	say := func(colour, form string, args ...any) {
 		v.console.Say("  %s", v.console.Paint(colour, fmt.Sprintf(form, args...)))
@@ -219,7 +219,7 @@ func (v *progress) printCalls(ev report.Event) {
 	}
 }
 
-// printEnd tells how a step ended, with what it took.
+// printEnd prints how a step ended, its time and its usage.
 func (v *progress) printEnd(ev report.Event) {
 	c := v.console
 	tell := func(end report.StepEnd, text string) {
@@ -266,8 +266,8 @@ func (v *progress) begin(ev report.StepStarted) {
 	v.soon = time.After(v.within)
 }
 
-// recall takes what happened before the turn was resumed, which was told then: of all
-// that, only the steps that have not ended are told again.
+// recall is called with the events from before the turn was resumed, which the program printed then. It
+// prints only the steps that have not ended.
 func (v *progress) recall(ev report.Event) {
 	switch ev := ev.(type) {
 	case report.StepStarted:
@@ -277,7 +277,7 @@ func (v *progress) recall(ev report.Event) {
 	}
 }
 
-// contextWarning says how full an agent's context window is.
+// contextWarning returns how full an agent's context window is.
 func contextWarning(agent string, w report.ContextWarning) string {
 	about := ""
 	if w.Estimated {
@@ -301,7 +301,7 @@ func contextWarning(agent string, w report.ContextWarning) string {
 	return text
 }
 
-// flush tells of the steps that have started, in a line for each round.
+// flush prints the steps that have started, a line for each round.
 func (v *progress) flush() {
 	for len(v.started) > 0 {
 		n := slices.IndexFunc(v.started, func(ev report.StepStarted) bool { return ev.Round != v.started[0].Round })
@@ -314,7 +314,7 @@ func (v *progress) flush() {
 	v.soon = nil
 }
 
-// printStarted tells of the steps of one round.
+// printStarted prints the steps of one round that have started.
 func (v *progress) printStarted(started []report.StepStarted) {
 	first := started[0]
 	names := make([]string, len(started))
@@ -335,12 +335,11 @@ func (v *progress) printStarted(started []report.StepStarted) {
 	v.console.Say("%s", line)
 }
 
-// summarise writes the line of the winner, and that of the session; and the votes, where no line
-// has told of them.
+// summarise prints the winner and the session, and the votes, if they are not printed yet.
 func (f *feed) summarise(ctx context.Context, t *coordinator.Turn, withVotes bool) {
 	r, err := t.Wait(ctx)
 	if err != nil || !f.isShown() {
-		return // an error is told by whoever asked
+		return // the caller prints an error
 	}
 	if len(f.asked.panel.Models()) > 1 {
 		if withVotes {

@@ -13,7 +13,7 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// Rerun returns what branches off a session at the start of a round, and goes on live in the session as.
+// Rerun returns the function of massgen replay --from.
 func Rerun(p *program.Program) inputs.Rerun {
 	return func(ctx context.Context, kept sessions.Session, from coordinator.Point, as string) error {
 		return goOnIn(ctx, p, kept, from, as)

@@ -81,8 +81,8 @@ func (o *results) printResult(r report.Result) error {
 	return o.printAnswer(r)
 }
 
-// print writes an answer or a result to standard output. A reader who has left did not
-// read what was paid for, and is told where it is.
+// print writes an answer or a result to standard output. If its reader has left, the error names the
+// command that shows the answer.
 func (o *results) print(session, text string) error {
 	_, err := o.console.Out.Write([]byte(wording.WithNewline(text)))
 	switch {
@@ -96,12 +96,10 @@ func (o *results) print(session, text string) error {
 	return nil
 }
 
-// errUnread says that an answer cannot be read where it was to be. Whoever asks on would pay
-// for more of them.
+// errUnread reports that an answer could not be written. Further questions would be paid for in vain.
 var errUnread = errors.New("write the answer")
 
-// explain says why a result is less than an answer by consensus, and where there is
-// something to read if there is none.
+// explain prints why a result has no answer, or one without consensus.
 func (o *results) explain(r report.Result) {
 	defer o.explainPartials(r)
 	why, hint := r.Status, ""
@@ -133,7 +131,7 @@ func (o *results) explain(r report.Result) {
 	}
 }
 
-// outOfBudget says what was spent of each limit, and why that may be little.
+// outOfBudget returns what was spent of each limit, and what the next call needs.
 func outOfBudget(b *report.BudgetReport) string {
 	parts := spentOf("", b.BudgetLimits, b.SpentUSD, b.SpentTokens, b.SpentCalls)
 	needs := neededOf("", b.Needs)
@@ -148,7 +146,7 @@ func outOfBudget(b *report.BudgetReport) string {
 	return text
 }
 
-// neededOf says how high the limits of somebody on dollars and tokens must be at least.
+// neededOf returns the least limits on dollars and tokens for the next call.
 func neededOf(whose string, least report.BudgetLimits) (parts []string) {
 	if least.MaxUSD != nil {
 		parts = append(parts, fmt.Sprintf("%smax_usd %s", whose, strings.TrimPrefix(budget.Dollars(*least.MaxUSD).String(), "$")))
@@ -159,7 +157,7 @@ func neededOf(whose string, least report.BudgetLimits) (parts []string) {
 	return parts
 }
 
-// spentOf says what was spent of each of somebody's limits.
+// spentOf returns what was spent of each limit.
 func spentOf(whose string, most report.BudgetLimits, usd float64, tokens, calls int) (parts []string) {
 	if most.MaxUSD != nil {
 		parts = append(parts, fmt.Sprintf("%s of %smax_usd %s", budget.Dollars(usd), whose, budget.Dollars(*most.MaxUSD)))

@@ -55,8 +55,8 @@ func (s *session) startOver(ctx context.Context) error {
 	return s.finish(s.ask(ctx, question, s.term.watch.Take()))
 }
 
-// continuing is the command that goes on with the session's turn: with the panel and the store
-// of this one, but for a system message and where a shared engine or database is.
+// continuing returns the command that goes on with the session's turn, with the same panel and store. It
+// leaves out a system message, and the addresses of an engine and a database.
 func (s *session) continuing() string {
 	o, id := s.options, s.chat.id
 	if s.kept.IsFile() {

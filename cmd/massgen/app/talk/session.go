@@ -1,3 +1,4 @@
+// Package talk asks panels: a question, a conversation at a prompt, or one in full screen.
 package talk
 
 import (
@@ -175,7 +176,7 @@ func (s *session) load(ctx context.Context) error {
 	return s.chat.load(ctx, s.store, s.engine != nil && s.options.Session.GoOn, s.console.Warn)
 }
 
-// checkContinue says why --continue has nothing to go on with, or must not.
+// checkContinue returns an error if --continue has no session, or if another process uses it.
 func (s *session) checkContinue(ctx context.Context) error {
 	switch {
 	case !s.options.Session.GoOn:
@@ -187,7 +188,7 @@ func (s *session) checkContinue(ctx context.Context) error {
 	return nil
 }
 
-// introduce says who will answer, and, display or not, when nobody real will.
+// introduce prints the panel and the session. It prints that answers are canned even without progress.
 func (s *session) introduce() {
 	if s.options.Display.Quiet {
 		return
@@ -210,7 +211,7 @@ func (s *session) introduce() {
 	}
 }
 
-// printUnended says that the session's last turn has not ended.
+// printUnended prints that the session's last turn has not ended, if so.
 func (s *session) printUnended() {
 	switch left := s.chat.unfinished; {
 	case left != nil:
@@ -221,8 +222,8 @@ func (s *session) printUnended() {
 	}
 }
 
-// ask runs one turn and shows its progress. The first interrupt ends the turn
-// with the best answer so far, the second is errQuit.
+// ask runs one turn and shows its progress. The first interrupt ends the turn with the best answer so far;
+// the second returns cmdline.ErrQuit.
 func (s *session) ask(ctx context.Context, question string, signals <-chan os.Signal) (report.Result, error) {
 	if s.engine != nil {
 		s.engine.Interrupts = signals
@@ -263,7 +264,7 @@ func (s *session) begin(ctx context.Context, question string) (*coordinator.Turn
 	return t, err
 }
 
-// refused adds to why no turn began what can be done about a session that is busy.
+// refused adds to the error of a busy session the command that makes a copy of the session.
 func (s *session) refused(ctx context.Context, err error) error {
 	if !errors.Is(err, sessions.ErrBusy) {
 		return err
@@ -323,8 +324,7 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 	}
 }
 
-// hideReasons masks the secrets in the reasons of votes here: they were cut to a
-// length, where a line of JSON would hide their end.
+// hideReasons masks the secrets in the reasons of votes, before a reason is cut in the middle of one.
 func hideReasons(r report.Result, redact func(string) string) {
 	for _, votes := range [][]report.ResultVote{r.Votes, r.VoidVotes} {
 		for i := range votes {
@@ -343,7 +343,7 @@ func (s *session) once(ctx context.Context, question string) error {
 	return s.finish(s.ask(ctx, question, s.term.watch.Take()))
 }
 
-// finish delivers what a turn came to, and returns what the program ends with.
+// finish delivers a turn's result, and returns the error that the program ends with.
 func (s *session) finish(result report.Result, err error) error {
 	s.term.watch.Give(s.term.deafUntil())
 	switch {
@@ -359,7 +359,7 @@ func (s *session) finish(result report.Result, err error) error {
 	if err == nil {
 		s.term.watch.Finish(code)
 	} else {
-		s.term.watch.Give(time.Time{}) // the error is not told yet
+		s.term.watch.Give(time.Time{}) // the error is not printed yet
 	}
 	return cmdline.WithStatus(code, err)
 }

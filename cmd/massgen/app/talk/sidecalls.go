@@ -15,7 +15,7 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// showTopic tells of a topic that a turn has changed.
+// showTopic prints the topic that a turn has changed.
 func (f *feed) showTopic(state topic.State) {
 	switch p := state.Pending; {
 	case f.isShown() && p != nil:
@@ -27,8 +27,8 @@ func (f *feed) showTopic(state topic.State) {
 	}
 }
 
-// pendingTopic says of a topic that waits what goes over to it: where no command can be
-// typed, another question.
+// pendingTopic returns how a person confirms a topic: by a command or, where nobody can type one, by
+// another question.
 func (f *feed) pendingTopic(p topic.Pending) string {
 	if !f.term.given {
 		return pendingText(p)
@@ -36,15 +36,15 @@ func (f *feed) pendingTopic(p topic.Pending) string {
 	return fmt.Sprintf("pending: %s; a next question that agrees goes over to it and asks again: %s", plain.Line(p.Topic.Name), wording.Quoted(p.Question))
 }
 
-// showFacts tells of what is remembered.
+// showFacts prints the facts that a turn has added to memory.
 func (f *feed) showFacts(facts []string) {
 	for _, text := range facts {
 		f.remark("remembered: %s", plain.Line(f.console.Secrets.Redact(text)))
 	}
 }
 
-// settle waits for what follows the answer of the last turn. An interrupt ends that: the
-// answer is out already. After a second one nobody waits for it.
+// settle waits for the calls that follow the answer of the last turn. An interrupt ends these calls, and
+// a second one ends the wait.
 func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 	t := s.turn
 	if t == nil {
@@ -77,14 +77,14 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 	}
 }
 
-// printAfter tells of what goes wrong after the answer: nothing else waits for it.
+// printAfter warns of a call that failed after the answer.
 func (f *feed) printAfter(ev report.Event) {
 	if failed, ok := ev.(report.SidecallFailed); ok {
 		f.console.Warn(f.console.Secrets.Redact(sidecallFailure(failed)))
 	}
 }
 
-// sidecallText says what a call is for that is not an agent's own.
+// sidecallText returns the purpose of a call that is not an agent's own.
 func sidecallText(ev report.SidecallStarted) string {
 	switch ev.Purpose {
 	case machine.Summarizing:
@@ -109,8 +109,8 @@ func sidecallFailure(ev report.SidecallFailed) string {
 	return fmt.Sprintf("the call for the %s came to nothing: %s", ev.Purpose, ev.Why)
 }
 
-// eventsOf yields a turn's events until they end or stop is called, which waits for
-// whoever passes them on.
+// eventsOf yields a turn's events until they end or stop is called. stop waits for the goroutine that
+// passes the events on.
 func eventsOf(ctx context.Context, t *coordinator.Turn) (<-chan report.Event, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	events := make(chan report.Event)

@@ -9,7 +9,7 @@ import (
 type answerStream struct {
 	text  string // of the call under way
 	shown int    // bytes of it that are shown for good
-	// isRaw says that each line is complete by itself; else blocks of Markdown are.
+	// isRaw reports whether each line is complete by itself; else blocks of Markdown are.
 	isRaw bool
 }
 

@@ -34,13 +34,12 @@ type terminal struct {
 	live       *liveScreen // of the turn that runs, or ran last; nil for none
 	// granted are the calls that the person is not asked about, nil before a session is opened.
 	granted *grants.Grants
-	// floor is held by whoever writes lines while a turn runs: a question holds it until it is
-	// answered, so that no line of the progress stands in it.
+	// floor is locked while somebody writes lines during a turn. A question locks it until the
+	// answer, so that no line of the progress stands in the question.
 	floor sync.Mutex
 }
 
-// keyboard is where lines come from. A question alone on the command line
-// has none before somebody is asked.
+// keyboard returns the source of lines. It opens the keyboard at its first call.
 func (t *terminal) keyboard() *keyboard {
 	if t.in == nil {
 		t.in = t.openKeyboard()
@@ -144,7 +143,7 @@ type request struct {
 	answer chan<- decision
 }
 
-// decision is a person's answer, or why there is none.
+// decision is a person's answer, or the error in its place.
 type decision struct {
 	coordinator.Decision
 	err error

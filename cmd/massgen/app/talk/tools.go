@@ -12,7 +12,7 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// newToolsLine tells that an agent works with other tools from here on.
+// newToolsLine returns a line about an agent whose tools have changed.
 func newToolsLine(ev report.ToolsChanged) string {
 	line := ev.Agent + " has other tools from now on"
 	if changed := toolbox.ChangeText(ev.Tools); changed != "" {
@@ -21,7 +21,7 @@ func newToolsLine(ev report.ToolsChanged) string {
 	return line
 }
 
-// toolProgress tells how far a tool is.
+// toolProgress returns a line about the progress of a tool.
 func toolProgress(ev report.ToolProgress) string {
 	line := fmt.Sprintf("%s runs %s", ev.Agent, plain.Line(ev.Tool))
 	if ev.Text != "" {
@@ -33,7 +33,7 @@ func toolProgress(ev report.ToolProgress) string {
 	return line
 }
 
-// outcomeOf is what became of a tool call, in the word of seed 004 for one that ran.
+// outcomeOf returns the state of a tool call, in the word of seed 004 for a call that ran.
 func outcomeOf(state machine.ToolState) string {
 	if state == machine.ToolRan {
 		return "completed"
@@ -48,7 +48,7 @@ func (f *feed) hasSystemMessage(call report.CallStarted) bool {
 	return len(f.asked.config.Agents) > 1 || strings.TrimSpace(own) != "" || own == "" && len(call.Tools) > 0
 }
 
-// logTools logs the tool loop in the words of seed 004, and says whether it did.
+// logTools logs the events of the tool loop in the words of seed 004. It reports whether ev was one.
 func (f *feed) logTools(ev report.Event, log *slog.Logger) bool {
 	switch ev := ev.(type) {
 	case report.CallStarted:

@@ -11,10 +11,10 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// topicUsage is what /topic takes: a name, then details behind semicolons.
+// topicUsage is the form of /topic: a name, then details behind semicolons.
 const topicUsage = "/topic NAME; location: PLACE; era: TIME sets it, and /topic - forgets it"
 
-// What /topic takes for a topic that waits for its confirmation (seed 002).
+// The words of /topic for a pending topic (seed 002).
 const (
 	topicYes = "yes"
 	topicNo  = "no"
@@ -76,7 +76,7 @@ func (d *dialogue) showTopic(state topic.State) {
 	}
 }
 
-// pendingText says what can be done about a topic that waits for its confirmation.
+// pendingText returns how a person confirms or drops a pending topic.
 func pendingText(p topic.Pending) string {
 	return fmt.Sprintf("pending: %s; /topic yes goes over to it and asks again: %s; /topic no forgets it", plain.Line(p.Topic.Name), wording.Quoted(p.Question))
 }

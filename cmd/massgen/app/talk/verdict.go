@@ -10,7 +10,7 @@ import (
 )
 
 // verdict names the answer of a result that has one, "winner: a.1" or, where the
-// panel did not decide, "best so far: a.1"; and says what it stands on.
+// panel did not decide, "best so far: a.1", and why it won.
 func verdict(r report.Result) (title, why string) {
 	title = "winner: "
 	if r.Status != kernel.Completed {

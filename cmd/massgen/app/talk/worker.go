@@ -10,6 +10,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/program"
 )
 
+// Work plays the turns of others until an interrupt.
 func Work(ctx context.Context, p *program.Program, words []string) (err error) {
 	switch {
 	case len(words) > 0:

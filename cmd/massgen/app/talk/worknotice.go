@@ -10,21 +10,20 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// How long no line may come before one tells who is at work, and how often that
-// is told.
+// The silence before a line says who is at work, and the time between two such lines.
 const (
 	silentAfter = 5 * time.Second
 	toldAgain   = 15 * time.Second
 )
 
-// workNotice knows who is at work and since when somebody heard of it.
+// workNotice knows who is at work, and when the last line was written.
 type workNotice struct {
 	working []report.StepStarted // the starts of the steps that have not ended
 	heard   time.Time            // of the last event that has a line
 	told    time.Time            // of the last line about the silence
 }
 
-// hear takes the events of a turn in their order.
+// hear is called with the events of a turn in their order.
 func (q *workNotice) hear(ev report.Event) {
 	switch ev := ev.(type) {
 	case report.TextDelta, report.Thinking, report.ToolCalled, report.CallStarted, report.CallEnded, report.ToolStarted:
@@ -40,13 +39,12 @@ func (q *workNotice) hear(ev report.Event) {
 // stepEnd is an event that ends a step.
 type stepEnd interface{ End() report.StepEnd }
 
-// without is a list of steps under way without the one that has ended.
+// without removes the step that has ended.
 func without(started []report.StepStarted, ended stepEnd) []report.StepStarted {
 	return slices.DeleteFunc(started, func(s report.StepStarted) bool { return s.Agent == ended.End().Agent })
 }
 
-// line tells who is at work and for how long, or is empty where nothing is to be
-// told yet.
+// line says who is at work and for how long. It is empty before a long silence.
 func (q *workNotice) line(now time.Time) string {
 	if len(q.working) == 0 || now.Sub(q.heard) < silentAfter || now.Sub(q.told) < toldAgain {
 		return ""

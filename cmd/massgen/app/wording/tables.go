@@ -10,7 +10,7 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// ContextTable has a row for each agent.
+// ContextTable returns a row for each agent.
 func ContextTable(list []inspect.Agent) [][]string {
 	rows := [][]string{{"AGENT", "POLICY", "WINDOW", "TOKENS", "WARNING", "SHOWN OF THE HISTORY"}}
 	for _, a := range list {
@@ -26,7 +26,7 @@ func ContextTable(list []inspect.Agent) [][]string {
 	return rows
 }
 
-// SessionTable has a row for each session. interrupted has the turns that can be finished, by the
+// SessionTable returns a row for each session. interrupted has the turns that can be finished, by the
 // ids of their sessions.
 func SessionTable(list []sessions.Session, interrupted map[string]sessions.Turn) [][]string {
 	rows := [][]string{{"ID", "TURNS", "LAST USED", "TITLE"}}
@@ -40,8 +40,7 @@ func SessionTable(list []sessions.Session, interrupted map[string]sessions.Turn)
 	return rows
 }
 
-// TitleOf is a session's title or, as the first question that is answered gives it one,
-// why there is none.
+// TitleOf returns a session's title. A session has no title before its first answer.
 func TitleOf(s sessions.Session) string {
 	if s.Title == "" && s.Turns > 0 {
 		return "(no answer yet)"

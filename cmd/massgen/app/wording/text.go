@@ -1,3 +1,4 @@
+// Package wording has the words for results, usage and sessions.
 package wording
 
 import (
@@ -10,7 +11,7 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// Shortened is the beginning of a text, with … where something is left out.
+// Shortened returns at most so many characters of a text, the last one … if it was cut.
 func Shortened(text string, most int) string {
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most-1]) + "…"
@@ -18,7 +19,7 @@ func Shortened(text string, most int) string {
 	return text
 }
 
-// Printable is a text of several lines that plays no tricks on a terminal.
+// Printable returns a text of several lines without characters that control a terminal.
 func Printable(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -69,10 +70,10 @@ func TwoColumns(rows [][2]string) string {
 	return b.String()
 }
 
-// Moment shows a time to the minute, where the reader is.
+// Moment returns a local time to the minute.
 func Moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
-// ShellWord is an id as a person can type it into a shell.
+// ShellWord returns an id as a person can type it into a shell.
 func ShellWord(id string) string {
 	special := strings.IndexFunc(id, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.:@/", r)
@@ -83,6 +84,7 @@ func ShellWord(id string) string {
 	return "'" + strings.ReplaceAll(plain.Line(id), "'", `'\''`) + "'"
 }
 
+// WithNewline returns a text that ends with a newline.
 func WithNewline(text string) string {
 	if strings.HasSuffix(text, "\n") {
 		return text
@@ -90,5 +92,5 @@ func WithNewline(text string) string {
 	return text + "\n"
 }
 
-// Quoted is the beginning of a question, for a line of its own.
+// Quoted returns the beginning of a question on one line, in quotes.
 func Quoted(question string) string { return fmt.Sprintf("%q", Shortened(plain.Line(question), 60)) }

@@ -12,7 +12,7 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// NoteLines are the notes of a turn, for people.
+// NoteLines returns the notes of a turn.
 func NoteLines(notes []report.ResultNote) string {
 	var b strings.Builder
 	for _, n := range notes {
@@ -22,7 +22,7 @@ func NoteLines(notes []report.ResultNote) string {
 	return b.String()
 }
 
-// PartialTexts shows each text under a line that marks it.
+// PartialTexts returns each partial message below a line that names its agent.
 func PartialTexts(partials []report.PartialText) string {
 	var b strings.Builder
 	for _, p := range partials {
@@ -32,13 +32,13 @@ func PartialTexts(partials []report.PartialText) string {
 	return b.String()
 }
 
-// inMargin shows a text with a mark before each of its lines.
+// inMargin returns a text with a bar before each line.
 func inMargin(text string) string {
 	lines := strings.TrimSuffix(Printable(text), "\n")
 	return "  | " + strings.ReplaceAll(lines, "\n", "\n  | ") + "\n"
 }
 
-// UnfinishedCalls names calls that have no result.
+// UnfinishedCalls names the calls that have no result.
 func UnfinishedCalls(list []coordinator.UnfinishedCall) string {
 	var names []string
 	for _, c := range list {
@@ -59,8 +59,7 @@ func UnfinishedCalls(list []coordinator.UnfinishedCall) string {
 	return strings.Join(names, "; ")
 }
 
-// ToolLine tells of a tool call: with what, what became of it, and what went wrong, if
-// something did.
+// ToolLine returns a line about a tool call: its arguments, its outcome and its error.
 func ToolLine(agent string, c report.ToolCall, took time.Duration) string {
 	call := plain.Line(c.Name) + " " + Shortened(plain.Line(c.Arguments), 60)
 	reason := Shortened(plain.Line(reasonOf(c.Result)), 100)
@@ -84,8 +83,8 @@ func ToolLine(agent string, c report.ToolCall, took time.Duration) string {
 	return fmt.Sprintf("%s ran %s · %s", agent, call, Duration(took))
 }
 
-// reasonOf is what a failed tool says of it: all of its result, or the error in one that
-// is a JSON object.
+// reasonOf returns why a tool failed: the member error of a result that is a JSON object, else the
+// whole result.
 func reasonOf(result string) string {
 	var object struct{ Error string }
 	if err := json.Unmarshal([]byte(result), &object); err == nil && object.Error != "" {

@@ -10,9 +10,11 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
+// Duration returns seconds with one decimal.
 func Duration(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
-// Usage is what calls came to. Tokens of calls that told none are unknown.
+// Usage returns how many calls there were, their tokens and their cost. A call without a report of its
+// tokens counts as unknown.
 func Usage(u budget.Usage) string {
 	parts := []string{plain.Count(u.Calls, "call")}
 	if u.UnknownCalls < u.Calls {
@@ -40,6 +42,7 @@ func dollars(d float64) string {
 	return fmt.Sprintf("$%.*f", decimals, d)
 }
 
+// Cost returns the cost of calls, "unknown" if a model has no price.
 func Cost(u budget.Usage) string {
 	switch {
 	case u.CostUSD != nil && *u.CostUSD > 0:
