@@ -49,7 +49,7 @@ func commandsOf(p *program.Program) []*cli.Command {
 		completionCommand(p.Console), manCommand(), helpCommand(p.Console), versionCommand(),
 	}
 	if p.Env.Cluster != nil {
-		list = append(list, workerCommand(p), noteCommandOf(p))
+		list = append(list, workerCommand(p), noteCommand(p))
 	}
 	return list
 }

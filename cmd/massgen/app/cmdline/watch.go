@@ -1,6 +1,7 @@
 package cmdline
 
 import (
+	"context"
 	"os"
 	"syscall"
 	"time"
@@ -70,6 +71,20 @@ func (w *Watch) Take() (interrupts <-chan os.Signal) {
 	case <-w.left:
 	}
 	return w.interrupts
+}
+
+// Context returns a context that the next interrupt ends.
+func (w *Watch) Context(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(ctx)
+	interrupts := w.Take()
+	go func() {
+		select {
+		case <-interrupts:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, stop
 }
 
 // Give gives the interrupts back. It drops those that come before the time deaf, except the system's.

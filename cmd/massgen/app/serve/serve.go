@@ -149,16 +149,8 @@ func (c *command) with(flags *cli.Context, name string, asks *server.Permissions
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(ctx)
+	ctx, stop := c.watch.Context(ctx)
 	defer stop()
-	interrupts := c.watch.Take()
-	go func() {
-		select {
-		case <-interrupts:
-			stop()
-		case <-ctx.Done():
-		}
-	}()
 	return serve(ctx, server.Settings{
 		Models: models, Store: o.store, Redact: c.console.Secrets.Redact, Log: log, NoReasoning: c.noReasoning, PlayedElsewhere: o.engine != nil,
 		Version: cmdline.Version(),

@@ -52,7 +52,7 @@ func (o *results) printAnswer(r report.Result) error {
 		return nil
 	}
 	if o.feed.isShown() {
-		o.console.Say("")
+		o.feed.console.Say("")
 	}
 	return o.print(r.SessionID, text)
 }

@@ -108,7 +108,7 @@ func (d *dialogue) listTools(string) error {
 		return nil
 	}
 	d.show(rows)
-	if !d.s.term.canAsk() {
+	if !d.s.kept.CanAsk() {
 		d.s.console.Say("Nobody can be asked here: what is to be asked about is not run, unless permissions.unattended allows it.")
 	}
 	if d.s.asked.config.Orchestrator.PlanningMode {

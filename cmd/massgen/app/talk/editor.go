@@ -183,7 +183,7 @@ type keys struct {
 	pasting bool
 	skips   bool // the rest of an escape sequence that is longer than a key's
 	typed   bool // since the last Ctrl+C
-	// fresh says that what was typed until now is to be dropped. It is set from outside.
+	// fresh asks the reader to drop what was typed until now.
 	fresh atomic.Bool
 }
 

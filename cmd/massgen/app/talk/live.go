@@ -19,7 +19,7 @@ type liveLines struct {
 	agents []liveAgent
 	// stateWidth is that of the widest state so far: the columns behind it do not jump.
 	stateWidth int
-	// isStreamed says that what the one agent writes is shown elsewhere.
+	// isStreamed reports whether the text of the one agent is shown elsewhere.
 	isStreamed bool
 }
 

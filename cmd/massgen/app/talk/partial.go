@@ -19,7 +19,7 @@ func partialKept(partial string) string {
 
 // explainPartials prints the command that shows partial messages, if there is no answer.
 func (o *results) explainPartials(r report.Result) {
-	if r.Winner != "" || len(r.Partials) == 0 || o.flags.JSON { // which has the texts
+	if r.Winner != "" || len(r.Partials) == 0 || o.feed.flags.JSON { // which has the texts
 		return
 	}
 	var names []string
@@ -28,5 +28,5 @@ func (o *results) explainPartials(r report.Result) {
 			names = append(names, p.Agent)
 		}
 	}
-	o.console.Say("massgen: what %s had written until then is kept: %s", plain.List(names), o.kept.Command("sessions", "show", r.SessionID))
+	o.feed.console.Say("massgen: what %s had written until then is kept: %s", plain.List(names), o.kept.Command("sessions", "show", r.SessionID))
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/tui"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
@@ -67,7 +66,9 @@ func TestNoLineOfArgumentsLooksLikeAQuestion(t *testing.T) {
 // TestNobodyIsAskedWhereNobodyIs: a question of a turn that was killed comes back with
 // --continue, whatever standard input holds then.
 func TestNobodyIsAskedWhereNobodyIs(t *testing.T) {
-	s := &session{console: &cmdline.Console{}, options: &cmdline.Options{}, term: &terminal{env: &cmdline.Env{Stdin: strings.NewReader("y\n"), Stderr: io.Discard}}}
+	p := testProgram(t)
+	p.Env.Stdin, p.Env.Stderr = strings.NewReader("y\n"), io.Discard
+	s := &session{console: p.Console, options: &p.Options, kept: p.Kept, term: &terminal{}}
 	if settings := s.settings(&configs.Config{}); settings.Approve != nil || settings.ForOthers {
 		t.Error("somebody is asked")
 	}

@@ -21,9 +21,7 @@ import (
 
 // results prints what turns came to.
 type results struct {
-	console *cmdline.Console
 	answers answers
-	flags   *cmdline.DisplayFlags
 	kept    *archive.Archive
 	store   *store.Store
 	feed    *feed
@@ -40,23 +38,23 @@ func (o *results) allNotices() []string {
 // result stands for.
 func (o *results) deliver(r report.Result) (int, error) {
 	for _, w := range r.Warnings[len(o.allNotices()):] {
-		o.console.Warn(w)
+		o.feed.console.Warn(w)
 	}
 	if !o.feed.isShown() {
 		for _, w := range r.ContextWarnings {
-			o.console.Warn(contextWarning(w.Agent, w.ContextWarning))
+			o.feed.console.Warn(contextWarning(w.Agent, w.ContextWarning))
 		}
 	}
 	if !o.feed.isShown() && r.Winner != "" {
 		for _, f := range r.Failed {
-			o.console.Warn(f.Agent + " failed: " + f.Error)
+			o.feed.console.Warn(f.Agent + " failed: " + f.Error)
 		}
 	}
 	if err := o.printResult(r); err != nil {
 		return cmdline.ExitFailed, err
 	}
-	if r.Winner != "" && o.flags.OutputFile != "" {
-		if err := os.WriteFile(o.flags.OutputFile, []byte(o.console.Secrets.Redact(wording.WithNewline(r.Answer))), 0o644); err != nil {
+	if r.Winner != "" && o.feed.flags.OutputFile != "" {
+		if err := os.WriteFile(o.feed.flags.OutputFile, []byte(o.feed.console.Secrets.Redact(wording.WithNewline(r.Answer))), 0o644); err != nil {
 			return cmdline.ExitUsage, fmt.Errorf("--output-file: %w; the answer is on standard output", err)
 		}
 	}
@@ -65,7 +63,7 @@ func (o *results) deliver(r report.Result) (int, error) {
 }
 
 func (o *results) printResult(r report.Result) error {
-	if o.flags.JSON {
+	if o.feed.flags.JSON {
 		line, err := plain.JSONLine(r)
 		if err != nil {
 			return fmt.Errorf("encode the result: %w", err)
@@ -84,7 +82,7 @@ func (o *results) printResult(r report.Result) error {
 // print writes an answer or a result to standard output. If its reader has left, the error names the
 // command that shows the answer.
 func (o *results) print(session, text string) error {
-	_, err := o.console.Out.Write([]byte(wording.WithNewline(text)))
+	_, err := o.feed.console.Out.Write([]byte(wording.WithNewline(text)))
 	switch {
 	case errors.Is(err, syscall.EPIPE) && o.store.Lasts():
 		return fmt.Errorf("%w: standard output was closed; %s has it", errUnread, o.kept.Command("sessions", "show", session))
@@ -120,14 +118,14 @@ func (o *results) explain(r report.Result) {
 	}
 	switch wasEnded := r.Status == kernel.Cut || r.Status == kernel.Budget || r.Status == kernel.Timeout || r.Status == kernel.MaxTurns; {
 	case r.Winner != "" && r.Status != kernel.Completed:
-		o.console.Say("massgen: %s: this is the best answer so far, by %s%s", why, r.Winner, hint)
+		o.feed.console.Say("massgen: %s: this is the best answer so far, by %s%s", why, r.Winner, hint)
 	case r.Winner != "":
 	case wasEnded:
-		o.console.Say("massgen: %s: there is no answer yet%s", why, hint)
+		o.feed.console.Say("massgen: %s: there is no answer yet%s", why, hint)
 	case len(r.Failed) > 0:
-		o.console.Say("massgen: no answer: %s", strings.Join(panels.Reasons(r.Failed), "; "))
+		o.feed.console.Say("massgen: no answer: %s", strings.Join(panels.Reasons(r.Failed), "; "))
 	default:
-		o.console.Say("massgen: no answer: no agent gave one")
+		o.feed.console.Say("massgen: no answer: no agent gave one")
 	}
 }
 

@@ -72,12 +72,10 @@ func (a asked) close() error {
 func openSession(ctx context.Context, p *program.Program, like string) (*session, error) {
 	s := &session{
 		console: p.Console, options: &p.Options, log: p.Log, kept: p.Kept, panels: p.Panels,
-		term: &terminal{console: p.Console, env: p.Env, watch: p.Watch, automation: p.Options.Display.Automation, requests: make(chan request), screen: &tui.Screen{}},
+		term: &terminal{console: p.Console, env: p.Env, watch: p.Watch, requests: make(chan request), screen: &tui.Screen{}},
 	}
 	s.feed = feed{p.Console, p.Env, p.Log, &p.Options.Display, &s.asked, s.term}
-	s.results = results{
-		console: p.Console, answers: answers{p.Console, p.Env, p.Watch, &p.Options.Display}, flags: &p.Options.Display, kept: p.Kept, feed: &s.feed,
-	}
+	s.results = results{answers: answers{p.Console, p.Env, p.Watch, &p.Options.Display}, kept: p.Kept, feed: &s.feed}
 	if err := p.Options.Display.Check(); err != nil {
 		return nil, err
 	}
@@ -159,7 +157,7 @@ func (s *session) settings(config *configs.Config) panels.Settings {
 		return settings
 	}
 	settings.Granted = s.term.granted
-	if s.term.canAsk() {
+	if s.kept.CanAsk() {
 		settings.Approve = s.term.approve
 	}
 	settings.Waiting = func(servers []string) { // while the session has no panel, or another one

@@ -18,10 +18,9 @@ import (
 // terminal is where a person sits: what they type, what they are asked, and how they
 // interrupt.
 type terminal struct {
-	console    *cmdline.Console
-	env        *cmdline.Env
-	watch      *cmdline.Watch
-	automation bool // nobody is there
+	console *cmdline.Console
+	env     *cmdline.Env
+	watch   *cmdline.Watch
 	// requests are the tool calls that a person is asked about, and in is where they
 	// type, nil before it is needed.
 	requests   chan request
@@ -128,11 +127,6 @@ func (t *terminal) nextAhead() (l inputLine, ok bool) {
 		t.console.Say("%s%s", t.prompt(), plain.Line(l.text))
 	}
 	return l, true
-}
-
-// canAsk says whether a person is there: one who sees the question and can answer it.
-func (t *terminal) canAsk() bool {
-	return !t.automation && cmdline.IsTerminal(t.env.Stdin) && cmdline.IsTerminal(t.env.Stderr)
 }
 
 // request is a tool call that a person is asked about, until ctx is done.

@@ -33,16 +33,8 @@ func Work(ctx context.Context, p *program.Program, words []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	working, stop := context.WithCancel(ctx)
+	working, stop := p.Watch.Context(ctx)
 	defer stop()
-	interrupts := p.Watch.Take()
-	go func() {
-		select {
-		case <-interrupts:
-			stop()
-		case <-working.Done():
-		}
-	}()
 	p.Console.Say("massgen: working for the queue %s of Temporal at %s, with %s", at.Queue, at.Address, s.asked.panel.Names())
 	return p.Env.Cluster.Work(working, at, s.asked.panel.Coordinator(), p.Console.Secrets.Redact)
 }

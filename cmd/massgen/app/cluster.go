@@ -10,11 +10,21 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/archive"
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/program"
+	"github.com/massgen/massgen/cmd/massgen/app/talk"
 	"github.com/massgen/massgen/coordinator"
 )
 
-// noteCommandOf adds to the question of a turn that workers play.
-func noteCommandOf(p *program.Program) *cli.Command {
+// workerCommand plays turns for those who ask.
+func workerCommand(p *program.Program) *cli.Command {
+	return &cli.Command{
+		Name: "worker", Usage: "play the turns that others ask for, by the flags --config, --database and --temporal-address, until it is interrupted",
+		Flags:  p.Flags(),
+		Action: func(c *cli.Context) error { return talk.Work(c.Context, p, c.Args().Slice()) },
+	}
+}
+
+// noteCommand adds to the question of a turn that workers play.
+func noteCommand(p *program.Program) *cli.Command {
 	return &cli.Command{
 		Name: "note", Usage: "add TEXT to the question of the turn that runs in a session", UsageText: "massgen-temporal note SESSION TEXT",
 		Flags:  cmdline.EngineFlags(p.Env.Cluster, &p.Options.Cluster, &p.Options.Session),
