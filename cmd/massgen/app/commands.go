@@ -1,12 +1,16 @@
 package app
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/massgen/massgen/cmd/massgen/app/archive"
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/inputs"
 	"github.com/massgen/massgen/cmd/massgen/app/program"
@@ -14,6 +18,8 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/sessions"
 	"github.com/massgen/massgen/cmd/massgen/app/talk"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -76,3 +82,109 @@ func versionCommand() *cli.Command {
 }
 
 func versionText() string { return "massgen version " + cmdline.Version() + "\n" }
+
+// root is what massgen does when no command is named.
+func root(ctx context.Context, p *program.Program, words []string) error {
+	o := p.Options.About
+	switch {
+	case o.ListExamples:
+		return listExamples(p.Console)
+	case o.ListBackends:
+		return listBackends(ctx, p, words)
+	case o.Example != "":
+		return printExample(p.Console, o.Example)
+	case o.Validate != "":
+		return validate(ctx, p, o.Validate)
+	}
+	return talk.Converse(ctx, p, words)
+}
+
+func listExamples(c *cmdline.Console) error {
+	var b strings.Builder
+	for _, e := range configs.Examples() {
+		fmt.Fprintf(&b, "@examples/%-24s%s\n", e.Name, e.Summary)
+	}
+	_, err := io.WriteString(c.Out, b.String())
+	return err
+}
+
+func printExample(c *cmdline.Console, name string) error {
+	data, ok := configs.ReadExample(strings.TrimPrefix(name, "@examples/"))
+	if !ok {
+		return fmt.Errorf("--example: there is no %s: --list-examples shows what there is", name)
+	}
+	_, err := c.Out.Write(data)
+	return err
+}
+
+// listBackends prints the table of providers and marks those that work on this machine. Given
+// a type, it prints that type's details. It prints no key.
+func listBackends(ctx context.Context, p *program.Program, words []string) error {
+	r, err := resolverOf(p.Env, p.Console, p.Log)
+	if err != nil {
+		return err
+	}
+	var text string
+	switch len(words) {
+	case 0:
+		text = r.Table(ctx)
+	case 1:
+		text, err = r.Details(ctx, words[0])
+	default:
+		err = errors.New("--list-backends: it takes one type at most")
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(p.Console.Out, text)
+	return err
+}
+
+// workerCommand plays turns for those who ask.
+func workerCommand(p *program.Program) *cli.Command {
+	return &cli.Command{
+		Name: "worker", Usage: "play the turns that others ask for, by the flags --config, --database and --temporal-address, until it is interrupted",
+		Flags:  p.Flags(),
+		Action: func(c *cli.Context) error { return talk.Work(c.Context, p, c.Args().Slice()) },
+	}
+}
+
+// noteCommand adds to the question of a turn that workers play.
+func noteCommand(p *program.Program) *cli.Command {
+	return &cli.Command{
+		Name: "note", Usage: "add TEXT to the question of the turn that runs in a session", UsageText: "massgen-temporal note SESSION TEXT",
+		Flags:  cmdline.EngineFlags(p.Env.Cluster, &p.Options.Cluster, &p.Options.Session),
+		Action: func(c *cli.Context) error { return addNote(c.Context, p, c.Args().Slice()) },
+	}
+}
+
+func addNote(ctx context.Context, p *program.Program, words []string) (err error) {
+	switch {
+	case len(words) != 2:
+		return errors.New("note: its form is: massgen-temporal note SESSION TEXT; a text of several words is put in quotes")
+	case p.Options.Cluster.Engine == cmdline.LocalEngine:
+		return errors.New("note: --engine local plays turns within one process: type /note TEXT there")
+	case p.Kept.Database() == "":
+		return fmt.Errorf("note: it needs --database URL, or %s: the store that all workers share", cmdline.DatabaseVariable)
+	}
+	cmdline.HideKeys(p.Env, p.Console)
+	at, err := p.Engines.Address()
+	if err != nil {
+		return err
+	}
+	store, err := p.Kept.Open(ctx, archive.ToAsk)
+	if err != nil {
+		return fmt.Errorf("note: %w", err)
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	engine, connection, err := p.Env.Cluster.Connect(ctx, at)
+	if err != nil {
+		return fmt.Errorf("note: --temporal-address: %w", err)
+	}
+	defer func() { err = errors.Join(err, connection.Close()) }()
+	if err := coordinator.NoteRemote(ctx, engine, store, words[0], words[1]); err != nil {
+		return err
+	}
+	p.Console.Say("massgen: noted: each agent is told before its next call")
+	return nil
+}

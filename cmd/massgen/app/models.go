@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/massgen/massgen/cmd/massgen/app/archive"
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/models/prices"
@@ -32,7 +33,7 @@ func (c *modelsCommand) cli() *cli.Command {
 		UsageText: "  massgen models [--json]       of all types of backends\n" +
 			"  massgen models [--json] TYPE  of one; massgen --list-backends has the types\n\n" +
 			"Beside massgen's own table these are the models that a service lists, where\nthere is a key for it. Listing models is free.\n",
-		BashComplete: func(ctx *cli.Context) { cmdline.CompleteFirst(providers.Types()...)(ctx) },
+		BashComplete: func(ctx *cli.Context) { archive.CompleteFirst(providers.Types()...)(ctx) },
 		Flags:        []cli.Flag{&cli.BoolFlag{Name: "json", Destination: &c.json, DisableDefaultText: true, Usage: "print one JSON object"}},
 		Action:       c.run,
 	}

@@ -28,13 +28,13 @@ func CompleteVerbs(verbs []Verb) cli.BashCompleteFunc {
 			case len(words) == 0:
 				line = v.Name + "\t" + v.About
 			case words[0] != v.Name:
-			case strings.HasSuffix(v.Arguments, "...") && strings.HasPrefix(arguments, cmdline.SessionArgument), len(words) == 1 && strings.HasPrefix(arguments, cmdline.SessionArgument):
-				line = cmdline.SessionArgument
-			case len(words) == 1 && strings.HasPrefix(arguments, cmdline.FileArgument), len(words) == 2 && strings.Contains(arguments, cmdline.FileArgument):
-				line = cmdline.FileArgument
+			case strings.HasSuffix(v.Arguments, "...") && strings.HasPrefix(arguments, SessionArgument), len(words) == 1 && strings.HasPrefix(arguments, SessionArgument):
+				line = SessionArgument
+			case len(words) == 1 && strings.HasPrefix(arguments, FileArgument), len(words) == 2 && strings.Contains(arguments, FileArgument):
+				line = FileArgument
 			}
 			if line != "" {
-				cmdline.Offer(ctx, line)
+				offer(ctx, line)
 			}
 		}
 	}
@@ -161,4 +161,26 @@ func (s *Archive) Run(ctx context.Context, command string, v Verb, words []strin
 		return fmt.Errorf("%s: %w", where, err)
 	}
 	return nil
+}
+
+// The arguments of a command that are no verbs.
+const (
+	SessionArgument = "ID"
+	FileArgument    = "FILE"
+)
+
+// offer prints the arguments of a BashComplete.
+func offer(ctx *cli.Context, arguments ...string) {
+	for _, name := range arguments {
+		_, _ = fmt.Fprintln(ctx.App.Writer, name) // the strings.Builder of completer.arguments takes all
+	}
+}
+
+// CompleteFirst returns the BashComplete of a command whose first argument is one of these.
+func CompleteFirst(arguments ...string) cli.BashCompleteFunc {
+	return func(ctx *cli.Context) {
+		if !ctx.Args().Present() {
+			offer(ctx, arguments...)
+		}
+	}
 }

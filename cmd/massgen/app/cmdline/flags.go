@@ -14,9 +14,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
+	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/internal/tools/schema"
@@ -304,3 +307,75 @@ func IsPath(session string) bool {
 
 // DatabaseVariable is the variable with the address of the database, which may contain a password.
 const DatabaseVariable = "MASSGEN_DATABASE"
+
+// attachFlag reads the files of the first question.
+type attachFlag struct {
+	paths Texts
+	Files []backends.File
+}
+
+func (f *attachFlag) flags() []cli.Flag {
+	return []cli.Flag{&cli.GenericFlag{
+		Name: "attach", Value: &f.paths, Category: asking, Action: f.read,
+		Usage: "ask with the picture, PDF or text `FILE` (png, jpeg, webp, gif, pdf, UTF-8); repeat it for several",
+	}}
+}
+
+func (f *attachFlag) read(*cli.Context, any) error {
+	for _, path := range f.paths {
+		file, err := attach.Open(path)
+		if err != nil {
+			return fmt.Errorf("--%w", err) // it begins with "attach" and the file's name
+		}
+		f.Files = append(f.Files, file)
+	}
+	f.Files = attach.Once(f.Files)
+	if err := attach.Check(f.Files); err != nil {
+		return fmt.Errorf("--attach: %w", err)
+	}
+	return nil
+}
+
+// BudgetFlags returns the flags for the limits of a turn and of a session. They replace the config's
+// limits. Their help begins with when.
+func BudgetFlags(b *budget.Budget, category, when string) []cli.Flag {
+	var flags []cli.Flag
+	for _, of := range []struct {
+		prefix, what, kept string
+		limits             *budget.Limits
+	}{{"", "a turn", "", &b.Turn}, {"session-", "all turns of a session together", "; the session keeps this limit", &b.Session}} {
+		flags = append(flags,
+			&cli.StringFlag{Name: of.prefix + "max-usd", Category: category, Action: readUSD(of.prefix+"max-usd", &of.limits.USD),
+				Usage: when + "let " + of.what + " cost no more than so many US `DOLLARS`" + of.kept},
+			&cli.StringFlag{Name: of.prefix + "max-tokens", Category: category, Action: readCount(of.prefix+"max-tokens", &of.limits.Tokens),
+				Usage: when + "let " + of.what + " take no more than `N` tokens, of input and output" + of.kept},
+			&cli.StringFlag{Name: of.prefix + "max-calls", Category: category, Action: readCount(of.prefix+"max-calls", &of.limits.Calls),
+				Usage: when + "let " + of.what + " make no more than `N` requests to models; one that is answered with an HTTP error is not counted" + of.kept},
+		)
+	}
+	return flags
+}
+
+func readUSD(name string, limit **budget.USD) func(*cli.Context, string) error {
+	return func(_ *cli.Context, text string) error {
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(v >= 0 && v <= configs.MostUSD) { // NaN is neither
+			return fmt.Errorf("--%s is %q: it is a number of US dollars from 0 to %d", name, wording.Shortened(text, 40), configs.MostUSD)
+		}
+		usd := budget.Dollars(v)
+		*limit = &usd
+		return nil
+	}
+}
+
+func readCount(name string, limit **int) func(*cli.Context, string) error {
+	return func(_ *cli.Context, text string) error {
+		v, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || v < 0 {
+			return fmt.Errorf("--%s is %q: it is a whole number from 0 on", name, wording.Shortened(text, 40))
+		}
+		n := int(v)
+		*limit = &n
+		return nil
+	}
+}

@@ -59,7 +59,7 @@ func (c *command) cli() *cli.Command {
 			}},
 			cmdline.SwitchFlag("", "diff", &c.diff, "show the difference of two calls"),
 		}, c.kept.CommandFlags()...),
-		BashComplete: cmdline.CompleteFirst(cmdline.SessionArgument, cmdline.FileArgument),
+		BashComplete: archive.CompleteFirst(archive.SessionArgument, archive.FileArgument),
 		Action: func(ctx *cli.Context) error {
 			if c.diff {
 				return c.showDiff(ctx.Context, ctx.Args().Slice())

@@ -56,7 +56,7 @@ func (r *replayCommand) cli() *cli.Command {
 			cmdline.TextFlag("", "as", &r.as, "--from: the `ID` of the new session"),
 			cmdline.TextFlag("", "config", r.config, "--from: the panel, in YAML: `FILE`"),
 		}, cmdline.BudgetFlags(r.budget, "", "--from: ")),
-		BashComplete: cmdline.CompleteFirst(cmdline.SessionArgument, cmdline.FileArgument),
+		BashComplete: archive.CompleteFirst(archive.SessionArgument, archive.FileArgument),
 		Action: func(c *cli.Context) error {
 			words := c.Args().Slice()
 			if err := r.check(c, words); err != nil {

@@ -50,7 +50,7 @@ func (c *showCommand) cli() *cli.Command {
 			cmdline.TextFlag("", "html", &c.html, "write one page, with the timeline and all texts to unfold: `FILE`; - is standard output"),
 			cmdline.TextFlag("", "svg", &c.svg, "write the timeline as a picture: `FILE`; - is standard output"),
 		}, kept...),
-		BashComplete: cmdline.CompleteFirst(cmdline.SessionArgument, cmdline.FileArgument),
+		BashComplete: archive.CompleteFirst(archive.SessionArgument, archive.FileArgument),
 		Action: func(ctx *cli.Context) error {
 			if c.kept.IsJSON() {
 				return fmt.Errorf("show: --json means nothing here: %s has the turns as JSON", c.kept.Command("sessions", "show", "--json"))

@@ -48,7 +48,7 @@ func (p *describeCommand) cli() *cli.Command {
 		Name: "describe", Usage: "show what each agent of a session's last turn waits for",
 		UsageText:    "massgen describe [SESSION]\n\n" + wording.TwoColumns([][2]string{{"SESSION", "show the state of each agent in its last turn: idle, awaiting_llm, awaiting_tool, completed or error; without it, the session that was used last"}}),
 		Flags:        p.kept.CommandFlags(),
-		BashComplete: cmdline.CompleteFirst(cmdline.SessionArgument),
+		BashComplete: archive.CompleteFirst(archive.SessionArgument),
 		Action: func(ctx *cli.Context) error {
 			if ctx.NArg() > 1 {
 				return errors.New("describe: it takes one session: massgen describe [SESSION]")

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/massgen/massgen/cmd/massgen/app/archive"
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
@@ -167,4 +169,77 @@ func spentOf(whose string, most report.BudgetLimits, usd float64, tokens, calls 
 		parts = append(parts, fmt.Sprintf("%s of %smax_calls %s", plain.Thousands(calls), whose, plain.Thousands(*most.MaxCalls)))
 	}
 	return parts
+}
+
+// partialKept returns how much of a step's last message is kept.
+func partialKept(partial string) string {
+	if partial == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s of its message are kept)", plain.Count(utf8.RuneCountInString(partial), "character"))
+}
+
+// explainPartials prints the command that shows partial messages, if there is no answer.
+func (o *results) explainPartials(r report.Result) {
+	if r.Winner != "" || len(r.Partials) == 0 || o.feed.flags.JSON { // which has the texts
+		return
+	}
+	var names []string
+	for _, p := range r.Partials {
+		if !slices.Contains(names, p.Agent) {
+			names = append(names, p.Agent)
+		}
+	}
+	o.feed.console.Say("massgen: what %s had written until then is kept: %s", plain.List(names), o.kept.Command("sessions", "show", r.SessionID))
+}
+
+// verdict names the answer of a result that has one, "winner: a.1" or, where the
+// panel did not decide, "best so far: a.1", and why it won.
+func verdict(r report.Result) (title, why string) {
+	title = "winner: "
+	if r.Status != kernel.Completed {
+		title = "best so far: "
+	}
+	best, tied := countVotes(r)
+	why = fmt.Sprintf(" with %d of %s", best, plain.Count(len(r.Votes), "vote"))
+	if len(r.Votes) != len(r.Agents) {
+		why += " from " + plain.Count(len(r.Agents), "agent")
+	}
+	switch {
+	case best > 0 && tied:
+		why += ", a tie that the config's order decides"
+	case best > 0:
+	case r.Status != kernel.Completed:
+		why = ", without a vote: the newest answer"
+	case len(r.Answers) > 1:
+		why = ", without a vote: all answers are the same text"
+	default:
+		why = ", without a vote: the only answer that is left"
+	}
+	for _, a := range r.Answers {
+		if a.Agent == r.Winner {
+			return title + a.Label, why
+		}
+	}
+	return title + r.Winner, why
+}
+
+// countVotes returns how many votes the winner's answer has, and whether another has as many.
+// Answers of the same text are one candidate (DESIGN §4.4) and have their votes together.
+func countVotes(r report.Result) (best int, tied bool) {
+	textOf := map[string]string{}
+	for _, a := range r.Answers {
+		textOf[a.Agent] = strings.Join(strings.Fields(a.Content), " ") // white space does not count
+	}
+	votes := map[string]int{}
+	for _, v := range r.Votes {
+		if text, isThere := textOf[v.For]; isThere {
+			votes[text]++
+		}
+	}
+	winner := textOf[r.Winner]
+	for text, n := range votes {
+		tied = tied || text != winner && n == votes[winner]
+	}
+	return votes[winner], tied
 }

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/inputs"
+	"github.com/massgen/massgen/cmd/massgen/app/program"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/models/attach"
@@ -73,3 +76,80 @@ func (s *session) continuing() string {
 	}
 	return strings.Join(append(words, "--continue"), " ")
 }
+
+// Rerun returns the function of massgen replay --from.
+func Rerun(p *program.Program) inputs.Rerun {
+	return func(ctx context.Context, kept sessions.Session, from coordinator.Point, as string) error {
+		return goOnIn(ctx, p, kept, from, as)
+	}
+}
+
+func goOnIn(ctx context.Context, p *program.Program, kept sessions.Session, from coordinator.Point, as string) (err error) {
+	if !cmdline.IsPath(p.Options.Session.ID) {
+		p.Options.Session.ID = as
+	}
+	p.Log = p.Logger()
+	s, err := openSession(ctx, p, kept.ID)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	s.chat = conversation{id: as}
+	t, err := s.asked.panel.Rerun(ctx, from, as)
+	var difference *coordinator.Difference
+	if errors.As(err, &difference) {
+		err = errors.Join(err, inputs.ShowDifference(s.console.Err, difference))
+	}
+	if err != nil {
+		return fmt.Errorf("replay: %w", err)
+	}
+	s.console.Say("massgen: turn %d of session %s goes on from round %d in session %s", from.Turn, plain.Line(kept.ID), from.Round, plain.Line(as))
+	return s.finish(s.watchTurn(ctx, t, s.term.watch.Take()))
+}
+
+// Work plays the turns of others until an interrupt.
+func Work(ctx context.Context, p *program.Program, words []string) (err error) {
+	switch {
+	case len(words) > 0:
+		return errors.New("worker: it takes no question")
+	case p.Kept.Database() == "":
+		return fmt.Errorf("worker: it needs --database URL, or %s: the store that all workers share", cmdline.DatabaseVariable)
+	}
+	p.Options.Display.NoDisplay, p.Options.Cluster.Engine = true, cmdline.LocalEngine
+	p.Options.Worker = true
+	p.Log = p.Logger()
+	at, err := p.Engines.Address()
+	if err != nil {
+		return err
+	}
+	if at.Log = p.Log; !p.Log.Enabled(ctx, slog.LevelInfo) { // nobody sits before a worker
+		at.Log = slog.New(slog.NewTextHandler(p.Console.Err, nil))
+	}
+	s, err := openSession(ctx, p, "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	working, stop := p.Watch.Context(ctx)
+	defer stop()
+	p.Console.Say("massgen: working for the queue %s of Temporal at %s, with %s", at.Queue, at.Address, s.asked.panel.Names())
+	return p.Env.Cluster.Work(working, at, s.asked.panel.Coordinator(), p.Console.Secrets.Redact)
+}
+
+// attached returns the context of a question with its files. The first question has those of --attach,
+// too.
+func attached(ctx context.Context, s *session) context.Context {
+	ctx = attach.With(ctx, slices.Concat(attach.Of(ctx), s.options.Attach.Files))
+	s.options.Attach.Files = nil
+	if files := attach.Of(ctx); len(files) > 0 {
+		names := make([]string, len(files))
+		for i, f := range files {
+			names[i] = f.Name
+		}
+		s.feed.remark("attached: %s", strings.Join(names, ", "))
+	}
+	return ctx
+}
+
+// errAttachedToNothing is for a command line that goes on with a question that was asked.
+var errAttachedToNothing = errors.New("--attach: --continue without a question goes on with the turn that was interrupted, which has its files: give a question, or leave --attach out")

@@ -1,16 +1,65 @@
 package wording
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/massgen/massgen/cmd/massgen/internal/inspect"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/sessions"
 )
+
+// Duration returns seconds with one decimal.
+func Duration(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
+
+// Usage returns how many calls there were, their tokens and their cost. A call without a report of its
+// tokens counts as unknown.
+func Usage(u budget.Usage) string {
+	parts := []string{plain.Count(u.Calls, "call")}
+	if u.UnknownCalls < u.Calls {
+		tokens := fmt.Sprintf("%s in, %s out tokens", plain.Thousands(u.InputTokens), plain.Thousands(u.OutputTokens))
+		if u.ReasoningTokens > 0 {
+			tokens += fmt.Sprintf(" (%s reasoning)", plain.Thousands(u.ReasoningTokens))
+		}
+		parts = append(parts, tokens)
+	}
+	if u.UnknownCalls > 0 {
+		parts = append(parts, fmt.Sprintf("tokens of %s unknown", plain.Count(u.UnknownCalls, "call")))
+	}
+	if u.CostUSD != nil && *u.CostUSD > 0 {
+		parts = append(parts, dollars(*u.CostUSD))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// dollars shows cents, and of less than ten of them two figures.
+func dollars(d float64) string {
+	if d >= 0.1 {
+		return fmt.Sprintf("$%.2f", d)
+	}
+	decimals := 1 - int(math.Floor(math.Log10(d)))
+	return fmt.Sprintf("$%.*f", decimals, d)
+}
+
+// Cost returns the cost of calls, "unknown" if a model has no price.
+func Cost(u budget.Usage) string {
+	switch {
+	case u.CostUSD != nil && *u.CostUSD > 0:
+		return dollars(*u.CostUSD)
+	case u.CostUSD == nil && u.Calls > 0:
+		return "unknown"
+	}
+	return "$0"
+}
 
 // NoteLines returns the notes of a turn.
 func NoteLines(notes []report.ResultNote) string {
@@ -91,4 +140,42 @@ func reasonOf(result string) string {
 		return object.Error
 	}
 	return strings.TrimPrefix(result, "Error: ")
+}
+
+// ContextTable returns a row for each agent.
+func ContextTable(list []inspect.Agent) [][]string {
+	rows := [][]string{{"AGENT", "POLICY", "WINDOW", "TOKENS", "WARNING", "SHOWN OF THE HISTORY"}}
+	for _, a := range list {
+		window, tokens := "unknown", plain.Thousands(a.Tokens)
+		if a.Window > 0 {
+			window = plain.Thousands(a.Window)
+		}
+		if a.Estimated {
+			tokens = "about " + tokens
+		}
+		rows = append(rows, []string{a.ID, string(a.Policy), window, tokens, a.Warning, a.Shown})
+	}
+	return rows
+}
+
+// SessionTable returns a row for each session. interrupted has the turns that can be finished, by the
+// ids of their sessions.
+func SessionTable(list []sessions.Session, interrupted map[string]sessions.Turn) [][]string {
+	rows := [][]string{{"ID", "TURNS", "LAST USED", "TITLE"}}
+	for _, s := range list {
+		title := TitleOf(s)
+		if left, isLeft := interrupted[s.ID]; isLeft {
+			title = fmt.Sprintf("%s (turn %d interrupted)", cmp.Or(s.Title, Shortened(left.Question, 60)), left.Number)
+		}
+		rows = append(rows, []string{s.ID, strconv.Itoa(s.Turns), Moment(s.Updated), title})
+	}
+	return rows
+}
+
+// TitleOf returns a session's title. A session has no title before its first answer.
+func TitleOf(s sessions.Session) string {
+	if s.Title == "" && s.Turns > 0 {
+		return "(no answer yet)"
+	}
+	return s.Title
 }
