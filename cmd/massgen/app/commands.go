@@ -48,7 +48,7 @@ func flagsOf(c *cli.Command) []cli.Flag { return append(slices.Clone(c.Flags), h
 func commandsOf(p *program.Program) []*cli.Command {
 	list := []*cli.Command{
 		inputs.Command(p.Console, p.Kept), inputs.Show(p.Env, p.Console, p.Kept), sessions.Command(p.Env, p.Console, p.Kept, p.Panels), sessions.Memory(p.Console, p.Kept),
-		permissionsCommand{p.Env, p.Console}.cli(),
+		newPermissions(p.Env, p.Console),
 		inputs.Replay(p.Env, p.Console, p.Kept, &p.Options.Budget, &p.Options.Panel.Config, talk.Rerun(p)), sessions.Describe(p.Console, p.Kept),
 		(&modelsCommand{env: p.Env, console: p.Console, log: p.Log}).cli(),
 		serve.Command(p), serve.MCP(p),

@@ -21,7 +21,8 @@ type permissionsCommand struct {
 	console *cmdline.Console
 }
 
-func (p permissionsCommand) cli() *cli.Command {
+func newPermissions(env *cmdline.Env, out *cmdline.Console) *cli.Command {
+	p := permissionsCommand{env, out}
 	const name = "permissions"
 	command := archive.Command{Name: name, Verbs: []archive.Verb{
 		{Name: "list", About: "list the rules with their numbers", Most: archive.NoArguments},

@@ -32,11 +32,8 @@ type command struct {
 }
 
 // Command returns the command inputs.
-func Command(c *cmdline.Console, kept *archive.Archive) *cli.Command {
-	return (&command{console: c, kept: kept}).cli()
-}
-
-func (c *command) cli() *cli.Command {
+func Command(out *cmdline.Console, kept *archive.Archive) *cli.Command {
+	c := &command{console: out, kept: kept}
 	return &cli.Command{
 		Name: "inputs", Usage: "show what models were sent, and their replies",
 		UsageText: "massgen inputs [SESSION] [TURN] [AGENT] ...\n\n" + wording.TwoColumns([][2]string{

@@ -38,11 +38,8 @@ type replayCommand struct {
 type Rerun func(ctx context.Context, kept sessions.Session, from coordinator.Point, as string) error
 
 // Replay returns the command replay. again runs replay --from.
-func Replay(env *cmdline.Env, c *cmdline.Console, kept *archive.Archive, b *budget.Budget, config *string, again Rerun) *cli.Command {
-	return (&replayCommand{env: env, console: c, kept: kept, budget: b, config: config, rerun: again}).cli()
-}
-
-func (r *replayCommand) cli() *cli.Command {
+func Replay(env *cmdline.Env, out *cmdline.Console, kept *archive.Archive, b *budget.Budget, config *string, again Rerun) *cli.Command {
+	r := &replayCommand{env: env, console: out, kept: kept, budget: b, config: config, rerun: again}
 	return &cli.Command{
 		Name: "replay", Usage: "run recorded turns again, calling nothing",
 		UsageText: "massgen replay [ID|FILE.jsonl] ...\n\n" + wording.TwoColumns([][2]string{

@@ -33,12 +33,9 @@ type showCommand struct {
 }
 
 // Show returns the command show.
-func Show(env *cmdline.Env, c *cmdline.Console, kept *archive.Archive) *cli.Command {
-	return (&showCommand{env: env, console: c, kept: kept}).cli()
-}
-
-func (c *showCommand) cli() *cli.Command {
-	kept := slices.DeleteFunc(c.kept.CommandFlags(), func(f cli.Flag) bool { return f.Names()[0] == "json" })
+func Show(env *cmdline.Env, out *cmdline.Console, kept *archive.Archive) *cli.Command {
+	c := &showCommand{env: env, console: out, kept: kept}
+	flags := slices.DeleteFunc(c.kept.CommandFlags(), func(f cli.Flag) bool { return f.Names()[0] == "json" })
 	return &cli.Command{
 		Name: "show", Usage: "draw a turn: who called, answered and voted when",
 		UsageText: "massgen show [SESSION] [TURN] ...\n\n" + wording.TwoColumns([][2]string{
@@ -49,7 +46,7 @@ func (c *showCommand) cli() *cli.Command {
 		Flags: append([]cli.Flag{
 			cmdline.TextFlag("", "html", &c.html, "write one page, with the timeline and all texts to unfold: `FILE`; - is standard output"),
 			cmdline.TextFlag("", "svg", &c.svg, "write the timeline as a picture: `FILE`; - is standard output"),
-		}, kept...),
+		}, flags...),
 		BashComplete: archive.CompleteFirst(archive.SessionArgument, archive.FileArgument),
 		Action: func(ctx *cli.Context) error {
 			if c.kept.IsJSON() {

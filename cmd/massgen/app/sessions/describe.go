@@ -39,11 +39,8 @@ type describeCommand struct {
 }
 
 // Describe returns the command describe.
-func Describe(c *cmdline.Console, kept *archive.Archive) *cli.Command {
-	return (&describeCommand{c, kept}).cli()
-}
-
-func (p *describeCommand) cli() *cli.Command {
+func Describe(out *cmdline.Console, kept *archive.Archive) *cli.Command {
+	p := &describeCommand{out, kept}
 	return &cli.Command{
 		Name: "describe", Usage: "show what each agent of a session's last turn waits for",
 		UsageText:    "massgen describe [SESSION]\n\n" + wording.TwoColumns([][2]string{{"SESSION", "show the state of each agent in its last turn: idle, awaiting_llm, awaiting_tool, completed or error; without it, the session that was used last"}}),

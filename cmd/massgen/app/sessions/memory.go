@@ -25,11 +25,8 @@ type memoryCommand struct {
 }
 
 // Memory returns the command memory.
-func Memory(c *cmdline.Console, kept *archive.Archive) *cli.Command {
-	return (&memoryCommand{console: c, kept: kept}).cli()
-}
-
-func (c *memoryCommand) cli() *cli.Command {
+func Memory(out *cmdline.Console, kept *archive.Archive) *cli.Command {
+	c := &memoryCommand{console: out, kept: kept}
 	return archive.Command{
 		Name: "memory", About: "list, add or forget what is remembered of a user",
 		Flags: []cli.Flag{

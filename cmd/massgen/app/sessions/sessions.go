@@ -37,11 +37,8 @@ type command struct {
 }
 
 // Command returns the command sessions.
-func Command(env *cmdline.Env, c *cmdline.Console, kept *archive.Archive, p *program.Panels) *cli.Command {
-	return (&command{env: env, console: c, kept: kept, panels: p}).cli()
-}
-
-func (c *command) cli() *cli.Command {
+func Command(env *cmdline.Env, out *cmdline.Console, kept *archive.Archive, from *program.Panels) *cli.Command {
+	c := &command{env: env, console: out, kept: kept, panels: from}
 	return archive.Command{
 		Name: "sessions", About: "list, show, search and manage the sessions that are kept",
 		Flags: []cli.Flag{
