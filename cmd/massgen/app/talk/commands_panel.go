@@ -61,11 +61,7 @@ func (d *dialogue) takeModel(agent int, model string) error {
 	if err != nil {
 		return err
 	}
-	left := s.asked
-	s.asked = other
-	if err := left.close(); err != nil {
-		s.console.Warn(err.Error())
-	}
+	s.replacePanel(other)
 	return nil
 }
 

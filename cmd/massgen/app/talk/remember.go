@@ -265,12 +265,8 @@ func (s *session) takePanelOf(ctx context.Context, id string) (remembers bool, e
 	if err != nil {
 		return false, err
 	}
-	left := s.asked
-	s.asked = other
-	s.feed.remark("panel: %s", s.asked.panel.Names())
-	if err := left.close(); err != nil {
-		s.console.Warn(err.Error())
-	}
+	s.replacePanel(other)
+	s.feed.remark("panel: %s", other.panel.Names())
 	return true, nil
 }
 

@@ -138,6 +138,14 @@ func (s *session) connect(ctx context.Context, config *configs.Config, known arc
 	return asked{config, panel, known}, nil
 }
 
+// replacePanel closes the panel and asks another one from now on.
+func (s *session) replacePanel(other asked) {
+	if err := s.asked.close(); err != nil {
+		s.console.Warn(err.Error())
+	}
+	s.asked = other
+}
+
 // settings returns the settings of a panel of the session.
 func (s *session) settings(config *configs.Config) panels.Settings {
 	settings := panels.Settings{
