@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
 // CallInfo tells a tool which call it runs for.
@@ -83,11 +83,11 @@ func TurnValue[T any](ctx context.Context) (v T, ok bool) {
 }
 
 // callInfo returns the CallInfo for a call. The error is for a store that failed.
-func (d *Doer) callInfo(ctx context.Context, turn *machine.Turn, e machine.ToolCall, message []backends.ToolCall) (CallInfo, error) {
+func (d *Doer) callInfo(ctx context.Context, turn *effect.Turn, e effect.ToolCall, message []backends.ToolCall) (CallInfo, error) {
 	names := d.panels.of(turn)
 	info := CallInfo{
 		Session: turn.Session, Turn: turn.Turn, Agent: turn.Agents[e.Key.Agent].ID, Round: e.Key.Round, Call: e.Key.Index,
-		Final: e.Key.Purpose == machine.FinalTool || e.Key.Purpose == machine.FinalSnapshot || len(turn.Agents) == 1,
+		Final: e.Key.Purpose == effect.FinalTool || e.Key.Purpose == effect.FinalSnapshot || len(turn.Agents) == 1,
 	}
 	for _, c := range message {
 		info.Message = append(info.Message, c.Name)

@@ -6,29 +6,29 @@ import (
 	"slices"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // readHosted notes the calls of hosted tools that a message has.
-func (r *replyReader) readHosted(m backends.Message, reply *machine.ModelReply) {
+func (r *replyReader) readHosted(m backends.Message, reply *effect.ModelReply) {
 	reply.Hosted = nil
 	for _, c := range m.HostedCalls() {
-		reply.Hosted = append(reply.Hosted, machine.Hosted{Name: c.Name, Error: c.Error})
+		reply.Hosted = append(reply.Hosted, effect.Hosted{Name: c.Name, Error: c.Error})
 	}
 }
 
 // readCitations finds the sources of the answer that a message may have: those that the message
 // names, and those that the messages of the step before it name, since a model that answers by a
 // tool has named them beside an earlier call.
-func (r *replyReader) readCitations(m backends.Message, calls []backends.ToolCall, reply *machine.ModelReply) {
+func (r *replyReader) readCitations(m backends.Message, calls []backends.ToolCall, reply *effect.ModelReply) {
 	reply.Citations = blob.Ref{}
-	isAnswer := func(c backends.ToolCall) bool { return c.Name == machine.NewAnswer }
+	isAnswer := func(c backends.ToolCall) bool { return c.Name == effect.NewAnswer }
 	if r.call.Sidecall != nil || len(calls) > 0 && !slices.ContainsFunc(calls, isAnswer) {
 		return
 	}
 	for _, e := range r.call.Transcript {
-		if e.Kind == machine.Assistant {
+		if e.Kind == effect.Assistant {
 			r.cite(r.names.messageOf(&r.textStore, e.Text))
 		}
 	}
@@ -63,7 +63,7 @@ func readJSON[T any](texts Lookup, ref blob.Ref) (v T, err error) {
 }
 
 // hostedCall returns a call of a hosted tool, which is in the message that it was part of.
-func hostedCall(texts Lookup, e machine.ToolCall) (backends.HostedCall, error) {
+func hostedCall(texts Lookup, e effect.ToolCall) (backends.HostedCall, error) {
 	m, err := readJSON[backends.Message](texts, e.Message)
 	if calls := m.HostedCalls(); err == nil && e.Call < len(calls) {
 		return calls[e.Call], nil

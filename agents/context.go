@@ -7,8 +7,8 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/models/tokens"
 	"github.com/massgen/massgen/internal/system/blob"
@@ -45,7 +45,7 @@ type Chosen struct {
 
 // Choose selects the history that an agent gets in a turn. It reads the history from its newest
 // turn, and no further than the first turn that is not shown.
-func Choose(ctx context.Context, blobs Blobs, turn *machine.Turn, agent int, c Context) (Chosen, error) {
+func Choose(ctx context.Context, blobs Blobs, turn *effect.Turn, agent int, c Context) (Chosen, error) {
 	if !c.chooses() {
 		return Chosen{}, nil
 	}
@@ -53,12 +53,12 @@ func Choose(ctx context.Context, blobs Blobs, turn *machine.Turn, agent int, c C
 }
 
 // Count is Choose, but always counts.
-func Count(ctx context.Context, blobs Blobs, turn *machine.Turn, agent int, c Context) (Chosen, error) {
-	call := machine.ModelCall{
-		Key: machine.Key{Agent: agent, Round: 1, Purpose: machine.Coordination}, Offer: kernel.Offer{MayAnswer: true}, OwnTools: true,
+func Count(ctx context.Context, blobs Blobs, turn *effect.Turn, agent int, c Context) (Chosen, error) {
+	call := effect.ModelCall{
+		Key: effect.Key{Agent: agent, Round: 1, Purpose: effect.Coordination}, Offer: kernel.Offer{MayAnswer: true}, OwnTools: true,
 	}
 	if len(turn.Agents) == 1 {
-		call.Key.Purpose = machine.Conversation
+		call.Key.Purpose = effect.Conversation
 	}
 	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, call)
 	b.history = emptyHistory
@@ -99,7 +99,7 @@ func Count(ctx context.Context, blobs Blobs, turn *machine.Turn, agent int, c Co
 }
 
 // measuredSummary returns the size of the turn's summary, zero if there is none.
-func measuredSummary(ctx context.Context, blobs Blobs, turn *machine.Turn, count contextbuild.Counter) (policy.Summary, error) {
+func measuredSummary(ctx context.Context, blobs Blobs, turn *effect.Turn, count contextbuild.Counter) (policy.Summary, error) {
 	if turn.Summary == nil {
 		return policy.Summary{}, nil
 	}
@@ -109,7 +109,7 @@ func measuredSummary(ctx context.Context, blobs Blobs, turn *machine.Turn, count
 
 // Unsummarized returns the turn's summary, zero if there is none, and the turns of its
 // history after that up to number last, oldest first.
-func Unsummarized(ctx context.Context, blobs Blobs, turn *machine.Turn, last int) (earlier contextbuild.Exchange, turns []contextbuild.Exchange, err error) {
+func Unsummarized(ctx context.Context, blobs Blobs, turn *effect.Turn, last int) (earlier contextbuild.Exchange, turns []contextbuild.Exchange, err error) {
 	if turn.Summary != nil {
 		if earlier, err = readSummary(ctx, blobs, *turn.Summary); err != nil {
 			return earlier, nil, err
@@ -131,8 +131,8 @@ func Unsummarized(ctx context.Context, blobs Blobs, turn *machine.Turn, last int
 }
 
 // ShownHistory returns the history that an agent gets in a turn, oldest turn first.
-func ShownHistory(ctx context.Context, blobs Blobs, turn *machine.Turn, agent int) ([]contextbuild.Exchange, error) {
-	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, machine.ModelCall{Key: machine.Key{Agent: agent}})
+func ShownHistory(ctx context.Context, blobs Blobs, turn *effect.Turn, agent int) ([]contextbuild.Exchange, error) {
+	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, effect.ModelCall{Key: effect.Key{Agent: agent}})
 	shown := b.shownHistory()
 	if b.err != nil {
 		return nil, fmt.Errorf("read the history for %s: %w", turn.Agents[agent].ID, b.err)
@@ -142,7 +142,7 @@ func ShownHistory(ctx context.Context, blobs Blobs, turn *machine.Turn, agent in
 
 // emptyHistory is a historyReader that returns one empty turn: it gives the size of the text
 // around a history.
-func emptyHistory(_ context.Context, _ Blobs, turn *machine.Turn, _ int) ([]contextbuild.Exchange, error) {
+func emptyHistory(_ context.Context, _ Blobs, turn *effect.Turn, _ int) ([]contextbuild.Exchange, error) {
 	if turn.History == (blob.Ref{}) {
 		return nil, nil
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/tools/schema"
 )
 
@@ -15,7 +15,7 @@ import (
 // away.
 func (p *panel) coordinationTools(mayAnswer bool, answers *schema.Schema) []backends.Tool {
 	vote := backends.Tool{
-		Name:        machine.Vote,
+		Name:        effect.Vote,
 		Description: "Vote for the best of the CURRENT ANSWERS, if it addresses the ORIGINAL MESSAGE.",
 		Schema:      p.voteSchema(),
 	}
@@ -23,7 +23,7 @@ func (p *panel) coordinationTools(mayAnswer bool, answers *schema.Schema) []back
 		return []backends.Tool{vote}
 	}
 	return []backends.Tool{{
-		Name:        machine.NewAnswer,
+		Name:        effect.NewAnswer,
 		Description: "Record a new and better answer to the ORIGINAL MESSAGE.",
 		Schema:      newAnswerSchema(answers),
 	}, vote}
@@ -48,38 +48,38 @@ func (p *panel) voteSchema() json.RawMessage {
 }
 
 // noticeText returns the tool error of a notice: what was wrong, and what to do.
-func (b *inputBuilder) noticeText(n machine.Notice) string {
+func (b *inputBuilder) noticeText(n effect.Notice) string {
 	who := b.names.anonymous(n.Agent)
 	switch n.Code {
-	case machine.BadArguments:
+	case effect.BadArguments:
 		return fmt.Sprintf("Error: %s. Call the tool again with arguments that fit its schema.", n.Detail)
-	case machine.BadAnswer:
+	case effect.BadAnswer:
 		return fmt.Sprintf("Error: this reply is no answer: %s. Reply again with the whole answer, as one JSON object that fits the schema and nothing else.", n.Detail)
-	case machine.EmptyAnswer:
+	case effect.EmptyAnswer:
 		return "Error: content is empty, which is no answer. Call new_answer again with the whole answer as content."
-	case machine.AnswerWithdrawn:
+	case effect.AnswerWithdrawn:
 		return "Error: new answers are not taken any more. Use the vote tool for the best of the CURRENT ANSWERS."
-	case machine.Duplicate:
+	case effect.Duplicate:
 		return "Error: this is the same text as " + b.copied(n, "a better one")
-	case machine.TooSimilar:
+	case effect.TooSimilar:
 		return "Error: this is almost the same as " + b.copied(n, "one that differs in substance")
-	case machine.UnknownAgent:
+	case effect.UnknownAgent:
 		return fmt.Sprintf("Error: there is no such agent. Vote again with an agent_id that stands under CURRENT ANSWERS; the agents are %s.", b.names.list())
-	case machine.NoAnswersYet:
+	case effect.NoAnswersYet:
 		return "Error: you were shown no CURRENT ANSWERS, so there is nothing to vote for. Use the new_answer tool to record your answer."
-	case machine.NothingToVote:
+	case effect.NothingToVote:
 		return "Error: the only one of the CURRENT ANSWERS is your own, and a vote for oneself is not allowed here. Use the new_answer tool to record a better answer."
-	case machine.NoAnswerOf:
+	case effect.NoAnswerOf:
 		return fmt.Sprintf("Error: you were shown no answer of %s. Vote for an agent that stands under CURRENT ANSWERS.", who)
-	case machine.NoSelfVote:
+	case effect.NoSelfVote:
 		return fmt.Sprintf("Error: %s is you, and a vote for oneself is not allowed here. Vote for the best of the other CURRENT ANSWERS.", who)
-	case machine.SeveralActs:
+	case effect.SeveralActs:
 		return "Error: a message may call one coordination tool, once. This one had several such calls, so none was counted. Call one, once."
-	case machine.ToolsWithdrawn:
+	case effect.ToolsWithdrawn:
 		return b.noToolText(n.Detail)
-	case machine.NotPermitted:
+	case effect.NotPermitted:
 		return notPermittedText(n.Detail)
-	case machine.TooManyCalls:
+	case effect.TooManyCalls:
 		return b.tooManyText(n.Detail)
 	}
 	return "Error: this call was refused (" + string(n.Code) + "). Call another tool."
@@ -87,7 +87,7 @@ func (b *inputBuilder) noticeText(n machine.Notice) string {
 
 // copied ends the text about an answer that stands already. For an agent's own answer it says
 // that it is its own: the agent does not know its own name.
-func (b *inputBuilder) copied(n machine.Notice, better string) string {
+func (b *inputBuilder) copied(n effect.Notice, better string) string {
 	who := b.names.anonymous(n.Agent)
 	whose := "the answer of " + who
 	if n.Agent == b.reader {

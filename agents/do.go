@@ -9,7 +9,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/system/blob"
 )
@@ -44,7 +44,7 @@ type Member struct {
 	Plan func(tool Tool, arguments string) (result string, planned bool)
 	// Permit decides whether a tool call may run, and names the rule, for the journal and for
 	// those who read that the call was denied. Nil permits all.
-	Permit func(tool, arguments string) (permission machine.Permission, why string)
+	Permit func(tool, arguments string) (permission effect.Permission, why string)
 	// KeepResult stores the whole of a tool's result that is cut for the model, in a place that
 	// the agent can read, and returns the place. It may be nil.
 	KeepResult func(name, result string) (where string, err error)
@@ -62,13 +62,13 @@ type Doer struct {
 	// them.
 	Members []Member
 	// Sidecalls make the calls that belong to no agent, by purpose.
-	Sidecalls map[machine.Purpose]Sidecall
+	Sidecalls map[effect.Purpose]Sidecall
 	// Histories keeps the histories of earlier turns. It may be nil.
 	Histories *Histories
 	// Observe gets the streamed events of an agent's model. It may be nil.
-	Observe func(machine.Key, backends.Event)
+	Observe func(effect.Key, backends.Event)
 	// Panicked gets the key and the stack of an effect that panicked. It may be nil.
-	Panicked func(key machine.Key, stack []byte)
+	Panicked func(key effect.Key, stack []byte)
 
 	history lastHistory
 	panels  lastPanel
@@ -85,13 +85,13 @@ func (d *Doer) SetTools(agent int, tools []Tool) {
 }
 
 // SetSidecall replaces what makes the calls of a purpose that begin from now on.
-func (d *Doer) SetSidecall(purpose machine.Purpose, s Sidecall) {
+func (d *Doer) SetSidecall(purpose effect.Purpose, s Sidecall) {
 	d.members.Lock()
 	defer d.members.Unlock()
 	d.Sidecalls[purpose] = s
 }
 
-func (d *Doer) sidecall(purpose machine.Purpose) (s Sidecall, ok bool) {
+func (d *Doer) sidecall(purpose effect.Purpose) (s Sidecall, ok bool) {
 	d.members.RLock()
 	defer d.members.RUnlock()
 	s, ok = d.Sidecalls[purpose]
@@ -105,24 +105,24 @@ func (d *Doer) member(agent int) Member {
 }
 
 // do runs an effect to its one result.
-func (d *Doer) do(ctx context.Context, turn *machine.Turn, effect machine.Effect, r *running) (machine.Event, error) {
-	switch e := effect.(type) {
-	case machine.ModelCall:
-		var reply machine.ModelReply
+func (d *Doer) do(ctx context.Context, turn *effect.Turn, eff effect.Effect, r *running) (effect.Reply, error) {
+	switch e := eff.(type) {
+	case effect.ModelCall:
+		var reply effect.ModelReply
 		err := d.callModel(ctx, turn, &e, &r.heard, &reply)
 		return reply, err
-	case machine.ToolCall:
+	case effect.ToolCall:
 		if e.IsSnapshot() {
 			return d.takeSnapshot(ctx, turn, e)
 		}
 		return d.callTool(ctx, turn, e, r)
 	}
-	return nil, fmt.Errorf("unknown effect %T", effect)
+	return nil, fmt.Errorf("unknown effect %T", eff)
 }
 
 // callModel makes a call, and stores its result in reply. Its frame is on the stack during the call: few
 // copies keep that stack within the size that package stack gives it.
-func (d *Doer) callModel(ctx context.Context, turn *machine.Turn, call *machine.ModelCall, h *heard, reply *machine.ModelReply) error {
+func (d *Doer) callModel(ctx context.Context, turn *effect.Turn, call *effect.ModelCall, h *heard, reply *effect.ModelReply) error {
 	stored := context.WithoutCancel(ctx)
 	var req backends.Request
 	sent, err := d.input(stored, turn, call, &req)
@@ -131,8 +131,8 @@ func (d *Doer) callModel(ctx context.Context, turn *machine.Turn, call *machine.
 	}
 	to, ok := d.callee(call)
 	if !ok {
-		reply.Usage = &machine.Usage{CostUSD: new(float64)}
-		reply.Failure = &machine.Failure{Kind: "missing", Message: fmt.Sprintf("no model is set for the purpose %s any more", call.Key.Purpose)}
+		reply.Usage = &effect.Usage{CostUSD: new(float64)}
+		reply.Failure = &effect.Failure{Kind: "missing", Message: fmt.Sprintf("no model is set for the purpose %s any more", call.Key.Purpose)}
 		return nil
 	}
 	reply.Sent = sent
@@ -146,18 +146,18 @@ func (d *Doer) callModel(ctx context.Context, turn *machine.Turn, call *machine.
 		return err
 	}
 	if reply.Change, err = to.Read(stored, turn, *call.Sidecall, resp.Message); err != nil {
-		reply.Change = machine.Change{}
-		reply.Failure = &machine.Failure{Kind: "reply", Message: failure(ctx, err).Message}
+		reply.Change = effect.Change{}
+		reply.Failure = &effect.Failure{Kind: "reply", Message: failure(ctx, err).Message}
 	}
 	return nil
 }
 
 // input builds the input of a call into req, and notes it. What it needs of the stack is free again during
 // the call.
-func (d *Doer) input(ctx context.Context, turn *machine.Turn, call *machine.ModelCall, req *backends.Request) (sent *machine.Sent, err error) {
+func (d *Doer) input(ctx context.Context, turn *effect.Turn, call *effect.ModelCall, req *backends.Request) (sent *effect.Sent, err error) {
 	b := newInputBuilder(ctx, d.Blobs, d.panels.of(turn), turn, *call)
 	b.histories = d.Histories
-	b.history = func(ctx context.Context, blobs Blobs, turn *machine.Turn, last int) ([]contextbuild.Exchange, error) {
+	b.history = func(ctx context.Context, blobs Blobs, turn *effect.Turn, last int) ([]contextbuild.Exchange, error) {
 		return d.history.readWith(ctx, d.Histories, blobs, turn, last)
 	}
 	if *req, err = b.build(*call); err != nil {
@@ -171,12 +171,12 @@ func (d *Doer) input(ctx context.Context, turn *machine.Turn, call *machine.Mode
 }
 
 // callee returns the agent or the sidecall that serves a call. ok is false if none is set.
-func (d *Doer) callee(call *machine.ModelCall) (to Sidecall, ok bool) {
+func (d *Doer) callee(call *effect.ModelCall) (to Sidecall, ok bool) {
 	purpose := call.Key.Purpose
 	if purpose.IsStepSummary() {
-		purpose = machine.Summarizing
+		purpose = effect.Summarizing
 	}
-	if call.Sidecall == nil && purpose != machine.Summarizing {
+	if call.Sidecall == nil && purpose != effect.Summarizing {
 		return Sidecall{Member: d.member(call.Key.Agent)}, true
 	}
 	return d.sidecall(purpose)
@@ -184,14 +184,14 @@ func (d *Doer) callee(call *machine.ModelCall) (to Sidecall, ok bool) {
 
 // send makes a call, and records its cost and, if it failed, the reason and the received part
 // of the message. The error is for a store that failed.
-func (d *Doer) send(ctx context.Context, to *Member, key machine.Key, req *backends.Request, h *heard, reply *machine.ModelReply) (resp backends.Response, err error) {
+func (d *Doer) send(ctx context.Context, to *Member, key effect.Key, req *backends.Request, h *heard, reply *effect.ModelReply) (resp backends.Response, err error) {
 	observe := func(ev backends.Event) {
 		h.add(ev)
-		if d.Observe != nil && key.Agent != machine.NoAgent && !key.Purpose.IsStepSummary() {
+		if d.Observe != nil && key.Agent != effect.NoAgent && !key.Purpose.IsStepSummary() {
 			d.Observe(key, ev)
 		}
 	}
-	var fallback *machine.Fallback
+	var fallback *effect.Fallback
 	resp, failed := backends.Collect(to.stream(notingFallback(ctx, &fallback), req), observe)
 	reply.Usage, reply.Fallback = usage(resp.Usage, failed), fallback
 	if failed != nil {
@@ -211,15 +211,15 @@ func (m *Member) stream(ctx context.Context, req *backends.Request) iter.Seq2[ba
 }
 
 // Read returns the result of Perform for a call to which the model replies with message.
-func (d *Doer) Read(ctx context.Context, turn *machine.Turn, call machine.ModelCall, message backends.Message) (machine.ModelReply, error) {
-	var reply machine.ModelReply
+func (d *Doer) Read(ctx context.Context, turn *effect.Turn, call effect.ModelCall, message backends.Message) (effect.ModelReply, error) {
+	var reply effect.ModelReply
 	to := d.member(call.Key.Agent)
 	err := d.read(context.WithoutCancel(ctx), turn, &call, &to, backends.Response{Message: message}, &reply)
 	return reply, err
 }
 
 // read stores a call's response in reply.
-func (d *Doer) read(ctx context.Context, turn *machine.Turn, call *machine.ModelCall, to *Member, resp backends.Response, reply *machine.ModelReply) error {
+func (d *Doer) read(ctx context.Context, turn *effect.Turn, call *effect.ModelCall, to *Member, resp backends.Response, reply *effect.ModelReply) error {
 	reader := newReplyReader(ctx, d.Blobs, d.panels.of(turn), turn, *call)
 	reader.permit = to.Permit
 	return reader.read(resp, reply)
@@ -227,13 +227,13 @@ func (d *Doer) read(ctx context.Context, turn *machine.Turn, call *machine.Model
 
 // failure cleans the text, which may be a provider's: terminals show it, and the journal must
 // read back the same.
-func failure(ctx context.Context, err error) *machine.Failure {
+func failure(ctx context.Context, err error) *effect.Failure {
 	kind := backends.KindOf(err)
 	if errors.Is(ctx.Err(), context.Canceled) && kind != backends.KindBudget { // the budget ended the call before the cancel
 		kind = backends.KindCancelled
 	}
 	var e *backends.Error
-	f := &machine.Failure{Kind: string(kind), Message: contextbuild.Clean(err.Error())}
+	f := &effect.Failure{Kind: string(kind), Message: contextbuild.Clean(err.Error())}
 	if errors.As(err, &e) {
 		f.NoTools, f.Unsent = e.NoTools, e.Unsent
 	}
@@ -249,9 +249,9 @@ func definitions(tools []Tool) []backends.Tool {
 }
 
 // Describe stores the data that an agent's calls share and returns it as the turn refers to it.
-func Describe(ctx context.Context, blobs Blobs, id, system, model string, params backends.Params, tools []Tool) (machine.Agent, error) {
+func Describe(ctx context.Context, blobs Blobs, id, system, model string, params backends.Params, tools []Tool) (effect.Agent, error) {
 	s := textStore{ctx: ctx, blobs: blobs}
-	agent := machine.Agent{ID: id, Model: model, System: s.put([]byte(contextbuild.Clean(system))), Params: s.encodeParams(params)}
+	agent := effect.Agent{ID: id, Model: model, System: s.put([]byte(contextbuild.Clean(system))), Params: s.encodeParams(params)}
 	if s.err == nil {
 		agent.Tools, s.err = DescribeTools(ctx, blobs, tools)
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/tests/leaks"
 )
@@ -100,7 +100,7 @@ func TestWhatMayBeSecretIsSentAndNotStored(t *testing.T) {
 		sent = req
 		return says{}.Stream(ctx, req)
 	}))
-	if _, err := d.Perform(t.Context(), &w.turn, w.call(researcher, machine.Coordination)); err != nil {
+	if _, err := d.Perform(t.Context(), &w.turn, w.call(researcher, effect.Coordination)); err != nil {
 		t.Fatal(err)
 	}
 	if sent.Params.Headers["X-Secret"] != "hush" || sent.Params.ExtraBody["token"] != "hush too" || *sent.Params.Temperature != 0.5 {
@@ -115,19 +115,19 @@ func TestFailuresAreResults(t *testing.T) {
 	auth := &backends.Error{Kind: backends.KindAuth, Provider: "openai", Message: "bad\x1b[31m key\xff"}
 	for name, c := range map[string]struct {
 		err  error
-		want machine.Failure
+		want effect.Failure
 	}{
-		"of the provider": {auth, machine.Failure{Kind: "auth", Message: "openai: auth: bad\uFFFD[31m key\uFFFD"}},
-		"of the network":  {fmt.Errorf("dial: %w", errDisk), machine.Failure{Kind: "network", Message: "dial: the disk is full"}},
-		"of time":         {context.DeadlineExceeded, machine.Failure{Kind: "timeout", Message: "context deadline exceeded"}},
+		"of the provider": {auth, effect.Failure{Kind: "auth", Message: "openai: auth: bad\uFFFD[31m key\uFFFD"}},
+		"of the network":  {fmt.Errorf("dial: %w", errDisk), effect.Failure{Kind: "network", Message: "dial: the disk is full"}},
+		"of time":         {context.DeadlineExceeded, effect.Failure{Kind: "timeout", Message: "context deadline exceeded"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			ev, err := w.doer(failing(func(context.Context) error { return c.err })).Perform(t.Context(), &w.turn, w.call(researcher, machine.Coordination))
+			ev, err := w.doer(failing(func(context.Context) error { return c.err })).Perform(t.Context(), &w.turn, w.call(researcher, effect.Coordination))
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := ev.(machine.ModelReply)
+			r := ev.(effect.ModelReply)
 			if r.Failure == nil || *r.Failure != c.want || r.Message != (blob.Ref{}) {
 				t.Errorf("the reply is %+v with %+v, want %+v", r, r.Failure, c.want)
 			}
@@ -147,11 +147,11 @@ func TestCancelledCallIsAFailureOfItsOwnKind(t *testing.T) {
 			<-ctx.Done()
 			return errors.New("read: use of closed connection")
 		}))
-		ev, err := d.Perform(ctx, &w.turn, w.call(researcher, machine.Coordination))
+		ev, err := d.Perform(ctx, &w.turn, w.call(researcher, effect.Coordination))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f := ev.(machine.ModelReply).Failure; f == nil || f.Kind != string(backends.KindCancelled) || f.Message == "" {
+		if f := ev.(effect.ModelReply).Failure; f == nil || f.Kind != string(backends.KindCancelled) || f.Message == "" {
 			t.Errorf("the failure is %+v", f)
 		}
 	})
@@ -164,11 +164,11 @@ func TestReplyThatArrivedDespiteItsCancelIsKept(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	said := says{backends.TextDelta{Text: "whole"}, backends.Usage{OutputTokens: 3}}
-	ev, err := w.doer(said).Perform(ctx, &w.turn, w.call(researcher, machine.Coordination))
+	ev, err := w.doer(said).Perform(ctx, &w.turn, w.call(researcher, effect.Coordination))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := ev.(machine.ModelReply); r.Failure != nil || w.text(r.Text) != "whole" || r.Usage == nil {
+	if r := ev.(effect.ModelReply); r.Failure != nil || w.text(r.Text) != "whole" || r.Usage == nil {
 		t.Errorf("the reply is %+v", r)
 	}
 }
@@ -177,8 +177,8 @@ func TestObserverSeesWhatStreams(t *testing.T) {
 	w := newWorld(t)
 	d := w.doer(says{backends.TextDelta{Text: "a"}, toolCall("1", "search", "{}")})
 	var seen []string
-	d.Observe = func(k machine.Key, ev backends.Event) { seen = append(seen, fmt.Sprintf("%s %T", k, ev)) }
-	if _, err := d.Perform(t.Context(), &w.turn, w.call(researcher, machine.Coordination)); err != nil {
+	d.Observe = func(k effect.Key, ev backends.Event) { seen = append(seen, fmt.Sprintf("%s %T", k, ev)) }
+	if _, err := d.Perform(t.Context(), &w.turn, w.call(researcher, effect.Coordination)); err != nil {
 		t.Fatal(err)
 	}
 	want := "agent=0 round=2 coordination.0 backends.TextDelta, agent=0 round=2 coordination.0 backends.ToolCall, " +
@@ -206,12 +206,12 @@ func TestToolCalls(t *testing.T) {
 		t.Run(c.name+" "+c.arguments, func(t *testing.T) {
 			w := newWorld(t)
 			entry := w.message("", backends.ToolCall{ID: "0", Name: "other"}, backends.ToolCall{ID: "1", Name: c.name, Arguments: c.arguments})
-			effect := machine.ToolCall{Key: machine.Key{Purpose: machine.Tool, Index: 4}, Message: entry.Text, Call: 1, Name: c.name}
-			ev, err := w.doer(nil).Perform(t.Context(), &w.turn, effect)
+			eff := effect.ToolCall{Key: effect.Key{Purpose: effect.Tool, Index: 4}, Message: entry.Text, Call: 1, Name: c.name}
+			ev, err := w.doer(nil).Perform(t.Context(), &w.turn, eff)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := ev.(machine.ToolReply)
+			r := ev.(effect.ToolReply)
 			if got := w.text(r.Result); got != c.want || r.Error != c.failed || r.Index != 4 || r.Abandoned {
 				t.Errorf("%+v: %q, want %q", r, got, c.want)
 			}
@@ -223,20 +223,20 @@ func TestCancelledToolHasItsResult(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	effect := machine.ToolCall{Message: w.message("", backends.ToolCall{Name: "search", Arguments: "cancelled"}).Text, Name: "search"}
-	ev, err := w.doer(nil).Perform(ctx, &w.turn, effect)
+	eff := effect.ToolCall{Message: w.message("", backends.ToolCall{Name: "search", Arguments: "cancelled"}).Text, Name: "search"}
+	ev, err := w.doer(nil).Perform(ctx, &w.turn, eff)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := ev.(machine.ToolReply)
-	if got := w.text(r.Result); got != "Error: the call was cancelled" || !r.Error || r.State != machine.ToolCancelled {
+	r := ev.(effect.ToolReply)
+	if got := w.text(r.Result); got != "Error: the call was cancelled" || !r.Error || r.State != effect.ToolCancelled {
 		t.Errorf("%+v: %q", r, got)
 	}
 }
 
 func TestToolCallOfADamagedMessage(t *testing.T) {
 	w := newWorld(t)
-	for name, c := range map[string]machine.ToolCall{
+	for name, c := range map[string]effect.ToolCall{
 		"missing":  {Message: blob.Ref{SHA256: "0123456789abcdef"}, Name: "search"},
 		"not JSON": {Message: w.put("no JSON"), Name: "search"},
 		"short":    {Message: w.message("", backends.ToolCall{Name: "search"}).Text, Call: 1, Name: "search"},
@@ -245,7 +245,7 @@ func TestToolCallOfADamagedMessage(t *testing.T) {
 			t.Errorf("%s: no error, but %+v", name, ev)
 		}
 	}
-	call := machine.ToolCall{Message: w.message("", backends.ToolCall{Name: "search"}).Text, Name: "search"}
+	call := effect.ToolCall{Message: w.message("", backends.ToolCall{Name: "search"}).Text, Name: "search"}
 	store := &failingStore{Blobs: w.store, works: 1}
 	d := agents.Doer{Blobs: store, Members: []agents.Member{{}}}
 	if _, err := d.Perform(t.Context(), &w.turn, call); !errors.Is(err, errDisk) {
@@ -264,16 +264,16 @@ func TestUnknownEffectIsAnError(t *testing.T) {
 func TestDoerIsSafeForConcurrentUse(t *testing.T) {
 	w := newWorld(t)
 	d := w.doer(says{backends.TextDelta{Text: "a"}, toolCall("1", "new_answer", `{"content":"b"}`)})
-	d.Observe = func(machine.Key, backends.Event) {}
-	effects := []machine.Effect{
-		machine.ToolCall{Message: w.message("", backends.ToolCall{Name: "search"}).Text, Name: "search"},
-		w.call(researcher, machine.Coordination, analyst),
+	d.Observe = func(effect.Key, backends.Event) {}
+	effects := []effect.Effect{
+		effect.ToolCall{Message: w.message("", backends.ToolCall{Name: "search"}).Text, Name: "search"},
+		w.call(researcher, effect.Coordination, analyst),
 	}
 	var group sync.WaitGroup
 	for i := range 8 {
-		effect := effects[i%2]
+		eff := effects[i%2]
 		group.Go(func() {
-			if _, err := d.Perform(t.Context(), &w.turn, effect); err != nil {
+			if _, err := d.Perform(t.Context(), &w.turn, eff); err != nil {
 				t.Error(err)
 			}
 		})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 )
@@ -35,7 +35,7 @@ const (
 )
 
 // read returns the last turns of the history of a turn.
-func (h *Histories) read(ctx context.Context, blobs Blobs, turn *machine.Turn, last int) (readTurns, error) {
+func (h *Histories) read(ctx context.Context, blobs Blobs, turn *effect.Turn, last int) (readTurns, error) {
 	var read readTurns
 	if turn.History == (blob.Ref{}) {
 		return read, nil

@@ -10,7 +10,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
@@ -34,11 +34,11 @@ func TestCallsOfATurnReadItsHistoryOnce(t *testing.T) {
 	w := newWorld(t)
 	store := &counting{Memory: w.store, reads: map[blob.Ref]int{}}
 	d := agents.Doer{Blobs: store, Members: []agents.Member{{Backend: says{}}, {Backend: says{}}, {Backend: says{}}}}
-	do := func(turn machine.Turn) {
+	do := func(turn effect.Turn) {
 		t.Helper()
 		var group sync.WaitGroup
 		for i := range 9 {
-			call := w.call(i%3, machine.Coordination)
+			call := w.call(i%3, effect.Coordination)
 			group.Go(func() {
 				if _, err := d.Perform(t.Context(), &turn, call); err != nil {
 					t.Error(err)
@@ -72,7 +72,7 @@ func TestHistoryThatIsNotThereFailsTheCall(t *testing.T) {
 	} {
 		turn := w.turn
 		turn.History = w.putJSON(link)
-		_, err := agents.NewRebuilder(w.store).Input(t.Context(), &turn, w.call(analyst, machine.Coordination))
+		_, err := agents.NewRebuilder(w.store).Input(t.Context(), &turn, w.call(analyst, effect.Coordination))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
@@ -94,7 +94,7 @@ func TestHistoryIsReadNoFurtherThanItIsShown(t *testing.T) {
 	heard := &listens{}
 	d := agents.Doer{Blobs: store, Members: []agents.Member{{Backend: heard}, {Backend: heard}, {Backend: heard}}}
 	for _, tc := range []struct{ agent, turns, reads int }{{creative, 0, 0}, {analyst, 1, 0}, {researcher, 3, 1}, {analyst, 1, 1}} {
-		if _, err := d.Perform(t.Context(), &w.turn, w.call(tc.agent, machine.Coordination)); err != nil {
+		if _, err := d.Perform(t.Context(), &w.turn, w.call(tc.agent, effect.Coordination)); err != nil {
 			t.Fatal(err)
 		}
 		if turns := strings.Count(heard.last.Messages[1].Text(), "\nUser: "); turns != tc.turns || store.reads[oldest] != tc.reads {

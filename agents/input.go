@@ -9,14 +9,14 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // build builds the request of a model call, only from the references that the turn and the call
 // name: the same journal and blobs always give the same request.
-func (b *inputBuilder) build(call machine.ModelCall) (backends.Request, error) {
+func (b *inputBuilder) build(call effect.ModelCall) (backends.Request, error) {
 	var req backends.Request
 	switch {
 	case call.Sidecall != nil:
@@ -34,7 +34,7 @@ func (b *inputBuilder) build(call machine.ModelCall) (backends.Request, error) {
 
 // Transcript builds the messages that a step added to its first input up to a call, as they are
 // stored: without the reminder of the last turn, which was for that turn alone.
-func Transcript(ctx context.Context, blobs Blobs, turn *machine.Turn, call machine.ModelCall) ([]backends.Message, error) {
+func Transcript(ctx context.Context, blobs Blobs, turn *effect.Turn, call effect.ModelCall) ([]backends.Message, error) {
 	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, call)
 	entries := slices.Clone(call.Transcript)
 	for i := range entries {
@@ -50,7 +50,7 @@ func Transcript(ctx context.Context, blobs Blobs, turn *machine.Turn, call machi
 // inputBuilder builds the input of a call.
 type inputBuilder struct {
 	textStore
-	turn  *machine.Turn
+	turn  *effect.Turn
 	names *panel
 	// history reads the turn's history, and shown is the part of it in the input.
 	history historyReader
@@ -64,17 +64,17 @@ type inputBuilder struct {
 	// tools names the stored text with exactly the request's tools, zero if none is known.
 	tools blob.Ref
 	// steps keeps the first messages of steps for other calls, nil if one builder has one call.
-	steps map[machine.Key]builtStep
+	steps map[effect.Key]builtStep
 }
 
-func newInputBuilder(ctx context.Context, blobs Blobs, p *panel, turn *machine.Turn, call machine.ModelCall) inputBuilder {
+func newInputBuilder(ctx context.Context, blobs Blobs, p *panel, turn *effect.Turn, call effect.ModelCall) inputBuilder {
 	return inputBuilder{
 		textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, names: p, history: readHistory,
-		reader: call.Key.Agent, coordinates: call.Key.Purpose == machine.Coordination,
+		reader: call.Key.Agent, coordinates: call.Key.Purpose == effect.Coordination,
 	}
 }
 
-func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
+func (b *inputBuilder) request(call effect.ModelCall) backends.Request {
 	self := b.turn.Agents[b.reader]
 	req := backends.Request{Key: b.keyOf(call), Model: self.Model, Messages: b.messages(call)}
 	req.History = b.shownForPeople(call)
@@ -101,11 +101,11 @@ func (b *inputBuilder) request(call machine.ModelCall) backends.Request {
 }
 
 // isRepair says whether a call asks once more for an answer that fits the schema.
-func isRepair(call machine.ModelCall) bool {
-	return slices.ContainsFunc(call.Transcript, func(e machine.Entry) bool { return e.Kind == machine.Reminder && e.Notice != nil })
+func isRepair(call effect.ModelCall) bool {
+	return slices.ContainsFunc(call.Transcript, func(e effect.Entry) bool { return e.Kind == effect.Reminder && e.Notice != nil })
 }
 
-func (b *inputBuilder) keyOf(call machine.ModelCall) backends.Key {
+func (b *inputBuilder) keyOf(call effect.ModelCall) backends.Key {
 	return backends.Key{
 		Session: b.turn.Session, Turn: b.turn.Turn, Agent: b.turn.Agents[b.reader].ID,
 		Round: call.Key.Round, Purpose: string(call.Key.Purpose), Index: call.Key.Index,
@@ -113,16 +113,16 @@ func (b *inputBuilder) keyOf(call machine.ModelCall) backends.Key {
 }
 
 // toolTimes returns the durations of the tools that ran in a step.
-func toolTimes(entries []machine.Entry) (times []backends.ToolTime) {
+func toolTimes(entries []effect.Entry) (times []backends.ToolTime) {
 	for _, e := range entries {
-		if e.Kind == machine.Result && e.Text != (blob.Ref{}) {
+		if e.Kind == effect.Result && e.Text != (blob.Ref{}) {
 			times = append(times, backends.ToolTime{CallID: e.CallID, Name: e.Name, MS: e.ElapsedMS})
 		}
 	}
 	return times
 }
 
-func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
+func (b *inputBuilder) messages(call effect.ModelCall) []backends.Message {
 	first := b.first(call)
 	if b.err != nil {
 		return nil
@@ -133,7 +133,7 @@ func (b *inputBuilder) messages(call machine.ModelCall) []backends.Message {
 
 // first returns the first messages of a call's step, which are built once for all of its calls.
 // In JSON mode the first messages change within the step.
-func (b *inputBuilder) first(call machine.ModelCall) []backends.Message {
+func (b *inputBuilder) first(call effect.ModelCall) []backends.Message {
 	if b.steps == nil || call.JSON {
 		return b.stepMessages(call)
 	}
@@ -150,7 +150,7 @@ func (b *inputBuilder) first(call machine.ModelCall) []backends.Message {
 }
 
 // stepMessages builds the first messages of a step.
-func (b *inputBuilder) stepMessages(call machine.ModelCall) []backends.Message {
+func (b *inputBuilder) stepMessages(call effect.ModelCall) []backends.Message {
 	in := contextbuild.Input{
 		SystemMessage: b.names.textOf(&b.textStore, b.turn.Agents[b.reader].System),
 		Question:      b.names.textOf(&b.textStore, b.turn.Question),
@@ -177,26 +177,26 @@ func (b *inputBuilder) stepMessages(call machine.ModelCall) []backends.Message {
 }
 
 // leftOut returns the part of the step that the input omits.
-func (b *inputBuilder) leftOut(call machine.ModelCall) machine.LeftOut {
+func (b *inputBuilder) leftOut(call effect.ModelCall) effect.LeftOut {
 	limits := b.turn.Agents[b.reader].Step
 	if limits == nil || len(call.Transcript) == 0 {
-		return machine.LeftOut{}
+		return effect.LeftOut{}
 	}
 	return call.LeftOut(limits)
 }
 
 // markLeftOut says after the step's first messages what is left out between them and the
 // others, with its summary.
-func (b *inputBuilder) markLeftOut(first []backends.Message, left machine.LeftOut, summary *machine.StepSummary) []backends.Message {
+func (b *inputBuilder) markLeftOut(first []backends.Message, left effect.LeftOut, summary *effect.StepSummary) []backends.Message {
 	if left.Entries == 0 {
 		return first
 	}
 	line := contextbuild.StepLeftOut(left.Messages, left.Results, b.stepSummary(summary))
-	return contextbuild.AddWord(first, b.withWord(line, machine.Entry{Update: left.Update, Notes: left.Notes, Final: left.Final}))
+	return contextbuild.AddWord(first, b.withWord(line, effect.Entry{Update: left.Update, Notes: left.Notes, Final: left.Final}))
 }
 
 // shownForPeople describes the part of the conversation and of the step that the input omits.
-func (b *inputBuilder) shownForPeople(call machine.ModelCall) string {
+func (b *inputBuilder) shownForPeople(call effect.ModelCall) string {
 	var parts []string
 	if shown := b.turn.Agents[b.reader].Shown; shown != nil && !shown.Everything() {
 		parts = append(parts, shown.String())
@@ -242,20 +242,20 @@ func (b *inputBuilder) summary() contextbuild.Exchange {
 	return exchange
 }
 
-func (b *inputBuilder) firstMessages(in contextbuild.Input, call machine.ModelCall) []backends.Message {
+func (b *inputBuilder) firstMessages(in contextbuild.Input, call effect.ModelCall) []backends.Message {
 	var built contextbuild.Messages
 	switch call.Key.Purpose {
-	case machine.Conversation:
+	case effect.Conversation:
 		in.Notes = b.notes(call.Notes)
 		return b.withFiles(contextbuild.Solo(in))
-	case machine.Presentation, machine.Synthesis:
+	case effect.Presentation, effect.Synthesis:
 		in.Notes, in.Answers = b.notes(call.Notes), b.answers(call.Offer.Shown)
 		votes := make([]contextbuild.Vote, len(call.Votes))
 		for i, v := range call.Votes {
 			votes[i] = contextbuild.Vote{Voter: b.names.ids[v.Voter], For: b.names.ids[v.For], Reason: v.Reason}
 		}
 		winner := b.names.ids[b.reader]
-		built = contextbuild.Present(in, winner, votes, call.Key.Purpose == machine.Synthesis)
+		built = contextbuild.Present(in, winner, votes, call.Key.Purpose == effect.Synthesis)
 	default:
 		built.System = in.System()
 		key := userKey{question: b.turn.Question, answers: len(call.Offer.Shown), turns: len(in.History), notes: len(call.Notes)}
@@ -275,16 +275,16 @@ func (b *inputBuilder) firstMessages(in contextbuild.Input, call machine.ModelCa
 
 // transcript renders the messages that the step added since its first call. Results of one
 // message stand together in one tool message.
-func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
+func (b *inputBuilder) transcript(entries []effect.Entry) []backends.Message {
 	messages := slices.Grow([]backends.Message(nil), len(entries))
 	for _, e := range entries {
 		switch e.Kind {
-		case machine.Assistant:
+		case effect.Assistant:
 			m := b.names.messageOf(&b.textStore, e.Text)
 			if len(m.Parts) > 0 { // providers refuse an empty message
 				messages = append(messages, m)
 			}
-		case machine.Result:
+		case effect.Result:
 			if e.JSON {
 				r := b.result(e)
 				messages = append(messages, withParts(backends.User(r.Content), r.Files))
@@ -295,7 +295,7 @@ func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
 				continue
 			}
 			messages = append(messages, backends.Message{Role: backends.RoleTool, Parts: []backends.Part{b.result(e)}})
-		case machine.Reminder:
+		case effect.Reminder:
 			reminder := contextbuild.Reminder(e.MayAnswer, e.MayVote, e.JSON)
 			if e.Notice != nil {
 				reminder = b.noticeText(*e.Notice)
@@ -306,7 +306,7 @@ func (b *inputBuilder) transcript(entries []machine.Entry) []backends.Message {
 	return messages
 }
 
-func (b *inputBuilder) result(e machine.Entry) backends.ToolResult {
+func (b *inputBuilder) result(e effect.Entry) backends.ToolResult {
 	r := backends.ToolResult{CallID: e.CallID, Name: e.Name, IsError: e.Error}
 	if e.Notice != nil {
 		r.Content, r.IsError = b.noticeText(*e.Notice), true
@@ -319,7 +319,7 @@ func (b *inputBuilder) result(e machine.Entry) backends.ToolResult {
 }
 
 // withWord adds to an entry the reminders and updates that the machine puts at its end.
-func (b *inputBuilder) withWord(text string, e machine.Entry) string {
+func (b *inputBuilder) withWord(text string, e effect.Entry) string {
 	words := []string{text}
 	if e.Update != nil {
 		words = append(words, contextbuild.Update(b.names.ids, b.answers(e.Update.Shown)))

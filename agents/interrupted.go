@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
 // Idempotent is a Tool that can report that calling it twice has the same effect as calling it
@@ -19,8 +19,8 @@ func IsIdempotent(tool Tool) bool {
 
 // OnFiles reports whether a tool call touches the agent's own files, and whether it may change them. Calls
 // that do must run in the order in which the model made them.
-func (d *Doer) OnFiles(call machine.ToolCall) (touches, changes bool) {
-	if call.Key.Purpose != machine.Tool && call.Key.Purpose != machine.FinalTool {
+func (d *Doer) OnFiles(call effect.ToolCall) (touches, changes bool) {
+	if call.Key.Purpose != effect.Tool && call.Key.Purpose != effect.FinalTool {
 		return false, false
 	}
 	tool, touches := d.member(call.Key.Agent).tool(call.Name).(interface{ ChangesFiles() bool })
@@ -29,8 +29,8 @@ func (d *Doer) OnFiles(call machine.ToolCall) (touches, changes bool) {
 
 // MayRepeat reports whether a tool call that may have been made may be made again. Calls with a
 // purpose of the program may, and planned calls. The error is for a store that failed.
-func (d *Doer) MayRepeat(ctx context.Context, call machine.ToolCall) (bool, error) {
-	if call.Key.Purpose != machine.Tool && call.Key.Purpose != machine.FinalTool {
+func (d *Doer) MayRepeat(ctx context.Context, call effect.ToolCall) (bool, error) {
+	if call.Key.Purpose != effect.Tool && call.Key.Purpose != effect.FinalTool {
 		return true, nil
 	}
 	member := d.member(call.Key.Agent)
@@ -47,9 +47,9 @@ func (d *Doer) MayRepeat(ctx context.Context, call machine.ToolCall) (bool, erro
 
 // Interrupted returns the result of a tool call that was under way when its process ended and
 // that is not made again. The error is for a store that failed.
-func (d *Doer) Interrupted(ctx context.Context, call machine.ToolCall) (machine.ToolReply, error) {
+func (d *Doer) Interrupted(ctx context.Context, call effect.ToolCall) (effect.ToolReply, error) {
 	ref, err := d.Blobs.Put(ctx, []byte(fmt.Sprintf(
 		"unknown: interrupted: the program ended while this call of %s was under way. It was not made again, since that may do twice what it does. Find out what has become of it before you repeat it.",
 		call.Name)))
-	return machine.ToolReply{Index: call.Key.Index, Result: ref, Error: true, State: machine.ToolInterrupted}, err
+	return effect.ToolReply{Index: call.Key.Index, Result: ref, Error: true, State: effect.ToolInterrupted}, err
 }

@@ -7,8 +7,8 @@ import (
 	"unicode"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/tools/schema"
 )
 
@@ -84,7 +84,7 @@ func actInText(text string) []backends.ToolCall {
 	act := string(object["action"])
 	fields, problem := decodeArguments(act)
 	name, _ := fields.text("name", &problem)
-	if problem != "" || name != machine.NewAnswer && name != machine.Vote {
+	if problem != "" || name != effect.NewAnswer && name != effect.Vote {
 		return nil
 	}
 	return []backends.ToolCall{{Name: name, Arguments: act}}

@@ -9,35 +9,35 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
 // written says what a text was taken for that a model in JSON mode wrote.
-func (w *world) written(text string) []machine.Call {
+func (w *world) written(text string) []effect.Call {
 	w.Helper()
-	c := w.call(researcher, machine.Coordination, researcher, analyst)
+	c := w.call(researcher, effect.Coordination, researcher, analyst)
 	c.JSON = true
 	return w.reply(c, backends.TextDelta{Text: text}).Calls
 }
 
 func TestActsAreReadFromTheText(t *testing.T) {
-	vote := machine.Call{Name: "vote", Target: analyst, Reason: "it is short"}
+	vote := effect.Call{Name: "vote", Target: analyst, Reason: "it is short"}
 	for _, c := range []struct {
 		text string
-		want machine.Call
+		want effect.Call
 	}{
 		{`{"action":{"name":"vote","agent_id":"agent1","reason":"it is short"}}`, vote},
 		{" {\"action\": {\n \"reason\":\"it is short\", \"agent_id\":\"agent1\", \"name\":\"vote\"}}\n", vote},
 		{"```json\n{\"action\":{\"name\":\"vote\",\"agent_id\":\"agent1\",\"reason\":\"it is short\"}}\n```", vote},
 		{`I vote: {"action":{"name":"vote","agent_id":"agent1","reason":"it is short"}}. Done.`, vote},
-		{`{"action":{"name":"vote","agent_id":"agent1"},"more":[]}`, machine.Call{Name: "vote", Target: analyst}},
-		{`{"action":{"name":"vote","agent_id":"agent9","reason":"x"}}`, machine.Call{Name: "vote", Target: -1, Reason: "x"}},
-		{`{"action":{"name":"vote","reason":"x"}}`, machine.Call{Name: "vote", Target: -1, Problem: "agent_id is missing"}},
-		{`{"action":{"name":"new_answer"}}`, machine.Call{Name: "new_answer", Problem: "content is missing"}},
-		{`{"action":{"name":"new_answer","content":""}}`, machine.Call{Name: "new_answer"}},
+		{`{"action":{"name":"vote","agent_id":"agent1"},"more":[]}`, effect.Call{Name: "vote", Target: analyst}},
+		{`{"action":{"name":"vote","agent_id":"agent9","reason":"x"}}`, effect.Call{Name: "vote", Target: -1, Reason: "x"}},
+		{`{"action":{"name":"vote","reason":"x"}}`, effect.Call{Name: "vote", Target: -1, Problem: "agent_id is missing"}},
+		{`{"action":{"name":"new_answer"}}`, effect.Call{Name: "new_answer", Problem: "content is missing"}},
+		{`{"action":{"name":"new_answer","content":""}}`, effect.Call{Name: "new_answer"}},
 	} {
 		w := newWorld(t)
-		if diff := cmp.Diff([]machine.Call{c.want}, w.written(c.text)); diff != "" {
+		if diff := cmp.Diff([]effect.Call{c.want}, w.written(c.text)); diff != "" {
 			t.Errorf("%s:\n%s", c.text, diff)
 		}
 	}
@@ -68,7 +68,7 @@ func TestOtherTextsHoldNoAct(t *testing.T) {
 
 // TestNamesInJSONModeAreExact: encoding/json would take the last of both.
 func TestNamesInJSONModeAreExact(t *testing.T) {
-	want := []machine.Call{{Name: "vote", Target: analyst, Reason: "a"}}
+	want := []effect.Call{{Name: "vote", Target: analyst, Reason: "a"}}
 	const text = `{"action":{"name":"vote","agent_id":"agent1","reason":"a","NAME":"new_answer","AGENT_ID":"agent2"},"ACTION":{}}`
 	if diff := cmp.Diff(want, newWorld(t).written(text)); diff != "" {
 		t.Error(diff)
@@ -78,11 +78,11 @@ func TestNamesInJSONModeAreExact(t *testing.T) {
 // TestFormsCountForNothing: small models repeat the forms that they are shown.
 func TestFormsCountForNothing(t *testing.T) {
 	forms := strings.Split(contextbuild.JSONMode(true, true), "\n")[1:]
-	want := []machine.Call{
+	want := []effect.Call{
 		{Name: "new_answer", Problem: "content is only the placeholder of the form: write your whole answer in its place"},
 		{Name: "vote", Target: -1},
 	}
-	var got []machine.Call
+	var got []effect.Call
 	for _, form := range forms {
 		got = append(got, newWorld(t).written(form)...)
 	}
@@ -109,7 +109,7 @@ func TestPlaceholders(t *testing.T) {
 		if len(calls) != 1 || (calls[0].Problem != "") != refused {
 			t.Errorf("%q became %+v", content, calls)
 		}
-		if native := w.decoded(machine.Coordination, "new_answer", string(data)); native.Problem != "" {
+		if native := w.decoded(effect.Coordination, "new_answer", string(data)); native.Problem != "" {
 			t.Errorf("%q as a tool's argument: %s", content, native.Problem)
 		}
 		vote := w.written(`{"action":{"name":"vote","agent_id":"agent1","reason":` + string(data[len(`{"content":`):]) + `}`)
@@ -123,7 +123,7 @@ func TestPlaceholders(t *testing.T) {
 // it elsewhere.
 func TestTextInJSONModeIsNoToolCall(t *testing.T) {
 	w := newWorld(t)
-	c := w.call(researcher, machine.Coordination, analyst)
+	c := w.call(researcher, effect.Coordination, analyst)
 	text := backends.TextDelta{Text: `{"action":{"name":"vote","agent_id":"agent1","reason":"a"}}`}
 	native := toolCall("1", "vote", `{"agent_id":"agent2","reason":"b"}`)
 	if calls := w.reply(c, text, native).Calls; len(calls) != 1 || calls[0].Target != creative {
@@ -139,21 +139,21 @@ func TestTextInJSONModeIsNoToolCall(t *testing.T) {
 // says otherwise.
 func TestBoundedReplies(t *testing.T) {
 	w := newWorld(t)
-	vote := w.call(researcher, machine.Coordination, researcher, analyst)
+	vote := w.call(researcher, effect.Coordination, researcher, analyst)
 	vote.JSON, vote.OwnTools = true, false
-	limited := func(set func(*machine.Agent)) backends.Request {
+	limited := func(set func(*effect.Agent)) backends.Request {
 		set(&w.turn.Agents[researcher])
 		return w.input(vote)
 	}
 	const bound = `"reason":{"type":"string","maxLength":400}`
-	if req := limited(func(*machine.Agent) {}); req.Params.MaxTokens != nil || strings.Contains(string(req.Schema), "maxLength") {
+	if req := limited(func(*effect.Agent) {}); req.Params.MaxTokens != nil || strings.Contains(string(req.Schema), "maxLength") {
 		t.Errorf("a call has limits that nobody asked for: %s", req.Schema)
 	}
-	if req := limited(func(a *machine.Agent) { a.Bounded = true }); *req.Params.MaxTokens != 4096 || !strings.Contains(string(req.Schema), bound) {
+	if req := limited(func(a *effect.Agent) { a.Bounded = true }); *req.Params.MaxTokens != 4096 || !strings.Contains(string(req.Schema), bound) {
 		t.Errorf("%d tokens, %s", *req.Params.MaxTokens, req.Schema)
 	}
-	own := func(p backends.Params) func(*machine.Agent) {
-		return func(a *machine.Agent) { a.Params = w.putJSON(p) }
+	own := func(p backends.Params) func(*effect.Agent) {
+		return func(a *effect.Agent) { a.Params = w.putJSON(p) }
 	}
 	if req := limited(own(backends.Params{MaxTokens: new(7)})); *req.Params.MaxTokens != 7 {
 		t.Errorf("%d tokens, not those of the config", *req.Params.MaxTokens)

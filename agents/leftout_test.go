@@ -12,16 +12,16 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // drawStep draws the transcript of a step: messages with calls and without, refusals,
 // reminders and updates, and from some place on JSON objects in place of calls.
-func (w *world) drawStep(t *rapid.T) []machine.Entry {
-	var entries []machine.Entry
+func (w *world) drawStep(t *rapid.T) []effect.Entry {
+	var entries []effect.Entry
 	json := false
 	for unit := range rapid.IntRange(0, 12).Draw(t, "units") {
 		json = json || rapid.IntRange(0, 9).Draw(t, "json") == 0
@@ -35,9 +35,9 @@ func (w *world) drawStep(t *rapid.T) []machine.Entry {
 		}
 		entries = append(entries, w.message(rapid.SampledFrom([]string{"I look.", "So it is, says " + strings.Repeat("x", 200)}).Draw(t, "text"), asked...))
 		for _, c := range calls {
-			entry := machine.Entry{Kind: machine.Result, CallID: c.ID, Name: c.Name, JSON: json}
+			entry := effect.Entry{Kind: effect.Result, CallID: c.ID, Name: c.Name, JSON: json}
 			if rapid.Bool().Draw(t, "refused") {
-				entry.Notice = &machine.Notice{Code: machine.ToolsWithdrawn, Detail: "search"}
+				entry.Notice = &effect.Notice{Code: effect.ToolsWithdrawn, Detail: "search"}
 			} else {
 				entry.Text = w.put(fmt.Sprintf("result %s %s", c.ID, strings.Repeat("y", rapid.IntRange(0, 400).Draw(t, "size"))))
 			}
@@ -45,7 +45,7 @@ func (w *world) drawStep(t *rapid.T) []machine.Entry {
 		}
 		last := &entries[len(entries)-1]
 		if len(calls) == 0 {
-			entries = append(entries, machine.Entry{Kind: machine.Reminder, JSON: json, MayAnswer: true, MayVote: true})
+			entries = append(entries, effect.Entry{Kind: effect.Reminder, JSON: json, MayAnswer: true, MayVote: true})
 		} else if rapid.IntRange(0, 3).Draw(t, "update") == 0 {
 			last.Update = &kernel.Offer{Set: unit + 2, Shown: w.answers(researcher, analyst), MayAnswer: true}
 		}
@@ -73,13 +73,13 @@ func TestShortenedInputsAreValid(t *testing.T) {
 	w := newWorld(t)
 	rapid.Check(t, func(t *rapid.T) {
 		whole := w.call(rapid.SampledFrom([]int{researcher, analyst}).Draw(t, "agent"),
-			rapid.SampledFrom([]machine.Purpose{machine.Coordination, machine.Conversation}).Draw(t, "purpose"), researcher)
+			rapid.SampledFrom([]effect.Purpose{effect.Coordination, effect.Conversation}).Draw(t, "purpose"), researcher)
 		whole.Transcript = w.drawStep(t)
 		limits := drawLimits(t)
 		var before []backends.Message
 		leftBefore := 0
 		for n := range len(whole.Transcript) + 1 {
-			if n < len(whole.Transcript) && whole.Transcript[n].Kind != machine.Assistant {
+			if n < len(whole.Transcript) && whole.Transcript[n].Kind != effect.Assistant {
 				continue
 			}
 			c := whole
@@ -110,7 +110,7 @@ func TestShortenedInputsAreValid(t *testing.T) {
 	})
 }
 
-func mustTranscript(t *rapid.T, w *world, c machine.ModelCall) []backends.Message {
+func mustTranscript(t *rapid.T, w *world, c effect.ModelCall) []backends.Message {
 	added, err := agents.Transcript(w.Context(), w.store, &w.turn, c)
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func mustTranscript(t *rapid.T, w *world, c machine.ModelCall) []backends.Messag
 
 // checkNote looks at what the message before the gap says: which messages are missing,
 // and what is still to be known of them.
-func checkNote(t *rapid.T, whole, sent string, left machine.LeftOut, missing []backends.Message) {
+func checkNote(t *rapid.T, whole, sent string, left effect.LeftOut, missing []backends.Message) {
 	const added = "\n\nThe user has added to what was asked. Take this into account:\n\n"
 	messages, results, update := 0, 0, ""
 	var notes []string
@@ -163,7 +163,7 @@ func TestLeftOutIsSaidWithItsLastWords(t *testing.T) {
 	limits := policy.StepLimits{Kind: policy.Prune, Messages: 2}
 	w.turn.Agents[analyst].Step = &limits
 	c := inputs["final_turn_after_update"](w)
-	c.Transcript = append(c.Transcript, w.message("I am at a loss."), machine.Entry{Kind: machine.Reminder, MayAnswer: true, MayVote: true})
+	c.Transcript = append(c.Transcript, w.message("I am at a loss."), effect.Entry{Kind: effect.Reminder, MayAnswer: true, MayVote: true})
 	w.golden("input/left_out.txt", render(w.input(c)))
 	if got := w.input(c).History; got != "of the step 1 earlier message and 1 tool result were left out" {
 		t.Errorf("people are told %q", got)
@@ -181,10 +181,10 @@ func TestLeftOutAfterResults(t *testing.T) {
 	}
 	w.turn.Conversation, w.turn.History, w.turn.Question = w.putJSON(said), blob.Ref{}, blob.Ref{}
 	w.turn.Agents[researcher].Step = &policy.StepLimits{Kind: policy.Prune, Messages: 2}
-	c := w.call(researcher, machine.Conversation)
+	c := w.call(researcher, effect.Conversation)
 	for i := range 3 {
 		c.Transcript = append(c.Transcript, w.message("", backends.ToolCall{ID: fmt.Sprint(i), Name: "search", Arguments: `{}`}),
-			machine.Entry{Kind: machine.Result, CallID: fmt.Sprint(i), Name: "search", Text: w.put("found")})
+			effect.Entry{Kind: effect.Result, CallID: fmt.Sprint(i), Name: "search", Text: w.put("found")})
 	}
 	sent := w.input(c).Messages
 	want := backends.ToolResult{CallID: "0", Name: "search", Content: "found\n\n[2 earlier messages and 2 tool results were left out]"}

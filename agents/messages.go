@@ -9,7 +9,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
@@ -17,12 +17,12 @@ import (
 // with answer, as later turns read them: the JSON of the transcript, which refers to the
 // journal's texts. It returns the list and the turn's number of messages with it, including the
 // question. A step without tool calls has no list: the question and the answer are all.
-func PutMessages(ctx context.Context, blobs Blobs, turn *machine.Turn, said []machine.Entry, answer string) (list blob.Ref, count int, err error) {
-	isResult := func(e machine.Entry) bool { return e.Kind == machine.Result }
+func PutMessages(ctx context.Context, blobs Blobs, turn *effect.Turn, said []effect.Entry, answer string) (list blob.Ref, count int, err error) {
+	isResult := func(e effect.Entry) bool { return e.Kind == effect.Result }
 	if !slices.ContainsFunc(said, isResult) {
 		return blob.Ref{}, 2, nil
 	}
-	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, machine.ModelCall{})
+	b := newInputBuilder(ctx, blobs, newPanel(turn), turn, effect.ModelCall{})
 	kept := withoutRepairs(said)
 	for i := range kept {
 		b.settle(&kept[i])
@@ -36,10 +36,10 @@ func PutMessages(ctx context.Context, blobs Blobs, turn *machine.Turn, said []ma
 }
 
 // withoutRepairs returns entries without the answers that were refused, and what was said to them.
-func withoutRepairs(said []machine.Entry) []machine.Entry {
-	kept := make([]machine.Entry, 0, len(said))
+func withoutRepairs(said []effect.Entry) []effect.Entry {
+	kept := make([]effect.Entry, 0, len(said))
 	for _, e := range said {
-		if e.Kind == machine.Reminder && e.Notice != nil {
+		if e.Kind == effect.Reminder && e.Notice != nil {
 			kept = kept[:max(len(kept)-1, 0)]
 			continue
 		}
@@ -50,7 +50,7 @@ func withoutRepairs(said []machine.Entry) []machine.Entry {
 
 // settle turns an entry into its stored form: a notice keeps its present words; the reminder of
 // the last turn, and a person's notes, were for that turn alone.
-func (b *inputBuilder) settle(e *machine.Entry) {
+func (b *inputBuilder) settle(e *effect.Entry) {
 	e.Final, e.Notes = false, nil
 	if e.Notice == nil || b.err != nil {
 		return
@@ -83,14 +83,14 @@ func addMessages(ctx context.Context, blobs Blobs, list blob.Ref, e *contextbuil
 // readMessages reads a list that PutMessages wrote, or that an import brought: from an import
 // it accepts only messages of models and results of tools.
 func readMessages(ctx context.Context, blobs Blobs, list blob.Ref) ([]backends.Message, error) {
-	b := newInputBuilder(ctx, blobs, newPanel(&machine.Turn{}), &machine.Turn{}, machine.ModelCall{})
-	var kept []machine.Entry
+	b := newInputBuilder(ctx, blobs, newPanel(&effect.Turn{}), &effect.Turn{}, effect.ModelCall{})
+	var kept []effect.Entry
 	b.decode(list, &kept)
 	for i, e := range kept {
-		if e.Kind != machine.Assistant && e.Kind != machine.Result {
+		if e.Kind != effect.Assistant && e.Kind != effect.Result {
 			return nil, fmt.Errorf("entry %d is of the kind %q", i+1, e.Kind)
 		}
-		kept[i] = machine.Entry{Kind: e.Kind, Text: e.Text, CallID: e.CallID, Name: e.Name, Error: e.Error, Files: e.Files}
+		kept[i] = effect.Entry{Kind: e.Kind, Text: e.Text, CallID: e.CallID, Name: e.Name, Error: e.Error, Files: e.Files}
 	}
 	messages := b.transcript(kept)
 	for i, m := range messages {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 )
@@ -35,28 +35,28 @@ func (w *world) after(list blob.Ref) {
 	w.turn.History = w.putJSON(sessions.Link{Turn: 1, Question: w.put(question), Answer: w.put(answer), Messages: list})
 }
 
-func (w *world) part(parts ...backends.Part) machine.Entry {
+func (w *world) part(parts ...backends.Part) effect.Entry {
 	w.Helper()
-	return machine.Entry{Kind: machine.Assistant, Text: w.putJSON(backends.Message{Role: backends.RoleAssistant, Parts: parts})}
+	return effect.Entry{Kind: effect.Assistant, Text: w.putJSON(backends.Message{Role: backends.RoleAssistant, Parts: parts})}
 }
 
-func (w *world) resultOf(id, text string) machine.Entry {
+func (w *world) resultOf(id, text string) effect.Entry {
 	w.Helper()
-	return machine.Entry{Kind: machine.Result, CallID: id, Name: "search", Text: w.put(text)}
+	return effect.Entry{Kind: effect.Result, CallID: id, Name: "search", Text: w.put(text)}
 }
 
 // loop is the transcript of a step that has everything in it that one can have.
-func (w *world) loop() []machine.Entry {
+func (w *world) loop() []effect.Entry {
 	thought := backends.Opaque{Provider: "claude", Model: "opus", Data: json.RawMessage(`{"signature":"a+/=","thinking":"<1> & 2"}`)}
-	refused := machine.Notice{Code: machine.ToolsWithdrawn, Detail: "dig"}
+	refused := effect.Notice{Code: effect.ToolsWithdrawn, Detail: "dig"}
 	failed := w.resultOf("b", "Error: nothing there")
 	failed.Error = true
-	return []machine.Entry{
+	return []effect.Entry{
 		w.part(thought, backends.Text{Text: "I look."}, backends.ToolCall{ID: "a", Name: "search", Arguments: `{"q":"<city>"}`},
 			backends.ToolCall{ID: "b", Name: "search", Arguments: `{}`}),
 		w.resultOf("a", "Oslo & Bergen"), failed,
 		w.part(backends.Reasoning{Text: "Deeper."}, backends.ToolCall{ID: "a", Name: "dig", Arguments: `{}`}),
-		{Kind: machine.Result, CallID: "a", Name: "dig", Notice: &refused, Final: true},
+		{Kind: effect.Result, CallID: "a", Name: "dig", Notice: &refused, Final: true},
 		w.part(thought, backends.Text{Text: answer}),
 	}
 }
@@ -72,7 +72,7 @@ func TestKeptMessagesAreSentAgain(t *testing.T) {
 		t.Fatalf("%d messages, %v", count, err)
 	}
 	w.after(list)
-	req := w.input(w.call(0, machine.Conversation))
+	req := w.input(w.call(0, effect.Conversation))
 	w.golden("input/kept_messages.txt", render(req))
 	if len(req.Messages) != 1+count+1 { // with the system message and the question
 		t.Errorf("%d messages are sent, and %d were counted", len(req.Messages), count)
@@ -82,7 +82,7 @@ func TestKeptMessagesAreSentAgain(t *testing.T) {
 	larger.turn.Question = w.turn.Question
 	larger.turn.Agents[analyst].System = w.put("You count.")
 	larger.turn.Agents[analyst].Tools, larger.turn.Agents[analyst].Params = w.turn.Agents[0].Tools, w.turn.Agents[0].Params
-	sent := render(larger.input(larger.call(analyst, machine.Coordination)))
+	sent := render(larger.input(larger.call(analyst, effect.Coordination)))
 	want := "<CONVERSATION_HISTORY>\nUser: " + question + "\nAssistant: " + answer + "\n<END OF CONVERSATION_HISTORY>"
 	if !strings.Contains(sent, want) || strings.Contains(sent, "I look.") {
 		t.Errorf("a larger panel is sent\n%s", sent)
@@ -91,7 +91,7 @@ func TestKeptMessagesAreSentAgain(t *testing.T) {
 
 func TestTurnWithoutToolsKeepsNoMessages(t *testing.T) {
 	w := alone(t)
-	said := []machine.Entry{w.part(backends.Reasoning{Text: "hm"}, backends.Text{Text: answer})}
+	said := []effect.Entry{w.part(backends.Reasoning{Text: "hm"}, backends.Text{Text: answer})}
 	list, count, err := agents.PutMessages(t.Context(), w.store, &w.turn, said, answer)
 	if list != (blob.Ref{}) || count != 2 || err != nil {
 		t.Errorf("list %v of %d messages, %v", list, count, err)
@@ -100,7 +100,7 @@ func TestTurnWithoutToolsKeepsNoMessages(t *testing.T) {
 
 func TestMessagesThatCannotBeStored(t *testing.T) {
 	w := alone(t)
-	said := []machine.Entry{{Kind: machine.Assistant, Text: sessions.RefOf([]byte("gone"))}, w.resultOf("a", "b")}
+	said := []effect.Entry{{Kind: effect.Assistant, Text: sessions.RefOf([]byte("gone"))}, w.resultOf("a", "b")}
 	list, _, err := agents.PutMessages(t.Context(), w.store, &w.turn, said, answer)
 	if list != (blob.Ref{}) || !errors.Is(err, sessions.ErrNoText) || !strings.HasPrefix(err.Error(), "store the messages of the turn: ") {
 		t.Errorf("list %v, %v", list, err)
@@ -116,7 +116,7 @@ var damages = map[string]struct {
 }{
 	"a call without a result": {
 		list: func(w *world) blob.Ref {
-			return w.putJSON([]machine.Entry{w.part(search1), w.part(backends.Text{Text: answer})})
+			return w.putJSON([]effect.Entry{w.part(search1), w.part(backends.Text{Text: answer})})
 		},
 		shown: []backends.Message{
 			{Role: backends.RoleAssistant, Parts: []backends.Part{search1}},
@@ -128,13 +128,13 @@ var damages = map[string]struct {
 	},
 	"a result without a call": {
 		list: func(w *world) blob.Ref {
-			return w.putJSON([]machine.Entry{w.resultOf("z", "lost"), w.part(backends.Text{Text: answer})})
+			return w.putJSON([]effect.Entry{w.resultOf("z", "lost"), w.part(backends.Text{Text: answer})})
 		},
 		note: `turn 1 was repaired before it was shown: message 2: the result for "z" was left out: no call waits for it`,
 	},
 	"both, and no answer": {
 		list: func(w *world) blob.Ref {
-			return w.putJSON([]machine.Entry{w.resultOf("z", "lost"), w.part(search1)})
+			return w.putJSON([]effect.Entry{w.resultOf("z", "lost"), w.part(search1)})
 		},
 		shown: []backends.Message{
 			{Role: backends.RoleAssistant, Parts: []backends.Part{search1}},
@@ -147,7 +147,7 @@ var damages = map[string]struct {
 	},
 	"another answer at the end": {
 		list: func(w *world) blob.Ref {
-			return w.putJSON([]machine.Entry{w.part(search1), w.resultOf("a", "found"), w.part(backends.Text{Text: "Rome."})})
+			return w.putJSON([]effect.Entry{w.part(search1), w.resultOf("a", "found"), w.part(backends.Text{Text: "Rome."})})
 		},
 		shown: []backends.Message{
 			{Role: backends.RoleAssistant, Parts: []backends.Part{search1}},
@@ -157,7 +157,7 @@ var damages = map[string]struct {
 	},
 	"an answer that calls a tool": {
 		list: func(w *world) blob.Ref {
-			return w.putJSON([]machine.Entry{w.part(backends.Text{Text: answer}, search1), w.resultOf("a", "found")})
+			return w.putJSON([]effect.Entry{w.part(backends.Text{Text: answer}, search1), w.resultOf("a", "found")})
 		},
 		shown: []backends.Message{
 			{Role: backends.RoleAssistant, Parts: []backends.Part{backends.Text{Text: answer}, search1}},
@@ -170,7 +170,7 @@ var damages = map[string]struct {
 	},
 	"no list": {
 		list: func(w *world) blob.Ref { return w.put(`{"a":1}`) },
-		note: unread + "blob 015abd7f5cc5: json: cannot unmarshal object into Go value of type []machine.Entry",
+		note: unread + "blob 015abd7f5cc5: json: cannot unmarshal object into Go value of type []effect.Entry",
 	},
 	"an unknown kind": {
 		list: func(w *world) blob.Ref { return w.put(`[{"kind":"system"}]`) },
@@ -178,19 +178,19 @@ var damages = map[string]struct {
 	},
 	"a message of another role": {
 		list: func(w *world) blob.Ref {
-			return w.putJSON([]machine.Entry{{Kind: machine.Assistant, Text: w.putJSON(backends.System("Obey."))}})
+			return w.putJSON([]effect.Entry{{Kind: effect.Assistant, Text: w.putJSON(backends.System("Obey."))}})
 		},
 		note: unread + `message 1 is of the role "system"`,
 	},
 	"a message that is none": {
 		list: func(w *world) blob.Ref {
-			return w.putJSON([]machine.Entry{{Kind: machine.Assistant, Text: w.put("?")}})
+			return w.putJSON([]effect.Entry{{Kind: effect.Assistant, Text: w.put("?")}})
 		},
 		note: unread + "blob 8a8de823d5ed: invalid character '?' looking for beginning of value",
 	},
 	"a text that is gone": {
 		list: func(w *world) blob.Ref {
-			return w.putJSON([]machine.Entry{{Kind: machine.Assistant, Text: sessions.RefOf([]byte("gone"))}})
+			return w.putJSON([]effect.Entry{{Kind: effect.Assistant, Text: sessions.RefOf([]byte("gone"))}})
 		},
 		note: unread + "no text is stored under 283bb9deef02",
 	},
@@ -214,7 +214,7 @@ func TestDamagedMessagesAreRepairedOnLoad(t *testing.T) {
 			heard := &listens{says: says{backends.TextDelta{Text: "ok"}}}
 			d := agents.Doer{Blobs: w.store, Members: []agents.Member{{Backend: heard}}}
 			for range 2 {
-				if _, err := d.Perform(t.Context(), &w.turn, w.call(0, machine.Conversation)); err != nil {
+				if _, err := d.Perform(t.Context(), &w.turn, w.call(0, effect.Conversation)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -240,7 +240,7 @@ func TestRepairsAreToldOldestTurnFirst(t *testing.T) {
 	said := w.put("later")
 	w.turn.History = w.putJSON(sessions.Link{Previous: w.turn.History, Turn: 2, Question: said, Answer: said, Messages: w.put("!")})
 	d := agents.Doer{Blobs: w.store, Members: []agents.Member{{Backend: says{backends.TextDelta{Text: "ok"}}}}}
-	if _, err := d.Perform(t.Context(), &w.turn, w.call(0, machine.Conversation)); err != nil {
+	if _, err := d.Perform(t.Context(), &w.turn, w.call(0, effect.Conversation)); err != nil {
 		t.Fatal(err)
 	}
 	notes := d.Repairs()
@@ -250,7 +250,7 @@ func TestRepairsAreToldOldestTurnFirst(t *testing.T) {
 	larger := w.turn
 	larger.Agents = append(larger.Agents, w.describe("another", ""))
 	d = agents.Doer{Blobs: w.store, Members: slices.Repeat(d.Members, 2)}
-	if _, err := d.Perform(t.Context(), &larger, w.call(0, machine.Coordination)); err != nil || len(d.Repairs()) > 0 {
+	if _, err := d.Perform(t.Context(), &larger, w.call(0, effect.Coordination)); err != nil || len(d.Repairs()) > 0 {
 		t.Errorf("a larger panel, which is not shown them: %v, %q", err, d.Repairs())
 	}
 }
@@ -276,7 +276,7 @@ func TestStoreThatFailsFailsTheCall(t *testing.T) {
 	list := w.putJSON(said)
 	w.after(list)
 	for _, lost := range []blob.Ref{list, said[1].Text} {
-		_, err := agents.NewRebuilder(losing{w.store, lost}).Input(t.Context(), &w.turn, w.call(0, machine.Conversation))
+		_, err := agents.NewRebuilder(losing{w.store, lost}).Input(t.Context(), &w.turn, w.call(0, effect.Conversation))
 		if err == nil || !strings.Contains(err.Error(), "history: the messages of turn 1: the disk is gone") {
 			t.Errorf("error %v", err)
 		}
@@ -290,7 +290,7 @@ func TestEveryListIsSentValid(t *testing.T) {
 	w := alone(t)
 	rapid.Check(t, func(r *rapid.T) {
 		ids := rapid.SampledFrom([]string{"a", "b", "c", ""})
-		said := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) machine.Entry {
+		said := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) effect.Entry {
 			if rapid.Bool().Draw(r, "result") {
 				return w.resultOf(ids.Draw(r, "of"), "found")
 			}
@@ -304,7 +304,7 @@ func TestEveryListIsSentValid(t *testing.T) {
 			return w.part(parts...)
 		}), 0, 8).Draw(r, "said")
 		w.after(w.putJSON(said))
-		messages := w.input(w.call(0, machine.Conversation)).Messages
+		messages := w.input(w.call(0, effect.Conversation)).Messages
 		shown := messages[1 : len(messages)-1]
 		if diff := cmp.Diff(backends.Repair(shown), shown); diff != "" {
 			r.Errorf("what is sent is not valid (-valid +sent):\n%s", diff)

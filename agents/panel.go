@@ -8,8 +8,8 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/internal/tools/schema"
 )
@@ -101,7 +101,7 @@ type userKey struct {
 	notes    int // within a turn their number only grows
 }
 
-func newPanel(turn *machine.Turn) *panel {
+func newPanel(turn *effect.Turn) *panel {
 	p := &panel{ids: make([]string, len(turn.Agents))}
 	for i, a := range turn.Agents {
 		p.ids[i] = a.ID
@@ -122,12 +122,12 @@ func (p *panel) nameAgents() {
 // lastPanel keeps the panel of the last turn. The zero value is ready.
 type lastPanel struct {
 	mu     sync.Mutex
-	agents *machine.Agent // the first of the turn's
+	agents *effect.Agent // the first of the turn's
 	panel  *panel
 }
 
 // of returns a turn's panel.
-func (l *lastPanel) of(turn *machine.Turn) *panel {
+func (l *lastPanel) of(turn *effect.Turn) *panel {
 	if len(turn.Agents) == 0 {
 		return newPanel(turn)
 	}

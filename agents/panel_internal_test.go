@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 )
@@ -29,7 +29,7 @@ func TestMessagesAreReadSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := sessions.NewMemory()
 		panels := lastPanel{}
-		p := panels.of(&machine.Turn{Agents: make([]machine.Agent, 1)})
+		p := panels.of(&effect.Turn{Agents: make([]effect.Agent, 1)})
 		begun := time.Now()
 		var group sync.WaitGroup
 		for _, text := range []string{"a", "b", "c"} {
@@ -60,7 +60,7 @@ func TestReadThatPanicsIsNotKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newPanel(&machine.Turn{})
+	p := newPanel(&effect.Turn{})
 	reads := 0
 	s := textStore{ctx: t.Context(), blobs: reading{store, func() {
 		if reads++; reads == 1 {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
@@ -23,8 +23,8 @@ type heard struct {
 	answers []string
 }
 
-func newHeard(effect machine.Effect) heard {
-	call, _ := effect.(machine.ModelCall)
+func newHeard(eff effect.Effect) heard {
+	call, _ := eff.(effect.ModelCall)
 	return heard{inJSON: call.JSON}
 }
 
@@ -40,7 +40,7 @@ func (h *heard) add(ev backends.Event) {
 }
 
 func (h *heard) addAnswer(call backends.ToolCall) {
-	if call.Name == machine.NewAnswer {
+	if call.Name == effect.NewAnswer {
 		h.answers = append(h.answers, cutContent(call.Arguments))
 	}
 }

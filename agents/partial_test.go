@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
 // breaking says some events and then fails.
@@ -33,7 +33,7 @@ func breaking(err error, events ...backends.Event) streams {
 func cutError(arguments ...string) error {
 	e := &backends.Error{Kind: backends.KindNetwork, Provider: "p", Message: "cut", Begun: true}
 	for _, a := range arguments {
-		e.Cut = append(e.Cut, backends.ToolCall{ID: "c", Name: machine.NewAnswer, Arguments: a})
+		e.Cut = append(e.Cut, backends.ToolCall{ID: "c", Name: effect.NewAnswer, Arguments: a})
 	}
 	return e
 }
@@ -51,20 +51,20 @@ func TestWhatHadComeOfAFailedCallIsKept(t *testing.T) {
 		"thinking":                 {backend: breaking(cutError(), backends.ReasoningDelta{Text: "hm"})},
 		"text that is like JSON":   {backend: breaking(cutError(), backends.TextDelta{Text: `say {"content":"x"} and`}), want: `say {"content":"x"} and`},
 		"an answer that was begun": {backend: breaking(cutError(`{"content":"half an ans`), backends.TextDelta{Text: "Here:"}), want: "Here:\n\nhalf an ans"},
-		"a whole answer":           {backend: breaking(cutError(), toolCall("1", machine.NewAnswer, `{"content":"whole"}`)), want: "whole"},
+		"a whole answer":           {backend: breaking(cutError(), toolCall("1", effect.NewAnswer, `{"content":"whole"}`)), want: "whole"},
 		"another tool": {backend: breaking(&backends.Error{Cut: []backends.ToolCall{{Name: "search", Arguments: `{"content":"x`}}},
 			toolCall("1", "search", `{"content":"y"}`))},
 		"an object in place of a tool": {inJSON: true, backend: breaking(cutError(), backends.TextDelta{Text: `{"action":{"name":"new_answer","content":"half\n`}), want: "half"},
 		"no object in place of a tool": {inJSON: true, backend: breaking(cutError(), backends.TextDelta{Text: "half"}), want: "half"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			call := w.call(researcher, machine.Coordination)
+			call := w.call(researcher, effect.Coordination)
 			call.JSON = c.inJSON
 			ev, err := w.doer(c.backend).Perform(t.Context(), &w.turn, call)
 			if err != nil {
 				t.Fatal(err)
 			}
-			reply := ev.(machine.ModelReply)
+			reply := ev.(effect.ModelReply)
 			if got := w.text(reply.Partial); strings.TrimRight(got, "\n") != c.want {
 				t.Errorf("kept is %q, want %q", got, c.want)
 			}
@@ -73,7 +73,7 @@ func TestWhatHadComeOfAFailedCallIsKept(t *testing.T) {
 			}
 		})
 	}
-	if reply := w.reply(w.call(researcher, machine.Coordination), backends.TextDelta{Text: "whole"}); reply.Partial.Bytes != 0 {
+	if reply := w.reply(w.call(researcher, effect.Coordination), backends.TextDelta{Text: "whole"}); reply.Partial.Bytes != 0 {
 		t.Errorf("of a whole message a part is kept: %q", w.text(reply.Partial))
 	}
 }
@@ -90,11 +90,11 @@ func TestCutAnswerIsABeginning(t *testing.T) {
 			rt.Fatal(err)
 		}
 		cut := string(object)[:rapid.IntRange(0, len(object)).Draw(rt, "cut")]
-		ev, err := w.doer(breaking(cutError(cut))).Perform(t.Context(), &w.turn, w.call(researcher, machine.Coordination))
+		ev, err := w.doer(breaking(cutError(cut))).Perform(t.Context(), &w.turn, w.call(researcher, effect.Coordination))
 		if err != nil {
 			rt.Fatal(err)
 		}
-		got := strings.TrimRight(w.text(ev.(machine.ModelReply).Partial), "\uFFFD")
+		got := strings.TrimRight(w.text(ev.(effect.ModelReply).Partial), "\uFFFD")
 		if !strings.HasPrefix(content, got) {
 			rt.Fatalf("%q, cut to %q, gives %q", content, cut, got)
 		}
@@ -131,11 +131,11 @@ func TestWhatHadComeOfALostCallIsKept(t *testing.T) {
 				}))
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
-				ev, err := d.Perform(ctx, &w.turn, w.call(researcher, machine.Coordination))
+				ev, err := d.Perform(ctx, &w.turn, w.call(researcher, effect.Coordination))
 				if err != nil {
 					t.Fatal(err)
 				}
-				reply := ev.(machine.ModelReply)
+				reply := ev.(effect.ModelReply)
 				if got := w.text(reply.Partial); got != "so far" || reply.Failure.Abandoned != (name == "abandoned") {
 					t.Errorf("kept is %q, and the failure %+v", got, reply.Failure)
 				}
@@ -151,9 +151,9 @@ func TestFullDiskDoesNotKeepWhatHadComeInSilence(t *testing.T) {
 	works := 0
 	for ; ; works++ {
 		d.Blobs = &failingStore{Blobs: w.store, works: works}
-		ev, err := d.Perform(t.Context(), &w.turn, w.call(researcher, machine.Coordination))
+		ev, err := d.Perform(t.Context(), &w.turn, w.call(researcher, effect.Coordination))
 		if err == nil {
-			if ev.(machine.ModelReply).Partial.Bytes == 0 {
+			if ev.(effect.ModelReply).Partial.Bytes == 0 {
 				t.Error("nothing is kept")
 			}
 			break

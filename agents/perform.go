@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/stack"
 )
 
@@ -23,16 +23,16 @@ const AbandonAfter = 2 * time.Second
 // isLate says that the effect has ignored its cancellation, or a tool the end of its limit. Then Run has
 // already passed the event and the error to abandoned, from another goroutine, and returns neither. If an
 // effect ends its goroutine (runtime.Goexit), Run passes them to abandoned, and does not return.
-func (d *Doer) Run(ctx context.Context, turn *machine.Turn, effect machine.Effect, abandoned func(machine.Event, error)) (ev machine.Event, isLate bool, err error) {
-	r := &running{heard: newHeard(effect), over: make(chan struct{}), abandoned: abandoned}
+func (d *Doer) Run(ctx context.Context, turn *effect.Turn, eff effect.Effect, abandoned func(effect.Reply, error)) (ev effect.Reply, isLate bool, err error) {
+	r := &running{heard: newHeard(eff), over: make(chan struct{}), abandoned: abandoned}
 	forget := context.AfterFunc(ctx, func() {
 		patience := time.NewTimer(AbandonAfter)
 		defer patience.Stop()
 		select {
 		case <-r.over:
 		case <-patience.C:
-			r.abandon(func() (machine.Event, error) {
-				return d.broken(ctx, effect, r, machine.Failure{
+			r.abandon(func() (effect.Reply, error) {
+				return d.broken(ctx, eff, r, effect.Failure{
 					Kind: string(backends.KindCancelled), Abandoned: true,
 					Message: fmt.Sprintf("the call ignored its cancellation for %s and was abandoned", AbandonAfter),
 				})
@@ -43,12 +43,12 @@ func (d *Doer) Run(ctx context.Context, turn *machine.Turn, effect machine.Effec
 	returned := false
 	defer func() {
 		if !returned { // but by runtime.Goexit, for example of a test's Fatal
-			r.abandon(func() (machine.Event, error) {
-				return d.panicked(ctx, effect, r, "its call ended its goroutine")
+			r.abandon(func() (effect.Reply, error) {
+				return d.panicked(ctx, eff, r, "its call ended its goroutine")
 			})
 		}
 	}()
-	ev, err = d.attempt(ctx, turn, effect, r)
+	ev, err = d.attempt(ctx, turn, eff, r)
 	returned = true
 	if !r.end() {
 		return nil, true, nil
@@ -61,7 +61,7 @@ type running struct {
 	heard
 	isOver    atomic.Bool
 	over      chan struct{} // closed by end
-	abandoned func(machine.Event, error)
+	abandoned func(effect.Reply, error)
 }
 
 // end ends the effect. It returns false if the effect has ended before.
@@ -74,22 +74,22 @@ func (r *running) end() bool {
 }
 
 // abandon ends the effect with a result, unless it has ended.
-func (r *running) abandon(result func() (machine.Event, error)) {
+func (r *running) abandon(result func() (effect.Reply, error)) {
 	if r.end() {
 		r.abandoned(result())
 	}
 }
 
 // Perform is Run in a goroutine of its own, so that it returns too when the effect is abandoned.
-func (d *Doer) Perform(ctx context.Context, turn *machine.Turn, effect machine.Effect) (ev machine.Event, err error) {
+func (d *Doer) Perform(ctx context.Context, turn *effect.Turn, eff effect.Effect) (ev effect.Reply, err error) {
 	over := make(chan struct{})
-	end := func(result machine.Event, failed error) {
+	end := func(result effect.Reply, failed error) {
 		ev, err = result, failed
 		close(over)
 	}
 	go func() {
 		stack.Grow16()
-		if result, isLate, failed := d.Run(ctx, turn, effect, end); !isLate {
+		if result, isLate, failed := d.Run(ctx, turn, eff, end); !isLate {
 			end(result, failed)
 		}
 	}()
@@ -98,38 +98,38 @@ func (d *Doer) Perform(ctx context.Context, turn *machine.Turn, effect machine.E
 }
 
 // attempt runs an effect, and returns a result also when the effect panics.
-func (d *Doer) attempt(ctx context.Context, turn *machine.Turn, effect machine.Effect, r *running) (ev machine.Event, err error) {
+func (d *Doer) attempt(ctx context.Context, turn *effect.Turn, eff effect.Effect, r *running) (ev effect.Reply, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
-			ev, err = d.panicked(ctx, effect, r, fmt.Sprintf("its call panicked: %v", reason))
+			ev, err = d.panicked(ctx, eff, r, fmt.Sprintf("its call panicked: %v", reason))
 		}
 	}()
-	return d.do(ctx, turn, effect, r)
+	return d.do(ctx, turn, eff, r)
 }
 
 // panicked returns the result of an effect that panicked, and tells Panicked of it.
-func (d *Doer) panicked(ctx context.Context, effect machine.Effect, r *running, message string) (machine.Event, error) {
+func (d *Doer) panicked(ctx context.Context, eff effect.Effect, r *running, message string) (effect.Reply, error) {
 	if d.Panicked != nil {
-		d.Panicked(effect.EffectKey(), debug.Stack())
+		d.Panicked(eff.EffectKey(), debug.Stack())
 	}
-	return d.broken(ctx, effect, r, machine.Failure{Kind: "panic", Message: message})
+	return d.broken(ctx, eff, r, effect.Failure{Kind: "panic", Message: message})
 }
 
 // broken returns the result of an effect that yielded none itself.
-func (d *Doer) broken(ctx context.Context, effect machine.Effect, r *running, f machine.Failure) (machine.Event, error) {
-	call, isTool := effect.(machine.ToolCall)
+func (d *Doer) broken(ctx context.Context, eff effect.Effect, r *running, f effect.Failure) (effect.Reply, error) {
+	call, isTool := eff.(effect.ToolCall)
 	if !isTool {
 		partial, err := d.keepPartial(ctx, &r.heard, nil)
-		return machine.ModelReply{Failure: &f, Partial: partial}, err
+		return effect.ModelReply{Failure: &f, Partial: partial}, err
 	}
 	text := "Error: " + f.Message
 	if call.IsSnapshot() { // no model gets the result
 		text = f.Message
 	}
 	ref, err := d.Blobs.Put(context.WithoutCancel(ctx), []byte(text))
-	reply := machine.ToolReply{Index: call.Key.Index, Result: ref, Error: true, Abandoned: f.Abandoned}
+	reply := effect.ToolReply{Index: call.Key.Index, Result: ref, Error: true, Abandoned: f.Abandoned}
 	if f.Abandoned {
-		reply.State = machine.ToolCancelled
+		reply.State = effect.ToolCancelled
 	}
 	return reply, err
 }

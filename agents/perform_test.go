@@ -11,21 +11,21 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
 func TestPanicOfAnEffectIsItsResult(t *testing.T) {
 	w := newWorld(t)
 	d := w.doer(streams(func(context.Context, backends.Request) iter.Seq2[backends.Event, error] { panic("boom") }))
 	var told string
-	d.Panicked = func(key machine.Key, stack []byte) { told = key.String() + "\n" + string(stack) }
-	call := w.call(researcher, machine.Coordination)
+	d.Panicked = func(key effect.Key, stack []byte) { told = key.String() + "\n" + string(stack) }
+	call := w.call(researcher, effect.Coordination)
 	ev, err := d.Perform(t.Context(), &w.turn, call)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := machine.Failure{Kind: "panic", Message: "its call panicked: boom"}
-	if f := ev.(machine.ModelReply).Failure; f == nil || *f != want {
+	want := effect.Failure{Kind: "panic", Message: "its call panicked: boom"}
+	if f := ev.(effect.ModelReply).Failure; f == nil || *f != want {
 		t.Errorf("the failure is %+v, want %+v", f, want)
 	}
 	if !strings.HasPrefix(told, call.Key.String()) || !strings.Contains(told, "perform_test.go") {
@@ -54,12 +54,12 @@ func TestEffectThatIgnoresItsCancelIsAbandoned(t *testing.T) {
 		defer cancel()
 		entry := w.message("", backends.ToolCall{ID: "0", Name: "search"})
 		start := time.Now()
-		ev, err := d.Perform(ctx, &w.turn, machine.ToolCall{Key: machine.Key{Index: 4}, Message: entry.Text, Name: "search"})
+		ev, err := d.Perform(ctx, &w.turn, effect.ToolCall{Key: effect.Key{Index: 4}, Message: entry.Text, Name: "search"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := ev.(machine.ToolReply)
-		if got := w.text(r.Result); !r.Abandoned || !r.Error || r.State != machine.ToolCancelled || r.Index != 4 || got != "Error: the call ignored its cancellation for 2s and was abandoned" {
+		r := ev.(effect.ToolReply)
+		if got := w.text(r.Result); !r.Abandoned || !r.Error || r.State != effect.ToolCancelled || r.Index != 4 || got != "Error: the call ignored its cancellation for 2s and was abandoned" {
 			t.Errorf("%+v: %q", r, got)
 		}
 		if took := time.Since(start); took != time.Second+agents.AbandonAfter {
@@ -74,16 +74,16 @@ func TestEffectThatIgnoresItsCancelIsAbandoned(t *testing.T) {
 func TestAbandonedEffectHasOneResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.turn.Limits = machine.Limits{ToolLimit: 1000}
+		w.turn.Limits = effect.Limits{ToolLimit: 1000}
 		deaf := tool(func(context.Context) (string, error) { time.Sleep(time.Minute); return "at last", nil })
 		d := agents.Doer{Blobs: w.store, Members: []agents.Member{{Tools: []agents.Tool{deaf}}}}
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
 		var results atomic.Int32
-		call := machine.ToolCall{Message: w.message("", backends.ToolCall{Name: "work"}).Text, Name: "work"}
-		ev, isLate, err := d.Run(ctx, &w.turn, call, func(ev machine.Event, err error) {
+		call := effect.ToolCall{Message: w.message("", backends.ToolCall{Name: "work"}).Text, Name: "work"}
+		ev, isLate, err := d.Run(ctx, &w.turn, call, func(ev effect.Reply, err error) {
 			results.Add(1)
-			if r := ev.(machine.ToolReply); err != nil || !r.Abandoned || r.ElapsedMS != 3000 {
+			if r := ev.(effect.ToolReply); err != nil || !r.Abandoned || r.ElapsedMS != 3000 {
 				t.Errorf("%+v, %v", r, err)
 			}
 		})

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/internal/system/secrets"
 	"github.com/massgen/massgen/sessions"
@@ -20,25 +20,25 @@ type Rebuilder struct {
 	texts   keptTexts
 	history lastHistory
 	panels  lastPanel
-	steps   map[machine.Key]builtStep
+	steps   map[effect.Key]builtStep
 }
 
 // NewRebuilder returns a Rebuilder for a journal whose texts are in the store.
 func NewRebuilder(texts sessions.Texts) *Rebuilder {
-	return &Rebuilder{texts: keptTexts{texts, map[blob.Ref][]byte{}}, steps: map[machine.Key]builtStep{}}
+	return &Rebuilder{texts: keptTexts{texts, map[blob.Ref][]byte{}}, steps: map[effect.Key]builtStep{}}
 }
 
 // Input builds the request of a call, only from the references that the turn and the call name:
 // the same journal and texts always give the same request. The error names the call. It wraps the
 // store's error.
-func (r *Rebuilder) Input(ctx context.Context, turn *machine.Turn, call machine.ModelCall) (backends.Request, error) {
+func (r *Rebuilder) Input(ctx context.Context, turn *effect.Turn, call effect.ModelCall) (backends.Request, error) {
 	b := newInputBuilder(ctx, r.texts, r.panels.of(turn), turn, call)
 	b.history, b.steps = r.history.read, r.steps
 	return b.build(call)
 }
 
 // Recorded returns the recorded request of a call, as Recorded does.
-func (r *Rebuilder) Recorded(ctx context.Context, sent machine.Sent) (backends.Request, error) {
+func (r *Rebuilder) Recorded(ctx context.Context, sent effect.Sent) (backends.Request, error) {
 	return Recorded(ctx, r.texts, sent)
 }
 
@@ -46,7 +46,7 @@ func (r *Rebuilder) Recorded(ctx context.Context, sent machine.Sent) (backends.R
 // reading. Anything that a message does not contain stays as recorded: the usage, a sidecall's
 // changes, and whether a tool call was permitted. So does a reply without a message, and one
 // with a masked secret, since the masking came after the first reading.
-func (r *Rebuilder) Reply(ctx context.Context, turn *machine.Turn, call machine.ModelCall, recorded machine.ModelReply) (machine.ModelReply, error) {
+func (r *Rebuilder) Reply(ctx context.Context, turn *effect.Turn, call effect.ModelCall, recorded effect.ModelReply) (effect.ModelReply, error) {
 	if recorded.Message == (blob.Ref{}) {
 		return recorded, nil
 	}
@@ -79,7 +79,7 @@ type builtStep struct {
 }
 
 type stepStart struct {
-	turn  machine.Turn
+	turn  effect.Turn
 	offer kernel.Offer
 	votes []kernel.Vote
 	notes []blob.Ref

@@ -13,7 +13,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/internal/tools/schema"
@@ -25,19 +25,19 @@ const maxReason = 1000
 // replyReader extracts from a response the facts that the machines' rules need.
 type replyReader struct {
 	textStore
-	turn *machine.Turn
-	call machine.ModelCall
+	turn *effect.Turn
+	call effect.ModelCall
 	// own are the agent's own tools at the time of the call.
 	own []backends.Tool
 	// permit is the member's Permit.
-	permit func(tool, arguments string) (machine.Permission, string)
+	permit func(tool, arguments string) (effect.Permission, string)
 	names  *panel
 	// citations are the sources of the answer that the reply may have.
 	citations []backends.Citation
 	schema    *schema.Schema // of the turn's answers, nil if any text is one
 }
 
-func newReplyReader(ctx context.Context, blobs Blobs, p *panel, turn *machine.Turn, call machine.ModelCall) replyReader {
+func newReplyReader(ctx context.Context, blobs Blobs, p *panel, turn *effect.Turn, call effect.ModelCall) replyReader {
 	r := replyReader{textStore: textStore{ctx: ctx, blobs: blobs}, turn: turn, call: call, names: p}
 	if call.Sidecall == nil && !call.Key.Purpose.IsStepSummary() {
 		r.schema = p.schemaOf(&r.textStore, turn.Schema)
@@ -49,7 +49,7 @@ func newReplyReader(ctx context.Context, blobs Blobs, p *panel, turn *machine.Tu
 }
 
 // read fills in the content of the response.
-func (r *replyReader) read(resp backends.Response, reply *machine.ModelReply) error {
+func (r *replyReader) read(resp backends.Response, reply *effect.ModelReply) error {
 	reply.Truncated = resp.Truncated()
 	reply.Message = r.encodeMessage(resp.Message)
 	said := resp.Message.Text()
@@ -77,7 +77,7 @@ func (r *replyReader) read(resp backends.Response, reply *machine.ModelReply) er
 }
 
 // readForm reads the text as an answer if it fits the schema, and else says why it does not.
-func (r *replyReader) readForm(said string, reply *machine.ModelReply) {
+func (r *replyReader) readForm(said string, reply *effect.ModelReply) {
 	if strings.TrimSpace(said) == "" {
 		return
 	}
@@ -90,15 +90,15 @@ func (r *replyReader) readForm(said string, reply *machine.ModelReply) {
 
 // usage returns the cost of a call that ended with err, or well: nil if the provider reported
 // nothing for a call that it may have billed.
-func usage(u *backends.Usage, err error) *machine.Usage {
+func usage(u *backends.Usage, err error) *effect.Usage {
 	if u == nil {
 		var failed *backends.Error
 		if errors.As(err, &failed) && failed.Unbilled() {
-			return &machine.Usage{CostUSD: new(float64)}
+			return &effect.Usage{CostUSD: new(float64)}
 		}
 		return nil
 	}
-	return &machine.Usage{
+	return &effect.Usage{
 		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CachedInputTokens: u.CachedInputTokens,
 		ReasoningTokens: u.ReasoningTokens, CostUSD: u.CostUSD,
 	}
@@ -136,12 +136,12 @@ func normalisedHash(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (r *replyReader) decodeCall(tc backends.ToolCall) machine.Call {
-	call := machine.Call{ID: tc.ID, Name: tc.Name}
+func (r *replyReader) decodeCall(tc backends.ToolCall) effect.Call {
+	call := effect.Call{ID: tc.ID, Name: tc.Name}
 	switch {
-	case r.call.Key.Purpose == machine.Coordination && tc.Name == machine.NewAnswer:
+	case r.call.Key.Purpose == effect.Coordination && tc.Name == effect.NewAnswer:
 		return r.decodeAnswer(call, tc.Arguments)
-	case r.call.Key.Purpose == machine.Coordination && tc.Name == machine.Vote:
+	case r.call.Key.Purpose == effect.Coordination && tc.Name == effect.Vote:
 		return r.decodeVote(call, tc.Arguments)
 	}
 	call.Own = slices.ContainsFunc(r.own, func(t backends.Tool) bool { return t.Name == tc.Name })
@@ -152,7 +152,7 @@ func (r *replyReader) decodeCall(tc backends.ToolCall) machine.Call {
 	return call
 }
 
-func (r *replyReader) decodeAnswer(call machine.Call, arguments string) machine.Call {
+func (r *replyReader) decodeAnswer(call effect.Call, arguments string) effect.Call {
 	args, problem := decodeArguments(arguments)
 	content, ok := r.content(args, &problem)
 	switch {
@@ -225,7 +225,7 @@ func wordSet(text string) map[string]bool {
 	return words
 }
 
-func (r *replyReader) decodeVote(call machine.Call, arguments string) machine.Call {
+func (r *replyReader) decodeVote(call effect.Call, arguments string) effect.Call {
 	call.Target = -1
 	args, problem := decodeArguments(arguments)
 	agent, ok := args.text("agent_id", &problem)

@@ -9,13 +9,13 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // decoded says what a call's arguments were taken for.
-func (w *world) decoded(purpose machine.Purpose, name, arguments string) machine.Call {
+func (w *world) decoded(purpose effect.Purpose, name, arguments string) effect.Call {
 	w.Helper()
 	r := w.reply(w.call(researcher, purpose, researcher, analyst), toolCall("id", name, arguments))
 	if len(r.Calls) != 1 || r.Calls[0].ID != "id" || r.Calls[0].Name != name {
@@ -28,31 +28,31 @@ func TestVotesAreDecoded(t *testing.T) {
 	long := strings.Repeat("ä", 1001)
 	for _, c := range []struct {
 		arguments string
-		want      machine.Call
+		want      effect.Call
 	}{
-		{`{"agent_id":"agent1","reason":" it is short\n"}`, machine.Call{Target: analyst, Reason: "it is short"}},
-		{`{"agent_id":"agent2","reason":"x"}`, machine.Call{Target: creative, Reason: "x"}},
-		{`{"agent_id":"agent3"}`, machine.Call{Target: researcher}},
-		{` {"agent_id":" Agent1\n","more":[1]} `, machine.Call{Target: analyst}},
-		{`{"agent_id":"agent1","AGENT_ID":"agent2"}`, machine.Call{Target: analyst}},
-		{`{"agent_id":"AGENT2"}`, machine.Call{Target: creative}},
-		{`{"agent_id":"agent 2"}`, machine.Call{Target: -1}},
-		{`{"agent_id":"agent4"}`, machine.Call{Target: -1}},
-		{`{"agent_id":"agent0"}`, machine.Call{Target: -1}},
-		{`{"agent_id":"agent01"}`, machine.Call{Target: -1}},
-		{`{"agent_id":"analyst"}`, machine.Call{Target: -1}},
-		{`{"agent_id":""}`, machine.Call{Target: -1}},
-		{`{"agent_id":"agent1","reason":"a\u0000b\u001b[2J"}`, machine.Call{Target: analyst, Reason: "a\uFFFDb\uFFFD[2J"}},
-		{`{"agent_id":"agent1","reason":"` + long + `"}`, machine.Call{Target: analyst, Reason: long[:2000] + "…"}},
-		{`{"reason":"no agent"}`, machine.Call{Target: -1, Problem: "agent_id is missing"}},
-		{`{"agent_id":null}`, machine.Call{Target: -1, Problem: "agent_id is missing"}},
-		{`{"agent_id":1}`, machine.Call{Target: -1, Problem: "agent_id is not a string"}},
-		{`{"agent_id":["agent1"]}`, machine.Call{Target: -1, Problem: "agent_id is not a string"}},
-		{`{"agent_id":"agent1","reason":{}}`, machine.Call{Target: -1, Problem: "reason is not a string"}},
+		{`{"agent_id":"agent1","reason":" it is short\n"}`, effect.Call{Target: analyst, Reason: "it is short"}},
+		{`{"agent_id":"agent2","reason":"x"}`, effect.Call{Target: creative, Reason: "x"}},
+		{`{"agent_id":"agent3"}`, effect.Call{Target: researcher}},
+		{` {"agent_id":" Agent1\n","more":[1]} `, effect.Call{Target: analyst}},
+		{`{"agent_id":"agent1","AGENT_ID":"agent2"}`, effect.Call{Target: analyst}},
+		{`{"agent_id":"AGENT2"}`, effect.Call{Target: creative}},
+		{`{"agent_id":"agent 2"}`, effect.Call{Target: -1}},
+		{`{"agent_id":"agent4"}`, effect.Call{Target: -1}},
+		{`{"agent_id":"agent0"}`, effect.Call{Target: -1}},
+		{`{"agent_id":"agent01"}`, effect.Call{Target: -1}},
+		{`{"agent_id":"analyst"}`, effect.Call{Target: -1}},
+		{`{"agent_id":""}`, effect.Call{Target: -1}},
+		{`{"agent_id":"agent1","reason":"a\u0000b\u001b[2J"}`, effect.Call{Target: analyst, Reason: "a\uFFFDb\uFFFD[2J"}},
+		{`{"agent_id":"agent1","reason":"` + long + `"}`, effect.Call{Target: analyst, Reason: long[:2000] + "…"}},
+		{`{"reason":"no agent"}`, effect.Call{Target: -1, Problem: "agent_id is missing"}},
+		{`{"agent_id":null}`, effect.Call{Target: -1, Problem: "agent_id is missing"}},
+		{`{"agent_id":1}`, effect.Call{Target: -1, Problem: "agent_id is not a string"}},
+		{`{"agent_id":["agent1"]}`, effect.Call{Target: -1, Problem: "agent_id is not a string"}},
+		{`{"agent_id":"agent1","reason":{}}`, effect.Call{Target: -1, Problem: "reason is not a string"}},
 	} {
 		w := newWorld(t)
 		c.want.ID, c.want.Name = "id", "vote"
-		if diff := cmp.Diff(c.want, w.decoded(machine.Coordination, "vote", c.arguments)); diff != "" {
+		if diff := cmp.Diff(c.want, w.decoded(effect.Coordination, "vote", c.arguments)); diff != "" {
 			t.Errorf("%.80s:\n%s", c.arguments, diff)
 		}
 	}
@@ -76,7 +76,7 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 		`{"content":{"a":"b"}}`: "content is not a string",
 	} {
 		w := newWorld(t)
-		call := w.decoded(machine.Coordination, "new_answer", arguments)
+		call := w.decoded(effect.Coordination, "new_answer", arguments)
 		if call.Problem != want || call.Answer != (blob.Ref{}) || call.Hash != "" {
 			t.Errorf("%s: %+v, want the problem %q", arguments, call, want)
 		}
@@ -93,7 +93,7 @@ func TestAnswersAreDecoded(t *testing.T) {
 		{`{"content":" \n\u00a0"}`, ""},
 	} {
 		w := newWorld(t)
-		call := w.decoded(machine.Coordination, "new_answer", c.arguments)
+		call := w.decoded(effect.Coordination, "new_answer", c.arguments)
 		if got := w.text(call.Answer); got != c.want || call.Problem != "" || (call.Hash == "") != (c.want == "") || call.Overlaps != nil {
 			t.Errorf("%s: %q in %+v, want %q", c.arguments, got, call, c.want)
 		}
@@ -103,7 +103,7 @@ func TestAnswersAreDecoded(t *testing.T) {
 func TestHashIsTheSameForTextsThatDifferInWhiteSpace(t *testing.T) {
 	w := newWorld(t)
 	hash := func(text string) string {
-		return w.reply(w.call(researcher, machine.Coordination), backends.TextDelta{Text: text}).Hash
+		return w.reply(w.call(researcher, effect.Coordination), backends.TextDelta{Text: text}).Hash
 	}
 	want := hash("The sun\nis cheap.")
 	for text, same := range map[string]bool{
@@ -126,7 +126,7 @@ func TestHashIsTheSameForTextsThatDifferInWhiteSpace(t *testing.T) {
 func TestOverlaps(t *testing.T) {
 	w := newWorld(t)
 	w.turn.Limits.MaxOverlap = 700
-	c := w.call(researcher, machine.Coordination, researcher, analyst)
+	c := w.call(researcher, effect.Coordination, researcher, analyst)
 	overlaps := func(content string) []int {
 		return w.reply(c, toolCall("a", "new_answer", `{"content":"`+content+`"}`)).Calls[0].Overlaps
 	}
@@ -141,9 +141,9 @@ func TestOverlaps(t *testing.T) {
 			t.Errorf("%s:\n%s", content, diff)
 		}
 	}
-	c.Transcript = []machine.Entry{
+	c.Transcript = []effect.Entry{
 		w.message("", backends.ToolCall{ID: "a", Name: "search"}),
-		{Kind: machine.Result, CallID: "a", Update: &kernel.Offer{Shown: []kernel.Answer{{Agent: analyst, Text: w.put("the wind")}}}},
+		{Kind: effect.Result, CallID: "a", Update: &kernel.Offer{Shown: []kernel.Answer{{Agent: analyst, Text: w.put("the wind")}}}},
 	}
 	if diff := cmp.Diff([]int{666}, overlaps("the wind blows")); diff != "" {
 		t.Errorf("after an update:\n%s", diff)
@@ -152,14 +152,14 @@ func TestOverlaps(t *testing.T) {
 
 func TestRepliesAreDecodedWhole(t *testing.T) {
 	w := newWorld(t)
-	r := w.reply(w.call(researcher, machine.Coordination, analyst),
+	r := w.reply(w.call(researcher, effect.Coordination, analyst),
 		backends.ReasoningDelta{Text: "hm"}, backends.TextDelta{Text: "I th"}, backends.TextDelta{Text: "ink\x00"},
 		toolCall("1", "vote", `{"agent_id":"agent1","reason":"a"}`),
 		toolCall("2", "vote", `{"agent_id":"agent1","reason":"a"}`),
 		toolCall("3", "new_answer", `{"content":"b"}`),
 		toolCall("4", "search", `{}`), toolCall("4", "frobnicate", ``),
 		backends.Usage{InputTokens: 1}, backends.Usage{InputTokens: 5, OutputTokens: 6, CachedInputTokens: 4, ReasoningTokens: 3})
-	for i, want := range []machine.Call{
+	for i, want := range []effect.Call{
 		{ID: "1", Name: "vote", Target: analyst, Reason: "a"},
 		{ID: "2", Name: "vote", Target: analyst, Reason: "a"},
 		{ID: "3", Name: "new_answer", Answer: w.put("b"), Hash: r.Calls[2].Hash},
@@ -173,7 +173,7 @@ func TestRepliesAreDecodedWhole(t *testing.T) {
 	if w.text(r.Text) != "I think\uFFFD" || r.Failure != nil {
 		t.Errorf("the text is %q, the failure %+v", w.text(r.Text), r.Failure)
 	}
-	if want := (machine.Usage{InputTokens: 5, OutputTokens: 6, CachedInputTokens: 4, ReasoningTokens: 3}); r.Usage == nil || *r.Usage != want {
+	if want := (effect.Usage{InputTokens: 5, OutputTokens: 6, CachedInputTokens: 4, ReasoningTokens: 3}); r.Usage == nil || *r.Usage != want {
 		t.Errorf("the usage is %+v", r.Usage)
 	}
 	want := `{"role":"assistant","parts":[{"type":"reasoning","text":"hm"},{"type":"text","text":"I think\u0000"}`
@@ -186,7 +186,7 @@ func TestRepliesAreDecodedWhole(t *testing.T) {
 // as the reply to a call.
 func TestMessagesAreReadAsReplies(t *testing.T) {
 	w := newWorld(t)
-	c := w.call(researcher, machine.Conversation)
+	c := w.call(researcher, effect.Conversation)
 	want := w.reply(c, backends.TextDelta{Text: "hm"}, toolCall("1", "search", `{}`), toolCall("2", "dig", `{}`))
 	want.Sent = nil // nothing is sent for such a message
 	d := agents.Doer{Blobs: heedingStore{w.store}, Members: []agents.Member{{Tools: []agents.Tool{&search{}}}}}
@@ -203,7 +203,7 @@ func TestMessagesAreReadAsReplies(t *testing.T) {
 
 func TestEmptyReply(t *testing.T) {
 	w := newWorld(t)
-	r := w.reply(w.call(researcher, machine.Coordination))
+	r := w.reply(w.call(researcher, effect.Coordination))
 	if r.Text != (blob.Ref{}) || r.Hash != "" || r.Calls != nil || r.Usage != nil || r.Failure != nil || w.text(r.Message) == "" {
 		t.Errorf("an empty reply is %+v", r)
 	}
@@ -211,10 +211,10 @@ func TestEmptyReply(t *testing.T) {
 
 // TestOutsideOfCoordinationItsToolsAreLikeAnyOther is rule 1.
 func TestOutsideOfCoordinationItsToolsAreLikeAnyOther(t *testing.T) {
-	for _, purpose := range []machine.Purpose{machine.Conversation, machine.Presentation, machine.Synthesis} {
+	for _, purpose := range []effect.Purpose{effect.Conversation, effect.Presentation, effect.Synthesis} {
 		w := newWorld(t)
 		for _, name := range []string{"vote", "new_answer"} {
-			if diff := cmp.Diff(machine.Call{ID: "id", Name: name}, w.decoded(purpose, name, `{}`)); diff != "" {
+			if diff := cmp.Diff(effect.Call{ID: "id", Name: name}, w.decoded(purpose, name, `{}`)); diff != "" {
 				t.Errorf("%s, %s:\n%s", purpose, name, diff)
 			}
 		}
@@ -224,7 +224,7 @@ func TestOutsideOfCoordinationItsToolsAreLikeAnyOther(t *testing.T) {
 func TestStoreThatFailsIsAnError(t *testing.T) {
 	w := newWorld(t)
 	w.turn.Limits.MaxOverlap = 1
-	c := w.call(researcher, machine.Coordination, analyst)
+	c := w.call(researcher, effect.Coordination, analyst)
 	said := says{backends.TextDelta{Text: "text"}, toolCall("1", "new_answer", `{"content":"b"}`)}
 	for works := range 20 {
 		d := agents.Doer{Blobs: &failingStore{Blobs: w.store, works: works}, Members: []agents.Member{{Backend: said}}}
@@ -235,7 +235,7 @@ func TestStoreThatFailsIsAnError(t *testing.T) {
 			}
 			continue
 		}
-		if ev, ok := ev.(machine.ModelReply); ok && ev.Failure != nil {
+		if ev, ok := ev.(effect.ModelReply); ok && ev.Failure != nil {
 			t.Errorf("a store's error is told as the model's: %+v", ev)
 		}
 	}

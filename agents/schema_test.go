@@ -9,7 +9,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/tools/schema"
 )
 
@@ -71,9 +71,9 @@ func FuzzSchemas(f *testing.F) {
 		}
 		w := newWorld(t)
 		w.turn.Schema = w.put(parsed.String())
-		c := w.call(researcher, machine.Conversation)
+		c := w.call(researcher, effect.Conversation)
 		c.OwnTools = false
-		for _, tool := range w.input(w.call(researcher, machine.Coordination)).Tools {
+		for _, tool := range w.input(w.call(researcher, effect.Coordination)).Tools {
 			if !json.Valid(tool.Schema) {
 				t.Fatalf("%q gives a tool %q", text, tool.Schema)
 			}
@@ -96,20 +96,20 @@ func schemaWorld(t *testing.T) *world {
 }
 
 func TestInputsOfATurnWithASchema(t *testing.T) {
-	for name, call := range map[string]func(w *world) machine.ModelCall{
-		"schema_round1": func(w *world) machine.ModelCall { return w.call(analyst, machine.Coordination) },
-		"schema_json": func(w *world) machine.ModelCall {
-			c := w.call(analyst, machine.Coordination, researcher)
+	for name, call := range map[string]func(w *world) effect.ModelCall{
+		"schema_round1": func(w *world) effect.ModelCall { return w.call(analyst, effect.Coordination) },
+		"schema_json": func(w *world) effect.ModelCall {
+			c := w.call(analyst, effect.Coordination, researcher)
 			c.JSON, c.OwnTools = true, false
 			return c
 		},
-		"schema_conversation": func(w *world) machine.ModelCall { return w.call(analyst, machine.Conversation) },
-		"schema_repair": func(w *world) machine.ModelCall {
-			c := w.call(creative, machine.Conversation)
+		"schema_conversation": func(w *world) effect.ModelCall { return w.call(analyst, effect.Conversation) },
+		"schema_repair": func(w *world) effect.ModelCall {
+			c := w.call(creative, effect.Conversation)
 			c.OwnTools = false
-			c.Transcript = []machine.Entry{
+			c.Transcript = []effect.Entry{
 				w.message("Rome."),
-				{Kind: machine.Reminder, Notice: &machine.Notice{Code: machine.BadAnswer, Detail: "there is no JSON object in it"}},
+				{Kind: effect.Reminder, Notice: &effect.Notice{Code: effect.BadAnswer, Detail: "there is no JSON object in it"}},
 			}
 			return c
 		},
@@ -139,7 +139,7 @@ func TestOnlyAnswersThatFitAreRead(t *testing.T) {
 		{`{"city":"Rome","tags":["c"]}`, "", "enum"},
 	} {
 		w := schemaWorld(t)
-		reply := w.reply(w.call(researcher, machine.Conversation), backends.TextDelta{Text: c.said})
+		reply := w.reply(w.call(researcher, effect.Conversation), backends.TextDelta{Text: c.said})
 		if w.text(reply.Text) != c.want || !strings.Contains(reply.Problem, c.problem) || (c.problem == "") != (reply.Problem == "") {
 			t.Errorf("%s: %q, %s", c.said, w.text(reply.Text), reply.Problem)
 		}
@@ -153,7 +153,7 @@ func TestOnlyAnswersThatFitAreRead(t *testing.T) {
 			if form == "an object" && !json.Valid([]byte(content)) {
 				continue
 			}
-			reply := w.reply(w.call(researcher, machine.Coordination), backends.ToolCall{Name: "new_answer", Arguments: `{"content":` + content + `}`})
+			reply := w.reply(w.call(researcher, effect.Coordination), backends.ToolCall{Name: "new_answer", Arguments: `{"content":` + content + `}`})
 			call := reply.Calls[0]
 			if w.text(call.Answer) != c.want || !strings.Contains(call.Problem, c.problem) || (c.problem == "") != (call.Problem == "") {
 				t.Errorf("%s as %s: %q, %s", c.said, form, w.text(call.Answer), call.Problem)
@@ -161,11 +161,11 @@ func TestOnlyAnswersThatFitAreRead(t *testing.T) {
 		}
 	}
 	w := schemaWorld(t)
-	said := w.reply(w.call(researcher, machine.Coordination), backends.TextDelta{Text: "Rome, I would say."})
+	said := w.reply(w.call(researcher, effect.Coordination), backends.TextDelta{Text: "Rome, I would say."})
 	if said.Text.Bytes != 0 || said.Hash != "" || said.Problem != "" {
 		t.Errorf("a text beside coordination is %+v", said)
 	}
-	missing := w.reply(w.call(researcher, machine.Coordination), backends.ToolCall{Name: "new_answer", Arguments: `{}`}).Calls[0]
+	missing := w.reply(w.call(researcher, effect.Coordination), backends.ToolCall{Name: "new_answer", Arguments: `{}`}).Calls[0]
 	if diff := cmp.Diff("content is missing", missing.Problem); diff != "" {
 		t.Error(diff)
 	}
@@ -174,11 +174,11 @@ func TestOnlyAnswersThatFitAreRead(t *testing.T) {
 // TestRefusedAnswersAreNotKept in the messages of a turn.
 func TestRefusedAnswersAreNotKept(t *testing.T) {
 	w := schemaWorld(t)
-	said := []machine.Entry{
+	said := []effect.Entry{
 		w.message("", backends.ToolCall{ID: "a", Name: "search", Arguments: `{}`}),
-		{Kind: machine.Result, CallID: "a", Name: "search", Text: w.put("found")},
+		{Kind: effect.Result, CallID: "a", Name: "search", Text: w.put("found")},
 		w.message("Rome."),
-		{Kind: machine.Reminder, Notice: &machine.Notice{Code: machine.BadAnswer, Detail: "no"}},
+		{Kind: effect.Reminder, Notice: &effect.Notice{Code: effect.BadAnswer, Detail: "no"}},
 		w.message(`{"city":"Rome"}`),
 	}
 	list, count, err := agents.PutMessages(t.Context(), w.store, &w.turn, said, `{"city":"Rome"}`)
@@ -192,7 +192,7 @@ func TestRefusedAnswersAreNotKept(t *testing.T) {
 func TestSchemaBesideHostedTools(t *testing.T) {
 	w := schemaWorld(t)
 	w.turn.Agents[researcher].Params = w.putJSON(backends.Params{Hosted: backends.HostedTools{WebSearch: true}})
-	c := w.call(researcher, machine.Conversation)
+	c := w.call(researcher, effect.Conversation)
 	c.OwnTools = false
 	if req := w.input(c); len(req.Schema) > 0 {
 		t.Errorf("a call that may search has the schema %s", req.Schema)
@@ -201,8 +201,8 @@ func TestSchemaBesideHostedTools(t *testing.T) {
 	if text := w.text(reply.Text); text != `{"city":"Rome"}` || reply.Citations.Bytes == 0 {
 		t.Errorf("the answer is %s, its sources %+v", text, reply.Citations)
 	}
-	c.Transcript = []machine.Entry{
-		w.message("Rome."), {Kind: machine.Reminder, Notice: &machine.Notice{Code: machine.BadAnswer, Detail: "no"}},
+	c.Transcript = []effect.Entry{
+		w.message("Rome."), {Kind: effect.Reminder, Notice: &effect.Notice{Code: effect.BadAnswer, Detail: "no"}},
 	}
 	if req := w.input(c); len(req.Schema) == 0 {
 		t.Error("the call for a repair has no schema")

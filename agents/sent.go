@@ -10,7 +10,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/internal/system/fastjson"
 	"github.com/massgen/massgen/sessions"
@@ -69,8 +69,8 @@ type sentHistory struct {
 }
 
 // note stores the input of a call, and returns it by reference.
-func (n *sentRecords) note(b *inputBuilder, req backends.Request) (*machine.Sent, error) {
-	sent := &machine.Sent{Model: req.Model}
+func (n *sentRecords) note(b *inputBuilder, req backends.Request) (*effect.Sent, error) {
+	sent := &effect.Sent{Model: req.Model}
 	sent.Digest, b.err = req.Digest()
 	messages := n.withoutHistory(b, req.Messages, sent)
 	sent.Messages = slices.Grow(sent.Messages, len(messages))
@@ -114,7 +114,7 @@ func (n *sentRecords) message(b *inputBuilder, m backends.Message) blob.Ref {
 
 // withoutHistory returns the messages without the history, and records its place. A history
 // that is not found there unchanged stays in its message.
-func (n *sentRecords) withoutHistory(b *inputBuilder, messages []backends.Message, sent *machine.Sent) []backends.Message {
+func (n *sentRecords) withoutHistory(b *inputBuilder, messages []backends.Message, sent *effect.Sent) []backends.Message {
 	if len(b.shown) == 0 {
 		return messages
 	}
@@ -237,7 +237,7 @@ func (b *inputBuilder) encodePart(p sentPart) []byte {
 
 // Recorded returns the input of a call from the journal and the texts that it names. It has no
 // key, headers or extra body.
-func Recorded(ctx context.Context, blobs Blobs, sent machine.Sent) (backends.Request, error) {
+func Recorded(ctx context.Context, blobs Blobs, sent effect.Sent) (backends.Request, error) {
 	b := &inputBuilder{textStore: textStore{ctx: ctx, blobs: blobs}}
 	req := backends.Request{Model: sent.Model}
 	b.decode(sent.Params, &req.Params)
@@ -258,7 +258,7 @@ func Recorded(ctx context.Context, blobs Blobs, sent machine.Sent) (backends.Req
 }
 
 // putBack restores the history to its place.
-func (b *inputBuilder) putBack(sent machine.Sent, req *backends.Request) {
+func (b *inputBuilder) putBack(sent effect.Sent, req *backends.Request) {
 	var parts []sentPart
 	for ref := sent.History; ref != (blob.Ref{}) && b.err == nil; {
 		var p sentPart

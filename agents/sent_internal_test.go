@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
@@ -74,7 +74,7 @@ func TestListOfToolsThatIsStored(t *testing.T) {
 		{own: some, coordinates: true, mayAnswer: true}: {},
 	} {
 		s := textStore{ctx: t.Context(), blobs: store}
-		list := newPanel(&machine.Turn{}).toolsOf(&s, of, nil)
+		list := newPanel(&effect.Turn{}).toolsOf(&s, of, nil)
 		if s.err != nil || list.stored != want {
 			t.Errorf("%+v: %v, not %v, %v", of, list.stored, want, s.err)
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
 // Sidecall makes the calls of a purpose that belong to no agent (DESIGN §1).
@@ -12,11 +12,11 @@ type Sidecall struct {
 	Member
 	// Read returns the changes of a reply, which may be empty, to the turn. Its error is the
 	// failure of the call.
-	Read func(ctx context.Context, turn *machine.Turn, sidecall machine.Sidecall, reply backends.Message) (machine.Change, error)
+	Read func(ctx context.Context, turn *effect.Turn, sidecall effect.Sidecall, reply backends.Message) (effect.Change, error)
 }
 
 // sidecallRequest returns the input of a sidecall.
-func (b *inputBuilder) sidecallRequest(a machine.Sidecall) backends.Request {
+func (b *inputBuilder) sidecallRequest(a effect.Sidecall) backends.Request {
 	req := backends.Request{
 		Key:   backends.Key{Session: b.turn.Session, Turn: b.turn.Turn, Purpose: string(a.Purpose)},
 		Model: a.Model,
@@ -28,9 +28,9 @@ func (b *inputBuilder) sidecallRequest(a machine.Sidecall) backends.Request {
 }
 
 // DescribeSidecall stores the input of a sidecall, and returns it as the turn refers to it.
-func DescribeSidecall(ctx context.Context, blobs Blobs, purpose machine.Purpose, model string, params backends.Params, messages []backends.Message, tools []backends.Tool) (machine.Sidecall, error) {
+func DescribeSidecall(ctx context.Context, blobs Blobs, purpose effect.Purpose, model string, params backends.Params, messages []backends.Message, tools []backends.Tool) (effect.Sidecall, error) {
 	s := textStore{ctx: ctx, blobs: blobs}
-	sidecall := machine.Sidecall{Purpose: purpose, Model: model, Params: s.encodeParams(params), Messages: s.encode(messages)}
+	sidecall := effect.Sidecall{Purpose: purpose, Model: model, Params: s.encodeParams(params), Messages: s.encode(messages)}
 	if len(tools) > 0 {
 		sidecall.Tools = s.encode(tools)
 	}

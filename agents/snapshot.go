@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 )
@@ -33,13 +33,13 @@ type Snapshot struct {
 
 // takeSnapshot copies a workspace. If that fails, the answer has no snapshot, and the reply
 // says why.
-func (d *Doer) takeSnapshot(ctx context.Context, turn *machine.Turn, e machine.ToolCall) (machine.Event, error) {
+func (d *Doer) takeSnapshot(ctx context.Context, turn *effect.Turn, e effect.ToolCall) (effect.Reply, error) {
 	stored := context.WithoutCancel(ctx)
 	info, err := d.callInfo(stored, turn, e, nil)
 	if err != nil {
 		return nil, err
 	}
-	reply := machine.ToolReply{Index: e.Key.Index}
+	reply := effect.ToolReply{Index: e.Key.Index}
 	taken, err := d.member(e.Key.Agent).snapshot(ctx, info)
 	if err != nil {
 		reply.Error = true

@@ -9,22 +9,22 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // snapshotOf runs the snapshot of the analyst, who keeps it in its own way.
-func snapshotOf(t *testing.T, w *world, purpose machine.Purpose, keep func(context.Context, agents.CallInfo) (agents.Snapshot, error)) machine.ToolReply {
+func snapshotOf(t *testing.T, w *world, purpose effect.Purpose, keep func(context.Context, agents.CallInfo) (agents.Snapshot, error)) effect.ToolReply {
 	t.Helper()
 	d := w.doer(nil)
 	d.Members = make([]agents.Member, 3)
 	d.Members[analyst].Snapshot = keep
-	key := machine.Key{Agent: analyst, Round: 3, Purpose: purpose}
-	ev, err := d.Perform(t.Context(), &w.turn, machine.ToolCall{Key: key})
+	key := effect.Key{Agent: analyst, Round: 3, Purpose: purpose}
+	ev, err := d.Perform(t.Context(), &w.turn, effect.ToolCall{Key: key})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ev.(machine.ToolReply)
+	return ev.(effect.ToolReply)
 }
 
 func TestSnapshotIsKeptForItsAnswer(t *testing.T) {
@@ -35,7 +35,7 @@ func TestSnapshotIsKeptForItsAnswer(t *testing.T) {
 		of = info
 		return want, nil
 	}
-	for purpose, final := range map[machine.Purpose]bool{machine.Snapshot: false, machine.FinalSnapshot: true} {
+	for purpose, final := range map[effect.Purpose]bool{effect.Snapshot: false, effect.FinalSnapshot: true} {
 		r := snapshotOf(t, w, purpose, keep)
 		if diff := cmp.Diff(agents.CallInfo{Session: "s", Turn: 2, Agent: "analyst", Round: 3, Final: final}, of); diff != "" {
 			t.Errorf("%s is of (-want +got):\n%s", purpose, diff)
@@ -45,12 +45,12 @@ func TestSnapshotIsKeptForItsAnswer(t *testing.T) {
 			t.Errorf("%+v, %v: read back it is (-want +got):\n%s", r, err, diff)
 		}
 	}
-	if got := w.text(snapshotOf(t, w, machine.Snapshot, keep).Result); got != `{"dir":"/kept","files":2,"bytes":1099511627776,"left_out":["pipe: it is no file"]}` {
+	if got := w.text(snapshotOf(t, w, effect.Snapshot, keep).Result); got != `{"dir":"/kept","files":2,"bytes":1099511627776,"left_out":["pipe: it is no file"]}` {
 		t.Errorf("it is stored as %s", got)
 	}
 	w.turn.Agents = w.turn.Agents[:1] // an agent alone gives its final answer at once
 	d := agents.Doer{Blobs: w.store, Members: []agents.Member{{Snapshot: keep}}}
-	if _, err := d.Perform(t.Context(), &w.turn, machine.ToolCall{Key: machine.Key{Purpose: machine.Snapshot}}); err != nil || !of.Final {
+	if _, err := d.Perform(t.Context(), &w.turn, effect.ToolCall{Key: effect.Key{Purpose: effect.Snapshot}}); err != nil || !of.Final {
 		t.Errorf("that of an agent alone is %+v, %v", of, err)
 	}
 }
@@ -64,7 +64,7 @@ func TestSnapshotThatCannotBeTaken(t *testing.T) {
 		"its call panicked: oh":       func(context.Context, agents.CallInfo) (agents.Snapshot, error) { panic("oh") },
 		"the agent has none any more": nil,
 	} {
-		if r := snapshotOf(t, w, machine.Snapshot, keep); !r.Error || w.text(r.Result) != want {
+		if r := snapshotOf(t, w, effect.Snapshot, keep); !r.Error || w.text(r.Result) != want {
 			t.Errorf("%+v: %q, want %q", r, w.text(r.Result), want)
 		}
 	}
@@ -83,8 +83,8 @@ func TestToolsAreToldWherePeersWorkIs(t *testing.T) {
 		info = agents.CallInfoOf(ctx)
 		return "", nil
 	})}
-	call := machine.ToolCall{
-		Key:     machine.Key{Agent: analyst, Round: 2, Purpose: machine.Tool},
+	call := effect.ToolCall{
+		Key:     effect.Key{Agent: analyst, Round: 2, Purpose: effect.Tool},
 		Message: w.message("", backends.ToolCall{Name: "work"}).Text, Name: "work", Shown: shown,
 	}
 	if _, err := d.Perform(t.Context(), &w.turn, call); err != nil {
@@ -110,7 +110,7 @@ func TestSnapshotOfAStoreThatFails(t *testing.T) {
 	fails := func(context.Context, agents.CallInfo) (agents.Snapshot, error) { return agents.Snapshot{}, errDisk }
 	for _, keep := range []func(context.Context, agents.CallInfo) (agents.Snapshot, error){keep, fails} {
 		d := agents.Doer{Blobs: &failingStore{Blobs: w.store}, Members: []agents.Member{{Snapshot: keep}}}
-		if _, err := d.Perform(t.Context(), &w.turn, machine.ToolCall{Key: machine.Key{Purpose: machine.Snapshot}}); !errors.Is(err, errDisk) {
+		if _, err := d.Perform(t.Context(), &w.turn, effect.ToolCall{Key: effect.Key{Purpose: effect.Snapshot}}); !errors.Is(err, errDisk) {
 			t.Errorf("no error of the store, but %v", err)
 		}
 	}

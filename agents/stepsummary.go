@@ -5,13 +5,13 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // stepSummaryRequest returns the input of the call that summarizes the omitted part of a step.
-func (b *inputBuilder) stepSummaryRequest(call machine.ModelCall) backends.Request {
+func (b *inputBuilder) stepSummaryRequest(call effect.ModelCall) backends.Request {
 	by, limits := b.turn.StepSummarizer, b.turn.Agents[b.reader].Step
 	if by == nil || limits == nil {
 		b.err = errors.New("the turn has no summarizer for steps")
@@ -38,7 +38,7 @@ func (b *inputBuilder) task() string {
 }
 
 // stepSummary returns the part of a summary that is sent, "" for none.
-func (b *inputBuilder) stepSummary(summary *machine.StepSummary) string {
+func (b *inputBuilder) stepSummary(summary *effect.StepSummary) string {
 	if summary == nil {
 		return ""
 	}

@@ -10,13 +10,13 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // callTool runs the tool that a message's call names. A failure becomes a result that says so,
 // and the model goes on with that (seed 004).
-func (d *Doer) callTool(ctx context.Context, turn *machine.Turn, e machine.ToolCall, r *running) (machine.Event, error) {
+func (d *Doer) callTool(ctx context.Context, turn *effect.Turn, e effect.ToolCall, r *running) (effect.Reply, error) {
 	stored := context.WithoutCancel(ctx)
 	texts := textStore{ctx: stored, blobs: d.Blobs}
 	said := d.panels.of(turn).messageOf(&texts, e.Message)
@@ -29,20 +29,20 @@ func (d *Doer) callTool(ctx context.Context, turn *machine.Turn, e machine.ToolC
 	}
 	arguments := message[e.Call].Arguments
 	member := d.member(e.Key.Agent)
-	reply := machine.ToolReply{Index: e.Key.Index}
+	reply := effect.ToolReply{Index: e.Key.Index}
 	info, err := d.callInfo(stored, turn, e, message)
 	if err != nil {
 		return nil, err
 	}
 	if why, refused := member.refuses(e, arguments); refused {
-		reply.Error, reply.State = true, machine.ToolDenied
+		reply.Error, reply.State = true, effect.ToolDenied
 		reply.Result, err = d.Blobs.Put(stored, []byte(notPermittedText(why)))
 		return reply, err
 	}
 	var returned returnedFiles
 	result, planned := member.planned(e, arguments)
 	if planned {
-		reply.State = machine.ToolPlanned
+		reply.State = effect.ToolPlanned
 	} else {
 		called, stop := d.limited(context.WithValue(WithCallInfo(ctx, info), returnedFilesKey{}, &returned), turn, e, r)
 		begun := time.Now()
@@ -63,19 +63,19 @@ func (d *Doer) callTool(ctx context.Context, turn *machine.Turn, e machine.ToolC
 
 // refuses reports whether the present rules deny a call, and why. The journal has the decision
 // by the rules of the process that wrote it.
-func (m Member) refuses(e machine.ToolCall, arguments string) (why string, refused bool) {
+func (m Member) refuses(e effect.ToolCall, arguments string) (why string, refused bool) {
 	if m.Permit == nil {
 		return "", false
 	}
 	permission, why := m.Permit(e.Name, arguments)
-	return why, permission == machine.Denied || permission == machine.Asked && !e.Asked
+	return why, permission == effect.Denied || permission == effect.Asked && !e.Asked
 }
 
 // planned reports whether a call is only planned, and returns the text that replaces its
 // result.
-func (m Member) planned(e machine.ToolCall, arguments string) (result string, planned bool) {
+func (m Member) planned(e effect.ToolCall, arguments string) (result string, planned bool) {
 	tool := m.tool(e.Name)
-	if tool == nil || m.Plan == nil || e.Key.Purpose == machine.FinalTool {
+	if tool == nil || m.Plan == nil || e.Key.Purpose == effect.FinalTool {
 		return "", false
 	}
 	return m.Plan(tool, arguments)
@@ -83,7 +83,7 @@ func (m Member) planned(e machine.ToolCall, arguments string) (result string, pl
 
 // cut cuts a result that is too long. It cuts the stored text, in which secrets may be masked:
 // nothing could recognise half of a secret.
-func (d *Doer) cut(ctx context.Context, member Member, name string, reply machine.ToolReply, limit int) (machine.Event, error) {
+func (d *Doer) cut(ctx context.Context, member Member, name string, reply effect.ToolReply, limit int) (effect.Reply, error) {
 	if limit <= 0 || reply.Result.Bytes <= limit {
 		return reply, nil
 	}
@@ -125,7 +125,7 @@ func overtimeOf(ctx context.Context) (o overtime, is bool) {
 
 // limited returns the context of a tool's call, which ends with the limit of the call. A tool that ignores
 // the limit is abandoned, unless stop is called before.
-func (d *Doer) limited(ctx context.Context, turn *machine.Turn, e machine.ToolCall, r *running) (called context.Context, stop func()) {
+func (d *Doer) limited(ctx context.Context, turn *effect.Turn, e effect.ToolCall, r *running) (called context.Context, stop func()) {
 	limit := time.Duration(turn.Limits.ToolLimit) * time.Millisecond
 	if limit <= 0 || d.member(e.Key.Agent).isForwarded(e.Name) {
 		return ctx, func() {}
@@ -133,9 +133,9 @@ func (d *Doer) limited(ctx context.Context, turn *machine.Turn, e machine.ToolCa
 	late := overtime{e.Name, limit}
 	called, release := context.WithTimeoutCause(ctx, limit, late)
 	patience := time.AfterFunc(limit+AbandonAfter, func() {
-		r.abandon(func() (machine.Event, error) {
+		r.abandon(func() (effect.Reply, error) {
 			ref, err := d.Blobs.Put(context.WithoutCancel(ctx), []byte("Error: "+late.Error()))
-			return machine.ToolReply{Index: e.Key.Index, Result: ref, Error: true, Abandoned: true, ElapsedMS: (limit + AbandonAfter).Milliseconds()}, err
+			return effect.ToolReply{Index: e.Key.Index, Result: ref, Error: true, Abandoned: true, ElapsedMS: (limit + AbandonAfter).Milliseconds()}, err
 		})
 	})
 	return called, func() {
@@ -145,13 +145,13 @@ func (d *Doer) limited(ctx context.Context, turn *machine.Turn, e machine.ToolCa
 }
 
 // callTool calls a tool, and returns its result, or the text that the model gets instead.
-func (m Member) callTool(ctx context.Context, name, arguments string) (result string, state machine.ToolState, failed bool) {
+func (m Member) callTool(ctx context.Context, name, arguments string) (result string, state effect.ToolState, failed bool) {
 	tool := m.tool(name)
 	if tool == nil {
-		return toolFault("the tool %s is not there any more. Go on without it.", name).Error(), machine.ToolRefused, true
+		return toolFault("the tool %s is not there any more. Go on without it.", name).Error(), effect.ToolRefused, true
 	}
 	if ctx.Err() != nil { // it has waited for other calls until then
-		return cancelledResult, machine.ToolCancelled, true
+		return cancelledResult, effect.ToolCancelled, true
 	}
 	result, err := callGuarded(ctx, tool, name, arguments)
 	if err == nil {
@@ -161,13 +161,13 @@ func (m Member) callTool(ctx context.Context, name, arguments string) (result st
 		return "Error: " + late.Error(), "", true
 	}
 	if ctx.Err() != nil {
-		state = machine.ToolCancelled
+		state = effect.ToolCancelled
 	}
 	var own ErrorResult
 	switch {
 	case errors.As(err, &own):
 		result = string(own)
-	case state == machine.ToolCancelled:
+	case state == effect.ToolCancelled:
 		result = cancelledResult
 	default:
 		result = "Error: " + err.Error()
@@ -176,8 +176,8 @@ func (m Member) callTool(ctx context.Context, name, arguments string) (result st
 }
 
 // Arguments returns a tool call's arguments, as the model wrote them.
-func Arguments(texts Lookup, e machine.ToolCall) (string, error) {
-	if e.Key.Purpose == machine.HostedTool {
+func Arguments(texts Lookup, e effect.ToolCall) (string, error) {
+	if e.Key.Purpose == effect.HostedTool {
 		call, err := hostedCall(texts, e)
 		return call.Arguments, err
 	}
@@ -189,7 +189,7 @@ func Arguments(texts Lookup, e machine.ToolCall) (string, error) {
 }
 
 // callsBeside returns all calls of the message that contains a tool call.
-func callsBeside(texts Lookup, e machine.ToolCall) ([]backends.ToolCall, error) {
+func callsBeside(texts Lookup, e effect.ToolCall) ([]backends.ToolCall, error) {
 	data, err := texts(e.Message)
 	if err != nil {
 		return nil, err
@@ -202,7 +202,7 @@ func callsBeside(texts Lookup, e machine.ToolCall) ([]backends.ToolCall, error) 
 }
 
 // callsIn returns all calls of the message that contains a tool call.
-func callsIn(message backends.Message, e machine.ToolCall) ([]backends.ToolCall, error) {
+func callsIn(message backends.Message, e effect.ToolCall) ([]backends.ToolCall, error) {
 	calls := message.ToolCalls()
 	if e.Call >= len(calls) {
 		return nil, fmt.Errorf("the message of %s has %d calls", e.Key, len(calls))
@@ -273,19 +273,19 @@ func (m Member) shownResult(name, result string, limit int) string {
 // The result of a call that did not run was never stored. For a call of a tool that was not
 // offered, or one too many, it is only the reason. For a hosted tool it is the
 // text that the provider sent.
-func ReadResult(texts Lookup, e machine.ToolCall, result blob.Ref, state machine.ToolState, why string) (string, error) {
+func ReadResult(texts Lookup, e effect.ToolCall, result blob.Ref, state effect.ToolState, why string) (string, error) {
 	switch {
-	case e.Key.Purpose == machine.HostedTool:
+	case e.Key.Purpose == effect.HostedTool:
 		call, err := hostedCall(texts, e)
 		return call.Result, err
-	case state == machine.ToolDenied:
+	case state == effect.ToolDenied:
 		return notPermittedText(why), nil
 	case result != (blob.Ref{}):
 		data, err := texts(result)
 		return string(data), err
-	case state == machine.ToolRefused:
+	case state == effect.ToolRefused:
 		return "Error: " + why, nil
-	case state == machine.ToolCancelled:
+	case state == effect.ToolCancelled:
 		return cancelledResult, nil
 	}
 	return "", nil

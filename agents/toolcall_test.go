@@ -12,7 +12,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
@@ -24,17 +24,17 @@ func (tool) Definition() backends.Tool { return backends.Tool{Name: "work", Sche
 func (f tool) Call(ctx context.Context, _ string) (string, error) { return f(ctx) }
 
 // callTool runs a tool under limits.
-func callTool(t *testing.T, ctx context.Context, limits machine.Limits, member agents.Member) (machine.ToolReply, *world) {
+func callTool(t *testing.T, ctx context.Context, limits effect.Limits, member agents.Member) (effect.ToolReply, *world) {
 	t.Helper()
 	w := newWorld(t)
 	w.turn.Limits = limits
 	d := agents.Doer{Blobs: w.store, Members: []agents.Member{member}}
-	call := machine.ToolCall{Message: w.message("", backends.ToolCall{Name: "work"}).Text, Name: "work"}
+	call := effect.ToolCall{Message: w.message("", backends.ToolCall{Name: "work"}).Text, Name: "work"}
 	ev, err := d.Perform(ctx, &w.turn, call)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ev.(machine.ToolReply), w
+	return ev.(effect.ToolReply), w
 }
 
 // TestToolIsStoppedAtItsLimit, whether it listens or not; the model is told so.
@@ -49,7 +49,7 @@ func TestToolIsStoppedAtItsLimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begun := time.Now()
-				r, w := callTool(t, t.Context(), machine.Limits{ToolLimit: 1000}, agents.Member{Tools: []agents.Tool{work.tool}})
+				r, w := callTool(t, t.Context(), effect.Limits{ToolLimit: 1000}, agents.Member{Tools: []agents.Tool{work.tool}})
 				if got := w.text(r.Result); !r.Error || got != "Error: the tool work was stopped after 1s, the most that a call may take. Go on without it, or ask it for less." {
 					t.Errorf("%v %q", r.Error, got)
 				}
@@ -73,7 +73,7 @@ func TestLateResultCounts(t *testing.T) {
 			time.Sleep(agents.AbandonAfter / 2)
 			return "done", nil
 		})
-		r, w := callTool(t, t.Context(), machine.Limits{ToolLimit: 1000}, agents.Member{Tools: []agents.Tool{late}})
+		r, w := callTool(t, t.Context(), effect.Limits{ToolLimit: 1000}, agents.Member{Tools: []agents.Tool{late}})
 		if got := w.text(r.Result); r.Error || r.Abandoned || got != "done" || r.ElapsedMS != 2000 {
 			t.Errorf("%+v: %q", r, got)
 		}
@@ -92,22 +92,22 @@ func (s slow) Put(ctx context.Context, data []byte) (blob.Ref, error) {
 func TestLimitIsOfTheToolAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.turn.Limits = machine.Limits{ToolLimit: 1000}
+		w.turn.Limits = effect.Limits{ToolLimit: 1000}
 		half := tool(func(ctx context.Context) (string, error) {
 			time.Sleep(500 * time.Millisecond)
 			return "done", ctx.Err()
 		})
-		permit := func(string, string) (machine.Permission, string) {
+		permit := func(string, string) (effect.Permission, string) {
 			time.Sleep(10 * time.Second)
-			return machine.Allowed, ""
+			return effect.Allowed, ""
 		}
-		call := machine.ToolCall{Message: w.message("", backends.ToolCall{Name: "work"}).Text, Name: "work"}
+		call := effect.ToolCall{Message: w.message("", backends.ToolCall{Name: "work"}).Text, Name: "work"}
 		d := agents.Doer{Blobs: slow{w.store}, Members: []agents.Member{{Tools: []agents.Tool{half}, Permit: permit}}}
 		ev, err := d.Perform(t.Context(), &w.turn, call)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := ev.(machine.ToolReply); w.text(r.Result) != "done" || r.Error || r.Abandoned || r.ElapsedMS != 500 {
+		if r := ev.(effect.ToolReply); w.text(r.Result) != "done" || r.Error || r.Abandoned || r.ElapsedMS != 500 {
 			t.Errorf("%+v: %q", r, w.text(r.Result))
 		}
 	})
@@ -115,7 +115,7 @@ func TestLimitIsOfTheToolAlone(t *testing.T) {
 
 // TestToolThatIsQuickHasNoLimit: what comes in time is the result, an error too.
 func TestToolThatIsQuickHasNoLimit(t *testing.T) {
-	limits := machine.Limits{ToolLimit: 60_000}
+	limits := effect.Limits{ToolLimit: 60_000}
 	r, w := callTool(t, t.Context(), limits, agents.Member{Tools: []agents.Tool{tool(func(context.Context) (string, error) { return "done", nil })}})
 	if got := w.text(r.Result); r.Error || got != "done" {
 		t.Errorf("%v %q", r.Error, got)
@@ -127,7 +127,7 @@ func TestToolThatIsQuickHasNoLimit(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	r, w = callTool(t, cancelled, limits, agents.Member{Tools: []agents.Tool{tool(func(ctx context.Context) (string, error) { <-ctx.Done(); return "", ctx.Err() })}})
-	if got := w.text(r.Result); !r.Error || r.State != machine.ToolCancelled || got != "Error: the call was cancelled" {
+	if got := w.text(r.Result); !r.Error || r.State != effect.ToolCancelled || got != "Error: the call was cancelled" {
 		t.Errorf("a cancelled call: %v %q", r.Error, got)
 	}
 }
@@ -150,7 +150,7 @@ func TestLongResultIsCutInTheMiddle(t *testing.T) {
 		"full disk": {func(string, string) (string, error) { return "", errDisk }, "; the whole could not be kept: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, w := callTool(t, t.Context(), machine.Limits{ResultLimit: 101}, agents.Member{Tools: says, KeepResult: c.keep})
+			r, w := callTool(t, t.Context(), effect.Limits{ResultLimit: 101}, agents.Member{Tools: says, KeepResult: c.keep})
 			got := w.text(r.Result)
 			if r.Error || !strings.HasPrefix(got, strings.Repeat("ä", 25)+"\n[") || !strings.HasSuffix(got, "]\n"+strings.Repeat("ö", 25)) || !strings.Contains(got, c.word) || !utf8.ValidString(got) {
 				t.Errorf("%v %q", r.Error, got)
@@ -160,7 +160,7 @@ func TestLongResultIsCutInTheMiddle(t *testing.T) {
 			}
 		})
 	}
-	if r, w := callTool(t, t.Context(), machine.Limits{ResultLimit: len(long)}, agents.Member{Tools: says}); w.text(r.Result) != long || r.Whole.Bytes != 0 {
+	if r, w := callTool(t, t.Context(), effect.Limits{ResultLimit: len(long)}, agents.Member{Tools: says}); w.text(r.Result) != long || r.Whole.Bytes != 0 {
 		t.Errorf("a result that just fits: %+v", r)
 	}
 }
@@ -175,7 +175,7 @@ func (m masking) Put(ctx context.Context, data []byte) (blob.Ref, error) {
 // TestSecretIsMaskedBeforeItIsCut: no part of it is left at the place, nor in what is kept.
 func TestSecretIsMaskedBeforeItIsCut(t *testing.T) {
 	w := newWorld(t)
-	w.turn.Limits = machine.Limits{ResultLimit: 100}
+	w.turn.Limits = effect.Limits{ResultLimit: 100}
 	says := tool(func(context.Context) (string, error) {
 		return strings.Repeat("x", 46) + "hunter2" + strings.Repeat("y", 100), nil
 	})
@@ -184,11 +184,11 @@ func TestSecretIsMaskedBeforeItIsCut(t *testing.T) {
 		kept = result
 		return "file", nil
 	}}}}
-	ev, err := d.Perform(t.Context(), &w.turn, machine.ToolCall{Message: w.message("", backends.ToolCall{Name: "work"}).Text, Name: "work"})
+	ev, err := d.Perform(t.Context(), &w.turn, effect.ToolCall{Message: w.message("", backends.ToolCall{Name: "work"}).Text, Name: "work"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := w.text(ev.(machine.ToolReply).Result); strings.Contains(got, "hunt") || strings.Contains(kept, "hunter2") || kept == "" {
+	if got := w.text(ev.(effect.ToolReply).Result); strings.Contains(got, "hunt") || strings.Contains(kept, "hunter2") || kept == "" {
 		t.Errorf("the model is sent %q, and %q is kept", got, kept)
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
@@ -19,14 +19,14 @@ func TestCallsNameTheirTools(t *testing.T) {
 		tools *blob.Ref
 		own   []string
 	}{"the turn's": {nil, []string{"search"}}, "others": {&dig, []string{"dig"}}, "none": {&blob.Ref{}, nil}} {
-		call := w.call(analyst, machine.Coordination)
+		call := w.call(analyst, effect.Coordination)
 		plain := w.input(call)
 		call.Tools = c.tools
 		var names []string
 		for _, tool := range w.input(call).Tools {
 			names = append(names, tool.Name)
 		}
-		if want := append([]string{machine.NewAnswer, machine.Vote}, c.own...); !slices.Equal(names, want) {
+		if want := append([]string{effect.NewAnswer, effect.Vote}, c.own...); !slices.Equal(names, want) {
 			t.Errorf("%s: it was sent %q, want %q", name, names, want)
 		}
 		call.OwnTools = false
@@ -47,17 +47,17 @@ func TestSetTools(t *testing.T) {
 	w := newWorld(t)
 	d := w.doer(nil)
 	entry := w.message("", backends.ToolCall{ID: "0", Name: "search", Arguments: "{}"})
-	effect := machine.ToolCall{Key: machine.Key{Purpose: machine.Tool}, Message: entry.Text, Name: "search"}
+	eff := effect.ToolCall{Key: effect.Key{Purpose: effect.Tool}, Message: entry.Text, Name: "search"}
 	for _, c := range []struct {
 		tools []agents.Tool
-		state machine.ToolState
-	}{{nil, machine.ToolRefused}, {[]agents.Tool{&search{}}, ""}} {
+		state effect.ToolState
+	}{{nil, effect.ToolRefused}, {[]agents.Tool{&search{}}, ""}} {
 		d.SetTools(0, c.tools)
-		ev, err := d.Perform(t.Context(), &w.turn, effect)
+		ev, err := d.Perform(t.Context(), &w.turn, eff)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := ev.(machine.ToolReply); r.State != c.state || r.Error != (c.state == machine.ToolRefused) {
+		if r := ev.(effect.ToolReply); r.State != c.state || r.Error != (c.state == effect.ToolRefused) {
 			t.Errorf("with %d tools the call came to %+v", len(c.tools), r)
 		}
 	}

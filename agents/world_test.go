@@ -15,8 +15,8 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 )
@@ -35,13 +35,13 @@ const (
 type world struct {
 	*testing.T
 	store *sessions.Memory
-	turn  machine.Turn
+	turn  effect.Turn
 }
 
 func newWorld(t *testing.T) *world {
 	w := &world{T: t, store: sessions.NewMemory()}
-	w.turn = machine.Turn{
-		Session: "s", Turn: 2, Question: w.put("Which is cheapest?"), Limits: machine.Limits{MaxTurns: 3, MaxAttempts: 3},
+	w.turn = effect.Turn{
+		Session: "s", Turn: 2, Question: w.put("Which is cheapest?"), Limits: effect.Limits{MaxTurns: 3, MaxAttempts: 3},
 		History: w.putJSON(sessions.Link{Turn: 1, Question: w.put("What is energy?"), Answer: w.put("What moves things.")}),
 	}
 	for _, id := range []string{"researcher", "analyst", "creative"} {
@@ -84,7 +84,7 @@ func (w *world) text(ref blob.Ref) string {
 	return string(data)
 }
 
-func (w *world) describe(id, system string, tools ...agents.Tool) machine.Agent {
+func (w *world) describe(id, system string, tools ...agents.Tool) effect.Agent {
 	w.Helper()
 	temperature := 0.5
 	params := backends.Params{
@@ -108,15 +108,15 @@ func (w *world) answers(list ...int) []kernel.Answer {
 }
 
 // call is the first of a step in which the agent sees the answers of others.
-func (w *world) call(agent int, purpose machine.Purpose, shown ...int) machine.ModelCall {
-	return machine.ModelCall{
-		Key:      machine.Key{Agent: agent, Round: 2, Purpose: purpose},
+func (w *world) call(agent int, purpose effect.Purpose, shown ...int) effect.ModelCall {
+	return effect.ModelCall{
+		Key:      effect.Key{Agent: agent, Round: 2, Purpose: purpose},
 		Offer:    kernel.Offer{Set: len(shown), Shown: w.answers(shown...), MayAnswer: true, MayVote: shown},
 		OwnTools: true,
 	}
 }
 
-func (w *world) input(c machine.ModelCall) backends.Request {
+func (w *world) input(c effect.ModelCall) backends.Request {
 	w.Helper()
 	req, err := agents.NewRebuilder(w.store).Input(w.Context(), &w.turn, c)
 	if err != nil {
@@ -126,7 +126,7 @@ func (w *world) input(c machine.ModelCall) backends.Request {
 }
 
 // reply runs a model call whose backend says the events.
-func (w *world) reply(c machine.ModelCall, events ...backends.Event) machine.ModelReply {
+func (w *world) reply(c effect.ModelCall, events ...backends.Event) effect.ModelReply {
 	w.Helper()
 	d := agents.Doer{Blobs: w.store, Members: []agents.Member{
 		{Backend: says(events), Tools: []agents.Tool{&search{}}}, {}, {},
@@ -135,7 +135,7 @@ func (w *world) reply(c machine.ModelCall, events ...backends.Event) machine.Mod
 	if err != nil {
 		w.Fatal(err)
 	}
-	reply, ok := ev.(machine.ModelReply)
+	reply, ok := ev.(effect.ModelReply)
 	if !ok {
 		w.Fatalf("a model call ended with %T", ev)
 	}

@@ -374,7 +374,7 @@ func orchestratorSection() section[Orchestrator] {
 	return section[Orchestrator]{
 		keys: []key[Orchestrator]{
 			{"pace", enum(func(o *Orchestrator) *kernel.Pace { return &o.Rules.Pace }, kernel.PaceRounds, kernel.PaceEager)},
-			{"decision", enum(func(o *Orchestrator) *kernel.Decision { return &o.Rules.Decision },
+			{"decision", enum(func(o *Orchestrator) *kernel.VoteRule { return &o.Rules.Decision },
 				kernel.AllVoted, kernel.Majority, kernel.Unanimous)},
 			{"max_rounds", value(integer[int](2, 1000), func(o *Orchestrator) *int { return &o.Rules.MaxRounds })},
 			{"straggler_grace", value(duration(), func(o *Orchestrator) *time.Duration { return &o.Rules.StragglerGrace }).zero("none, rounds wait for all")},

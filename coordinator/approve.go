@@ -10,8 +10,8 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
@@ -38,7 +38,7 @@ type Decision struct {
 // permission is a person's decision about a tool call.
 type permission struct {
 	local    *localTurn
-	key      machine.Key
+	key      effect.Key
 	decision Decision
 	listed   *toolListing
 	err      error
@@ -59,7 +59,7 @@ func (p permission) Events(at kernel.Time) ([]turn.Event, error) {
 func (permission) Reply(error) {}
 
 // requestPermission asks a person about a tool call, and posts the answer exactly once.
-func (e *localTurn) requestPermission(a machine.PermissionRequest) {
+func (e *localTurn) requestPermission(a effect.PermissionRequest) {
 	ctx, known := e.Of(a.Key.Agent), e.toolsVersion
 	e.begin(func() (driver.Post, bool) {
 		p := permission{local: e, key: a.Key}
@@ -75,7 +75,7 @@ func (e *localTurn) requestPermission(a machine.PermissionRequest) {
 
 // approve returns a person's decision, with the reason that the model gets. The error is for a
 // store that failed.
-func (v *view) approve(ctx context.Context, a machine.PermissionRequest) (Decision, error) {
+func (v *view) approve(ctx context.Context, a effect.PermissionRequest) (Decision, error) {
 	if v.panel.opts.Approve == nil {
 		if v.panel.opts.Unattended {
 			return Decision{Allowed: true}, nil
@@ -85,8 +85,8 @@ func (v *view) approve(ctx context.Context, a machine.PermissionRequest) (Decisi
 	call := Approval{
 		Session: v.turn.session, Turn: v.turn.number, Agent: v.id(a.Key.Agent), Round: a.Key.Round, Tool: a.Name, Why: a.Why,
 	}
-	effect := machine.ToolCall{Key: a.Key, Message: a.Message, Call: a.Call, Name: a.Name}
-	arguments, err := agents.Arguments(agents.LookupIn(v.base, v.panel.opts.Store), effect)
+	eff := effect.ToolCall{Key: a.Key, Message: a.Message, Call: a.Call, Name: a.Name}
+	arguments, err := agents.Arguments(agents.LookupIn(v.base, v.panel.opts.Store), eff)
 	if err != nil {
 		return Decision{}, err
 	}

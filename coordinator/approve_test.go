@@ -16,8 +16,8 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
 // removing is a panel of agents that each want to remove a file, and then agree.
@@ -41,7 +41,7 @@ func (r remover) Call(_ context.Context, arguments string) (string, error) {
 }
 
 // askFirst leaves every call to a person.
-func askFirst(string, string) (machine.Permission, string) { return machine.Asked, "remove asks" }
+func askFirst(string, string) (effect.Permission, string) { return effect.Asked, "remove asks" }
 
 func approving(t *testing.T, approve func(context.Context, Approval) (Decision, error)) (*Panel, chan string, *debugbackend.Recorder) {
 	t.Helper()

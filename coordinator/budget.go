@@ -10,8 +10,8 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/sessions"
 )
@@ -47,7 +47,7 @@ func checkBudget(opts Options) error {
 type attempts struct {
 	// limited says that the turn has a budget, priced that it has one of money.
 	limited, priced bool
-	waiting         map[machine.Key]chan<- verdict
+	waiting         map[effect.Key]chan<- verdict
 }
 
 // verdict is the answer to an attempt: the number of tokens by which its output is shortened,
@@ -61,7 +61,7 @@ type verdict struct {
 func (a *attempts) limit(most budget.Allowance) { a.limited, a.priced = !most.None(), most.Priced() }
 
 // Grant implements driver.Runtime. In a replayed journal no attempt waits.
-func (a *attempts) Grant(key machine.Key, less int, refused string) {
+func (a *attempts) Grant(key effect.Key, less int, refused string) {
 	if verdicts := a.waiting[key]; verdicts != nil {
 		verdicts <- verdict{less, refused}
 		delete(a.waiting, key)
@@ -71,7 +71,7 @@ func (a *attempts) Grant(key machine.Key, less int, refused string) {
 // callBudget is the budget of one call, whose attempts ask the turn's driver.
 type callBudget struct {
 	local *localTurn
-	key   machine.Key
+	key   effect.Key
 }
 
 // reserving is an attempt that requests budget. The driver grants it by its key.
@@ -168,7 +168,7 @@ func (b callBudget) end(spent *budget.Amount) {
 }
 
 // spending returns the context for a call's attempts, which keeps them to the turn's budget.
-func (e *localTurn) spending(ctx context.Context, key machine.Key) context.Context {
+func (e *localTurn) spending(ctx context.Context, key effect.Key) context.Context {
 	if !e.limited {
 		return ctx
 	}

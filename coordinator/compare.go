@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/sessions"
 )
 
 // comparison is a model call of a journal, with the place of its result there, from 1.
 type comparison struct {
 	event int
-	turn  *machine.Turn
-	call  machine.ModelCall
-	reply machine.ModelReply
+	turn  *effect.Turn
+	call  effect.ModelCall
+	reply effect.ModelReply
 }
 
 // comparer compares recorded calls with calls that are built and read now. One goroutine uses
@@ -79,7 +79,7 @@ func (c *comparer) compareInput(ctx context.Context, of comparison) error {
 	return d
 }
 
-func compareReply(of comparison, again machine.ModelReply) error {
+func compareReply(of comparison, again effect.ModelReply) error {
 	if reflect.DeepEqual(of.reply, again) { // a nil list differs from an empty one
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/system/blob"
 )
@@ -29,7 +29,7 @@ func checkContext(a Agent, summarizer *Summarizer) (Agent, error) {
 
 // choose selects the history that each agent gets in the turn, finds context windows that are
 // nearly full, and requests a summary if an agent needs a new one.
-func (p *Panel) choose(ctx context.Context, t *Turn, d *machine.Turn) (err error) {
+func (p *Panel) choose(ctx context.Context, t *Turn, d *effect.Turn) (err error) {
 	if d.Summary, err = p.summary(ctx, d); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (c chosen) shown() *policy.Selection {
 	return &c.Selection
 }
 
-func (p *Panel) chooseFor(ctx context.Context, d *machine.Turn, agent int) (chosen, error) {
+func (p *Panel) chooseFor(ctx context.Context, d *effect.Turn, agent int) (chosen, error) {
 	a := p.opts.Agents[agent]
 	messages, err := p.messages(ctx, d)
 	if err != nil {
@@ -104,7 +104,7 @@ func contextWarning(session string, messages int, c agents.Context, chosen agent
 }
 
 // messages counts the messages of the conversation, with the present question.
-func (p *Panel) messages(ctx context.Context, d *machine.Turn) (int, error) {
+func (p *Panel) messages(ctx context.Context, d *effect.Turn) (int, error) {
 	if d.History == (blob.Ref{}) {
 		return 1, nil
 	}

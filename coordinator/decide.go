@@ -3,7 +3,7 @@ package coordinator
 import (
 	"context"
 
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
 // Decider is a RemoteTurn that leaves the questions about tool calls to the processes that
@@ -12,7 +12,7 @@ type Decider interface {
 	// Decide gets an answer to a question, and returns when the answer was sent or ctx is done.
 	// Attended says that ask asks a person, who may take their time: meanwhile no answer
 	// without a person counts. An answer to a closed question changes nothing.
-	Decide(ctx context.Context, question machine.Key, attended bool, ask func(context.Context) (Decision, error)) error
+	Decide(ctx context.Context, question effect.Key, attended bool, ask func(context.Context) (Decision, error)) error
 }
 
 // Unattended reports whether a tool call may run if no person can be asked about it.
@@ -27,14 +27,14 @@ type attendant struct {
 	view   *view
 	remote Decider // nil if the RemoteTurn decides by itself
 	// asked is the last question that was put. Its answer may not be in the journal yet.
-	asked machine.Key
+	asked effect.Key
 	// cancel withdraws the question; it is nil while none is open. Then done gets the error.
 	cancel context.CancelFunc
 	done   chan error
 }
 
 func newAttendant(v *view, remote RemoteTurn) *attendant {
-	a := &attendant{view: v, done: make(chan error), asked: machine.Key{Agent: machine.NoAgent}}
+	a := &attendant{view: v, done: make(chan error), asked: effect.Key{Agent: effect.NoAgent}}
 	a.remote, _ = remote.(Decider)
 	return a
 }

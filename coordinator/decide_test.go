@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -65,7 +65,7 @@ type decidedTurn struct {
 	local *recordedEngine
 }
 
-func (p *decidedTurn) Decide(ctx context.Context, _ machine.Key, attended bool, ask func(context.Context) (Decision, error)) error {
+func (p *decidedTurn) Decide(ctx context.Context, _ effect.Key, attended bool, ask func(context.Context) (Decision, error)) error {
 	said, err := ask(ctx)
 	p.local.mu.Lock()
 	defer p.local.mu.Unlock()

@@ -24,7 +24,7 @@ func (d *dismissal) Events(at kernel.Time) ([]turn.Event, error) {
 		d.fault = err
 		return nil, nil //nolint:nilerr // the person gets the error, and the turn goes on
 	}
-	return []turn.Event{turn.Dismissed{At: at, Agent: agent}}, nil
+	return []turn.Event{kernel.Dismissed{At: at, Agent: agent}}, nil
 }
 
 // mayDismiss is MayDismiss of the machine, and returns driver.ErrOver after the end.

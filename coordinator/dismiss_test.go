@@ -94,7 +94,7 @@ func TestDismissalSurvivesEveryKill(t *testing.T) {
 		}
 		at := slices.IndexFunc(journal, func(data []byte) bool {
 			ev, err := turn.Decode(data)
-			_, ok := ev.(turn.Dismissed)
+			_, ok := ev.(kernel.Dismissed)
 			return err == nil && ok
 		})
 		if at < 0 {

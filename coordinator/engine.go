@@ -9,8 +9,8 @@ import (
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
@@ -41,7 +41,7 @@ type localTurn struct {
 
 func newLocalTurn(ctx context.Context, p *Panel, t *Turn) *localTurn {
 	e := &localTurn{
-		attempts: attempts{waiting: map[machine.Key]chan<- verdict{}}, summaries: newSummaryReader(p),
+		attempts: attempts{waiting: map[effect.Key]chan<- verdict{}}, summaries: newSummaryReader(p),
 		clock:        newClock(func() { t.inbox.put(woke{}) }),
 		toolsVersion: t.toolsVersion,
 	}
@@ -59,7 +59,7 @@ func newLocalTurn(ctx context.Context, p *Panel, t *Turn) *localTurn {
 }
 
 // accept writes the turn to the journal before anything is called.
-func (e *localTurn) accept(rules kernel.Config, described machine.Turn, limits budget.Allowance) error {
+func (e *localTurn) accept(rules kernel.Config, described effect.Turn, limits budget.Allowance) error {
 	e.limit(limits)
 	return e.take(turn.Accepted{At: e.Now(), Rules: rules, Turn: described, Budget: limits})
 }
@@ -111,7 +111,7 @@ func (e *localTurn) closeUnopened() {
 }
 
 // observe publishes streamed events. The effects' goroutines call it.
-func (e *localTurn) observe(key machine.Key, ev backends.Event) {
+func (e *localTurn) observe(key effect.Key, ev backends.Event) {
 	actor := report.ActorOf(key, e.id)
 	switch ev := ev.(type) {
 	case backends.TextDelta:
@@ -128,12 +128,12 @@ func (e *localTurn) observe(key machine.Key, ev backends.Event) {
 }
 
 // panicked publishes the panic of an effect. The effects' goroutines call it.
-func (e *localTurn) panicked(key machine.Key, stack []byte) {
+func (e *localTurn) panicked(key effect.Key, stack []byte) {
 	e.turn.events.add(report.Panicked{Actor: report.ActorOf(key, e.id), Stack: string(stack)})
 }
 
 // trace publishes attempts that failed. The effects' goroutines call it.
-func (e *localTurn) trace(key machine.Key) *backends.Trace {
+func (e *localTurn) trace(key effect.Key) *backends.Trace {
 	actor := report.ActorOf(key, e.id)
 	return &backends.Trace{
 		Retry: func(info backends.RetryInfo) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -31,8 +31,8 @@ func (e *localTurn) broken(err error) stage {
 
 // end makes the result final, publishes it, and returns the calls that follow it. If there are
 // any, the session stays held.
-func (e *localTurn) end(err error) []machine.Sidecall {
-	var following []machine.Sidecall
+func (e *localTurn) end(err error) []effect.Sidecall {
+	var following []effect.Sidecall
 	if !e.isStored {
 		following, err = e.storeOutcome(err)
 	}
@@ -55,12 +55,12 @@ func (e *localTurn) endWith(journal [][]byte) error {
 
 // storeOutcome stores the outcome of a turn whose journal is complete, and returns the calls that
 // follow it. If failed is not nil, it releases the turn instead.
-func (e *localTurn) storeOutcome(failed error) ([]machine.Sidecall, error) {
+func (e *localTurn) storeOutcome(failed error) ([]effect.Sidecall, error) {
 	ended, err := e.makeOutcome(failed)
 	if err != nil {
 		return nil, errors.Join(err, e.leave())
 	}
-	var following []machine.Sidecall
+	var following []effect.Sidecall
 	if e.messagesErr == nil {
 		following = e.following(ended)
 	}

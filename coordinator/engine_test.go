@@ -17,8 +17,8 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/tests/leaks"
 )
@@ -455,7 +455,7 @@ type citing struct{ backends.Backend }
 
 func (c citing) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
 	return func(yield func(backends.Event, error) bool) {
-		if req.Key.Purpose == string(machine.Presentation) && !yield(backends.Citation{URL: "https://tides.example/"}, nil) {
+		if req.Key.Purpose == string(effect.Presentation) && !yield(backends.Citation{URL: "https://tides.example/"}, nil) {
 			return
 		}
 		c.Backend.Stream(ctx, req)(yield)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
 // diary is a tool that works on files, and notes when its calls begin and end. A call takes as many seconds as
@@ -129,7 +129,7 @@ rules:
 		free := make(chan struct{})
 		defer close(free)
 		p, _ := panelOf(t, 1, script, nil, func(o *Options) {
-			o.Limits = machine.DefaultLimits()
+			o.Limits = effect.DefaultLimits()
 			o.Limits.ToolLimit = 5000
 			o.Agents[0].Tools = []agents.Tool{deaf{free}, diary{"write", true, &mu, &lines}}
 		})

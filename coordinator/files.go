@@ -11,7 +11,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/system/blob"
 )
@@ -95,7 +95,7 @@ func (a attachments) describer() int {
 }
 
 // give gives a turn its files, each agent those that its model takes, and has the others described.
-func (a attachments) give(ctx context.Context, question string, d *machine.Turn) (err error) {
+func (a attachments) give(ctx context.Context, question string, d *effect.Turn) (err error) {
 	files := attach.Of(ctx)
 	if len(files) == 0 {
 		return nil
@@ -123,14 +123,14 @@ func (a attachments) give(ctx context.Context, question string, d *machine.Turn)
 }
 
 // describe has the files of a turn described.
-func (a attachments) describe(ctx context.Context, question string, d *machine.Turn) error {
+func (a attachments) describe(ctx context.Context, question string, d *effect.Turn) error {
 	by := a.describer()
 	var files []backends.File
 	for _, f := range d.FilesOf(by) {
 		files = append(files, backends.File{File: f})
 	}
 	agent := a.Agents[by]
-	call, err := agents.DescribeSidecall(ctx, a.Store, machine.FileDescription, agent.Model, agent.Params, contextbuild.DescribeCall(question, files), nil)
+	call, err := agents.DescribeSidecall(ctx, a.Store, effect.FileDescription, agent.Model, agent.Params, contextbuild.DescribeCall(question, files), nil)
 	d.Sidecalls = append(d.Sidecalls, call)
 	return err
 }
@@ -143,7 +143,7 @@ func (a attachments) reader() (reader agents.Sidecall, ok bool) {
 	}
 	agent := a.Agents[by]
 	reader.Member = SidecallModel{Backend: agent.Backend, Model: agent.Model, Params: agent.Params}.member()
-	reader.Read = func(ctx context.Context, _ *machine.Turn, _ machine.Sidecall, reply backends.Message) (change machine.Change, err error) {
+	reader.Read = func(ctx context.Context, _ *effect.Turn, _ effect.Sidecall, reply backends.Message) (change effect.Change, err error) {
 		text := contextbuild.Clean(strings.TrimSpace(reply.Text()))
 		if text == "" {
 			return change, errors.New("the reply is empty")

@@ -9,7 +9,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/driver"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/sessions"
 )
@@ -26,7 +26,7 @@ type follower struct {
 	// out are the effects and questions without a result so far, in the order of their
 	// commands, and keys are theirs.
 	out  []driver.Work
-	keys []machine.Key
+	keys []effect.Key
 	// events counts the events that were fed.
 	events int
 }
@@ -74,7 +74,7 @@ func (f *follower) compare(ctx context.Context, done turn.ModelDone) error {
 	if !asked {
 		return nil
 	}
-	call, _ := w.Effect.(machine.ModelCall)
+	call, _ := w.Effect.(effect.ModelCall)
 	c := comparison{event: f.events, turn: w.Turn, call: call, reply: done.Reply}
 	if f.beside != nil {
 		f.beside.add(c)
@@ -84,9 +84,9 @@ func (f *follower) compare(ctx context.Context, done turn.ModelDone) error {
 }
 
 // callKey returns the name of a call for people.
-func callKey(described *machine.Turn, key machine.Key) backends.Key {
+func callKey(described *effect.Turn, key effect.Key) backends.Key {
 	named := backends.Key{Session: described.Session, Turn: described.Turn, Purpose: string(key.Purpose)}
-	if key.Agent != machine.NoAgent {
+	if key.Agent != effect.NoAgent {
 		named.Agent, named.Round, named.Index = described.Agents[key.Agent].ID, key.Round, key.Index
 	}
 	return named

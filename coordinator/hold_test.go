@@ -14,8 +14,8 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -89,7 +89,7 @@ var whileBegun = map[string]func(o *Options, l *lapse){
 		o.ToolsVersion = func() uint64 { l.run(); return 1 }
 	},
 	"InTurn": func(o *Options, l *lapse) {
-		o.InTurn = func(context.Context, int) (p backends.Params, m machine.ToolMode) { l.run(); return p, m }
+		o.InTurn = func(context.Context, int) (p backends.Params, m effect.ToolMode) { l.run(); return p, m }
 	},
 	"Sections": func(o *Options, l *lapse) {
 		o.Sections = func(context.Context, string) ([]string, error) { l.run(); return nil, nil }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/models/retry"
 )
@@ -39,7 +39,7 @@ func (e *localTurn) Append(events []turn.Event, last bool) error {
 func (e *localTurn) mayEndWith(events []turn.Event) bool {
 	return e.panel.opts.Facts == nil && !slices.ContainsFunc(events, func(ev turn.Event) bool {
 		key, ok := turn.KeyOf(ev)
-		return ok && key.Agent == machine.NoAgent
+		return ok && key.Agent == effect.NoAgent
 	})
 }
 
@@ -62,10 +62,10 @@ func (e *localTurn) startEffect(w driver.Work) {
 	ctx = retry.WithTimeLeft(ctx, e.timeLeft)
 	ctx, over := e.withProgress(ctx, w.Effect)
 	known := e.toolsVersion
-	resultOf := func(ev machine.Event, err error) result {
+	resultOf := func(ev effect.Reply, err error) result {
 		over()
 		r := result{local: e, key: key, event: ev, err: err}
-		if err == nil && key.Agent != machine.NoAgent {
+		if err == nil && key.Agent != effect.NoAgent {
 			r.listed, r.err = e.listTools(ctx, known, func(l *toolListing) {
 				r.listed = l
 				e.turn.inbox.put(r)
@@ -74,7 +74,7 @@ func (e *localTurn) startEffect(w driver.Work) {
 		return r
 	}
 	before, done := e.inOrder(w.Effect)
-	abandoned := func(ev machine.Event, err error) {
+	abandoned := func(ev effect.Reply, err error) {
 		done()
 		e.turn.inbox.put(resultOf(ev, err))
 	}
@@ -90,8 +90,8 @@ func (e *localTurn) startEffect(w driver.Work) {
 }
 
 // inOrder returns what an effect waits for, and the function to call when it has ended or was abandoned, or both.
-func (e *localTurn) inOrder(effect machine.Effect) (before []<-chan struct{}, done func()) {
-	call, isTool := effect.(machine.ToolCall)
+func (e *localTurn) inOrder(eff effect.Effect) (before []<-chan struct{}, done func()) {
+	call, isTool := eff.(effect.ToolCall)
 	if !isTool {
 		return nil, func() {}
 	}
@@ -114,7 +114,7 @@ func (e *localTurn) inOrder(effect machine.Effect) (before []<-chan struct{}, do
 // startAgain starts work that was under way when its process ended. A tool that is not
 // idempotent is not called again: the call's result says so.
 func (e *localTurn) startAgain(w driver.Work) {
-	call, isTool := w.Effect.(machine.ToolCall)
+	call, isTool := w.Effect.(effect.ToolCall)
 	if !isTool {
 		e.startEffect(w)
 		return
@@ -136,8 +136,8 @@ func (e *localTurn) startAgain(w driver.Work) {
 // result is the result of an effect.
 type result struct {
 	local *localTurn
-	key   machine.Key
-	event machine.Event
+	key   effect.Key
+	event effect.Reply
 	// listed is set if the agents' tools may have changed.
 	listed *toolListing
 	err    error
@@ -149,7 +149,7 @@ func (result) EndsWork() bool { return true }
 // Events implements driver.Post.
 func (r result) Events(at kernel.Time) ([]turn.Event, error) {
 	key := r.key
-	if r.err != nil && key.Agent == machine.NoAgent {
+	if r.err != nil && key.Agent == effect.NoAgent {
 		return nil, fmt.Errorf("%s: %w", key.Purpose, r.err)
 	}
 	if r.err != nil {
@@ -157,9 +157,9 @@ func (r result) Events(at kernel.Time) ([]turn.Event, error) {
 	}
 	events := r.local.acceptTools(r.listed, at)
 	switch ev := r.event.(type) {
-	case machine.ModelReply:
+	case effect.ModelReply:
 		return append(events, turn.ModelDone{At: at, Key: key, Reply: ev}), nil
-	case machine.ToolReply:
+	case effect.ToolReply:
 		return append(events, turn.ToolDone{At: at, Key: key, Reply: ev}), nil
 	}
 	return nil, fmt.Errorf("%s: an effect ended with %T", key, r.event)
@@ -168,7 +168,7 @@ func (r result) Events(at kernel.Time) ([]turn.Event, error) {
 // Reply implements driver.Post. Once the journal has a sidecall's result, Reply passes it to
 // Sidecall.Keep.
 func (r result) Reply(err error) {
-	if reply, ok := r.event.(machine.ModelReply); ok && err == nil && r.key.Agent == machine.NoAgent {
+	if reply, ok := r.event.(effect.ModelReply); ok && err == nil && r.key.Agent == effect.NoAgent {
 		r.local.launchNow()
 		r.local.keep(turn.ModelDone{Key: r.key, Reply: reply})
 	}
@@ -188,7 +188,7 @@ type woke struct{ unheard }
 
 // Events implements driver.Post.
 func (woke) Events(at kernel.Time) ([]turn.Event, error) {
-	return []turn.Event{turn.Woke{At: at}}, nil
+	return []turn.Event{kernel.Woke{At: at}}, nil
 }
 
 // interrupt is a person, or a context, that ends the turn.
@@ -196,7 +196,7 @@ type interrupt struct{ unheard }
 
 // Events implements driver.Post.
 func (interrupt) Events(at kernel.Time) ([]turn.Event, error) {
-	return []turn.Event{turn.Interrupted{At: at}}, nil
+	return []turn.Event{kernel.Interrupted{At: at}}, nil
 }
 
 // unheard is embedded in posts that nobody waits for and that end no work.

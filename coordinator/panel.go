@@ -16,8 +16,8 @@ import (
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/system/blob"
@@ -89,7 +89,7 @@ type Agent struct {
 	// leaves a call to a person, Options.Approve asks that person.
 	Tools      []agents.Tool
 	Plan       func(tool agents.Tool, arguments string) (result string, planned bool)
-	Permit     func(tool, arguments string) (permission machine.Permission, why string)
+	Permit     func(tool, arguments string) (permission effect.Permission, why string)
 	KeepResult func(name, result string) (where string, err error)
 	// Snapshot copies the current workspace of the agent to a folder of its own. The panel
 	// calls Snapshot for each answer of the agent (see agents.CallInfo). After a kill it may
@@ -97,8 +97,8 @@ type Agent struct {
 	// counts without a snapshot. Snapshot is nil for an agent without a workspace.
 	Snapshot func(ctx context.Context, of agents.CallInfo) (agents.Snapshot, error)
 	// ToolMode says how the coordination tools are offered; empty means ToolsNative.
-	ToolMode machine.ToolMode
-	// Bounded limits the replies of a small model in JSON mode (see machine.Agent).
+	ToolMode effect.ToolMode
+	// Bounded limits the replies of a small model in JSON mode (see effect.Agent).
 	Bounded bool
 	// Context limits the part of a session's history that the agent is shown; the zero
 	// value shows all of the history.
@@ -127,12 +127,12 @@ type Options struct {
 	ToolsVersion func() uint64
 	// InTurn returns the parameters and the tool mode of an agent, by its place, in the turn that
 	// ctx begins. The journal has them. Nil means Agent.Params and Agent.ToolMode.
-	InTurn func(ctx context.Context, agent int) (backends.Params, machine.ToolMode)
+	InTurn func(ctx context.Context, agent int) (backends.Params, effect.ToolMode)
 	// Rules are the rules of coordination. Start from kernel.Defaults() and change single
 	// rules, or leave Rules zero for the defaults. New sets Rules.Agents from Agents.
 	Rules kernel.Config
-	// Limits bound a step; the zero value means machine.DefaultLimits.
-	Limits machine.Limits
+	// Limits bound a step; the zero value means effect.DefaultLimits.
+	Limits effect.Limits
 	// Budget limits the cost of a turn and of its session (DESIGN §6); the zero value is no
 	// limit. Before the panel sends an attempt of a call, it reserves the attempt's highest
 	// possible cost. An attempt over budget waits until other attempts release budget that
@@ -211,8 +211,8 @@ func New(opts Options) (*Panel, error) {
 	if err := opts.Rules.Validate(); err != nil {
 		return nil, fmt.Errorf("rules: %w (kernel.Defaults() is a start)", err)
 	}
-	if opts.Limits == (machine.Limits{}) {
-		opts.Limits = machine.DefaultLimits()
+	if opts.Limits == (effect.Limits{}) {
+		opts.Limits = effect.DefaultLimits()
 	}
 	if opts.Limits.MaxTurns < 1 || opts.Limits.MaxAttempts < 1 {
 		return nil, errors.New("max_turns and max_attempts must be at least 1")
@@ -391,9 +391,9 @@ func rulesFor(rules kernel.Config, byAgent [][]agents.Tool) kernel.Config {
 
 // prepare returns the description by which the turn is played, and gives the turn its tools. If
 // the turn abandons an interrupted turn, prepare first records the cost of the interrupted turn.
-func (p *Panel) prepare(ctx context.Context, t *Turn, begun sessions.Begun) (machine.Turn, error) {
+func (p *Panel) prepare(ctx context.Context, t *Turn, begun sessions.Begun) (effect.Turn, error) {
 	if err := giveUp(ctx, p.opts.Store, t, begun.Interrupted); err != nil {
-		return machine.Turn{}, err
+		return effect.Turn{}, err
 	}
 	described, err := p.describe(ctx, t, begun.History)
 	if err != nil {
@@ -405,7 +405,7 @@ func (p *Panel) prepare(ctx context.Context, t *Turn, begun sessions.Begun) (mac
 	if err := p.choose(ctx, t, &described); err != nil {
 		return described, fmt.Errorf("choose the history of turn %d: %w", t.number, err)
 	}
-	topic, ok, err := p.describeSidecall(ctx, machine.TopicDetection, p.opts.Topic, SidecallTurn{Session: t.session, Question: t.question})
+	topic, ok, err := p.describeSidecall(ctx, effect.TopicDetection, p.opts.Topic, SidecallTurn{Session: t.session, Question: t.question})
 	if ok {
 		described.Sidecalls = append(described.Sidecalls, topic)
 	}
@@ -413,8 +413,8 @@ func (p *Panel) prepare(ctx context.Context, t *Turn, begun sessions.Begun) (mac
 }
 
 // describe stores the texts that the turn's inputs are built from, and gives the turn its tools.
-func (p *Panel) describe(ctx context.Context, t *Turn, history blob.Ref) (machine.Turn, error) {
-	d := machine.Turn{Session: t.session, Turn: t.number, History: history, Limits: p.opts.Limits}
+func (p *Panel) describe(ctx context.Context, t *Turn, history blob.Ref) (effect.Turn, error) {
+	d := effect.Turn{Session: t.session, Turn: t.number, History: history, Limits: p.opts.Limits}
 	var err error
 	if d.Question, err = p.opts.Store.Put(ctx, []byte(t.question)); err != nil {
 		return d, err

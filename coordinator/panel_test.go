@@ -7,8 +7,8 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -42,7 +42,7 @@ func TestNewSaysWhatIsWrongWithTheOptions(t *testing.T) {
 		`agent a has a second tool named "x"`:    func(o *Options) { o.Agents[0].Tools = tools("x", "x") },
 		"max_rounds is 1":                        func(o *Options) { o.Rules = kernel.Defaults(); o.Rules.MaxRounds = 1 },
 		`pace ""`:                                func(o *Options) { o.Rules = kernel.Config{MaxRounds: 3, SelfVote: true} },
-		"at least 1":                             func(o *Options) { o.Limits = machine.Limits{MaxTurns: 1} },
+		"at least 1":                             func(o *Options) { o.Limits = effect.Limits{MaxTurns: 1} },
 		"needs a store":                          func(o *Options) { o.Store = nil },
 	} {
 		model := debugbackend.Demo()

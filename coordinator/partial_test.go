@@ -14,8 +14,8 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -42,7 +42,7 @@ func networkFault(context.Context) error {
 }
 
 func partialOf(agent, reason string) report.PartialText {
-	return report.PartialText{Agent: agent, Round: 1, Purpose: machine.Coordination, Reason: reason, Content: "half of " + agent}
+	return report.PartialText{Agent: agent, Round: 1, Purpose: effect.Coordination, Reason: reason, Content: "half of " + agent}
 }
 
 // TestPartialTextsAreKeptAndMarked: what had come of cancelled and of cut calls is in the
@@ -96,7 +96,7 @@ func TestPartialTextIsNoAnswerOfAnAgentAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := panelOf(t, 1, agree, map[int]backends.Backend{0: begins(networkFault)}, nil)
 		r := wait(t, start(t, p, "energy"))
-		if r.Status != kernel.AllFailed || r.Winner != "" || len(r.Partials) != 1 || r.Partials[0].Content != "half of agent1" || r.Partials[0].Purpose != machine.Conversation {
+		if r.Status != kernel.AllFailed || r.Winner != "" || len(r.Partials) != 1 || r.Partials[0].Content != "half of agent1" || r.Partials[0].Purpose != effect.Conversation {
 			t.Errorf("status %s, winner %q, partials %+v", r.Status, r.Winner, r.Partials)
 		}
 	})
@@ -113,7 +113,7 @@ func TestEachCallOfAStepKeepsItsPartialText(t *testing.T) {
 			}
 			return errors.New("broken")
 		})
-		p, _ := panelOf(t, 2, agree, map[int]backends.Backend{0: b}, func(o *Options) { o.Agents[0].ToolMode = machine.ToolsAuto })
+		p, _ := panelOf(t, 2, agree, map[int]backends.Backend{0: b}, func(o *Options) { o.Agents[0].ToolMode = effect.ToolsAuto })
 		r := wait(t, start(t, p, "energy"))
 		if len(r.Partials) != 2 || r.Partials[0].Reason != "bad_request" || r.Winner != "agent2" {
 			t.Errorf("winner %q, partials %+v", r.Winner, r.Partials)

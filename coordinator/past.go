@@ -10,7 +10,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/coordination/driver"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
 )
@@ -40,11 +40,11 @@ func ReadCalls(ctx context.Context, r Recording, session string, number int) ([]
 	f := newFollower(new(turn.Machine), r)
 	f.trusts = true
 	var calls []PastCall
-	less := map[machine.Key]int{} // by how many tokens the budget shortened the output of a call's last attempt
+	less := map[effect.Key]int{} // by how many tokens the budget shortened the output of a call's last attempt
 	fail := func(err error) ([]PastCall, error) {
 		return calls, fmt.Errorf("read turn %d of session %s: %w", number, session, err)
 	}
-	add := func(w driver.Work, reply *machine.ModelReply) error {
+	add := func(w driver.Work, reply *effect.ModelReply) error {
 		past, err := f.past(ctx, r, w, reply)
 		if err == nil {
 			past.shorten(less[w.Key()])
@@ -71,7 +71,7 @@ func ReadCalls(ctx context.Context, r Recording, session string, number int) ([]
 		}
 	}
 	for _, w := range f.out {
-		if _, ok := w.Effect.(machine.ModelCall); ok {
+		if _, ok := w.Effect.(effect.ModelCall); ok {
 			if err := add(w, nil); err != nil {
 				return fail(err)
 			}
@@ -91,18 +91,18 @@ func (p *PastCall) shorten(less int) {
 }
 
 // modelCall returns the model call with a key that has no result yet.
-func (f *follower) modelCall(key machine.Key) (w driver.Work, asked bool) {
+func (f *follower) modelCall(key effect.Key) (w driver.Work, asked bool) {
 	i := slices.Index(f.keys, key)
 	if i < 0 {
 		return w, false
 	}
-	_, asked = f.out[i].Effect.(machine.ModelCall)
+	_, asked = f.out[i].Effect.(effect.ModelCall)
 	return f.out[i], asked
 }
 
 // past reads a call and its reply, nil for none.
-func (f *follower) past(ctx context.Context, r Recording, w driver.Work, reply *machine.ModelReply) (p PastCall, err error) {
-	call, _ := w.Effect.(machine.ModelCall)
+func (f *follower) past(ctx context.Context, r Recording, w driver.Work, reply *effect.ModelReply) (p PastCall, err error) {
+	call, _ := w.Effect.(effect.ModelCall)
 	ids := make([]string, len(w.Turn.Agents))
 	for i, a := range w.Turn.Agents {
 		ids[i] = a.ID
@@ -124,7 +124,7 @@ func (f *follower) past(ctx context.Context, r Recording, w driver.Work, reply *
 }
 
 // readRecorded replaces the rebuilt input by the recorded one where they differ.
-func (p *PastCall) readRecorded(ctx context.Context, f *follower, sent machine.Sent) {
+func (p *PastCall) readRecorded(ctx context.Context, f *follower, sent effect.Sent) {
 	recorded, err := f.inputs.Recorded(ctx, sent)
 	if err != nil {
 		p.Lost = fmt.Errorf("this input is rebuilt, since the recorded one is lost: %w", err)
@@ -134,7 +134,7 @@ func (p *PastCall) readRecorded(ctx context.Context, f *follower, sent machine.S
 	p.Request = recorded
 }
 
-func (p *PastCall) readReply(texts agents.Lookup, reply machine.ModelReply) error {
+func (p *PastCall) readReply(texts agents.Lookup, reply effect.ModelReply) error {
 	if reply.Failure != nil {
 		p.Failure = reply.Failure.Kind + ": " + reply.Failure.Message
 	}

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
 // describe plans every call.
@@ -45,7 +45,7 @@ rules:
 		}
 		for _, c := range r.ToolCalls {
 			planned := strings.HasPrefix(c.Result, "would be called")
-			if planned != (c.Arguments == `{"file":"plan"}`) || planned != (c.State == machine.ToolPlanned) || c.Error {
+			if planned != (c.Arguments == `{"file":"plan"}`) || planned != (c.State == effect.ToolPlanned) || c.Error {
 				t.Errorf("a call: %+v", c)
 			}
 		}

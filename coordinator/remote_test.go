@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
@@ -132,7 +132,7 @@ func (e *plain) play(ctx context.Context, m *turn.Machine, session string, remot
 		if _, isReply := ev.(turn.ModelDone); e.waits && isReply {
 			e.waits = false
 			noted := <-remote.noted
-			noted.At = turn.When(ev)
+			noted.At = ev.When()
 			ev, events = noted, append([]turn.Event{ev}, events...)
 		}
 		data, err := turn.Encode(ev)
@@ -151,7 +151,7 @@ func (e *plain) play(ctx context.Context, m *turn.Machine, session string, remot
 			if !ok {
 				continue
 			}
-			key, at := run.Effect.EffectKey(), turn.When(ev)+1
+			key, at := run.Effect.EffectKey(), ev.When()+1
 			if key.Round == 1 {
 				events = append(events, turn.Lost{At: at, Key: key})
 			}
@@ -159,7 +159,7 @@ func (e *plain) play(ctx context.Context, m *turn.Machine, session string, remot
 			if err != nil {
 				return err
 			}
-			events = append(events, turn.ModelDone{At: at, Key: key, Reply: reply.(machine.ModelReply)})
+			events = append(events, turn.ModelDone{At: at, Key: key, Reply: reply.(effect.ModelReply)})
 		}
 	}
 	return nil

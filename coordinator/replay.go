@@ -8,8 +8,8 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
@@ -42,9 +42,9 @@ type Replayed struct {
 // UnfinishedCall is a call whose result a journal lacks.
 type UnfinishedCall struct {
 	// Agent is empty for a sidecall.
-	Agent   string          `json:"agent,omitempty"`
-	Round   int             `json:"round,omitempty"`
-	Purpose machine.Purpose `json:"purpose"`
+	Agent   string         `json:"agent,omitempty"`
+	Round   int            `json:"round,omitempty"`
+	Purpose effect.Purpose `json:"purpose"`
 	// Number counts the calls of a step from 1.
 	Number int `json:"number"`
 	// Tool is the name of the tool of a tool call. Asked says that the call waits for a
@@ -132,7 +132,7 @@ func (f *follower) replayed(events []turn.Event) Replayed {
 		call := UnfinishedCall{Agent: key.Agent, Round: key.Round, Purpose: w.Key().Purpose, Number: key.Index + 1}
 		if w.Permission != nil {
 			call.Tool, call.Asked = w.Permission.Name, true
-		} else if tool, ok := w.Effect.(machine.ToolCall); ok {
+		} else if tool, ok := w.Effect.(effect.ToolCall); ok {
 			call.Tool = tool.Name
 		}
 		r.Unfinished = append(r.Unfinished, call)

@@ -17,8 +17,8 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/sessions"
 )
@@ -83,10 +83,10 @@ rules:
   - {when: {round: 1}, reply: {delay: 1s, text: '{"action":{"name":"new_answer","content":"{{.Agent}}"}}'}}
   - {when: {}, reply: {delay: 1s, text: '{"action":{"name":"vote","agent_id":"agent1","reason":"good"}}'}}
 `, change: func(o *Options) {
-		o.Limits = machine.DefaultLimits()
+		o.Limits = effect.DefaultLimits()
 		o.Limits.MaxAttempts = 5
 		for i := range o.Agents {
-			o.Agents[i].ToolMode = machine.ToolsAuto
+			o.Agents[i].ToolMode = effect.ToolsAuto
 		}
 	}},
 	"a note": {script: notable, notes: []time.Duration{500 * time.Millisecond}},
@@ -226,7 +226,7 @@ func replay(t *testing.T, store journaled, session string, number int) (*turn.Ma
 			if !ok {
 				continue
 			}
-			call, ok := run.Effect.(machine.ModelCall)
+			call, ok := run.Effect.(effect.ModelCall)
 			if !ok {
 				continue
 			}
@@ -316,7 +316,7 @@ func TestEveryRunIsJournaledFromAcceptedToItsLastResult(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			kinds = append(kinds, strings.TrimPrefix(fmt.Sprintf("%T", ev), "turn."))
+			kinds = append(kinds, strings.TrimPrefix(strings.TrimPrefix(fmt.Sprintf("%T", ev), "turn."), "kernel."))
 		}
 		want := append([]string{"Accepted"}, slices.Repeat([]string{"ModelDone"}, 6)...)
 		if !slices.Equal(kinds, want) {

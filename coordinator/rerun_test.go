@@ -13,8 +13,8 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
@@ -306,8 +306,8 @@ rules:
 		}
 		replayed, err := Replay(t.Context(), store, "left", turns[0])
 		want := []UnfinishedCall{
-			{Agent: "agent1", Round: 1, Purpose: machine.Tool, Number: 1, Tool: "work"},
-			{Agent: "agent1", Round: 1, Purpose: machine.Tool, Number: 2, Tool: "gauge"},
+			{Agent: "agent1", Round: 1, Purpose: effect.Tool, Number: 1, Tool: "work"},
+			{Agent: "agent1", Round: 1, Purpose: effect.Tool, Number: 2, Tool: "gauge"},
 		}
 		if diff := cmp.Diff(want, replayed.Unfinished); diff != "" || err != nil {
 			t.Errorf("unfinished, %v (-want +got):\n%s", err, diff)

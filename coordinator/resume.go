@@ -72,7 +72,7 @@ func (p *Panel) goOn(ctx context.Context, session string, number int, events []t
 	last := events[len(events)-1]
 	// The difference is negative if the system's time was set back: the turn's time never goes
 	// back.
-	e.slept = time.Since(time.UnixMilli(int64(turn.When(last))))
+	e.slept = time.Since(time.UnixMilli(int64(last.When())))
 	t.started = t.started.Add(e.slept)
 	t.events.replay(true)
 	out, err := e.replay(ctx, events)

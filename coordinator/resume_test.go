@@ -18,8 +18,8 @@ import (
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
@@ -351,7 +351,7 @@ func modelDone(t *testing.T, event []byte) (backends.Key, bool) {
 		return backends.Key{}, false
 	}
 	k := done.Key
-	if k.Agent == machine.NoAgent {
+	if k.Agent == effect.NoAgent {
 		return backends.Key{Session: "s", Turn: 1, Purpose: string(k.Purpose)}, true
 	}
 	return backends.Key{

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
 // TestRulesOfNow: a call that was under way when its process ended is made again only if the
@@ -16,18 +16,18 @@ import (
 func TestRulesOfNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		removed := make(chan string, 100)
-		panel := func(permission machine.Permission) func(*Options) {
+		panel := func(permission effect.Permission) func(*Options) {
 			return func(o *Options) {
 				for i := range o.Agents {
 					o.Agents[i].Tools = []agents.Tool{remover{removed}}
-					o.Agents[i].Permit = func(string, string) (machine.Permission, string) { return permission, "the rule of now" }
+					o.Agents[i].Permit = func(string, string) (effect.Permission, string) { return permission, "the rule of now" }
 				}
 				o.Approve = func(context.Context, Approval) (Decision, error) { return Decision{Allowed: true}, nil }
 			}
 		}
-		for _, c := range []struct{ then, now machine.Permission }{
-			{machine.Allowed, machine.Allowed}, {machine.Allowed, machine.Denied}, {machine.Allowed, machine.Asked},
-			{machine.Asked, machine.Asked}, {machine.Asked, machine.Denied}, {machine.Asked, machine.Allowed},
+		for _, c := range []struct{ then, now effect.Permission }{
+			{effect.Allowed, effect.Allowed}, {effect.Allowed, effect.Denied}, {effect.Allowed, effect.Asked},
+			{effect.Asked, effect.Asked}, {effect.Asked, effect.Denied}, {effect.Asked, effect.Allowed},
 		} {
 			p, store := panelOf(t, 3, removing, nil, panel(c.then))
 			wait(t, start(t, p, "energy"))
@@ -43,9 +43,9 @@ func TestRulesOfNow(t *testing.T) {
 			resumeAfter(t, removing, panel(c.now), journal[:first], store)
 			want := 3
 			switch {
-			case c.now == machine.Denied:
+			case c.now == effect.Denied:
 				want = 0
-			case c.then == machine.Allowed && c.now == machine.Asked:
+			case c.then == effect.Allowed && c.now == effect.Asked:
 				want -= underWay // of the others a person is asked
 			}
 			if n := len(removed); n != want || underWay == 0 {

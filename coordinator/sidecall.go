@@ -10,8 +10,8 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
@@ -69,9 +69,9 @@ func (s *Sidecall) check(name string) error {
 }
 
 // describeSidecall stores the input of a sidecall; ok is false if no call is needed.
-func (p *Panel) describeSidecall(ctx context.Context, purpose machine.Purpose, s *Sidecall, t SidecallTurn) (described machine.Sidecall, ok bool, err error) {
+func (p *Panel) describeSidecall(ctx context.Context, purpose effect.Purpose, s *Sidecall, t SidecallTurn) (described effect.Sidecall, ok bool, err error) {
 	if s == nil {
-		return machine.Sidecall{}, false, nil
+		return effect.Sidecall{}, false, nil
 	}
 	messages, tools, err := s.Ask(ctx, t)
 	if err == nil && len(messages) > 0 {
@@ -86,7 +86,7 @@ func (p *Panel) describeSidecall(ctx context.Context, purpose machine.Purpose, s
 // reader returns the reader of a sidecall's replies.
 func (p *Panel) reader(s *Sidecall, answer string) agents.Sidecall {
 	store := p.opts.Store
-	read := func(ctx context.Context, t *machine.Turn, _ machine.Sidecall, reply backends.Message) (change machine.Change, err error) {
+	read := func(ctx context.Context, t *effect.Turn, _ effect.Sidecall, reply backends.Message) (change effect.Change, err error) {
 		question, err := store.Get(ctx, t.Question)
 		if err != nil {
 			return change, err
@@ -114,16 +114,16 @@ func (p *Panel) reader(s *Sidecall, answer string) agents.Sidecall {
 }
 
 // sidecalls returns the makers of the calls before round 1.
-func (p *Panel) sidecalls(s *summaryReader) map[machine.Purpose]agents.Sidecall {
-	list := map[machine.Purpose]agents.Sidecall{}
+func (p *Panel) sidecalls(s *summaryReader) map[effect.Purpose]agents.Sidecall {
+	list := map[effect.Purpose]agents.Sidecall{}
 	if p.opts.Topic != nil {
-		list[machine.TopicDetection] = p.reader(p.opts.Topic, "")
+		list[effect.TopicDetection] = p.reader(p.opts.Topic, "")
 	}
 	if reader, ok := (attachments{&p.opts}).reader(); ok {
-		list[machine.FileDescription] = reader
+		list[effect.FileDescription] = reader
 	}
 	if p.opts.Summarizer != nil {
-		list[machine.Summarizing] = agents.Sidecall{Member: p.opts.Summarizer.member(), Read: s.read}
+		list[effect.Summarizing] = agents.Sidecall{Member: p.opts.Summarizer.member(), Read: s.read}
 	}
 	return list
 }
@@ -132,7 +132,7 @@ func (p *Panel) sidecalls(s *summaryReader) map[machine.Purpose]agents.Sidecall 
 // no answer.
 func (v *view) keep(ev turn.Event) {
 	done, ok := ev.(turn.ModelDone)
-	if !ok || done.Key.Agent != machine.NoAgent || done.Reply.Failure != nil || done.Reply.Change.Kept == (blob.Ref{}) {
+	if !ok || done.Key.Agent != effect.NoAgent || done.Reply.Failure != nil || done.Reply.Change.Kept == (blob.Ref{}) {
 		return
 	}
 	purpose := done.Key.Purpose
@@ -149,15 +149,15 @@ func (v *view) keep(ev turn.Event) {
 }
 
 // keeper returns the function that stores a sidecall's result, and its name in errors.
-func (v *view) keeper(purpose machine.Purpose) (name string, keep func(context.Context, string, []byte) error) {
+func (v *view) keeper(purpose effect.Purpose) (name string, keep func(context.Context, string, []byte) error) {
 	opts := v.panel.opts
 	name = "Sidecall.Keep"
 	switch {
-	case purpose == machine.Summarizing:
+	case purpose == effect.Summarizing:
 		return "storing the summary", v.keepSummary
-	case purpose == machine.TopicDetection && opts.Topic != nil:
+	case purpose == effect.TopicDetection && opts.Topic != nil:
 		return name, opts.Topic.Keep
-	case purpose == machine.FactExtraction && opts.Facts != nil:
+	case purpose == effect.FactExtraction && opts.Facts != nil:
 		return name, opts.Facts.Keep
 	}
 	return name, func(context.Context, string, []byte) error { return nil } // the client is gone
@@ -165,32 +165,32 @@ func (v *view) keeper(purpose machine.Purpose) (name string, keep func(context.C
 
 // following returns the sidecalls that follow a winner. An interrupted turn has none: a person
 // who interrupts does not want to wait.
-func (v *view) following(turn sessions.Ended) []machine.Sidecall {
+func (v *view) following(turn sessions.Ended) []effect.Sidecall {
 	facts := v.panel.opts.Facts
 	if facts == nil || turn.Winner == "" || turn.Status == kernel.Cut {
 		return nil
 	}
 	about := SidecallTurn{v.turn.session, cmp.Or(turn.Question, v.turn.question), turn.Answer}
-	var sidecall machine.Sidecall
+	var sidecall effect.Sidecall
 	var ok bool
 	err := guarded("Sidecall.Ask", func() (err error) {
-		sidecall, ok, err = v.panel.describeSidecall(v.base, machine.FactExtraction, facts, about)
+		sidecall, ok, err = v.panel.describeSidecall(v.base, effect.FactExtraction, facts, about)
 		return err
 	})
 	if err != nil {
-		v.turn.events.add(report.SidecallFailed{Purpose: machine.FactExtraction, Why: err.Error()})
+		v.turn.events.add(report.SidecallFailed{Purpose: effect.FactExtraction, Why: err.Error()})
 	}
 	if err != nil || !ok {
 		return nil
 	}
-	return []machine.Sidecall{sidecall}
+	return []effect.Sidecall{sidecall}
 }
 
 // follow begins the calls that follow the committed winner. The result is out already, so failures
 // become events.
-func (e *localTurn) follow(list []machine.Sidecall) stage {
-	e.Begin(machine.NoAgent) // the sidecalls before round 1 had their own step
-	e.doer.SetSidecall(machine.FactExtraction, e.panel.reader(e.panel.opts.Facts, e.turn.result.Answer))
+func (e *localTurn) follow(list []effect.Sidecall) stage {
+	e.Begin(effect.NoAgent) // the sidecalls before round 1 had their own step
+	e.doer.SetSidecall(effect.FactExtraction, e.panel.reader(e.panel.opts.Facts, e.turn.result.Answer))
 	err := e.take(turn.Committed{At: e.Now(), Sidecalls: list})
 	if err != nil {
 		return e.followed(err)

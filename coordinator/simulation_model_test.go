@@ -10,7 +10,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
 // simModel is the service of all agents: each call waits until the simulation says what
@@ -132,9 +132,9 @@ func (s *simulation) callOf(votes bool) (name, arguments string) {
 	answer := fmt.Sprintf(`{"content":"answer %d%s"}`, s.below(5), strings.Repeat(" and so on", s.below(3)))
 	switch n := s.below(6); {
 	case n < 3 && votes:
-		return machine.Vote, fmt.Sprintf(`{"agent_id":"agent%d","reason":"r"}`, 1+s.below(4))
+		return effect.Vote, fmt.Sprintf(`{"agent_id":"agent%d","reason":"r"}`, 1+s.below(4))
 	case n < 4:
-		return machine.NewAnswer, answer
+		return effect.NewAnswer, answer
 	case n == 4:
 		return "look", fmt.Sprintf(`{"at":%d}`, s.below(3))
 	}
@@ -193,9 +193,9 @@ func (s *simulation) checkRequest(req backends.Request) {
 		s.fail("an invalid list of messages was sent for %s: %s", req.Key, strings.Join(notes, "; "))
 	}
 	s.checkTools(req)
-	key := machine.Key{Agent: machine.NoAgent, Purpose: machine.Purpose(req.Key.Purpose)}
+	key := effect.Key{Agent: effect.NoAgent, Purpose: effect.Purpose(req.Key.Purpose)}
 	if req.Key.Agent != "" {
-		key = machine.Key{Agent: slices.Index(s.ids(), req.Key.Agent), Round: req.Key.Round, Purpose: machine.Purpose(req.Key.Purpose), Index: req.Key.Index}
+		key = effect.Key{Agent: slices.Index(s.ids(), req.Key.Agent), Round: req.Key.Round, Purpose: effect.Purpose(req.Key.Purpose), Index: req.Key.Index}
 	}
 	if s.store.finished(key) {
 		s.fail("%s was finished, and is called again", req.Key)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
@@ -78,7 +78,7 @@ func (s *simulation) checkDismissals(events []turn.Event, r report.Result) {
 			s.fail("%v", err)
 			return
 		}
-		if d, ok := ev.(turn.Dismissed); ok {
+		if d, ok := ev.(kernel.Dismissed); ok {
 			dismissed[d.Agent] = true
 		}
 		for _, c := range commands {
@@ -113,7 +113,7 @@ func (s *simulation) checkNotes(events []turn.Event, r report.Result) {
 			if !ok {
 				continue
 			}
-			call, ok := run.Effect.(machine.ModelCall)
+			call, ok := run.Effect.(effect.ModelCall)
 			if ok && call.Sidecall == nil && call.NotesTold() != taken {
 				s.fail("%s is told of %d notes, of %d", call.Key, call.NotesTold(), taken)
 			}

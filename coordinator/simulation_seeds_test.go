@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/sessions"
 )
@@ -24,7 +24,7 @@ import (
 // simulate plays one turn and returns what was said and journaled, and what was wrong.
 func simulate(t *testing.T, c *choices) (transcript, wrong string) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &simulation{choices: c, plan: drawPlan(c), store: &faulty{Memory: sessions.NewMemory(), done: map[machine.Key]bool{}}}
+		s := &simulation{choices: c, plan: drawPlan(c), store: &faulty{Memory: sessions.NewMemory(), done: map[effect.Key]bool{}}}
 		r := s.play(t.Context())
 		if s.failure == "" {
 			s.check(t.Context(), r)
@@ -44,7 +44,7 @@ func (s *simulation) check(ctx context.Context, r report.Result) {
 	if err != nil {
 		s.fail("%v", err)
 	}
-	tools := sentTools{s: s, asked: map[machine.Key][]string{}}
+	tools := sentTools{s: s, asked: map[effect.Key][]string{}}
 	var m turn.Machine
 	var events []turn.Event
 	for i, data := range journal {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
@@ -28,7 +28,7 @@ type faulty struct {
 	after                        bool
 	dead                         bool
 	// done has the keys of the effects whose results are in the journal.
-	done map[machine.Key]bool
+	done map[effect.Key]bool
 }
 
 // write does one write, or does not.
@@ -135,7 +135,7 @@ func (f *faulty) isDead() bool {
 }
 
 // finished says that the result of an effect is in the journal.
-func (f *faulty) finished(key machine.Key) bool {
+func (f *faulty) finished(key effect.Key) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.done[key]

@@ -16,8 +16,8 @@ import (
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/models/retry"
 	"github.com/massgen/massgen/sessions"
 )
@@ -50,7 +50,7 @@ type simulation struct {
 type plan struct {
 	agents int
 	rules  kernel.Config
-	limits machine.Limits
+	limits effect.Limits
 	budget float64 // in dollars; 0 is none
 	faults bool
 	asks   bool
@@ -117,7 +117,7 @@ func drawPlan(c *choices) plan {
 	p.rules.TurnLimit = pick(c, 0, time.Hour, 2*time.Minute)
 	p.rules.RoundLimit = pick(c, 0, time.Minute)
 	p.rules.StragglerGrace = pick(c, 0, 10*time.Second)
-	p.limits = machine.Limits{MaxTurns: pick(c, 4, 2, 1), MaxAttempts: pick(c, 3, 1), MaxToolCalls: pick(c, 0, 2), ToolLimit: pick(c, 0, 20_000), ResultLimit: pick(c, 0, 1000)}
+	p.limits = effect.Limits{MaxTurns: pick(c, 4, 2, 1), MaxAttempts: pick(c, 3, 1), MaxToolCalls: pick(c, 0, 2), ToolLimit: pick(c, 0, 20_000), ResultLimit: pick(c, 0, 1000)}
 	p.budget = float64(pick(c, 0, 0, 0, 100, 30, 8))
 	p.faults, p.asks, p.workspaces = c.rarely(2), c.rarely(3), c.rarely(3)
 	if c.rarely(2) {
@@ -140,8 +140,8 @@ func (s *simulation) panel() (*Panel, error) {
 			a.Snapshot = s.snapshot
 		}
 		if s.plan.asks {
-			a.Permit = func(tool, _ string) (machine.Permission, string) {
-				return map[string]machine.Permission{"change": machine.Asked, "look": machine.Allowed}[tool], "a rule"
+			a.Permit = func(tool, _ string) (effect.Permission, string) {
+				return map[string]effect.Permission{"change": effect.Asked, "look": effect.Allowed}[tool], "a rule"
 			}
 		}
 		opts.Agents = append(opts.Agents, a)

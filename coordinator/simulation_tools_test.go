@@ -11,7 +11,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
 )
@@ -91,11 +91,11 @@ func (s *simulation) checkTools(req backends.Request) {
 	for _, tool := range req.Tools {
 		names = append(names, tool.Name)
 	}
-	if req.Key.Purpose == string(machine.Coordination) {
-		if len(names) > 0 && names[0] == machine.NewAnswer {
+	if req.Key.Purpose == string(effect.Coordination) {
+		if len(names) > 0 && names[0] == effect.NewAnswer {
 			names = names[1:]
 		}
-		if len(names) == 0 || names[0] != machine.Vote {
+		if len(names) == 0 || names[0] != effect.Vote {
 			s.fail("%s was sent without vote: %v", req.Key, req.Tools)
 			return
 		}
@@ -112,7 +112,7 @@ type sentTools struct {
 	s *simulation
 	// now are each agent's tools, asked those of the calls.
 	now   [][]string
-	asked map[machine.Key][]string
+	asked map[effect.Key][]string
 }
 
 func (l *sentTools) follow(ctx context.Context, ev turn.Event, commands []turn.Command) (err error) {
@@ -131,7 +131,7 @@ func (l *sentTools) follow(ctx context.Context, ev turn.Event, commands []turn.C
 	}
 	for _, c := range commands {
 		run, _ := c.(turn.Run)
-		if call, ok := run.Effect.(machine.ModelCall); ok && call.Sidecall == nil && call.OwnTools {
+		if call, ok := run.Effect.(effect.ModelCall); ok && call.Sidecall == nil && call.OwnTools {
 			l.asked[call.Key] = l.now[call.Key.Agent]
 		}
 	}
@@ -147,7 +147,7 @@ func (l *sentTools) done(ctx context.Context, ev turn.ModelDone) error {
 	if err != nil {
 		return err
 	}
-	sent = slices.DeleteFunc(sent, func(name string) bool { return name == machine.NewAnswer || name == machine.Vote })
+	sent = slices.DeleteFunc(sent, func(name string) bool { return name == effect.NewAnswer || name == effect.Vote })
 	if !slices.Equal(asked, sent) {
 		return fmt.Errorf("%s was sent the tools %q, and its agent had %q", ev.Key, sent, asked)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/tools/workspace/snapshot"
 )
@@ -231,7 +231,7 @@ func TestSnapshotIsTakenAnewAfterAKill(t *testing.T) {
 		n := slices.IndexFunc(journal, func(data []byte) bool {
 			ev, err := turn.Decode(data)
 			done, ok := ev.(turn.ToolDone)
-			return err == nil && ok && done.Key.Purpose == machine.Snapshot
+			return err == nil && ok && done.Key.Purpose == effect.Snapshot
 		})
 		if _, err := pen.Call(t.Context(), ""); err != nil {
 			t.Fatal(err)

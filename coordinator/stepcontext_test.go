@@ -14,8 +14,8 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/models/tokens"
 )
@@ -40,7 +40,7 @@ const longStep = 60
 
 func measuringOn(r *debugbackend.Recorder, contexts ...agents.Context) func(*Options) {
 	return func(o *Options) {
-		o.Limits = machine.DefaultLimits()
+		o.Limits = effect.DefaultLimits()
 		o.Limits.MaxTurns, o.Limits.MaxToolCalls = longStep+1, 0
 		recorded(r, contexts...)(o)
 		for i := range o.Agents {

@@ -10,7 +10,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/models/tokens"
@@ -64,7 +64,7 @@ func (v *view) keepSummary(ctx context.Context, session string, kept []byte) err
 // summary of a parent session does not count if this session branched off before its last turn,
 // however many turns this session has: it covers other turns. An unreadable summary, such as an
 // import may have, does not count either: the next one is made of the turns themselves.
-func (p *Panel) summary(ctx context.Context, d *machine.Turn) (*machine.Summary, error) {
+func (p *Panel) summary(ctx context.Context, d *effect.Turn) (*effect.Summary, error) {
 	if !summarizes(p.opts.Agents) || d.History == (blob.Ref{}) {
 		return nil, nil
 	}
@@ -81,7 +81,7 @@ func (p *Panel) summary(ctx context.Context, d *machine.Turn) (*machine.Summary,
 		return nil, err
 	}
 	text, err := p.opts.Store.Put(ctx, []byte(kept.Text))
-	return &machine.Summary{Range: kept.Range, Text: text}, err
+	return &effect.Summary{Range: kept.Range, Text: text}, err
 }
 
 // readKept reads a summary as a session keeps it; ok is false if data is none.
@@ -110,23 +110,23 @@ func linkOf(ctx context.Context, texts sessions.Texts, head blob.Ref, turn int) 
 
 // describeSummary stores the input of the call for a new summary: the turns from the earlier
 // summary up to a turn, or as many of them as the model can read.
-func (p *Panel) describeSummary(ctx context.Context, d *machine.Turn, covers policy.Range) (machine.Sidecall, error) {
+func (p *Panel) describeSummary(ctx context.Context, d *effect.Turn, covers policy.Range) (effect.Sidecall, error) {
 	s := p.opts.Summarizer
 	count := func(m backends.Message) int { return s.Counter.Message(m).Tokens }
 	earlier, turns, err := agents.Unsummarized(ctx, p.opts.Store, d, covers.Last)
 	if err != nil {
-		return machine.Sidecall{}, err
+		return effect.Sidecall{}, err
 	}
 	room := s.room()
 	messages, covered := contextbuild.SummaryCall(earlier, turns, policy.SummaryWords(room), room, count)
-	sidecall, err := agents.DescribeSidecall(ctx, p.opts.Store, machine.Summarizing, s.Model, s.Params, messages, nil)
+	sidecall, err := agents.DescribeSidecall(ctx, p.opts.Store, effect.Summarizing, s.Model, s.Params, messages, nil)
 	sidecall.Covers = policy.Range{First: 1, Last: turns[covered-1].Turn}
 	return sidecall, err
 }
 
 // stepSummarizer returns the model that summarizes the omitted messages of steps, nil if no
 // agent's policy needs one.
-func (p *Panel) stepSummarizer(ctx context.Context) (*machine.StepSummarizer, error) {
+func (p *Panel) stepSummarizer(ctx context.Context) (*effect.StepSummarizer, error) {
 	if !summarizes(p.opts.Agents) {
 		return nil, nil
 	}
@@ -134,7 +134,7 @@ func (p *Panel) stepSummarizer(ctx context.Context) (*machine.StepSummarizer, er
 	params := s.Params
 	params.Headers, params.ExtraBody = nil, nil // they belong to its member
 	ref, err := agents.PutJSON(ctx, p.opts.Store, params)
-	by := &machine.StepSummarizer{Model: s.Model, Params: ref}
+	by := &effect.StepSummarizer{Model: s.Model, Params: ref}
 	if room := s.room(); room != policy.Unlimited {
 		by.Bytes = max(room*tokens.BytesPerToken, 1)
 	}
@@ -156,13 +156,13 @@ func newSummaryReader(p *Panel) *summaryReader {
 }
 
 // read reads a reply, and selects each agent's history with the new summary.
-func (s *summaryReader) read(ctx context.Context, t *machine.Turn, sidecall machine.Sidecall, reply backends.Message) (change machine.Change, err error) {
+func (s *summaryReader) read(ctx context.Context, t *effect.Turn, sidecall effect.Sidecall, reply backends.Message) (change effect.Change, err error) {
 	text := strings.TrimSpace(contextbuild.Clean(reply.Text()))
 	if text == "" {
 		return change, errors.New("the summary is empty")
 	}
 	store := s.panel.opts.Store
-	summary := machine.Summary{Range: sidecall.Covers}
+	summary := effect.Summary{Range: sidecall.Covers}
 	if summary.Text, err = store.Put(ctx, []byte(text)); err != nil {
 		return change, err
 	}
@@ -200,7 +200,7 @@ func (s *summaryReader) read(ctx context.Context, t *machine.Turn, sidecall mach
 // heed replaces the context warnings of a report when a summary call of this process ends.
 func (s *summaryReader) heed(ev turn.Event, r *report.Report) {
 	done, ok := ev.(turn.ModelDone)
-	if !ok || s == nil || done.Key.Purpose != machine.Summarizing || done.Reply.Failure != nil {
+	if !ok || s == nil || done.Key.Purpose != effect.Summarizing || done.Reply.Failure != nil {
 		return
 	}
 	select {

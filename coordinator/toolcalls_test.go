@@ -13,7 +13,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
 // slow is a tool that takes two seconds, and fails where it is told to.
@@ -45,8 +45,8 @@ rules:
 		p, _ := panelOf(t, 1, script, nil, func(o *Options) { o.Agents[0].Tools = []agents.Tool{slow{}} })
 		turn := start(t, p, "energy")
 		r := wait(t, turn)
-		good := report.ToolCall{Name: "work", Arguments: `{"do":"it"}`, State: machine.ToolRan, Result: strings.Repeat("x", 1000) + "…"}
-		bad := report.ToolCall{Name: "work", Arguments: `{"do":"fail"}`, State: machine.ToolRan, Result: "Error: no disk", Error: true}
+		good := report.ToolCall{Name: "work", Arguments: `{"do":"it"}`, State: effect.ToolRan, Result: strings.Repeat("x", 1000) + "…"}
+		bad := report.ToolCall{Name: "work", Arguments: `{"do":"fail"}`, State: effect.ToolRan, Result: "Error: no disk", Error: true}
 		calls := map[int][]string{}
 		for _, ev := range eventsOf[report.CallStarted](t, turn) {
 			calls[ev.Number] = ev.Tools
@@ -92,14 +92,14 @@ rules:
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := panelOf(t, 1, script, nil, func(o *Options) {
 			o.Agents[0].Tools = []agents.Tool{remover{make(chan string, 1)}}
-			o.Agents[0].Permit = func(_, arguments string) (machine.Permission, string) {
+			o.Agents[0].Permit = func(_, arguments string) (effect.Permission, string) {
 				switch arguments {
 				case `{"file":"a"}`:
-					return machine.Denied, "never a"
+					return effect.Denied, "never a"
 				case `{"file":"b"}`:
-					return machine.Asked, "ask about b"
+					return effect.Asked, "ask about b"
 				}
-				return machine.Allowed, ""
+				return effect.Allowed, ""
 			}
 			o.Approve = func(context.Context, Approval) (Decision, error) {
 				time.Sleep(time.Second)
@@ -111,9 +111,9 @@ rules:
 			return "Error: this call is not permitted (" + why + "), and was not run. Go on without it, or in another way."
 		}
 		want := []report.ResultToolCall{
-			resultCall(report.ToolCall{Name: "remove", Arguments: `{"file":"a"}`, State: machine.ToolDenied, Result: no("never a"), Error: true}, 0),
-			resultCall(report.ToolCall{Name: "remove", Arguments: `{"file":"c"}`, State: machine.ToolRan, Result: "removed", Error: false}, 0),
-			resultCall(report.ToolCall{Name: "remove", Arguments: `{"file":"b"}`, State: machine.ToolDenied, Result: no("the user said no"), Error: true}, 0),
+			resultCall(report.ToolCall{Name: "remove", Arguments: `{"file":"a"}`, State: effect.ToolDenied, Result: no("never a"), Error: true}, 0),
+			resultCall(report.ToolCall{Name: "remove", Arguments: `{"file":"c"}`, State: effect.ToolRan, Result: "removed", Error: false}, 0),
+			resultCall(report.ToolCall{Name: "remove", Arguments: `{"file":"b"}`, State: effect.ToolDenied, Result: no("the user said no"), Error: true}, 0),
 		}
 		r := wait(t, turn)
 		if diff := cmp.Diff(want, r.ToolCalls); diff != "" {
@@ -150,11 +150,11 @@ rules:
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := panelOf(t, 1, script, nil, func(o *Options) {
 			o.Agents[0].Tools = []agents.Tool{heeding{}}
-			o.Agents[0].Permit = func(_, arguments string) (machine.Permission, string) {
+			o.Agents[0].Permit = func(_, arguments string) (effect.Permission, string) {
 				if strings.Contains(arguments, "more") {
-					return machine.Asked, "ask"
+					return effect.Asked, "ask"
 				}
-				return machine.Allowed, ""
+				return effect.Allowed, ""
 			}
 			o.Approve = func(ctx context.Context, _ Approval) (Decision, error) {
 				<-ctx.Done()
@@ -165,7 +165,7 @@ rules:
 		time.Sleep(3 * time.Second)
 		turn.Cancel()
 		cancelled := func(do string, ms int64) report.ResultToolCall {
-			return resultCall(report.ToolCall{Name: "work", Arguments: `{"do":"` + do + `"}`, State: machine.ToolCancelled, Result: "Error: the call was cancelled", Error: true}, ms)
+			return resultCall(report.ToolCall{Name: "work", Arguments: `{"do":"` + do + `"}`, State: effect.ToolCancelled, Result: "Error: the call was cancelled", Error: true}, ms)
 		}
 		want := []report.ResultToolCall{cancelled("it", 3000), cancelled("more", 0)}
 		if diff := cmp.Diff(want, wait(t, turn).ToolCalls); diff != "" {

@@ -16,8 +16,9 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
@@ -155,7 +156,7 @@ func TestToolsThatChangeWithinATurn(t *testing.T) {
 			t.Errorf("the tool calls (-want +got):\n%s", diff)
 		}
 		change := report.ToolsChange{Added: []string{"grown"}, Removed: []string{"seed"}, Described: []string{"grow"}}
-		wantTold := []report.ToolsChanged{{Actor: report.Actor{Agent: "agent1", State: machine.StepAwaitingTool}, Tools: change}, {Actor: report.Actor{Agent: "agent2", State: machine.StepAwaitingLLM}, Tools: change}}
+		wantTold := []report.ToolsChanged{{Actor: report.Actor{Agent: "agent1", State: step.AwaitingTool}, Tools: change}, {Actor: report.Actor{Agent: "agent2", State: step.AwaitingLLM}, Tools: change}}
 		if diff := cmp.Diff(wantTold, eventsOf[report.ToolsChanged](t, handle), headless()); diff != "" {
 			t.Errorf("what was told (-want +got):\n%s", diff)
 		}
@@ -185,7 +186,7 @@ func TestToolsThatCannotBeListed(t *testing.T) {
 			if len(told) != 1 || !strings.Contains(told[0].Why, want) || r.Status != kernel.Completed {
 				t.Errorf("the turn is %s, and was told %+v, want %q", r.Status, told, want)
 			}
-			if i := slices.IndexFunc(r.ToolCalls, func(c report.ResultToolCall) bool { return c.Name == "seed" && c.State == machine.ToolRan }); i < 0 {
+			if i := slices.IndexFunc(r.ToolCalls, func(c report.ResultToolCall) bool { return c.Name == "seed" && c.State == effect.ToolRan }); i < 0 {
 				t.Errorf("the tools have not stayed: %+v", r.ToolCalls)
 			}
 			isRecorded(t, store, 1)
@@ -258,7 +259,7 @@ func TestTurnWithNewToolsIsResumedFromEveryEvent(t *testing.T) {
 					t.Errorf("after %d of %d events: %v was called %d times", n, len(journal), key, times)
 				}
 			}
-			if slices.ContainsFunc(got.ToolCalls, func(c report.ResultToolCall) bool { return c.State == machine.ToolInterrupted }) {
+			if slices.ContainsFunc(got.ToolCalls, func(c report.ResultToolCall) bool { return c.State == effect.ToolInterrupted }) {
 				interrupted++ // of the tool that has gone nobody can know any more that it may run twice
 				continue
 			}
@@ -313,8 +314,8 @@ func TestOtherToolsThanTheJournals(t *testing.T) {
 			}
 		}
 		wantTold := []report.ToolsChanged{
-			{Actor: report.Actor{Agent: "agent1", State: machine.StepAwaitingLLM}, Tools: report.ToolsChange{Added: []string{"grown"}, Removed: []string{"grow"}, Described: []string{"seed"}}},
-			{Actor: report.Actor{Agent: "agent2", State: machine.StepAwaitingLLM}, Tools: report.ToolsChange{Removed: []string{"grow", "seed"}}},
+			{Actor: report.Actor{Agent: "agent1", State: step.AwaitingLLM}, Tools: report.ToolsChange{Added: []string{"grown"}, Removed: []string{"grow"}, Described: []string{"seed"}}},
+			{Actor: report.Actor{Agent: "agent2", State: step.AwaitingLLM}, Tools: report.ToolsChange{Removed: []string{"grow", "seed"}}},
 		}
 		if diff := cmp.Diff(wantTold, eventsOf[report.ToolsChanged](t, handle), headless()); diff != "" {
 			t.Errorf("what was told (-want +got):\n%s", diff)

@@ -8,7 +8,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
 // progressEvery is the least time between two progress events of a call: late subscribers get
@@ -27,8 +27,8 @@ type toolProgress struct {
 
 // withProgress returns a context in which the tool of an effect, if it is a tool call, can
 // report its progress, and a function to call when the effect is over.
-func (e *localTurn) withProgress(ctx context.Context, effect machine.Effect) (watched context.Context, over func()) {
-	call, ok := effect.(machine.ToolCall)
+func (e *localTurn) withProgress(ctx context.Context, eff effect.Effect) (watched context.Context, over func()) {
+	call, ok := eff.(effect.ToolCall)
 	if !ok {
 		return ctx, func() {}
 	}

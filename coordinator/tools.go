@@ -6,13 +6,13 @@ import (
 	"slices"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
 // checkTools returns an error that names an invalid tool of an agent, or two tools of the same
 // name.
 func checkTools(agent string, tools []agents.Tool) error {
-	names := map[string]bool{machine.NewAnswer: true, machine.Vote: true}
+	names := map[string]bool{effect.NewAnswer: true, effect.Vote: true}
 	for i, tool := range tools {
 		if tool == nil {
 			return fmt.Errorf("agent %s: tool %d is nil: check the error of the function that made it", agent, i+1)

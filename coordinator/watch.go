@@ -10,7 +10,7 @@ import (
 
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/driver"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
@@ -165,7 +165,7 @@ func (w *watcher) take(ev turn.Event) error {
 	}
 	// The process that plays the turn keeps summaries. The results of other sidecalls are kept
 	// here too.
-	if key, ok := turn.KeyOf(ev); ok && key.Purpose != machine.Summarizing {
+	if key, ok := turn.KeyOf(ev); ok && key.Purpose != effect.Summarizing {
 		w.keep(ev)
 	}
 	return nil

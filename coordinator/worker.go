@@ -10,8 +10,8 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/topic"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/sessions"
@@ -57,25 +57,25 @@ func (w *Worker) Prepare(ctx context.Context, session, question string, begun se
 
 // Perform runs an effect to its one result, as agents.Doer.Perform does, with this panel's
 // backends and tools. The error is for a store that failed, or for tools that cannot be listed.
-func (w *Worker) Perform(ctx context.Context, described *machine.Turn, effect machine.Effect) (machine.Event, error) {
+func (w *Worker) Perform(ctx context.Context, described *effect.Turn, eff effect.Effect) (effect.Reply, error) {
 	tools, err := w.panel.tools(ctx)
 	if err != nil {
 		return nil, err
 	}
-	key := effect.EffectKey()
+	key := eff.EffectKey()
 	doer := agents.Doer{Blobs: w.panel.opts.Store, Members: w.panel.members(tools), Sidecalls: w.panel.sidecalls(newSummaryReader(w.panel))}
 	if err := w.lendReader(ctx, doer.Sidecalls, described, key.Purpose); err != nil {
 		return nil, err
 	}
 	steps := newSteps(agents.WithPanelValue(ctx, w.panel.opts.PanelValue))
 	defer steps.CancelAll()
-	return doer.Perform(steps.Of(key.Agent), described, effect)
+	return doer.Perform(steps.Of(key.Agent), described, eff)
 }
 
 // Conclude stores the outcome of a turn whose journal is complete. If calls follow the answer,
 // it returns them and still holds the session, for Finish; else it releases the session. It may
 // be repeated until it succeeds.
-func (w *Worker) Conclude(ctx context.Context, session string, number int) (following []machine.Sidecall, err error) {
+func (w *Worker) Conclude(ctx context.Context, session string, number int) (following []effect.Sidecall, err error) {
 	following, err = w.conclude(ctx, session, number)
 	if err != nil {
 		return nil, fmt.Errorf("end turn %d of session %s: %w", number, session, err)
@@ -83,7 +83,7 @@ func (w *Worker) Conclude(ctx context.Context, session string, number int) (foll
 	return following, nil
 }
 
-func (w *Worker) conclude(ctx context.Context, session string, number int) ([]machine.Sidecall, error) {
+func (w *Worker) conclude(ctx context.Context, session string, number int) ([]effect.Sidecall, error) {
 	v, events, err := w.replayed(ctx, session, number)
 	if err != nil {
 		return nil, err
@@ -118,13 +118,13 @@ func (w *Worker) replayed(ctx context.Context, session string, number int) (*vie
 	if !v.machine.Over() {
 		return nil, nil, errors.New("its journal ends before the turn does")
 	}
-	v.over(time.UnixMilli(int64(turn.When(events[len(events)-1]))))
+	v.over(time.UnixMilli(int64(events[len(events)-1].When())))
 	return v, events, nil
 }
 
 // Following returns the result of Conclude again, for a caller that missed Conclude's reply,
 // while the session is still held.
-func (w *Worker) Following(ctx context.Context, session string, number int) ([]machine.Sidecall, error) {
+func (w *Worker) Following(ctx context.Context, session string, number int) ([]effect.Sidecall, error) {
 	v, _, err := w.replayed(ctx, session, number)
 	if err != nil {
 		return nil, fmt.Errorf("read the calls after turn %d of session %s: %w", number, session, err)
@@ -171,8 +171,8 @@ func (w *Worker) finish(ctx context.Context, session string, number int) error {
 
 // lendReader adds the reader of replies to the call for facts, which knows the answer before
 // it.
-func (w *Worker) lendReader(ctx context.Context, sidecalls map[machine.Purpose]agents.Sidecall, described *machine.Turn, purpose machine.Purpose) error {
-	if purpose != machine.FactExtraction || w.panel.opts.Facts == nil {
+func (w *Worker) lendReader(ctx context.Context, sidecalls map[effect.Purpose]agents.Sidecall, described *effect.Turn, purpose effect.Purpose) error {
+	if purpose != effect.FactExtraction || w.panel.opts.Facts == nil {
 		return nil
 	}
 	answered, _, err := w.replayed(ctx, described.Session, described.Turn)
@@ -183,6 +183,6 @@ func (w *Worker) lendReader(ctx context.Context, sidecalls map[machine.Purpose]a
 	if err != nil {
 		return fmt.Errorf("read the answer of turn %d of session %s: %w", described.Turn, described.Session, err)
 	}
-	sidecalls[machine.FactExtraction] = w.panel.reader(w.panel.opts.Facts, string(answer))
+	sidecalls[effect.FactExtraction] = w.panel.reader(w.panel.opts.Facts, string(answer))
 	return nil
 }

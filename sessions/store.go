@@ -11,7 +11,7 @@ import (
 
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/system/blob"
-	"github.com/massgen/massgen/internal/system/turnmeta"
+	"github.com/massgen/massgen/sessions"
 )
 
 // Store is a store of sessions: the rules of all stores, over a Backing. It is safe for

@@ -7,8 +7,8 @@ import (
 
 	"github.com/massgen/massgen/backends/openai"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/tests/backendtest"
 )
@@ -28,7 +28,7 @@ func dialectPanel(t *testing.T, d openai.Dialect, model string, reply func(backe
 	})
 	opts := coordinator.Options{Store: sessions.NewMemory(), Rules: kernel.Defaults()}
 	for _, id := range []string{"agent1", "agent2"} {
-		opts.Agents = append(opts.Agents, coordinator.Agent{ID: id, Model: model, Backend: backend, ToolMode: machine.ToolsAuto})
+		opts.Agents = append(opts.Agents, coordinator.Agent{ID: id, Model: model, Backend: backend, ToolMode: effect.ToolsAuto})
 	}
 	p, err := coordinator.New(opts)
 	if err != nil {

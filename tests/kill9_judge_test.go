@@ -17,8 +17,8 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/models/hosted"
 	"github.com/massgen/massgen/sessions"
@@ -116,7 +116,7 @@ func (r *killRun) done(journal []turn.Event) map[string]int {
 	for _, ev := range journal {
 		switch ev, ok := ev.(turn.ModelDone); {
 		case !ok || ev.Reply.Failure != nil && ev.Reply.Failure.Unsent:
-		case ev.Key.Agent == machine.NoAgent:
+		case ev.Key.Agent == effect.NoAgent:
 			done[r.panel.helpers[string(ev.Key.Purpose)]]++
 		default:
 			done[r.panel.agents[ev.Key.Agent]]++
@@ -202,7 +202,7 @@ func (r *killRun) checkTools(calls []report.ResultToolCall) {
 		if c.Name == "mcp__own__echo" {
 			echoes++
 		}
-		if c.State == machine.ToolInterrupted {
+		if c.State == effect.ToolInterrupted {
 			interrupted++
 			if !mayDoHarmTwice(c.Name) {
 				r.t.Errorf("a call of %s, which may be made again, was not", c.Name)
@@ -307,7 +307,7 @@ func (r *killRun) outcome() outcome {
 		o.Agents[a.ID] = a.State
 	}
 	for _, c := range result.ToolCalls {
-		if c.State == machine.ToolInterrupted {
+		if c.State == effect.ToolInterrupted {
 			continue
 		}
 		said := ""

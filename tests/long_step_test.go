@@ -11,8 +11,8 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/tests/backendtest"
@@ -66,7 +66,7 @@ func looking(a coordinator.Agent, c agents.Context) coordinator.Agent {
 }
 
 func longLimits() coordinator.Options {
-	limits := machine.DefaultLimits()
+	limits := effect.DefaultLimits()
 	limits.MaxTurns, limits.MaxToolCalls = longStep+1, 0
 	return coordinator.Options{Store: sessions.NewMemory(), Rules: kernel.Defaults(), Limits: limits}
 }

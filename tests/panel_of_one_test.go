@@ -19,8 +19,8 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
@@ -200,12 +200,12 @@ func TestSessionMovesToAnotherModel(t *testing.T) {
 
 // orphans are lists of messages in which a call or a result stands alone, by what is
 // said when they are repaired. Their texts are put.
-func orphans(put func(string) blob.Ref) map[string][]machine.Entry {
-	call := machine.Entry{Kind: machine.Assistant, Text: put(
+func orphans(put func(string) blob.Ref) map[string][]effect.Entry {
+	call := effect.Entry{Kind: effect.Assistant, Text: put(
 		`{"role":"assistant","parts":[{"type":"tool_call","id":"call_1","name":"lookup","arguments":"{}"}]}`)}
-	answer := machine.Entry{Kind: machine.Assistant, Text: put(`{"role":"assistant","parts":[{"type":"text","text":"So it is."}]}`)}
-	result := machine.Entry{Kind: machine.Result, CallID: "call_2", Name: "lookup", Text: put("lost")}
-	return map[string][]machine.Entry{
+	answer := effect.Entry{Kind: effect.Assistant, Text: put(`{"role":"assistant","parts":[{"type":"text","text":"So it is."}]}`)}
+	result := effect.Entry{Kind: effect.Result, CallID: "call_2", Name: "lookup", Text: put("lost")}
+	return map[string][]effect.Entry{
 		`message 2: the call "call_1" of lookup has no result, and was given one that says so`: {call, answer},
 		`message 2: the result for "call_2" was left out: no call waits for it`:                {result, answer},
 	}
@@ -252,7 +252,7 @@ func TestDamagedSessionIsRepairedOnLoad(t *testing.T) {
 }
 
 // damaged exports a session whose one turn has the list.
-func damaged(t *testing.T, texts map[blob.Ref]string, list []machine.Entry) []byte {
+func damaged(t *testing.T, texts map[blob.Ref]string, list []effect.Entry) []byte {
 	t.Helper()
 	store := sessions.NewMemory()
 	if _, err := store.Begin(t.Context(), "s", "What is it?"); err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
@@ -266,7 +266,7 @@ func spoilers() map[string]func(*testing.T, *sessions.Dump) {
 		},
 		"other_meaning": func(t *testing.T, d *sessions.Dump) {
 			changeIf(t, d, func(ev turn.ModelDone) bool {
-				return len(ev.Reply.Calls) == 1 && ev.Reply.Calls[0].Name == machine.Vote
+				return len(ev.Reply.Calls) == 1 && ev.Reply.Calls[0].Name == effect.Vote
 			},
 				func(ev turn.ModelDone) turn.ModelDone {
 					ev.Reply.Calls[0].Target = 2

@@ -13,8 +13,8 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/tests/backendtest"
 )
@@ -39,8 +39,8 @@ type toolFaultCase struct {
 	dig  digs
 	// calls are those of the model's first message: lookup and dig, if there are none.
 	calls  []backends.ToolCall
-	limits func(*machine.Limits)
-	permit func(tool, arguments string) (machine.Permission, string)
+	limits func(*effect.Limits)
+	permit func(tool, arguments string) (effect.Permission, string)
 	// want is a part of a result that the model is sent.
 	want string
 	// asText says that it can be only where a service sends arguments as a text. Gemini's
@@ -57,12 +57,12 @@ func (f toolFaultCase) of(p protocol) toolFaultCase {
 }
 
 func toolFaults() []toolFaultCase {
-	deny := func(p machine.Permission) func(string, string) (machine.Permission, string) {
-		return func(tool, _ string) (machine.Permission, string) {
+	deny := func(p effect.Permission) func(string, string) (effect.Permission, string) {
+		return func(tool, _ string) (effect.Permission, string) {
 			if tool == "dig" {
 				return p, "no digging"
 			}
-			return machine.Allowed, ""
+			return effect.Allowed, ""
 		}
 	}
 	called := func(id, name, arguments string) backends.ToolCall {
@@ -77,10 +77,10 @@ func toolFaults() []toolFaultCase {
 		{name: "returns odd bytes", dig: func(context.Context) (string, error) { return "a\x1b\xffb\u2028", nil }, want: "a\ufffd"},
 		{name: "returns nothing", dig: func(context.Context) (string, error) { return "", nil }},
 		{name: "returns too much", dig: func(context.Context) (string, error) { return strings.Repeat("earth ", 20_000), nil }, want: "bytes are left out here"},
-		{name: "denied", dig: hole, permit: deny(machine.Denied), want: "not permitted (no digging)"},
-		{name: "asked for, with nobody there", dig: hole, permit: deny(machine.Asked), want: "not permitted"},
-		{name: "over the limit of calls", dig: hole, limits: func(l *machine.Limits) { l.MaxToolCalls = 1 }, want: "Exceeded maximum tool calls (1)"},
-		{name: "told of the last turn", dig: hole, limits: func(l *machine.Limits) { l.MaxTurns = 2 }, want: "This is your FINAL turn"},
+		{name: "denied", dig: hole, permit: deny(effect.Denied), want: "not permitted (no digging)"},
+		{name: "asked for, with nobody there", dig: hole, permit: deny(effect.Asked), want: "not permitted"},
+		{name: "over the limit of calls", dig: hole, limits: func(l *effect.Limits) { l.MaxToolCalls = 1 }, want: "Exceeded maximum tool calls (1)"},
+		{name: "told of the last turn", dig: hole, limits: func(l *effect.Limits) { l.MaxTurns = 2 }, want: "This is your FINAL turn"},
 		{name: "unknown", dig: hole, calls: []backends.ToolCall{called("call_1", "sing", `{}`), called("call_2", "dig", `{}`)}, want: `there is no tool "sing" on offer`},
 		{name: "with a name that cannot be", dig: hole, calls: []backends.ToolCall{called("call_1", "dig a hole!", `{}`)}, want: "on offer now"},
 		{name: "with arguments that are no object", dig: hole, calls: []backends.ToolCall{called("call_1", "dig", `"deep"`), called("call_2", "dig", `[1]`)}, want: "a hole"},
@@ -101,7 +101,7 @@ func (f toolFaultCase) message() backendtest.Reply {
 }
 
 func (f toolFaultCase) options() coordinator.Options {
-	opts := coordinator.Options{Store: sessions.NewMemory(), Rules: kernel.Defaults(), Limits: machine.DefaultLimits()}
+	opts := coordinator.Options{Store: sessions.NewMemory(), Rules: kernel.Defaults(), Limits: effect.DefaultLimits()}
 	if f.limits != nil {
 		f.limits(&opts.Limits)
 	}
@@ -161,7 +161,7 @@ func TestEveryFaultOfAToolGivesValidRequests(t *testing.T) {
 // the next one is sent the refused calls with their results.
 func TestToolCalledOnTheLastTurnGivesValidRequests(t *testing.T) {
 	t.Parallel()
-	f := toolFaultCase{dig: hole, limits: func(l *machine.Limits) { l.MaxTurns = 2 }}
+	f := toolFaultCase{dig: hole, limits: func(l *effect.Limits) { l.MaxTurns = 2 }}
 	perProtocol(t, func(t *testing.T, p protocol) {
 		synctest.Test(t, func(t *testing.T) {
 			agent, server := f.member(t, p, func(c backendtest.Call) backendtest.Reply {

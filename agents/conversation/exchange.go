@@ -10,7 +10,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/budget"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
@@ -20,12 +20,12 @@ import (
 // live as long as it does. One goroutine owns it; effects run beside it.
 type exchange struct {
 	doer agents.Doer
-	turn *machine.Turn
+	turn *effect.Turn
 	// said is what the first call goes on with, of which it may be shown a part. call is
 	// the newest one, whose transcript has what was said since, and reply what it came to.
 	said  Messages
-	call  machine.ModelCall
-	reply machine.ModelReply
+	call  effect.ModelCall
+	reply effect.ModelReply
 
 	// turns counts the messages that the model wrote, content is the newest one's text.
 	turns    int
@@ -56,7 +56,7 @@ func (a Agent) begin(ctx context.Context, said Messages, warnings, tools []strin
 	}
 	self.Shown, self.Step = &shown.selection, &shown.step
 	warnings = append(slices.Clip(warnings), shown.warnings...)
-	x := &exchange{said: said, warnings: warnings, turn: &machine.Turn{Agents: []machine.Agent{self}, Limits: machine.DefaultLimits()}}
+	x := &exchange{said: said, warnings: warnings, turn: &effect.Turn{Agents: []effect.Agent{self}, Limits: effect.DefaultLimits()}}
 	member := agents.Member{Backend: a.Backend, Tools: chosen, Headers: a.Params.Headers}
 	x.doer = agents.Doer{Blobs: blobs, Members: []agents.Member{member}}
 	if x.turn.Conversation, err = agents.PutJSON(ctx, blobs, []backends.Message(shown.messages)); err != nil {
@@ -72,31 +72,31 @@ func (a Agent) begin(ctx context.Context, said Messages, warnings, tools []strin
 
 // next makes the model call among effects the newest one, and says whether there
 // is one. A step has no other effects beside it.
-func (x *exchange) next(effects []machine.Effect) bool {
-	call, ok := effects[0].(machine.ModelCall)
+func (x *exchange) next(effects []effect.Effect) bool {
+	call, ok := effects[0].(effect.ModelCall)
 	if ok {
-		x.call, x.reply = call, machine.ModelReply{}
+		x.call, x.reply = call, effect.ModelReply{}
 	}
 	return ok
 }
 
 // run runs effects at once, and returns their events in the order of the effects.
-func (x *exchange) run(ctx context.Context, effects []machine.Effect) ([]machine.Event, error) {
-	events, errs := make([]machine.Event, len(effects)), make([]error, len(effects))
+func (x *exchange) run(ctx context.Context, effects []effect.Effect) ([]effect.Reply, error) {
+	events, errs := make([]effect.Reply, len(effects)), make([]error, len(effects))
 	var group sync.WaitGroup
-	for i, effect := range effects {
-		group.Go(func() { events[i], errs[i] = x.doer.Perform(ctx, x.turn, effect) })
+	for i, eff := range effects {
+		group.Go(func() { events[i], errs[i] = x.doer.Perform(ctx, x.turn, eff) })
 	}
 	group.Wait()
 	err := errors.Join(errs...)
-	if reply, ok := events[0].(machine.ModelReply); ok && err == nil {
+	if reply, ok := events[0].(effect.ModelReply); ok && err == nil {
 		err = x.hear(ctx, reply)
 	}
 	return events, err
 }
 
 // hear books the reply to the newest call.
-func (x *exchange) hear(ctx context.Context, reply machine.ModelReply) error {
+func (x *exchange) hear(ctx context.Context, reply effect.ModelReply) error {
 	x.reply = reply
 	x.usage = x.usage.Plus(turn.UsageOf(reply))
 	if reply.Failure != nil {
@@ -136,7 +136,7 @@ func (x *exchange) failure(ctx context.Context) error {
 
 // callError is a failure with its kind, for backends.KindOf. Its text may be shown
 // on a terminal, as that of a provider may not.
-type callError struct{ failure machine.Failure }
+type callError struct{ failure effect.Failure }
 
 func (e *callError) Error() string { return e.failure.Message }
 
@@ -158,7 +158,7 @@ func (x *exchange) leftOut() {
 func (x *exchange) conversation(ctx context.Context) (Messages, error) {
 	call := x.call
 	if x.replied() {
-		call.Transcript = append(call.Transcript, machine.Entry{Kind: machine.Assistant, Text: x.reply.Message})
+		call.Transcript = append(call.Transcript, effect.Entry{Kind: effect.Assistant, Text: x.reply.Message})
 	}
 	added, err := agents.Transcript(context.WithoutCancel(ctx), x.doer.Blobs, x.turn, call)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/budget"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/coordination/step"
 )
 
 // Status says how Exec ended.
@@ -98,17 +99,17 @@ func (a Agent) exec(ctx context.Context, req Request, maxTurns int, result *Resu
 // begins with, if there is one.
 func (x *exchange) loop(ctx context.Context, open Messages, maxTurns int) (Status, error) {
 	most := maxTurns + len(open)
-	step, effects := machine.Begin(machine.Task{
-		Purpose: machine.Conversation,
-		Limits:  machine.Limits{MaxTurns: most, MaxAttempts: most + 1}, // it is turns that are limited
+	s, effects := step.Begin(step.Task{
+		Purpose: effect.Conversation,
+		Limits:  effect.Limits{MaxTurns: most, MaxAttempts: most + 1}, // it is turns that are limited
 	})
 	if len(open) > 0 {
 		var err error
-		if effects, err = x.take(ctx, step, effects, open[0]); err != nil {
+		if effects, err = x.take(ctx, s, effects, open[0]); err != nil {
 			return Failed, err
 		}
 	}
-	for step.Outcome().Kind == "" {
+	for s.Outcome().Kind == "" {
 		isModelCall := x.next(effects)
 		switch {
 		case isModelCall && x.call.Key.Index == most:
@@ -120,31 +121,31 @@ func (x *exchange) loop(ctx context.Context, open Messages, maxTurns int) (Statu
 		if err != nil {
 			return Failed, err
 		}
-		if effects, err = apply(step, events); err != nil {
+		if effects, err = apply(s, events); err != nil {
 			return Failed, err
 		}
 	}
-	if step.Outcome().Kind != machine.Answered {
+	if s.Outcome().Kind != step.Answered {
 		return Failed, x.failure(ctx)
 	}
 	return Done, nil
 }
 
 // take gives a step the message that its first call is replied to with.
-func (x *exchange) take(ctx context.Context, step *machine.Step, first []machine.Effect, message backends.Message) ([]machine.Effect, error) {
+func (x *exchange) take(ctx context.Context, s *step.Machine, first []effect.Effect, message backends.Message) ([]effect.Effect, error) {
 	x.next(first)
 	var err error
 	if x.reply, err = x.doer.Read(ctx, x.turn, x.call, message); err != nil {
 		return nil, fmt.Errorf("read the open calls: %w", err)
 	}
-	return step.Apply(x.reply)
+	return s.Apply(x.reply)
 }
 
 // apply gives a step the events of its effects and returns the effects to run now.
-func apply(step *machine.Step, events []machine.Event) ([]machine.Effect, error) {
-	var effects []machine.Effect
+func apply(s *step.Machine, events []effect.Reply) ([]effect.Effect, error) {
+	var effects []effect.Effect
 	for _, ev := range events {
-		more, err := step.Apply(ev)
+		more, err := s.Apply(ev)
 		if err != nil {
 			return nil, err
 		}

@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"github.com/massgen/massgen/internal/coordination/budget"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
 // Reply is what came of one model call.
@@ -37,7 +37,7 @@ func (a Agent) Think(ctx context.Context, req Request) (Reply, error) {
 	if err != nil {
 		return Reply{Conversation: req.Conversation}, err
 	}
-	call := []machine.Effect{machine.ModelCall{Key: machine.Key{Purpose: machine.Conversation}, OwnTools: true}}
+	call := []effect.Effect{effect.ModelCall{Key: effect.Key{Purpose: effect.Conversation}, OwnTools: true}}
 	x.next(call)
 	if _, err = x.run(ctx, call); err == nil && !x.replied() {
 		err = x.failure(ctx)

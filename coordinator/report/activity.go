@@ -6,7 +6,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
 )
@@ -29,7 +29,7 @@ type ToolCall struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
 	// State is the outcome of the call, ToolRunning while it is open.
-	State machine.ToolState `json:"state"`
+	State effect.ToolState `json:"state"`
 	// Result is empty for a call that has none yet. Error says that it is an error, or the
 	// reason why the call did not run.
 	Result string `json:"result"`
@@ -38,7 +38,7 @@ type ToolCall struct {
 
 // ToolRunning is the state of a call without a result; at the end of a turn only if its store
 // failed, or the process was killed.
-const ToolRunning machine.ToolState = "running"
+const ToolRunning effect.ToolState = "running"
 
 // ResultToolCall is a tool call of a turn. Its duration is 0 if it did not run, or did not
 // end.
@@ -67,9 +67,9 @@ func Beginning(text string) string {
 // PartialText is the received part of an agent's message whose call was cancelled, cut or timed
 // out, or failed otherwise. It is never an answer, and no model sees it.
 type PartialText struct {
-	Agent   string          `json:"agent"`
-	Round   int             `json:"round"`
-	Purpose machine.Purpose `json:"purpose"`
+	Agent   string         `json:"agent"`
+	Round   int            `json:"round"`
+	Purpose effect.Purpose `json:"purpose"`
 	// Reason is the kind of the failure: cancelled, timeout, network and so on.
 	Reason  string `json:"reason"`
 	Content string `json:"content"`
@@ -109,7 +109,7 @@ func (r *Report) activity() (Activity, error) {
 }
 
 // describeCall returns a tool call for people, without its texts if there is an error.
-func (r *Report) describeCall(c turn.ToolCall) (ToolCall, error) {
+func (r *Report) describeCall(c turn.ToolRun) (ToolCall, error) {
 	told := ToolCall{Name: c.Call.Name, State: cmp.Or(c.State, ToolRunning), Error: c.Error}
 	arguments, err := r.arguments(c.Call)
 	if err != nil {
@@ -124,8 +124,8 @@ func (r *Report) describeCall(c turn.ToolCall) (ToolCall, error) {
 }
 
 // arguments returns a call's arguments.
-func (r *Report) arguments(call machine.ToolCall) (string, error) {
-	if call.Key.Purpose == machine.HostedTool {
+func (r *Report) arguments(call effect.ToolCall) (string, error) {
+	if call.Key.Purpose == effect.HostedTool {
 		return agents.Arguments(r.texts, call)
 	}
 	if calls := r.callsOf(call.Message); call.Call < len(calls) {

@@ -5,12 +5,12 @@ import (
 	"fmt"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // noteCitations notes the sources of the answers that a reply has.
-func (r *Report) noteCitations(reply machine.ModelReply) {
+func (r *Report) noteCitations(reply effect.ModelReply) {
 	if reply.Citations == (blob.Ref{}) {
 		return
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/coordination/budget"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/models/tokens"
@@ -48,8 +48,8 @@ type AgentContextWarning struct {
 }
 
 // summarizes reports whether a turn begins with a call for a summary.
-func summarizes(t *machine.Turn) bool {
-	return slices.ContainsFunc(t.Sidecalls, func(a machine.Sidecall) bool { return a.Purpose == machine.Summarizing })
+func summarizes(t *effect.Turn) bool {
+	return slices.ContainsFunc(t.Sidecalls, func(a effect.Sidecall) bool { return a.Purpose == effect.Summarizing })
 }
 
 // contextWarned adds the events of the context warnings.
@@ -62,7 +62,7 @@ func (r *Report) contextWarned(told []Event) []Event {
 
 // warnOfStep records what a call omits of its step, and adds a warning when the call comes
 // nearer to the limit of its model than any before it.
-func (r *Report) warnOfStep(told []Event, call machine.ModelCall) []Event {
+func (r *Report) warnOfStep(told []Event, call effect.ModelCall) []Event {
 	agent := call.Key.Agent
 	limits := r.machine.Turn().Agents[agent].Step
 	if limits == nil || len(call.Transcript) == 0 {
@@ -97,7 +97,7 @@ func severity(w AgentContextWarning) int {
 }
 
 // stepWarning returns the warning about a call's size for its model.
-func (r *Report) stepWarning(call machine.ModelCall, limits policy.StepLimits, left machine.LeftOut) AgentContextWarning {
+func (r *Report) stepWarning(call effect.ModelCall, limits policy.StepLimits, left effect.LeftOut) AgentContextWarning {
 	sent := limits.FirstTokens + left.Bytes/tokens.BytesPerToken
 	warnAt, _ := r.member(call.Key.Agent)
 	return AgentContextWarning{r.id(call.Key.Agent), ContextWarning{
@@ -110,7 +110,7 @@ func (r *Report) stepWarning(call machine.ModelCall, limits policy.StepLimits, l
 // longStep records the entries that an agent's calls omitted.
 type longStep struct {
 	// left is of the call that omitted most.
-	left machine.LeftOut
+	left effect.LeftOut
 	// made and failed count the calls for summaries of the omitted messages.
 	made, failed int
 	why          string // of the last that failed
@@ -133,10 +133,10 @@ func (r *Report) stepSummarized(ev turn.ModelDone) Event {
 	s := r.longStep(ev.Key.Agent)
 	if err := ev.Reply.SummaryFailure(); err != nil {
 		s.failed, s.why = s.failed+1, err.Error()
-		return SidecallFailed{Actor: actor, Purpose: machine.StepSummarizing, Why: s.why, Usage: usage}
+		return SidecallFailed{Actor: actor, Purpose: effect.StepSummarizing, Why: s.why, Usage: usage}
 	}
 	s.made++
-	return SidecallEnded{Actor: actor, Purpose: machine.StepSummarizing, Usage: usage}
+	return SidecallEnded{Actor: actor, Purpose: effect.StepSummarizing, Usage: usage}
 }
 
 // leftOutOfSteps names the agents whose steps were not sent in full, and the summaries of the

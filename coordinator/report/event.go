@@ -5,8 +5,9 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/step"
 )
 
 // Event is an event of a turn, for screens and logs. The set is closed. A Report returns the
@@ -54,12 +55,12 @@ type Actor struct {
 	Round int    `json:"round,omitempty"`
 	// State is what the agent's step waits for after the event, or how it ended. Events of an
 	// effect that runs have none.
-	State machine.StepState `json:"state,omitempty"`
+	State step.State `json:"state,omitempty"`
 }
 
 // ActorOf returns the actor of an effect. The function id returns the id of an agent.
-func ActorOf(key machine.Key, id func(agent int) string) Actor {
-	if key.Agent == machine.NoAgent {
+func ActorOf(key effect.Key, id func(agent int) string) Actor {
+	if key.Agent == effect.NoAgent {
 		return Actor{Agent: string(key.Purpose)}
 	}
 	return Actor{Agent: id(key.Agent), Round: key.Round}
@@ -80,7 +81,7 @@ func (s StepEnd) End() StepEnd { return s }
 // StepStarted begins a step of an agent.
 type StepStarted struct {
 	Actor
-	Purpose machine.Purpose `json:"text"`
+	Purpose effect.Purpose `json:"text"`
 	// HasSchema says that what the agent writes is no answer before it was checked.
 	HasSchema bool `json:"has_schema,omitempty"`
 }
@@ -255,23 +256,23 @@ type ContextWarned struct {
 // agent's step: only the latter names an agent. Such calls may follow Ended.
 type SidecallStarted struct {
 	Actor
-	Purpose machine.Purpose `json:"label"`
+	Purpose effect.Purpose `json:"label"`
 }
 
 // SidecallEnded ends such a call.
 type SidecallEnded struct {
 	Actor
-	Purpose machine.Purpose `json:"label"`
-	Usage   budget.Usage    `json:"usage,omitzero"`
+	Purpose effect.Purpose `json:"label"`
+	Usage   budget.Usage   `json:"usage,omitzero"`
 }
 
 // SidecallFailed says that such a call failed, or that its outcome could not be stored. Without
 // a purpose, the store failed after the answer.
 type SidecallFailed struct {
 	Actor
-	Purpose machine.Purpose `json:"label,omitempty"`
-	Why     string          `json:"text,omitempty"`
-	Usage   budget.Usage    `json:"usage,omitzero"`
+	Purpose effect.Purpose `json:"label,omitempty"`
+	Why     string         `json:"text,omitempty"`
+	Usage   budget.Usage   `json:"usage,omitzero"`
 }
 
 // Noted is a person's addition to the question.

@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
@@ -81,7 +82,7 @@ func drawTurn(t *rapid.T) *world {
 		accepted.Turn.Agents[i].Step = &policy.StepLimits{Kind: policy.Prune, Messages: 3, Keep: 1, FirstTokens: 90, Window: 100}
 	}
 	if rapid.IntRange(0, 3).Draw(t, "summary") == 0 {
-		accepted.Turn.Sidecalls = []machine.Sidecall{{Purpose: machine.Summarizing}}
+		accepted.Turn.Sidecalls = []effect.Sidecall{{Purpose: effect.Summarizing}}
 	}
 	w.take(t, accepted)
 	for len(w.out) > 0 || !w.machine.Over() {
@@ -113,7 +114,7 @@ func (w *world) drawEvent(t *rapid.T) turn.Event {
 		w.ask = nil
 		return turn.Decided{At: w.at, Key: key, Allow: rapid.Bool().Draw(t, "allow"), Reason: "the user said no"}
 	case what == 0:
-		return turn.Interrupted{At: w.at}
+		return kernel.Interrupted{At: w.at}
 	case what < 3 && !w.machine.Over():
 		return turn.Noted{At: w.at, Note: ref(fmt.Sprint("note ", len(w.journal)))}
 	case what < 5 && !w.machine.Over() && !w.machine.IsPaused():
@@ -121,16 +122,16 @@ func (w *world) drawEvent(t *rapid.T) turn.Event {
 	case what < 7:
 		return turn.Resumed{At: w.at}
 	case what == 9 && w.mayDismiss():
-		return turn.Dismissed{At: w.at}
+		return kernel.Dismissed{At: w.at}
 	case what < 9:
 		return turn.ToolsChanged{At: w.at, Agent: rapid.IntRange(0, len(w.ids)-1).Draw(t, "agent"), Tools: tools("find", fmt.Sprint("tool", what))}
 	}
-	effect := w.out[rapid.IntRange(0, len(w.out)-1).Draw(t, "effect")]
-	key := effect.EffectKey()
-	if _, ok := effect.(machine.ToolCall); !ok {
+	eff := w.out[rapid.IntRange(0, len(w.out)-1).Draw(t, "effect")]
+	key := eff.EffectKey()
+	if _, ok := eff.(effect.ToolCall); !ok {
 		return turn.ModelDone{At: w.at, Key: key, Reply: w.drawReply(t)}
 	}
-	reply := machine.ToolReply{Result: ref("found"), Error: rapid.IntRange(0, 4).Draw(t, "error") == 0}
+	reply := effect.ToolReply{Result: ref("found"), Error: rapid.IntRange(0, 4).Draw(t, "error") == 0}
 	if key.Purpose.IsSnapshot() && !reply.Error {
 		reply = kept(key.String())
 	}
@@ -138,23 +139,23 @@ func (w *world) drawEvent(t *rapid.T) turn.Event {
 	return turn.ToolDone{At: w.at, Key: key, Reply: reply}
 }
 
-func (w *world) drawReply(t *rapid.T) machine.ModelReply {
+func (w *world) drawReply(t *rapid.T) effect.ModelReply {
 	if rapid.IntRange(0, 9).Draw(t, "fails") == 0 {
 		return failed(rapid.SampledFrom([]string{"network", "timeout"}).Draw(t, "kind"), rapid.SampledFrom([]string{"", "half a"}).Draw(t, "partial"))
 	}
 	var calls []call
 	for range rapid.SampledFrom([]int{0, 1, 1, 2}).Draw(t, "calls") {
 		calls = append(calls, call{
-			name:       rapid.SampledFrom([]string{machine.NewAnswer, machine.Vote, machine.Vote, "find", "find"}).Draw(t, "call"),
+			name:       rapid.SampledFrom([]string{effect.NewAnswer, effect.Vote, effect.Vote, "find", "find"}).Draw(t, "call"),
 			text:       rapid.SampledFrom([]string{"wind", "rain", "snow", "fog"}).Draw(t, "text"),
 			target:     rapid.IntRange(0, len(w.ids)-1).Draw(t, "target"),
-			permission: rapid.SampledFrom([]machine.Permission{machine.Allowed, machine.Asked, machine.Denied}).Draw(t, "permission"),
+			permission: rapid.SampledFrom([]effect.Permission{effect.Allowed, effect.Asked, effect.Denied}).Draw(t, "permission"),
 		})
 	}
 	reply := w.reply(rapid.SampledFrom([]string{"", "so it is"}).Draw(t, "said"), calls...)
 	reply.Truncated = rapid.IntRange(0, 9).Draw(t, "truncated") == 0
 	if rapid.IntRange(0, 9).Draw(t, "fallback") == 0 {
-		reply.Fallback = &machine.Fallback{From: "one/a", To: "two/b", Reason: "busy"}
+		reply.Fallback = &effect.Fallback{From: "one/a", To: "two/b", Reason: "busy"}
 	}
 	return reply
 }

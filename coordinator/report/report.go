@@ -6,9 +6,10 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/policy"
+	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
 )
@@ -34,7 +35,7 @@ type Report struct {
 	// longSteps has the agents whose steps were not sent in full. It is nil while there are none.
 	longSteps map[int]*longStep
 	// said is the transcript of a panel of one.
-	said []machine.Entry
+	said []effect.Entry
 	// offered caches lists of agents' own tools.
 	offered []offeredTools
 	// called caches the calls of a message.
@@ -77,7 +78,7 @@ func Project(journal []turn.Event, s Source) (r *Report, err error) {
 func (r *Report) Machine() *turn.Machine { return r.machine }
 
 // Transcript returns the messages in the step of a panel of one.
-func (r *Report) Transcript() []machine.Entry { return r.said }
+func (r *Report) Transcript() []effect.Entry { return r.said }
 
 // SetWarnings sets the context warnings at the turn's start. The journal does not have them:
 // call it before the first event, and again before the event that ends a summary call.
@@ -97,7 +98,7 @@ func (r *Report) Apply(ev turn.Event, commands []turn.Command) []Event {
 		switch {
 		case ev.Key.Purpose.IsStepSummary():
 			told = append(told, r.stepSummarized(ev))
-		case ev.Key.Agent != machine.NoAgent:
+		case ev.Key.Agent != effect.NoAgent:
 			r.noteCitations(ev.Reply)
 			told = append(told, r.callEnded(ev))
 		}
@@ -128,7 +129,7 @@ func (r *Report) carried(told []Event, c turn.Command) []Event {
 	case turn.NewTools:
 		return append(told, ToolsChanged{Actor: r.actor(c.Agent, 0), Tools: CompareTools(byName(r.readTools(c.Before)), byName(r.readTools(c.After)))})
 	case turn.StepEnded:
-		if c.Purpose == machine.Conversation {
+		if c.Purpose == effect.Conversation {
 			r.said = c.Transcript
 		}
 		return append(told, r.stepEnded(c))
@@ -150,19 +151,19 @@ func (r *Report) carried(told []Event, c turn.Command) []Event {
 }
 
 // effectStarted adds the events of an effect that begins.
-func (r *Report) effectStarted(told []Event, effect machine.Effect) []Event {
-	key := effect.EffectKey()
-	if key.Agent == machine.NoAgent || key.Purpose.IsSnapshot() { // a snapshot is part of its answer's event
+func (r *Report) effectStarted(told []Event, eff effect.Effect) []Event {
+	key := eff.EffectKey()
+	if key.Agent == effect.NoAgent || key.Purpose.IsSnapshot() { // a snapshot is part of its answer's event
 		return told
 	}
 	actor := r.actorOf(key)
 	if key.Purpose.IsStepSummary() {
-		return append(told, SidecallStarted{Actor: actor, Purpose: machine.StepSummarizing})
+		return append(told, SidecallStarted{Actor: actor, Purpose: effect.StepSummarizing})
 	}
-	if call, ok := effect.(machine.ModelCall); ok {
+	if call, ok := eff.(effect.ModelCall); ok {
 		return append(r.warnOfStep(told, call), CallStarted{Actor: actor, Number: key.Index + 1, Tools: r.toolsOf(call)})
 	}
-	tool, _ := r.describeCall(turn.ToolCall{Call: effect.(machine.ToolCall)})
+	tool, _ := r.describeCall(turn.ToolRun{Call: eff.(effect.ToolCall)})
 	return append(told, ToolStarted{Actor: actor, Tool: tool})
 }
 
@@ -180,20 +181,20 @@ func (r *Report) callEnded(ev turn.ModelDone) Event {
 // stepEnded returns the event of a step that ended.
 func (r *Report) stepEnded(c turn.StepEnded) Event {
 	end := StepEnd{Actor: r.actor(c.Agent, c.Round), Elapsed: elapsed(c.Elapsed), Usage: c.Usage, ToolCalls: c.ToolCalls}
-	end.State = c.Outcome.Kind.StepState() // the next step may have begun
+	end.State = c.Outcome.Kind.State() // the next step may have begun
 	work, _ := agents.ReadSnapshot(r.texts, c.Outcome.Work)
 	partial := r.textOf(c.Partial)
 	switch c.Outcome.Kind {
-	case machine.Answered:
+	case step.Answered:
 		if c.Purpose.IsFinalAnswer() {
 			return Presented{StepEnd: end, Snapshot: work}
 		}
 		return Answered{StepEnd: end, Label: c.Label, Void: c.Void, Content: r.textOf(c.Outcome.Answer), Snapshot: work}
-	case machine.Voted:
+	case step.Voted:
 		return Voted{StepEnd: end, Label: c.Label, Reason: c.Outcome.Reason, Void: c.Void}
-	case machine.Abstained, machine.OutOfTurns:
+	case step.Abstained, step.OutOfTurns:
 		return Abstained{StepEnd: end, Reason: c.Outcome.Reason, Partial: partial}
-	case machine.Stopped:
+	case step.Stopped:
 		return Cancelled{StepEnd: end, Partial: partial}
 	}
 	return Failed{StepEnd: end, Reason: c.Outcome.Reason, Partial: partial}
@@ -207,7 +208,7 @@ func (r *Report) sidecallEnded(told []Event, c turn.SidecallEnded) []Event {
 	} else {
 		told = append(told, SidecallEnded{Actor: actor, Purpose: c.Outcome.Purpose, Usage: c.Usage})
 	}
-	if c.Outcome.Purpose == machine.Summarizing {
+	if c.Outcome.Purpose == effect.Summarizing {
 		told = r.contextWarned(told)
 	}
 	return told
@@ -226,7 +227,7 @@ func (r *Report) actor(agent, round int) Actor {
 }
 
 // actorOf is actor for an agent's effect.
-func (r *Report) actorOf(key machine.Key) Actor { return r.actor(key.Agent, key.Round) }
+func (r *Report) actorOf(key effect.Key) Actor { return r.actor(key.Agent, key.Round) }
 
 func (r *Report) id(agent int) string { return r.machine.Turn().Agents[agent].ID }
 

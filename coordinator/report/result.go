@@ -11,8 +11,8 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
@@ -233,7 +233,7 @@ func (r *Report) warningsOf(k kernel.Result, u Unjournaled) []string {
 	return list
 }
 
-func fallbackWarning(calls, of string, f machine.Fallback) string {
+func fallbackWarning(calls, of string, f effect.Fallback) string {
 	return fmt.Sprintf("%s of %s went to %s, because %s could not be used: %s", calls, of, f.To, f.From, f.Reason)
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
@@ -116,8 +116,8 @@ func (s *script) event() turn.Event {
 	case "fail":
 		return turn.ModelDone{At: s.at, Key: s.key(isModel), Reply: failed(s.words()[1], strings.TrimSpace(s.d.Input))}
 	case "result", "kept":
-		key := s.key(func(e machine.Effect) bool { return !isModel(e) })
-		reply := machine.ToolReply{Result: ref(strings.TrimSpace(s.d.Input)), Error: s.d.HasArg("error")}
+		key := s.key(func(e effect.Effect) bool { return !isModel(e) })
+		reply := effect.ToolReply{Result: ref(strings.TrimSpace(s.d.Input)), Error: s.d.HasArg("error")}
 		if s.d.Cmd == "kept" && !reply.Error {
 			reply = kept(strings.TrimSpace(s.d.Input))
 		}
@@ -134,13 +134,13 @@ func (s *script) event() turn.Event {
 	case "note":
 		return turn.Noted{At: s.at, Note: ref(strings.Join(s.words(), " "))}
 	case "interrupt":
-		return turn.Interrupted{At: s.at}
+		return kernel.Interrupted{At: s.at}
 	case "pause":
 		return turn.Paused{At: s.at}
 	case "unpause":
 		return turn.Unpaused{At: s.at}
 	case "dismiss":
-		return turn.Dismissed{At: s.at, Agent: s.agent(s.words()[0])}
+		return kernel.Dismissed{At: s.at, Agent: s.agent(s.words()[0])}
 	case "resume":
 		return turn.Resumed{At: s.at}
 	}
@@ -163,7 +163,7 @@ func (s *script) begun() turn.Accepted {
 		}
 	}
 	for _, purpose := range s.arg("aside") {
-		accepted.Turn.Sidecalls = append(accepted.Turn.Sidecalls, machine.Sidecall{Purpose: machine.Purpose(purpose)})
+		accepted.Turn.Sidecalls = append(accepted.Turn.Sidecalls, effect.Sidecall{Purpose: effect.Purpose(purpose)})
 	}
 	for _, most := range s.arg("max_calls") {
 		n, err := strconv.Atoi(most)
@@ -175,7 +175,7 @@ func (s *script) begun() turn.Accepted {
 	return accepted
 }
 
-func (s *script) message() machine.ModelReply {
+func (s *script) message() effect.ModelReply {
 	var calls []call
 	text := ""
 	for part := range strings.Lines(s.d.Input) {
@@ -185,40 +185,40 @@ func (s *script) message() machine.ModelReply {
 		case "text":
 			text = rest
 		case "answer":
-			calls = append(calls, call{name: machine.NewAnswer, text: rest})
+			calls = append(calls, call{name: effect.NewAnswer, text: rest})
 		case "vote":
-			calls = append(calls, call{name: machine.Vote, target: s.agent(first), text: words})
+			calls = append(calls, call{name: effect.Vote, target: s.agent(first), text: words})
 		case "tool":
 			calls = append(calls, call{name: first, text: words})
 		case "asked":
-			calls = append(calls, call{name: first, text: words, permission: machine.Asked})
+			calls = append(calls, call{name: first, text: words, permission: effect.Asked})
 		case "denied":
-			calls = append(calls, call{name: first, text: words, permission: machine.Denied})
+			calls = append(calls, call{name: first, text: words, permission: effect.Denied})
 		}
 	}
 	reply := s.reply(text, calls...)
 	reply.Truncated = s.d.HasArg("truncated")
 	if s.d.HasArg("fallback") {
-		reply.Fallback = &machine.Fallback{From: "one/a", To: "two/b", Reason: "busy"}
+		reply.Fallback = &effect.Fallback{From: "one/a", To: "two/b", Reason: "busy"}
 	}
 	return reply
 }
 
-func isModel(e machine.Effect) bool {
-	_, ok := e.(machine.ModelCall)
+func isModel(e effect.Effect) bool {
+	_, ok := e.(effect.ModelCall)
 	return ok
 }
 
 // key is that of the first effect under way, of those that are meant, of an agent or of an
 // sidecall's purpose.
-func (s *script) key(meant func(machine.Effect) bool) machine.Key {
+func (s *script) key(meant func(effect.Effect) bool) effect.Key {
 	for _, e := range s.out {
 		if key := e.EffectKey(); meant(e) && report.ActorOf(key, func(i int) string { return s.ids[i] }).Agent == s.words()[0] {
 			return key
 		}
 	}
 	s.d.Fatalf(s.t, "nothing of it is under way")
-	return machine.Key{}
+	return effect.Key{}
 }
 
 func (s *script) agent(id string) int { return slices.Index(s.ids, id) }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/step"
 )
 
 // Record is the content of a turn's journal, for people.
@@ -18,7 +18,7 @@ type Record struct {
 	VoidVotes []ResultVote   `json:"void_votes"`
 	Activity
 	// StepStates maps an agent's id to the state in which its step waits, or ended.
-	StepStates map[string]machine.StepState `json:"step_states"`
+	StepStates map[string]step.State `json:"step_states"`
 	// Final is the snapshot of the turn's answer, zero if there is none, and Citations are the
 	// sources of that answer.
 	Final     agents.Snapshot     `json:"-"`
@@ -32,7 +32,7 @@ func (r *Report) Record() (record Record, err error) {
 		record.Answers, record.Votes, record.VoidVotes = []ResultAnswer{}, []ResultVote{}, []ResultVote{}
 		return record, err
 	}
-	record.StepStates = make(map[string]machine.StepState, len(r.machine.Turn().Agents))
+	record.StepStates = make(map[string]step.State, len(r.machine.Turn().Agents))
 	for i, a := range r.machine.Turn().Agents {
 		record.StepStates[a.ID] = r.machine.StepState(i)
 	}

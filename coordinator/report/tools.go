@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/internal/system/fastjson"
 )
@@ -56,13 +56,13 @@ func (r *Report) readTools(ref blob.Ref) (list []backends.Tool) {
 }
 
 // toolsOf names the tools that a call offers.
-func (r *Report) toolsOf(c machine.ModelCall) []string {
+func (r *Report) toolsOf(c effect.ModelCall) []string {
 	names := []string{}
-	if c.Key.Purpose == machine.Coordination && !c.JSON {
+	if c.Key.Purpose == effect.Coordination && !c.JSON {
 		if c.Offer.MayAnswer {
-			names = append(names, machine.NewAnswer)
+			names = append(names, effect.NewAnswer)
 		}
-		names = append(names, machine.Vote)
+		names = append(names, effect.Vote)
 	}
 	if !c.OwnTools {
 		return names

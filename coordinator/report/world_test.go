@@ -10,8 +10,8 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
@@ -48,8 +48,8 @@ type world struct {
 	at   kernel.Time
 	// out are the effects under way, in the order in which they began, ask is the question
 	// to a person.
-	out []machine.Effect
-	ask *machine.PermissionRequest
+	out []effect.Effect
+	ask *effect.PermissionRequest
 }
 
 func newWorld(ids ...string) *world {
@@ -59,9 +59,9 @@ func newWorld(ids ...string) *world {
 
 // accepted is the first event of a turn whose agents have a tool.
 func (w *world) accepted() turn.Accepted {
-	described := machine.Turn{Session: "s", Turn: 1, Question: ref("energy?"), Limits: machine.Limits{MaxTurns: 4, MaxAttempts: 2, EndAtLimits: true}}
+	described := effect.Turn{Session: "s", Turn: 1, Question: ref("energy?"), Limits: effect.Limits{MaxTurns: 4, MaxAttempts: 2, EndAtLimits: true}}
 	for _, id := range w.ids {
-		described.Agents = append(described.Agents, machine.Agent{ID: id, Model: "m", Tools: tools("find")})
+		described.Agents = append(described.Agents, effect.Agent{ID: id, Model: "m", Tools: tools("find")})
 	}
 	return turn.Accepted{At: w.at, Rules: kernel.Defaults(w.ids...), Turn: described}
 }
@@ -89,7 +89,7 @@ func (w *world) apply(ev turn.Event) ([]report.Event, error) {
 	}
 	w.journal = append(w.journal, ev)
 	if key, ok := turn.KeyOf(ev); ok {
-		w.out = slices.DeleteFunc(w.out, func(e machine.Effect) bool { return e.EffectKey() == key })
+		w.out = slices.DeleteFunc(w.out, func(e effect.Effect) bool { return e.EffectKey() == key })
 	}
 	for _, c := range commands {
 		switch c := c.(type) {
@@ -108,25 +108,25 @@ func (w *world) apply(ev turn.Event) ([]report.Event, error) {
 type call struct {
 	name, text string
 	target     int
-	permission machine.Permission
+	permission effect.Permission
 }
 
 // reply is a message with a text and calls.
-func (w *world) reply(text string, calls ...call) machine.ModelReply {
+func (w *world) reply(text string, calls ...call) effect.ModelReply {
 	message := backends.Assistant(text)
-	r := machine.ModelReply{Usage: &machine.Usage{InputTokens: 10, OutputTokens: 2}}
+	r := effect.ModelReply{Usage: &effect.Usage{InputTokens: 10, OutputTokens: 2}}
 	if text != "" {
 		r.Text, r.Hash = ref(text), text
 	}
 	for i, c := range calls {
 		message.Parts = append(message.Parts, backends.ToolCall{ID: fmt.Sprint(len(w.journal), i), Name: c.name, Arguments: c.text})
 		switch c.name {
-		case machine.NewAnswer:
-			r.Calls = append(r.Calls, machine.Call{Name: c.name, Answer: ref(c.text), Hash: c.text})
-		case machine.Vote:
-			r.Calls = append(r.Calls, machine.Call{Name: c.name, Target: c.target, Reason: c.text})
+		case effect.NewAnswer:
+			r.Calls = append(r.Calls, effect.Call{Name: c.name, Answer: ref(c.text), Hash: c.text})
+		case effect.Vote:
+			r.Calls = append(r.Calls, effect.Call{Name: c.name, Target: c.target, Reason: c.text})
 		default:
-			r.Calls = append(r.Calls, machine.Call{Name: c.name, Own: true, Permission: c.permission, Why: "a rule"})
+			r.Calls = append(r.Calls, effect.Call{Name: c.name, Own: true, Permission: c.permission, Why: "a rule"})
 		}
 	}
 	r.Message = jsonRef(message)
@@ -134,8 +134,8 @@ func (w *world) reply(text string, calls ...call) machine.ModelReply {
 }
 
 // failed is a call that was cut after some text.
-func failed(kind, partial string) machine.ModelReply {
-	r := machine.ModelReply{Failure: &machine.Failure{Kind: kind, Message: "the stream was cut"}}
+func failed(kind, partial string) effect.ModelReply {
+	r := effect.ModelReply{Failure: &effect.Failure{Kind: kind, Message: "the stream was cut"}}
 	if partial != "" {
 		r.Partial = ref(partial)
 	}
@@ -143,8 +143,8 @@ func failed(kind, partial string) machine.ModelReply {
 }
 
 // kept is the result of a snapshot.
-func kept(dir string) machine.ToolReply {
-	return machine.ToolReply{Result: jsonRef(agents.Snapshot{Dir: dir, Files: 1})}
+func kept(dir string) effect.ToolReply {
+	return effect.ToolReply{Result: jsonRef(agents.Snapshot{Dir: dir, Files: 1})}
 }
 
 // line is an event as a test prints it.

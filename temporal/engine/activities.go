@@ -11,8 +11,8 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 )
@@ -139,7 +139,7 @@ func (h *activities) perform(ctx context.Context, w work) (result, error) {
 }
 
 // begin runs the effect of a name, unless its result is stored, and stores the result.
-func (h *activities) begin(ctx context.Context, store patient, w work, e machine.Effect, name string) (result, error) {
+func (h *activities) begin(ctx context.Context, store patient, w work, e effect.Effect, name string) (result, error) {
 	key := e.EffectKey()
 	if r, isKept, err := keptResult(ctx, store, w, key.String()); isKept || err != nil {
 		return r, unsent(err)
@@ -194,7 +194,7 @@ func (h *activities) keep(ctx context.Context, t held) error {
 // concluded are the sidecalls after a turn's result was stored. The session is still held for
 // them.
 type concluded struct {
-	Following []machine.Sidecall `json:"following,omitempty"`
+	Following []effect.Sidecall `json:"following,omitempty"`
 }
 
 // conclude stores the turn's outcome.

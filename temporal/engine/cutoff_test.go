@@ -8,18 +8,18 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
 // TestCutOffIsNotCancelled: an effect that the server has lost sight of is done again, unless
 // it has come to a result in spite of its cut, and is none that somebody wanted to end.
 func TestCutOffIsNotCancelled(t *testing.T) {
-	cut := machine.ModelReply{Failure: &machine.Failure{Kind: string(backends.KindCancelled)}}
-	cutTool := machine.ToolReply{State: machine.ToolCancelled}
+	cut := effect.ModelReply{Failure: &effect.Failure{Kind: string(backends.KindCancelled)}}
+	cutTool := effect.ToolReply{State: effect.ToolCancelled}
 	unreachable := errors.New("no heartbeat comes through")
 	for name, c := range map[string]struct {
 		cause error
-		ev    machine.Event
+		ev    effect.Reply
 		again bool
 	}{
 		"it goes on":           {nil, cut, false},
@@ -28,10 +28,10 @@ func TestCutOffIsNotCancelled(t *testing.T) {
 		"a call is cut off":    {unreachable, cut, true},
 		"a tool is cut off":    {unreachable, cutTool, true},
 		"no cause is named":    {context.Canceled, cutTool, true},
-		"a reply came first":   {unreachable, machine.ModelReply{Hash: "h"}, false},
-		"a failure came first": {unreachable, machine.ModelReply{Failure: &machine.Failure{Kind: "auth"}}, false},
-		"a result came first":  {unreachable, machine.ToolReply{}, false},
-		"nothing is cut":       {nil, machine.ToolReply{}, false},
+		"a reply came first":   {unreachable, effect.ModelReply{Hash: "h"}, false},
+		"a failure came first": {unreachable, effect.ModelReply{Failure: &effect.Failure{Kind: "auth"}}, false},
+		"a result came first":  {unreachable, effect.ToolReply{}, false},
+		"nothing is cut":       {nil, effect.ToolReply{}, false},
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		if c.cause != nil {

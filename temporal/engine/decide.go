@@ -12,8 +12,8 @@ import (
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/sleep"
 )
@@ -21,7 +21,7 @@ import (
 // attendance says that a client asks a person about a tool call.
 type attendance struct {
 	toTurn
-	Key machine.Key `json:"key"`
+	Key effect.Key `json:"key"`
 }
 
 // decision is a client's answer about a tool call. Unattended says that the client asked no
@@ -46,13 +46,13 @@ type question struct {
 // questions are the questions about tool calls. Unattended says that a call may run if no
 // person can be asked.
 type questions struct {
-	byKey      map[machine.Key]*question
+	byKey      map[effect.Key]*question
 	unattended bool
 }
 
-func newQuestions() questions { return questions{byKey: map[machine.Key]*question{}} }
+func newQuestions() questions { return questions{byKey: map[effect.Key]*question{}} }
 
-func (q questions) question(key machine.Key) *question {
+func (q questions) question(key effect.Key) *question {
 	if q.byKey[key] == nil {
 		q.byKey[key] = &question{}
 	}
@@ -77,7 +77,7 @@ func (q *question) take(d decision) {
 }
 
 // requestPermission waits for the answer to a question, which becomes one event.
-func (p *player) requestPermission(a machine.PermissionRequest) {
+func (p *player) requestPermission(a effect.PermissionRequest) {
 	workflow.Go(p.root, func(ctx workflow.Context) {
 		letGo := p.keepSession(ctx)
 		word := p.wordTo(ctx, a.Key)
@@ -102,7 +102,7 @@ func (p *player) keepSession(ctx workflow.Context) (letGo func()) {
 
 // wordTo returns the answer to a question: none if the question is withdrawn, and nobody's if
 // the workflow has no message from a client that asks a person for as long as the settings say.
-func (p *player) wordTo(ctx workflow.Context, key machine.Key) decision {
+func (p *player) wordTo(ctx workflow.Context, key effect.Key) decision {
 	q := p.questions.question(key)
 	isOpen := func() bool { return p.driver.Machine().IsPermissionOpen(key) }
 	for {
@@ -132,7 +132,7 @@ const attendancesPerPatience = 3
 const unattendedDelay = 3 * time.Second
 
 // Decide implements coordinator.Decider. It repeats while the server is away.
-func (r *remote) Decide(ctx context.Context, key machine.Key, attended bool, ask func(context.Context) (coordinator.Decision, error)) error {
+func (r *remote) Decide(ctx context.Context, key effect.Key, attended bool, ask func(context.Context) (coordinator.Decision, error)) error {
 	about := attendance{toTurn{r.number}, key}
 	var attending sync.WaitGroup
 	asking, stop := context.WithCancel(ctx)

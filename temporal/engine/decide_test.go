@@ -13,8 +13,8 @@ import (
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/sessions"
 )
@@ -29,8 +29,8 @@ type asking struct {
 	onJournal func(turn.Event)
 	// slow says which calls last until they are cancelled, following which come after the
 	// answer.
-	slow      func(machine.Key) bool
-	following []machine.Sidecall
+	slow      func(effect.Key) bool
+	following []effect.Sidecall
 	finished  int
 	began     time.Time
 	decided   []turn.Decided
@@ -40,10 +40,10 @@ type asking struct {
 }
 
 // askedKey is the key of its question.
-func askedKey() machine.Key { return machine.Key{Round: 1, Purpose: machine.Tool} }
+func askedKey() effect.Key { return effect.Key{Round: 1, Purpose: effect.Tool} }
 
 func newAsking() *asking {
-	a := &asking{TestWorkflowEnvironment: newEnvironment(), onJournal: func(turn.Event) {}, slow: func(machine.Key) bool { return false }}
+	a := &asking{TestWorkflowEnvironment: newEnvironment(), onJournal: func(turn.Event) {}, slow: func(effect.Key) bool { return false }}
 	a.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
 	for name, run := range map[string]any{prepareName: a.prepare, performName: a.perform, journalName: a.journal, concludeName: a.conclude, finishName: a.finish} {
 		a.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
@@ -54,8 +54,8 @@ func newAsking() *asking {
 func (a *asking) prepare(_ context.Context, in request) (begun, error) {
 	rules := kernel.Defaults()
 	rules.Agents = []string{"alone"}
-	accepted, err := turn.Encode(turn.Accepted{At: in.At, Rules: rules, Budget: a.budget, Turn: machine.Turn{
-		Session: in.Session, Turn: 3, Agents: []machine.Agent{{ID: "alone"}}, Limits: machine.DefaultLimits(),
+	accepted, err := turn.Encode(turn.Accepted{At: in.At, Rules: rules, Budget: a.budget, Turn: effect.Turn{
+		Session: in.Session, Turn: 3, Agents: []effect.Agent{{ID: "alone"}}, Limits: effect.DefaultLimits(),
 	}})
 	return begun{Number: 3, Accepted: accepted, Unattended: a.unattended}, err
 }
@@ -68,11 +68,11 @@ func (a *asking) perform(ctx context.Context, w work) (result, error) {
 	text := sessions.RefOf([]byte("a text"))
 	if w.Effect.Tool != nil {
 		a.ran++
-		return result{Tool: &machine.ToolReply{Index: w.Effect.Tool.Key.Index, Result: text}}, nil
+		return result{Tool: &effect.ToolReply{Index: w.Effect.Tool.Key.Index, Result: text}}, nil
 	}
-	reply := machine.ModelReply{Message: text, Text: text, Hash: "h"}
+	reply := effect.ModelReply{Message: text, Text: text, Hash: "h"}
 	if w.Effect.Model.Key.Index == 0 {
-		reply.Calls = []machine.Call{{ID: "call_1", Name: "remove", Own: true, Permission: machine.Asked, Why: "a rule"}}
+		reply.Calls = []effect.Call{{ID: "call_1", Name: "remove", Own: true, Permission: effect.Asked, Why: "a rule"}}
 	}
 	return result{Model: &reply}, nil
 }

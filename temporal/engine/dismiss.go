@@ -33,6 +33,6 @@ func (p *player) hearDismissal(ctx workflow.Context, in dismissal) {
 			workflow.GetLogger(ctx).Warn("the turn does not go on without an agent", "agent", in.Agent, "error", err)
 			return nil
 		}
-		return turn.Dismissed{At: at, Agent: agent}
+		return kernel.Dismissed{At: at, Agent: agent}
 	}})
 }

@@ -10,8 +10,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
@@ -40,7 +40,7 @@ func (p *player) startEffect(w begunWork) {
 // perform lets workers run an effect until there is a result. It repeats the effect if the
 // worker was lost or could not store the result, after waits that grow from 1 s to 30 s. It
 // returns an error only if the turn no longer belongs to this workflow.
-func (p *player) perform(ctx workflow.Context, w work, key machine.Key) (result, error) {
+func (p *player) perform(ctx workflow.Context, w work, key effect.Key) (result, error) {
 	const longest = 30 * time.Second
 	for wait := time.Second; ; wait = min(2*wait, longest) {
 		queue := ""
@@ -158,7 +158,7 @@ func isOfKind(err error, kind string) bool {
 
 // recordLost records that a model call is lost with the worker that had begun the call. It does
 // nothing for other effects.
-func (p *player) recordLost(e effect, key machine.Key) {
+func (p *player) recordLost(e effectJSON, key effect.Key) {
 	if e.Model == nil {
 		return
 	}
@@ -174,9 +174,9 @@ func (p *player) cancelled(w work, isBegun bool) result {
 		message = "its worker was lost when it was cancelled"
 	}
 	if w.Effect.Tool != nil {
-		return result{Tool: &machine.ToolReply{Index: w.Effect.Tool.Key.Index, Error: true, State: machine.ToolCancelled}}
+		return result{Tool: &effect.ToolReply{Index: w.Effect.Tool.Key.Index, Error: true, State: effect.ToolCancelled}}
 	}
-	return result{Model: &machine.ModelReply{Failure: &machine.Failure{
+	return result{Model: &effect.ModelReply{Failure: &effect.Failure{
 		Kind: string(backends.KindCancelled), Message: message, Unsent: !isBegun,
 	}}}
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/sessions"
 )
@@ -369,14 +369,14 @@ func (f *fleet) note(o *outcome, done turn.ToolDone) {
 	f.t.Helper()
 	text, err := f.store.Get(f.t.Context(), done.Reply.Result)
 	f.check(err)
-	if (machine.ToolCall{Key: done.Key}).IsSnapshot() {
+	if (effect.ToolCall{Key: done.Key}).IsSnapshot() {
 		o.kept = string(text)
 		return
 	}
 	agent := []string{"a", "b"}[done.Key.Agent]
 	state := done.Reply.State
 	if state == "" {
-		state = machine.ToolRan
+		state = effect.ToolRan
 	}
 	o.tools[agent] = append(o.tools[agent], fmt.Sprintf("%s: %s", state, text))
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/budget"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/sleep"
 )
 
@@ -22,7 +22,7 @@ type grants struct {
 	workflows workflows
 	workflow  string
 	run       string
-	key       machine.Key
+	key       effect.Key
 	try       int
 	// priced says that money is limited, not only tokens or calls.
 	priced bool

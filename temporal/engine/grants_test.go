@@ -16,7 +16,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/budget"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
 // answering is a workflow that has an attempt wait until it has asked so many times again, and
@@ -135,11 +135,11 @@ func TestWorkflowShortensTheOutput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := newAsking()
 			a.budget = budget.Allowance{Limits: budget.Limits{Tokens: new(5000)}}
-			a.slow = func(machine.Key) bool { return true }
+			a.slow = func(effect.Key) bool { return true }
 			a.OnGetVersion(shortensOutput, workflow.DefaultVersion, workflow.Version(1)).Return(c.version)
 			a.OnGetVersion(answersAtOnce, workflow.DefaultVersion, workflow.Version(1)).Return(workflow.Version(1))
 			var said any
-			key := machine.Key{Round: 1, Purpose: machine.Conversation}
+			key := effect.Key{Round: 1, Purpose: effect.Conversation}
 			a.RegisterDelayedCallback(func() {
 				a.UpdateWorkflow(reserveUpdate, "reserving", hearing{t, &said}, reservation{Key: key, Most: most, Least: c.least, Asks: true})
 			}, 50*time.Millisecond)

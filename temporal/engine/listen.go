@@ -63,7 +63,7 @@ func (p *player) interrupt() {
 		return
 	}
 	p.cut = true
-	p.happened(happening{event: func(at kernel.Time) turn.Event { return turn.Interrupted{At: at} }})
+	p.happened(happening{event: func(at kernel.Time) turn.Event { return kernel.Interrupted{At: at} }})
 }
 
 func (p *player) progress() (Progress, error) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
@@ -24,8 +24,8 @@ func (h *activities) begun(number int, accepted []byte) (begun, error) {
 }
 
 // needsHome reports whether agents have tools or files.
-func needsHome(agents []machine.Agent) bool {
-	return slices.ContainsFunc(agents, func(a machine.Agent) bool { return a.Tools != blob.Ref{} || a.Workspace })
+func needsHome(agents []effect.Agent) bool {
+	return slices.ContainsFunc(agents, func(a effect.Agent) bool { return a.Tools != blob.Ref{} || a.Workspace })
 }
 
 // accept writes the first event.

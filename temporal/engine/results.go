@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
 // keptResult returns the stored result of an effect, if there is one.
@@ -45,7 +45,7 @@ func keepResult(ctx context.Context, store patient, w work, key string, r result
 const mostReply = 256 << 10
 
 // told returns an effect's result. An effect that was cut off has none: it is repeated.
-func told(ctx context.Context, ev machine.Event) (result, error) {
+func told(ctx context.Context, ev effect.Reply) (result, error) {
 	if isCutOff(ctx, ev) {
 		err := fmt.Errorf("the effect was cut off: %w", context.Cause(ctx))
 		if errors.Is(err, errEnds) {
@@ -54,9 +54,9 @@ func told(ctx context.Context, ev machine.Event) (result, error) {
 		return result{}, err
 	}
 	switch ev := ev.(type) {
-	case machine.ModelReply:
+	case effect.ModelReply:
 		return result{Model: bounded(ev)}, nil
-	case machine.ToolReply:
+	case effect.ToolReply:
 		return result{Tool: &ev}, nil
 	}
 	return result{}, fmt.Errorf("an effect ended with %T", ev)
@@ -69,25 +69,25 @@ func isCut(ctx context.Context) bool {
 }
 
 // isCutOff reports whether an effect was cut before it had a result. It is repeated.
-func isCutOff(ctx context.Context, ev machine.Event) bool {
+func isCutOff(ctx context.Context, ev effect.Reply) bool {
 	if !isCut(ctx) {
 		return false
 	}
 	switch ev := ev.(type) {
-	case machine.ModelReply:
+	case effect.ModelReply:
 		return ev.Failure != nil && ev.Failure.Kind == string(backends.KindCancelled)
-	case machine.ToolReply:
-		return ev.State == machine.ToolCancelled
+	case effect.ToolReply:
+		return ev.State == effect.ToolCancelled
 	}
 	return false
 }
 
 // bounded returns a reply that Temporal accepts. Only a message with thousands of tool calls is
 // larger.
-func bounded(reply machine.ModelReply) *machine.ModelReply {
+func bounded(reply effect.ModelReply) *effect.ModelReply {
 	if data, err := json.Marshal(reply); err == nil && len(data) > mostReply {
 		message := fmt.Sprintf("a message with %d tool calls, which is more than can be carried", len(reply.Calls))
-		reply = machine.ModelReply{Usage: reply.Usage, Failure: &machine.Failure{Kind: string(backends.KindBadRequest), Message: message}}
+		reply = effect.ModelReply{Usage: reply.Usage, Failure: &effect.Failure{Kind: string(backends.KindBadRequest), Message: message}}
 	}
 	return &reply
 }
@@ -115,5 +115,5 @@ func interrupted(ctx context.Context, store Store, w work) (result, error) {
 		text = "Error: " + text + advice
 	}
 	ref, err := store.Put(ctx, []byte(text))
-	return result{Tool: &machine.ToolReply{Index: key.Index, Result: ref, Error: true, State: machine.ToolInterrupted}}, err
+	return result{Tool: &effect.ToolReply{Index: key.Index, Result: ref, Error: true, State: effect.ToolInterrupted}}, err
 }

@@ -8,8 +8,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
@@ -76,7 +76,7 @@ func newSteps(root workflow.Context) driver.Steps[workflow.Context] {
 // Wake implements driver.Runtime.
 func (p *player) Wake(at kernel.Time) {
 	p.timer.set(p.root, at, func() {
-		p.happened(happening{event: func(at kernel.Time) turn.Event { return turn.Woke{At: at} }})
+		p.happened(happening{event: func(at kernel.Time) turn.Event { return kernel.Woke{At: at} }})
 	})
 }
 
@@ -150,9 +150,9 @@ func (t *timer) stop() {
 
 // attempts are the attempts of calls that request budget.
 type attempts struct {
-	permits map[machine.Key]*permit
+	permits map[effect.Key]*permit
 	// tries counts, for each call, the workers that began it and were lost.
-	tries map[machine.Key]int
+	tries map[effect.Key]int
 }
 
 // permit is the machine's answer to an attempt, once it has decided.
@@ -162,11 +162,11 @@ type permit struct {
 }
 
 func newAttempts() attempts {
-	return attempts{map[machine.Key]*permit{}, map[machine.Key]int{}}
+	return attempts{map[effect.Key]*permit{}, map[effect.Key]int{}}
 }
 
 // permit returns an attempt's permit, creating it if needed.
-func (a attempts) permit(key machine.Key) *permit {
+func (a attempts) permit(key effect.Key) *permit {
 	if a.permits[key] == nil {
 		a.permits[key] = &permit{}
 	}
@@ -174,12 +174,12 @@ func (a attempts) permit(key machine.Key) *permit {
 }
 
 // Grant implements driver.Runtime.
-func (a attempts) Grant(key machine.Key, less int, refused string) {
+func (a attempts) Grant(key effect.Key, less int, refused string) {
 	*a.permit(key) = permit{answer{refused, less}, true}
 }
 
 // giveUp answers an attempt that may wait for its permit, and deletes the permit.
-func (a attempts) giveUp(key machine.Key, why string) {
+func (a attempts) giveUp(key effect.Key, why string) {
 	if a.permits[key] != nil {
 		a.Grant(key, 0, why)
 		delete(a.permits, key)
@@ -206,7 +206,7 @@ func (p *player) work(w driver.Work) work {
 }
 
 // event returns the result as an event.
-func (r result) event(at kernel.Time, key machine.Key) turn.Event {
+func (r result) event(at kernel.Time, key effect.Key) turn.Event {
 	if r.Tool != nil {
 		return turn.ToolDone{At: at, Key: key, Reply: *r.Tool}
 	}

@@ -3,14 +3,14 @@ package engine
 import (
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
 // follow makes the calls that follow the answer, if there are any, as effects of the turn, and
 // releases the session. An interrupt ends them.
-func (p *player) follow(list []machine.Sidecall) error {
+func (p *player) follow(list []effect.Sidecall) error {
 	if len(list) == 0 {
 		return nil
 	}

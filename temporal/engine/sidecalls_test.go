@@ -7,17 +7,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
 // newFollowing is a turn with a call after its answer, of whose journal it notes the events.
 func newFollowing() (a *asking, kinds *[]string) {
 	a, kinds = newAsking(), &[]string{}
-	a.unattended, a.following = true, []machine.Sidecall{{Purpose: machine.FactExtraction, Model: "m"}}
+	a.unattended, a.following = true, []effect.Sidecall{{Purpose: effect.FactExtraction, Model: "m"}}
 	a.onJournal = func(ev turn.Event) {
-		kind := strings.TrimPrefix(fmt.Sprintf("%T", ev), "turn.")
-		if key, ok := turn.KeyOf(ev); ok && key.Agent == machine.NoAgent {
+		kind := strings.TrimPrefix(strings.TrimPrefix(fmt.Sprintf("%T", ev), "turn."), "kernel.")
+		if key, ok := turn.KeyOf(ev); ok && key.Agent == effect.NoAgent {
 			kind += " " + string(key.Purpose)
 		}
 		*kinds = append(*kinds, kind)
@@ -47,7 +47,7 @@ func TestInterruptEndsWhatFollows(t *testing.T) {
 		}
 		note(ev)
 	}
-	a.slow = func(key machine.Key) bool { return key.Purpose == machine.FactExtraction }
+	a.slow = func(key effect.Key) bool { return key.Purpose == effect.FactExtraction }
 	if err := a.play(); err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -21,17 +21,17 @@ func TestLargestWorkIsSmall(t *testing.T) {
 	ref := sessions.RefOf([]byte("a text"))
 	ref.Bytes = 10 << 20
 	w := work{Session: strings.Repeat("s", 200), Owner: "temporal/" + strings.Repeat("o", 26)}
-	call := machine.ModelCall{Key: machine.Key{Agent: agents - 1, Round: 5, Purpose: machine.Coordination, Index: 50}, OwnTools: true}
+	call := effect.ModelCall{Key: effect.Key{Agent: agents - 1, Round: 5, Purpose: effect.Coordination, Index: 50}, OwnTools: true}
 	for i := range agents {
-		w.Turn.Agents = append(w.Turn.Agents, machine.Agent{ID: fmt.Sprintf("agent number %d", i), System: ref, Model: strings.Repeat("m", 100), Params: ref, Tools: ref})
+		w.Turn.Agents = append(w.Turn.Agents, effect.Agent{ID: fmt.Sprintf("agent number %d", i), System: ref, Model: strings.Repeat("m", 100), Params: ref, Tools: ref})
 		call.Offer.Shown = append(call.Offer.Shown, kernel.Answer{Agent: i, Text: ref, Work: ref})
 	}
-	limits := machine.DefaultLimits()
+	limits := effect.DefaultLimits()
 	for i := range limits.MaxTurns + limits.MaxAttempts {
-		call.Transcript = append(call.Transcript, machine.Entry{Kind: machine.Assistant, Text: ref})
+		call.Transcript = append(call.Transcript, effect.Entry{Kind: effect.Assistant, Text: ref})
 		for range limits.MaxToolCalls / limits.MaxTurns {
-			call.Transcript = append(call.Transcript, machine.Entry{
-				Kind: machine.Result, Text: ref, CallID: strings.Repeat("c", 60), Name: strings.Repeat("n", 64), ElapsedMS: 120_000,
+			call.Transcript = append(call.Transcript, effect.Entry{
+				Kind: effect.Result, Text: ref, CallID: strings.Repeat("c", 60), Name: strings.Repeat("n", 64), ElapsedMS: 120_000,
 			})
 		}
 		call.Transcript[len(call.Transcript)-1].Update = &kernel.Offer{Shown: call.Offer.Shown, Set: i}
@@ -49,15 +49,15 @@ func TestLargestWorkIsSmall(t *testing.T) {
 
 // TestReplyWithTooManyCallsIsAFailure, whose usage is kept.
 func TestReplyWithTooManyCallsIsAFailure(t *testing.T) {
-	reply := machine.ModelReply{Usage: &machine.Usage{InputTokens: 1}}
+	reply := effect.ModelReply{Usage: &effect.Usage{InputTokens: 1}}
 	for i := range 10_000 {
-		reply.Calls = append(reply.Calls, machine.Call{ID: fmt.Sprint("call_", i), Name: "search", Own: true})
+		reply.Calls = append(reply.Calls, effect.Call{ID: fmt.Sprint("call_", i), Name: "search", Own: true})
 	}
 	got := bounded(reply)
 	if got.Failure == nil || len(got.Calls) > 0 || got.Usage == nil || !strings.Contains(got.Failure.Message, "10000 tool calls") {
 		t.Errorf("%+v", got.Failure)
 	}
-	small := machine.ModelReply{Calls: reply.Calls[:50]}
+	small := effect.ModelReply{Calls: reply.Calls[:50]}
 	if got := bounded(small); got.Failure != nil || len(got.Calls) != 50 {
 		t.Errorf("50 calls: %+v", got.Failure)
 	}

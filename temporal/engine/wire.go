@@ -7,8 +7,8 @@ import (
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
 // The names under which workers and clients know the parts of a turn. Another version's workers
@@ -107,27 +107,27 @@ type played struct {
 // playedWork is an effect that has not begun, with the description that its input is built
 // from.
 type playedWork struct {
-	Effect effect       `json:"effect"`
-	Turn   machine.Turn `json:"turn"`
+	Effect effectJSON  `json:"effect"`
+	Turn   effect.Turn `json:"turn"`
 }
 
-// effect is a machine.Effect in JSON: one of the two fields.
-type effect struct {
-	Model *machine.ModelCall `json:"model,omitempty"`
-	Tool  *machine.ToolCall  `json:"tool,omitempty"`
+// effect is a effect.Effect in JSON: one of the two fields.
+type effectJSON struct {
+	Model *effect.ModelCall `json:"model,omitempty"`
+	Tool  *effect.ToolCall  `json:"tool,omitempty"`
 }
 
-func effectOf(e machine.Effect) effect {
+func effectOf(e effect.Effect) effectJSON {
 	switch e := e.(type) {
-	case machine.ModelCall:
-		return effect{Model: &e}
-	case machine.ToolCall:
-		return effect{Tool: &e}
+	case effect.ModelCall:
+		return effectJSON{Model: &e}
+	case effect.ToolCall:
+		return effectJSON{Tool: &e}
 	}
-	return effect{}
+	return effectJSON{}
 }
 
-func (e effect) effect() (machine.Effect, error) {
+func (e effectJSON) effect() (effect.Effect, error) {
 	switch {
 	case e.Model != nil:
 		return *e.Model, nil
@@ -149,10 +149,10 @@ type begun struct {
 
 // work is one effect for a worker.
 type work struct {
-	Session string       `json:"session"`
-	Owner   string       `json:"owner"`
-	Turn    machine.Turn `json:"turn"`
-	Effect  effect       `json:"effect"`
+	Session string      `json:"session"`
+	Owner   string      `json:"owner"`
+	Turn    effect.Turn `json:"turn"`
+	Effect  effectJSON  `json:"effect"`
 	// Try counts the workers that began the effect and were lost.
 	Try int `json:"try,omitempty"`
 	// Joins says that the worker must return the result and not begin the effect.
@@ -166,8 +166,8 @@ type work struct {
 
 // result is the result of an effect: one of the two fields.
 type result struct {
-	Model *machine.ModelReply `json:"model,omitempty"`
-	Tool  *machine.ToolReply  `json:"tool,omitempty"`
+	Model *effect.ModelReply `json:"model,omitempty"`
+	Tool  *effect.ToolReply  `json:"tool,omitempty"`
 }
 
 // entry are events for the journal, from a place on.
@@ -188,7 +188,7 @@ type held struct {
 
 // reservation requests budget for an attempt of a call.
 type reservation struct {
-	Key  machine.Key   `json:"key"`
+	Key  effect.Key    `json:"key"`
 	Try  int           `json:"try,omitempty"` // as in work
 	Most budget.Amount `json:"most"`
 	// Least is turn.Reserving's Least. Workers of an older version send none.
@@ -232,7 +232,7 @@ type shortened struct {
 
 // settlement reports an attempt's end; Spent is nil if it is unknown.
 type settlement struct {
-	Key   machine.Key    `json:"key"`
+	Key   effect.Key     `json:"key"`
 	Try   int            `json:"try,omitempty"`
 	Spent *budget.Amount `json:"spent,omitempty"`
 }

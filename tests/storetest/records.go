@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/system/turnmeta"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -83,7 +82,7 @@ func titles(w world) {
 func firstMetadata(w world) {
 	const id = "|ann"
 	with := func(session string, metadata map[string]string) context.Context {
-		return turnmeta.With(w.Context(), session, metadata)
+		return sessions.WithMetadata(w.Context(), session, metadata)
 	}
 	begin := func(metadata map[string]string) (turn int) {
 		b := w.begin(id, "q")

@@ -7,7 +7,7 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/models/hosted"
 	"github.com/massgen/massgen/internal/system/plain"
 )
@@ -59,7 +59,7 @@ func (d *deliberation) restart() {
 func (d *deliberation) apply(ev massgen.Event) piece {
 	switch ev := ev.(type) {
 	case report.StepStarted:
-		isFinal := ev.Purpose == machine.Presentation || ev.Purpose == machine.Synthesis
+		isFinal := ev.Purpose == effect.Presentation || ev.Purpose == effect.Synthesis
 		if isFinal || d.isAlone {
 			d.presenter, d.isChecked = ev.Agent, ev.HasSchema
 		}

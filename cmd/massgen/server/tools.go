@@ -15,7 +15,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
 // toolDefinition is a tool as a request describes it.
@@ -39,7 +39,7 @@ func clientTools(list []toolDefinition, calls *clientCalls) ([]agents.Tool, erro
 		switch {
 		case !valid.MatchString(d.name):
 			return nil, badRequest(place, fmt.Sprintf("%s: the name %q is not made of 1 to 64 letters, digits, _ and -", place, shortened(d.name)))
-		case d.name == machine.NewAnswer, d.name == machine.Vote:
+		case d.name == effect.NewAnswer, d.name == effect.Vote:
 			return nil, badRequest(place, fmt.Sprintf("%s: %s belongs to the panel's coordination: rename it", place, d.name))
 		case calls.names[d.name]:
 			return nil, badRequest(place, fmt.Sprintf("%s: a tool before it is named %s, too: rename one", place, d.name))

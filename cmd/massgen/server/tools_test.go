@@ -16,7 +16,7 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/cmd/massgen/server"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/storage/store"
 )
 
@@ -51,10 +51,10 @@ func (f *forecaster) Stream(_ context.Context, req backends.Request) iter.Seq2[b
 		}
 	}
 	switch {
-	case slices.Contains(tools, machine.NewAnswer) && !strings.Contains(fmt.Sprint(req.Messages), "It depends."):
-		call(machine.NewAnswer, `{"content":"It depends."}`)
-	case slices.Contains(tools, machine.Vote):
-		call(machine.Vote, `{"agent_id":"agent1","reason":"true"}`)
+	case slices.Contains(tools, effect.NewAnswer) && !strings.Contains(fmt.Sprint(req.Messages), "It depends."):
+		call(effect.NewAnswer, `{"content":"It depends."}`)
+	case slices.Contains(tools, effect.Vote):
+		call(effect.Vote, `{"agent_id":"agent1","reason":"true"}`)
 	case len(told) == 0 && slices.Contains(tools, "weather"):
 		call("weather", `{"town":"Rome"}`)
 		call("weather", `{"town":"Oslo"}`)

@@ -6,7 +6,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/gemini"
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
 // checkHostedPrice refuses hosted tools of unknown price where money is limited.
@@ -24,7 +24,7 @@ func checkHostedPrice(r *Resolver, provider, model string, h backends.HostedTool
 
 // checkHosted returns an error for hosted tools that do not go with the rest of a backend.
 func checkHosted(model string, b configs.Backend) error {
-	if machine.ToolMode(b.ToolMode) == machine.ToolsNative && gemini.SplitsTools(model, b.Params) {
+	if effect.ToolMode(b.ToolMode) == effect.ToolsNative && gemini.SplitsTools(model, b.Params) {
 		return backends.NewParamError("tool_mode", "%s takes no tools beside those that Google runs: leave it out, or take a model from 3 on", model)
 	}
 	return nil

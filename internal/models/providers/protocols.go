@@ -9,7 +9,7 @@ import (
 	"github.com/massgen/massgen/backends/openai"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/debugbackend"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
 // protocol is how a provider is spoken to.
@@ -85,7 +85,7 @@ func checkChat(d openai.Dialect, model string, b configs.Backend) error {
 	if err := d.Check(model, b.Params); err != nil {
 		return err
 	}
-	if machine.ToolMode(b.ToolMode) == machine.ToolsNative {
+	if effect.ToolMode(b.ToolMode) == effect.ToolsNative {
 		return d.CheckTools(model, b.Params)
 	}
 	return nil
@@ -111,7 +111,7 @@ func (claude) connect(c connection) (backends.Backend, error) {
 }
 
 func (claude) check(c connection, b configs.Backend) error {
-	if machine.ToolMode(b.ToolMode) == machine.ToolsJSON {
+	if effect.ToolMode(b.ToolMode) == effect.ToolsJSON {
 		if err := anthropic.CheckSchema(c.model); err != nil {
 			return err
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/models/tokens"
 )
 
@@ -61,7 +61,7 @@ func (r *Resolver) Sidecalls(ctx context.Context, config *configs.Config) (Sidec
 // sidecall connects a model. With tools, one that takes none is a fault.
 func (r *Resolver) sidecall(ctx context.Context, b configs.Backend, tools bool) (Sidecall, []error) {
 	if tools {
-		b.ToolMode = string(machine.ToolsNative)
+		b.ToolMode = string(effect.ToolsNative)
 	}
 	b.Params.Hosted = backends.HostedTools{}
 	m, faults := r.resolve(ctx, b, false)

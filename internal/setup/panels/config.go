@@ -6,23 +6,23 @@ import (
 
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/models/providers"
 )
 
 // toolMode is auto unless the configuration says otherwise: a model that cannot
 // call tools is found out, and asked in another way. One that takes no tools beside
 // hosted ones is asked so from the start.
-func toolMode(m providers.Model, b configs.Backend) machine.ToolMode {
+func toolMode(m providers.Model, b configs.Backend) effect.ToolMode {
 	if m.SplitsTools(b.Params) {
-		return machine.ToolsJSON
+		return effect.ToolsJSON
 	}
-	return cmp.Or(machine.ToolMode(b.ToolMode), machine.ToolsAuto)
+	return cmp.Or(effect.ToolMode(b.ToolMode), effect.ToolsAuto)
 }
 
-func limits(c *configs.Config) machine.Limits {
+func limits(c *configs.Config) effect.Limits {
 	o := c.Orchestrator
-	l := machine.Limits{
+	l := effect.Limits{
 		MaxTurns: o.MaxTurns, MaxAttempts: o.MaxAttempts, MaxToolCalls: o.MaxToolCalls, ResultLimit: o.MaxToolResultBytes,
 		ToolLimit: int(o.ToolTimeout.Milliseconds()),
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
 func TestRulesAreTheConfigs(t *testing.T) {
@@ -46,7 +46,7 @@ timeout_settings:
 	if diff := cmp.Diff(want, c.Orchestrator.Rules); diff != "" {
 		t.Errorf("rules (-want +got)\n%s", diff)
 	}
-	if got := limits(c); got != (machine.Limits{MaxTurns: 4, MaxAttempts: 6, MaxToolCalls: 8, ToolLimit: 2500, ResultLimit: 9000, MaxOverlap: 700}) {
+	if got := limits(c); got != (effect.Limits{MaxTurns: 4, MaxAttempts: 6, MaxToolCalls: 8, ToolLimit: 2500, ResultLimit: 9000, MaxOverlap: 700}) {
 		t.Errorf("limits %+v", got)
 	}
 	standard := kernel.Defaults()
@@ -54,7 +54,7 @@ timeout_settings:
 	if diff := cmp.Diff(standard, configs.Default().Orchestrator.Rules); diff != "" {
 		t.Errorf("the default rules (-want +got)\n%s", diff)
 	}
-	if got := limits(configs.Default()); got != machine.DefaultLimits() {
+	if got := limits(configs.Default()); got != effect.DefaultLimits() {
 		t.Errorf("the default limits are %+v", got)
 	}
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/models/providers"
 )
 
@@ -20,7 +20,7 @@ func WithWebSearch(ctx context.Context) context.Context {
 // searching is how an agent is called in a turn that is to search the web.
 type searching struct {
 	params backends.Params
-	mode   machine.ToolMode
+	mode   effect.ToolMode
 }
 
 // searching returns how an agent is called in such a turn; nil if its model cannot search.
@@ -43,7 +43,7 @@ func hasTools(s Settings, agent int) bool {
 // addSearching has turns of WithWebSearch search the web.
 func addSearching(opts *coordinator.Options, all []*searching) {
 	agents := opts.Agents
-	opts.InTurn = func(ctx context.Context, agent int) (backends.Params, machine.ToolMode) {
+	opts.InTurn = func(ctx context.Context, agent int) (backends.Params, effect.ToolMode) {
 		if isAsked, _ := ctx.Value(webSearchKey{}).(bool); isAsked && all[agent] != nil {
 			return all[agent].params, all[agent].mode
 		}

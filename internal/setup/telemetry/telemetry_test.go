@@ -13,8 +13,8 @@ import (
 
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/setup/telemetry"
 	"github.com/massgen/massgen/tests/leaks"
 )
@@ -182,9 +182,9 @@ func run() []report.Event {
 	a := actor("ada")
 	tool := report.ToolCall{Name: "search", Arguments: "the arguments"}
 	done := tool
-	done.State, done.Result = machine.ToolRan, "the result"
+	done.State, done.Result = effect.ToolRan, "the result"
 	return []report.Event{
-		report.StepStarted{Actor: a, Purpose: machine.Coordination},
+		report.StepStarted{Actor: a, Purpose: effect.Coordination},
 		report.CallStarted{Actor: a, Number: 1},
 		report.CallEnded{Actor: a, Number: 1, Model: "openai gpt-5", Usage: usage(10, 2)},
 		report.ToolStarted{Actor: a, Tool: tool},
@@ -258,7 +258,7 @@ func TestFailuresAreTheSpans(t *testing.T) {
 	c := collect(t)
 	a := actor("ada")
 	c.follow(t, nil, (&clock{at: time.Unix(1e9, 0)}).stamp(
-		report.StepStarted{Actor: a, Purpose: machine.Coordination},
+		report.StepStarted{Actor: a, Purpose: effect.Coordination},
 		report.CallStarted{Actor: a, Number: 1},
 		report.CallEnded{Actor: a, Number: 1, Model: "claude opus", Why: "auth"},
 		report.Failed{StepEnd: report.StepEnd{Actor: a}, Reason: "a wrong key"},

@@ -9,7 +9,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/tools/grants"
 	"github.com/massgen/massgen/internal/tools/permission"
 	"github.com/massgen/massgen/internal/tools/workspace/confine"
@@ -54,14 +54,14 @@ func commandsNeedPermission() permission.Rule {
 
 // permit decides about a call by rules. Unless asks is true, unattended replaces asking; empty
 // means no.
-func permit(rules permission.Rules, unattended permission.Action, granted *grants.Grants, asks bool) func(tool, arguments string) (machine.Permission, string) {
+func permit(rules permission.Rules, unattended permission.Action, granted *grants.Grants, asks bool) func(tool, arguments string) (effect.Permission, string) {
 	unattended = cmp.Or(unattended, permission.Deny)
 	decide := decider(rules)
-	return func(tool, arguments string) (machine.Permission, string) {
+	return func(tool, arguments string) (effect.Permission, string) {
 		d := decide(tool, arguments)
 		if d.Action == permission.Ask {
 			if why, ok := granted.Allow(tool, arguments); ok {
-				return machine.Allowed, d.Reason + "; " + why
+				return effect.Allowed, d.Reason + "; " + why
 			}
 		}
 		if !asks {
@@ -69,33 +69,33 @@ func permit(rules permission.Rules, unattended permission.Action, granted *grant
 		}
 		switch d.Action {
 		case permission.Ask:
-			return machine.Asked, d.Reason
+			return effect.Asked, d.Reason
 		case permission.Deny:
-			return machine.Denied, d.Reason
+			return effect.Denied, d.Reason
 		}
-		return machine.Allowed, d.Reason
+		return effect.Allowed, d.Reason
 	}
 }
 
 // decider returns a function that decides by rules. A call is decided twice, when the model makes
 // it and before it runs. Without files only the call and the rules count, so the function keeps its
 // last decision until the call is decided again.
-func decider(rules permission.Rules) func(tool, arguments string) permission.Decision {
-	decide := func(tool, arguments string) permission.Decision { return permission.Decide(rules, tool, arguments) }
+func decider(rules permission.Rules) func(tool, arguments string) permission.Ruling {
+	decide := func(tool, arguments string) permission.Ruling { return permission.Decide(rules, tool, arguments) }
 	if rules.Look != nil {
 		return decide
 	}
 	type decided struct {
 		tool, arguments string
-		permission.Decision
+		permission.Ruling
 	}
 	var last atomic.Pointer[decided]
-	return func(tool, arguments string) permission.Decision {
+	return func(tool, arguments string) permission.Ruling {
 		if d := last.Swap(nil); d != nil && d.tool == tool && d.arguments == arguments {
-			return d.Decision
+			return d.Ruling
 		}
 		d := &decided{tool, arguments, decide(tool, arguments)}
 		last.Store(d)
-		return d.Decision
+		return d.Ruling
 	}
 }

@@ -59,8 +59,8 @@ func (nowhere) Path(string) ([]string, bool) { return nil, false }
 
 func (nowhere) Program(called, _ string) []string { return []string{called} }
 
-// Decision is what the rules say of one call. Reason is for the log and for the model.
-type Decision struct {
+// Ruling is what the rules say about one call. Reason is for the log and for the model.
+type Ruling struct {
 	Action Action
 	Reason string
 }
@@ -91,21 +91,21 @@ func (r Rules) Check() error {
 // unless the tool only lists that. To ask for all calls but a few, allow these and
 // let Otherwise be Ask. Arguments of which readers would take different ones, as where a
 // name is there twice, are denied.
-func Decide(rules Rules, tool, arguments string) Decision {
+func Decide(rules Rules, tool, arguments string) Ruling {
 	otherwise := cmp.Or(rules.Otherwise, Allow)
-	undecided := Decision{otherwise, "no permission rule is about it: " + string(otherwise)}
+	undecided := Ruling{otherwise, "no permission rule is about it: " + string(otherwise)}
 	if len(rules.Rules) == 0 && isUnambiguous(arguments) {
 		return undecided
 	}
 	args, err := read(arguments)
 	if err != nil {
-		return Decision{Deny, "the arguments of " + tool + " " + err.Error()}
+		return Ruling{Deny, "the arguments of " + tool + " " + err.Error()}
 	}
 	c := call{tool, args, cmp.Or[Look](rules.Look, nowhere{})}
 	for _, action := range []Action{Deny, Ask, Allow} {
 		for i, rule := range rules.Rules {
 			if rule.Action == action && rule.fits(c) {
-				return Decision{action, fmt.Sprintf("permission rule %d: %s", i+1, rule)}
+				return Ruling{action, fmt.Sprintf("permission rule %d: %s", i+1, rule)}
 			}
 		}
 	}
@@ -140,11 +140,11 @@ func (r Rules) About(tool string) string {
 
 // Unattended is what becomes of a decision where nobody can be asked: instead takes the
 // place of Ask.
-func (d Decision) Unattended(instead Action) Decision {
+func (d Ruling) Unattended(instead Action) Ruling {
 	if d.Action != Ask {
 		return d
 	}
-	return Decision{instead, d.Reason + "; nobody can be asked: " + string(instead)}
+	return Ruling{instead, d.Reason + "; nobody can be asked: " + string(instead)}
 }
 
 // String is the rule in one line, as in "deny write_file(path: secret*)".

@@ -110,11 +110,11 @@ func FuzzDecideAsToolsRead(f *testing.F) {
 
 func TestUnattended(t *testing.T) {
 	for action, want := range map[Action]Action{Allow: Allow, Ask: Deny, Deny: Deny} {
-		if got := (Decision{action, "a reason"}).Unattended(Deny); got.Action != want {
+		if got := (Ruling{action, "a reason"}).Unattended(Deny); got.Action != want {
 			t.Errorf("%s becomes %v", action, got)
 		}
 	}
-	if got := (Decision{Ask, "a reason"}).Unattended(Allow); got != (Decision{Allow, "a reason; nobody can be asked: allow"}) {
+	if got := (Ruling{Ask, "a reason"}).Unattended(Allow); got != (Ruling{Allow, "a reason; nobody can be asked: allow"}) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -14,9 +14,9 @@ func FuzzUnambiguous(f *testing.F) {
 		f.Add(arguments)
 	}
 	f.Fuzz(func(t *testing.T, arguments string) {
-		want := Decision{Allow, "no permission rule is about it: allow"}
+		want := Ruling{Allow, "no permission rule is about it: allow"}
 		if _, err := read(arguments); err != nil {
-			want = Decision{Deny, "the arguments of t " + err.Error()}
+			want = Ruling{Deny, "the arguments of t " + err.Error()}
 		}
 		if got := Decide(Rules{}, "t", arguments); got != want {
 			t.Fatalf("%q: %v, not %v", arguments, got, want)

@@ -10,7 +10,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/tests/backendtest"
 )
 
@@ -199,7 +199,7 @@ func checkToolCallIsNotRepeated(t *testing.T, w *world) {
 	r := m.result(client)
 	var got []string
 	for _, c := range r.ToolCalls {
-		if c.Agent == "agent1" && c.State == machine.ToolInterrupted {
+		if c.Agent == "agent1" && c.State == effect.ToolInterrupted {
 			got = append(got, c.Result)
 		}
 	}

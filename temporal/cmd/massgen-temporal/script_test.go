@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/tests/backendtest"
 )
@@ -193,7 +193,7 @@ func progress(t *testing.T, store journals, number int) (replies, tools int) {
 		ok(t, err)
 		for _, c := range commands {
 			if run, isRun := c.(turn.Run); isRun {
-				if _, isTool := run.Effect.(machine.ToolCall); isTool {
+				if _, isTool := run.Effect.(effect.ToolCall); isTool {
 					tools++
 				}
 			}

@@ -15,7 +15,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
@@ -27,7 +27,7 @@ type described struct {
 	Turn   int           `json:"turn"`
 	Status kernel.Status `json:"status"`
 	// StepStates is as in sessions show --json.
-	StepStates map[string]machine.StepState `json:"step_states"`
+	StepStates map[string]step.State `json:"step_states"`
 	// Unfinished are the calls of an interrupted turn that have no result.
 	Unfinished []coordinator.UnfinishedCall `json:"unfinished"`
 }

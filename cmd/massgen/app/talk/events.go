@@ -13,7 +13,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/topic"
 	"github.com/massgen/massgen/internal/setup/toolbox"
 	"github.com/massgen/massgen/internal/system/plain"
@@ -91,13 +91,13 @@ func (f *feed) printAfter(ev report.Event) {
 // sidecallText returns the purpose of a call that is not an agent's own.
 func sidecallText(ev report.SidecallStarted) string {
 	switch ev.Purpose {
-	case machine.Summarizing:
+	case effect.Summarizing:
 		return "older turns are being summarized"
-	case machine.TopicDetection:
+	case effect.TopicDetection:
 		return "the topic is being found out"
-	case machine.FileDescription:
+	case effect.FileDescription:
 		return "the attached files are being described"
-	case machine.StepSummarizing:
+	case effect.StepSummarizing:
 		return "the oldest part of " + ev.Agent + "'s work is being summarized"
 	}
 	return string(ev.Purpose)
@@ -105,7 +105,7 @@ func sidecallText(ev report.SidecallStarted) string {
 
 func sidecallFailure(ev report.SidecallFailed) string {
 	switch ev.Purpose {
-	case machine.FactExtraction:
+	case effect.FactExtraction:
 		return "what is to be remembered of this turn could not be found out: " + ev.Why
 	case "": // the store failed
 		return "what follows the answer could not be kept: " + ev.Why
@@ -158,8 +158,8 @@ func toolProgress(ev report.ToolProgress) string {
 }
 
 // outcomeOf returns the state of a tool call, in the word of seed 004 for a call that ran.
-func outcomeOf(state machine.ToolState) string {
-	if state == machine.ToolRan {
+func outcomeOf(state effect.ToolState) string {
+	if state == effect.ToolRan {
 		return "completed"
 	}
 	return string(state)

@@ -27,7 +27,6 @@ import (
 	"github.com/massgen/massgen/internal/setup/telemetry"
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/plain"
-	"github.com/massgen/massgen/internal/system/turnmeta"
 	"github.com/massgen/massgen/internal/tools/grants"
 	"github.com/massgen/massgen/internal/tools/schema"
 	"github.com/massgen/massgen/sessions"
@@ -253,7 +252,7 @@ func (s *session) begin(ctx context.Context, question string) (*coordinator.Turn
 	var forgets error
 	if s.engine == nil {
 		forgets = s.memory.remember(&s.chat, s.asked.known, func(metadata map[string]string) error {
-			ctx = turnmeta.With(ctx, s.chat.id, metadata)
+			ctx = sessions.WithMetadata(ctx, s.chat.id, metadata)
 			return nil
 		})
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
-	"github.com/massgen/massgen/internal/coordination/machine"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
 )
@@ -113,15 +113,15 @@ func ToolLine(agent string, c report.ToolCall, took time.Duration) string {
 	call := plain.Line(c.Name) + " " + Shortened(plain.Line(c.Arguments), 60)
 	reason := Shortened(plain.Line(reasonOf(c.Result)), 100)
 	switch c.State {
-	case machine.ToolPlanned:
+	case effect.ToolPlanned:
 		return fmt.Sprintf("%s planned %s", agent, call)
-	case machine.ToolDenied:
+	case effect.ToolDenied:
 		return fmt.Sprintf("%s was denied %s: %s", agent, call, reason)
-	case machine.ToolRefused:
+	case effect.ToolRefused:
 		return fmt.Sprintf("%s called %s, which was not run: %s", agent, call, reason)
-	case machine.ToolCancelled:
+	case effect.ToolCancelled:
 		return fmt.Sprintf("%s's %s was cancelled · %s", agent, call, Duration(took))
-	case machine.ToolInterrupted:
+	case effect.ToolInterrupted:
 		return fmt.Sprintf("%s's %s was interrupted, and nobody knows what became of it", agent, call)
 	case report.ToolRunning:
 		return fmt.Sprintf("%s's %s did not end", agent, call)

@@ -55,7 +55,7 @@ func (p *Projection) Next(ctx context.Context) (told []report.Event, err error) 
 			return told, fmt.Errorf("turn %d of session %s, event %d of its journal: %w", p.turn, p.session, p.read+1, err)
 		}
 		p.read++
-		p.last = time.UnixMilli(int64(turn.When(ev))).UTC()
+		p.last = time.UnixMilli(int64(ev.When())).UTC()
 		if p.read == 1 {
 			p.began = p.last
 		}

@@ -100,7 +100,7 @@ func (p *projection) addTools() (err error) {
 	return err
 }
 
-func (p *projection) tool(c turn.ToolCall) (t Tool, err error) {
+func (p *projection) tool(c turn.ToolRun) (t Tool, err error) {
 	key := c.Call.Key
 	t = Tool{
 		Agent: p.Lanes[key.Agent].Name, Name: c.Call.Name, Round: key.Round, From: p.since(c.Started), To: p.since(c.Ended),

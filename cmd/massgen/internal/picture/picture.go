@@ -9,8 +9,8 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 )
 
 // Picture is a turn as people see it drawn. Its times count from the turn's beginning by the
@@ -96,7 +96,7 @@ type Tool struct {
 	Agent, Name       string
 	Round             int
 	From, To          time.Duration
-	State             machine.ToolState
+	State             effect.ToolState
 	IsError           bool
 	Arguments, Result string
 }

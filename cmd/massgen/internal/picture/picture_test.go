@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/cmd/massgen/internal/picture"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
 )
@@ -145,7 +145,7 @@ func TestDamagedJournal(t *testing.T) {
 	if _, err := picture.New(w.journal, picture.Source{Session: "s", Turn: 1}); err == nil {
 		t.Error("lost texts are no error")
 	}
-	foreign, err := turn.Encode(turn.ModelDone{At: began, Key: machine.Key{Agent: 7}})
+	foreign, err := turn.Encode(turn.ModelDone{At: began, Key: effect.Key{Agent: 7}})
 	if err != nil {
 		t.Fatal(err)
 	}

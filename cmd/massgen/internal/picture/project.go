@@ -10,8 +10,8 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
@@ -69,7 +69,7 @@ type projection struct {
 
 // openCall is a call without a result, with its place in Calls.
 type openCall struct {
-	key  machine.Key
+	key  effect.Key
 	call int
 }
 
@@ -99,7 +99,7 @@ func (p *projection) apply(ev turn.Event, commands []turn.Command) {
 	if accepted, ok := ev.(turn.Accepted); ok {
 		p.accept(accepted)
 	}
-	p.last = max(p.last, time.Duration(turn.When(ev)-p.began)*time.Millisecond)
+	p.last = max(p.last, time.Duration(ev.When()-p.began)*time.Millisecond)
 	switch ev := ev.(type) {
 	case turn.ModelDone:
 		p.end(ev.Key, ev.Reply)
@@ -107,12 +107,12 @@ func (p *projection) apply(ev turn.Event, commands []turn.Command) {
 		p.lose(ev.Key)
 	case turn.Resumed:
 		p.resume()
-	case turn.Interrupted:
+	case kernel.Interrupted:
 		p.markTurn(CutMark)
 	}
 	for _, c := range commands {
 		if run, ok := c.(turn.Run); ok {
-			if call, ok := run.Effect.(machine.ModelCall); ok {
+			if call, ok := run.Effect.(effect.ModelCall); ok {
 				p.begin(call.Key)
 			}
 		}
@@ -132,14 +132,14 @@ func (p *projection) accept(ev turn.Accepted) {
 }
 
 // begin adds a model call, unless it is under way already.
-func (p *projection) begin(key machine.Key) {
+func (p *projection) begin(key effect.Key) {
 	if p.indexOf(key) >= 0 {
 		return
 	}
 	c := Call{From: p.last, To: p.last, End: CallOpen, Lane: key.Agent, Key: backends.Key{
 		Session: p.Session, Turn: p.Turn, Round: key.Round, Purpose: string(key.Purpose), Index: key.Index,
 	}}
-	if key.Agent == machine.NoAgent {
+	if key.Agent == effect.NoAgent {
 		if p.sidecall == 0 {
 			p.sidecall = len(p.Lanes)
 			p.Lanes = append(p.Lanes, Lane{Name: sidecallLane})
@@ -157,12 +157,12 @@ func (p *projection) begin(key machine.Key) {
 }
 
 // indexOf returns the place in open of the call with a key, -1 if there is none.
-func (p *projection) indexOf(key machine.Key) int {
+func (p *projection) indexOf(key effect.Key) int {
 	return slices.IndexFunc(p.open, func(o openCall) bool { return o.key == key })
 }
 
 // closeCall returns the call with a key and takes it out of those without a result.
-func (p *projection) closeCall(key machine.Key, end CallEnd) (c *Call, isOpen bool) {
+func (p *projection) closeCall(key effect.Key, end CallEnd) (c *Call, isOpen bool) {
 	i := p.indexOf(key)
 	if i < 0 {
 		return nil, false
@@ -173,7 +173,7 @@ func (p *projection) closeCall(key machine.Key, end CallEnd) (c *Call, isOpen bo
 	return c, true
 }
 
-func (p *projection) end(key machine.Key, reply machine.ModelReply) {
+func (p *projection) end(key effect.Key, reply effect.ModelReply) {
 	c, isOpen := p.closeCall(key, CallDone)
 	if !isOpen {
 		return
@@ -188,7 +188,7 @@ func (p *projection) end(key machine.Key, reply machine.ModelReply) {
 }
 
 // lose ends a call whose worker was lost, and begins it again.
-func (p *projection) lose(key machine.Key) {
+func (p *projection) lose(key effect.Key) {
 	if c, isOpen := p.closeCall(key, CallLost); isOpen {
 		c.Input = "" // the next one has it
 		p.begin(key)
@@ -246,12 +246,12 @@ func (p *projection) markTurn(kind MarkKind) {
 }
 
 // startRound notes where a round begins whose number is new.
-func (p *projection) startRound(number int, purpose machine.Purpose) {
+func (p *projection) startRound(number int, purpose effect.Purpose) {
 	switch {
 	case p.isEager:
 	case purpose.IsFinalAnswer():
 		p.Rounds = append(p.Rounds, Round{Name: finalRound, At: p.last})
-	case purpose == machine.Coordination && number > p.round:
+	case purpose == effect.Coordination && number > p.round:
 		p.round = number
 		p.Rounds = append(p.Rounds, Round{Name: fmt.Sprintf("round %d", number), At: p.last})
 	}

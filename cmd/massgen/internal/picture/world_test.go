@@ -8,8 +8,8 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/cmd/massgen/internal/picture"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/machine"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
 )
@@ -35,7 +35,7 @@ type world struct {
 	machine turn.Machine
 	journal [][]byte
 	at      kernel.Time
-	out     []machine.Effect // under way
+	out     []effect.Effect // under way
 	inputs  map[backends.Key]string
 }
 
@@ -44,9 +44,9 @@ func play(t *testing.T, pace kernel.Pace, question string, ids ...string) *world
 	w := &world{t: t, ids: ids, at: began, inputs: map[backends.Key]string{}}
 	rules := kernel.Defaults(ids...)
 	rules.Pace = pace
-	described := machine.Turn{Session: "s", Turn: 1, Question: ref(question), Limits: machine.Limits{MaxTurns: 4, MaxAttempts: 2, EndAtLimits: true}}
+	described := effect.Turn{Session: "s", Turn: 1, Question: ref(question), Limits: effect.Limits{MaxTurns: 4, MaxAttempts: 2, EndAtLimits: true}}
 	for _, id := range ids {
-		described.Agents = append(described.Agents, machine.Agent{ID: id, Model: "model-of-" + id, Tools: jsonRef([]backends.Tool{{Name: "find", Schema: []byte(`{}`)}})})
+		described.Agents = append(described.Agents, effect.Agent{ID: id, Model: "model-of-" + id, Tools: jsonRef([]backends.Tool{{Name: "find", Schema: []byte(`{}`)}})})
 	}
 	w.add(turn.Accepted{At: w.at, Rules: rules, Turn: described})
 	return w
@@ -70,7 +70,7 @@ func (w *world) add(ev turn.Event) {
 		w.t.Fatalf("%T: %v", ev, err)
 	}
 	if key, ok := turn.KeyOf(ev); ok {
-		w.out = slices.DeleteFunc(w.out, func(e machine.Effect) bool { return e.EffectKey() == key })
+		w.out = slices.DeleteFunc(w.out, func(e effect.Effect) bool { return e.EffectKey() == key })
 	}
 	for _, c := range commands {
 		if run, ok := c.(turn.Run); ok {
@@ -80,7 +80,7 @@ func (w *world) add(ev turn.Event) {
 }
 
 // key is that of an agent's effect under way.
-func (w *world) key(agent string) machine.Key {
+func (w *world) key(agent string) effect.Key {
 	w.t.Helper()
 	for _, e := range w.out {
 		if key := e.EffectKey(); key.Agent >= 0 && w.ids[key.Agent] == agent {
@@ -88,46 +88,46 @@ func (w *world) key(agent string) machine.Key {
 		}
 	}
 	w.t.Fatalf("nothing of %s is under way", agent)
-	return machine.Key{}
+	return effect.Key{}
 }
 
 // reply has an agent's model call a tool.
-func (w *world) reply(agent string, call machine.Call, arguments string) {
+func (w *world) reply(agent string, call effect.Call, arguments string) {
 	w.t.Helper()
 	call.ID = fmt.Sprint(len(w.journal))
 	message := backends.Message{Role: backends.RoleAssistant, Parts: []backends.Part{backends.ToolCall{ID: call.ID, Name: call.Name, Arguments: arguments}}}
 	key := w.key(agent)
-	w.add(turn.ModelDone{At: w.at, Key: key, Reply: machine.ModelReply{
-		Message: jsonRef(message), Calls: []machine.Call{call}, Usage: &machine.Usage{InputTokens: 1200, OutputTokens: 34, CostUSD: new(0.0025)},
+	w.add(turn.ModelDone{At: w.at, Key: key, Reply: effect.ModelReply{
+		Message: jsonRef(message), Calls: []effect.Call{call}, Usage: &effect.Usage{InputTokens: 1200, OutputTokens: 34, CostUSD: new(0.0025)},
 	}})
 	w.inputs[backends.Key{Session: "s", Turn: 1, Agent: agent, Round: key.Round, Purpose: string(key.Purpose), Index: key.Index}] = "--- user ---\nwhat " + agent + " was sent\n"
 }
 
 func (w *world) answer(agent, text string) {
 	w.t.Helper()
-	w.reply(agent, machine.Call{Name: machine.NewAnswer, Answer: ref(text), Hash: text}, text)
+	w.reply(agent, effect.Call{Name: effect.NewAnswer, Answer: ref(text), Hash: text}, text)
 }
 
 func (w *world) vote(agent, target, reason string) {
 	w.t.Helper()
-	w.reply(agent, machine.Call{Name: machine.Vote, Target: slices.Index(w.ids, target), Reason: reason}, reason)
+	w.reply(agent, effect.Call{Name: effect.Vote, Target: slices.Index(w.ids, target), Reason: reason}, reason)
 }
 
 func (w *world) tool(agent, arguments string) {
 	w.t.Helper()
-	w.reply(agent, machine.Call{Name: "find", Own: true}, arguments)
+	w.reply(agent, effect.Call{Name: "find", Own: true}, arguments)
 }
 
 func (w *world) result(agent, text string) {
 	w.t.Helper()
 	key := w.key(agent)
-	w.add(turn.ToolDone{At: w.at, Key: key, Reply: machine.ToolReply{Index: key.Index, Result: ref(text)}})
+	w.add(turn.ToolDone{At: w.at, Key: key, Reply: effect.ToolReply{Index: key.Index, Result: ref(text)}})
 }
 
 func (w *world) fail(agent, kind, partial string) {
 	w.t.Helper()
-	w.add(turn.ModelDone{At: w.at, Key: w.key(agent), Reply: machine.ModelReply{
-		Failure: &machine.Failure{Kind: kind, Message: "the stream was cut"}, Partial: ref(partial),
+	w.add(turn.ModelDone{At: w.at, Key: w.key(agent), Reply: effect.ModelReply{
+		Failure: &effect.Failure{Kind: kind, Message: "the stream was cut"}, Partial: ref(partial),
 	}})
 }
 
@@ -187,7 +187,7 @@ func interrupted(t *testing.T) *world {
 func alone(t *testing.T) *world {
 	w := play(t, kernel.PaceRounds, "Hello?", "ada")
 	message := backends.Assistant("Hello.")
-	w.after(450).add(turn.ModelDone{At: w.at, Key: w.key("ada"), Reply: machine.ModelReply{Message: jsonRef(message), Text: ref("Hello."), Hash: "h"}})
+	w.after(450).add(turn.ModelDone{At: w.at, Key: w.key("ada"), Reply: effect.ModelReply{Message: jsonRef(message), Text: ref("Hello."), Hash: "h"}})
 	return w
 }
 
