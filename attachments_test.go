@@ -230,7 +230,7 @@ func TestFilesOutliveTheirProcess(t *testing.T) {
 	second := made(t)(massgen.New(t.Context(), list, massgen.WithStore(left)))
 	turn, err = second.Continue(t.Context(), "s")
 	mustAnswer(t, turn, err)
-	again, err := second.Opened().Panel.Rerun(t.Context(), coordinator.Point{Session: "s", Turn: 1, Round: 2}, "branch")
+	again, err := second.Rerun(t.Context(), coordinator.Point{Session: "s", Turn: 1, Round: 2}, "branch")
 	mustAnswer(t, again, err)
 	for id, server := range servers {
 		calls := server.Calls()

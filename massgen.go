@@ -45,6 +45,8 @@ type (
 	// no_consensus, timeout, budget, max_turns, interrupted or failed, and its Answer is the
 	// winner's.
 	Result = report.Result
+	// Model is a model that an agent asks.
+	Model = providers.Model
 )
 
 // Agent is one member of a panel. ID and Model are enough if the model's name identifies its
@@ -94,6 +96,8 @@ type File struct {
 // turns of different sessions run side by side.
 type Panel struct {
 	opened *panels.Opened
+	// notRecorded is called with the Recorder's error; nil if Close returns that.
+	notRecorded func(error)
 	// own is the store that the panel has opened itself, nil if the caller gave one.
 	own *store.Store
 
@@ -203,6 +207,7 @@ func open(ctx context.Context, opts []Option, configure func(*panels.Settings) e
 	if p.opened, err = panels.Open(ctx, s); err != nil {
 		return nil, errors.Join(err, p.closeStore())
 	}
+	p.notRecorded = s.NotRecorded
 	if p.opened.IsDemo() {
 		p.warnings = append(p.warnings, panels.DemoNotice)
 	}
@@ -354,10 +359,6 @@ func (p *Panel) Warnings() []string {
 // Recorder returns the recorder of the panel's model calls, nil without WithRecorder.
 func (p *Panel) Recorder() *Recorder { return p.opened.Record }
 
-// Opened returns the panel's parts, for the programs of this module: they show and change more
-// than a Go program needs.
-func (p *Panel) Opened() *panels.Opened { return p.opened }
-
 // Close ends the running turns as Turn.Cancel does, waits for them, closes the agents' tools
 // and connections, and closes the sessions, unless WithStore gave them. Its error includes that
 // of the Recorder. Closing a panel again does nothing. Close waits for turns that are beginning, so a
@@ -373,11 +374,20 @@ func (p *Panel) Close() error {
 		t.Cancel()
 	}
 	p.opened.Panel.Wait()
-	var recorded error
-	if r := p.Recorder(); r != nil {
-		recorded = r.Err()
+	return errors.Join(p.recorded(), p.opened.Close(), p.closeStore())
+}
+
+// recorded returns the Recorder's error, if no listener takes it.
+func (p *Panel) recorded() error {
+	r := p.Recorder()
+	switch {
+	case r == nil:
+		return nil
+	case r.Err() == nil || p.notRecorded == nil:
+		return r.Err()
 	}
-	return errors.Join(recorded, p.opened.Close(), p.closeStore())
+	p.notRecorded(r.Err())
+	return nil
 }
 
 func (p *Panel) closeStore() error {

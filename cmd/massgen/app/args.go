@@ -1,17 +1,21 @@
 package app
 
 import (
+	"flag"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/massgen/massgen/cmd/massgen/app/program"
+	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/configs"
 )
 
-// invocation is a command line taken apart: flags may stand anywhere in it.
+// invocation is a command line in its parts. Flags may stand anywhere in a line.
 type invocation struct {
 	// command is a subcommand's name, or empty.
 	command string
@@ -62,11 +66,11 @@ func splitArgs(app *cli.App, args []string) (invocation, error) {
 	return inv, nil
 }
 
-// reserved are the names that other programs of this kind have for commands, or that this one
-// will have. Sent to a panel they would cost money and mean nothing.
+// reserved lists words that other programs of this kind have for commands, or that this one will have.
+// As questions they would cost money and mean nothing.
 const reserved = "acp config configs doctor init simulate version viewer"
 
-// meant returns the command that a person means by a word alone, "" if there is none.
+// meant returns the command that a person means by a word alone, "" for other words.
 func meant(word string) string {
 	switch word {
 	case "list", "search", "rename", "branch", "export", "import", "delete", "usage", "compact":
@@ -83,8 +87,8 @@ func meant(word string) string {
 	return ""
 }
 
-// mistyped says that a word in the place of a command is nearly one, or the name of one that
-// there is not. A question of one word is asked after "--".
+// mistyped returns an error for a first word that resembles a command, or that other programs have for
+// a command. A question of one word follows "--".
 func mistyped(app *cli.App, word string) error {
 	if word == "-" || strings.ContainsFunc(word, unicode.IsSpace) {
 		return nil
@@ -134,8 +138,8 @@ func takeFlag(known []cli.Flag, args []string) (flag string, words int, err erro
 	return flag, words, nil
 }
 
-// flagNamed takes a word such as -name or --name=value apart, and returns the flag of this name, nil if
-// there is none.
+// flagNamed splits a word such as -name or --name=value, and returns the flag of this name, nil for an
+// unknown name.
 func flagNamed(known []cli.Flag, word string) (f cli.Flag, name, value string, hasValue bool) {
 	name, value, hasValue = strings.Cut(strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-"), "=")
 	i := slices.IndexFunc(known, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
@@ -151,11 +155,11 @@ func isFlag(known []cli.Flag, word string) bool {
 	return f != nil && !hasValue && strings.HasPrefix(word, "--")
 }
 
-// unknownFlag does not show what is given to the flag: it may be a key.
+// unknownFlag returns the error for a flag. It does not show the flag's value, which may be a key.
 func unknownFlag(known []cli.Flag, arg, name string) error {
 	shown, _, _ := strings.Cut(arg, "=")
 	if strings.ContainsAny(arg, " \n") {
-		return fmt.Errorf("%s: a question that begins with a dash needs -- before it", shortened(shown, 40))
+		return fmt.Errorf("%s: a question that begins with a dash needs -- before it", wording.Shortened(shown, 40))
 	}
 	cure := "--help lists the flags"
 	var names []string
@@ -168,10 +172,107 @@ func unknownFlag(known []cli.Flag, arg, name string) error {
 	return fmt.Errorf("unknown flag %s: %s", shown, cure)
 }
 
-// shortened is the beginning of a text, with … where something is left out.
-func shortened(text string, most int) string {
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
+// completionFlag ends the line of the completion scripts that older versions printed.
+const completionFlag = "--generate-bash-completion"
+
+func run(p *program.Program, args []string) error {
+	app := cliApp(p)
+	args = args[min(1, len(args)):]
+	switch last := len(args) - 1; {
+	case last > 0 && args[0] == completeCommand:
+		return complete(p, app, args[1:])
+	case last >= 0 && args[last] == completionFlag:
+		return completeNames(p, app, args[:last])
 	}
-	return text
+	inv, err := splitArgs(app, args)
+	if err != nil {
+		return err
+	}
+	return runCommand(p, app, inv)
+}
+
+// runCommand does what a command line asks for. It does not call the library's App.Run, which executes
+// templates (DESIGN §9).
+func runCommand(p *program.Program, app *cli.App, inv invocation) error {
+	command := app.Command(inv.command)
+	ctx, set, err := parsed(app, nil, app.Flags, inv.rootFlags, inv.words)
+	switch {
+	case err != nil:
+		return err
+	case ctx.Bool(helpName):
+		return p.Console.Put(helpOf(app, command))
+	case ctx.Bool(versionName):
+		return p.Console.Put(versionText())
+	}
+	if err := act(ctx, set, app.Flags); err != nil {
+		return err
+	}
+	if command == nil {
+		return root(ctx.Context, p, inv.words)
+	}
+	flags := flagsOf(command)
+	if ctx, set, err = parsed(app, ctx, flags, inv.commandFlags, inv.words); err != nil {
+		return err
+	}
+	if ctx.Bool(helpName) {
+		return p.Console.Put(helpOf(app, command))
+	}
+	if err := act(ctx, set, flags); err != nil {
+		return err
+	}
+	return command.Action(ctx)
+}
+
+// helpOf returns the help of a command. No command, and a hidden one, get the help of the program.
+func helpOf(app *cli.App, command *cli.Command) string {
+	if command == nil || command.Hidden {
+		return helpText(app)
+	}
+	return commandHelp(command)
+}
+
+// parsed returns the context of the flags and words that a program or a command was given, and the flags' set.
+func parsed(app *cli.App, parent *cli.Context, flags []cli.Flag, given, words []string) (*cli.Context, *flag.FlagSet, error) {
+	set := flag.NewFlagSet(app.Name, flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	for _, f := range flags {
+		if err := f.Apply(set); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, word := range given {
+		name, value, hasValue := strings.Cut(strings.TrimPrefix(word, "--"), "=")
+		if !hasValue {
+			value = "true"
+		}
+		if err := set.Set(name, value); err != nil { // the value is not shown: it may be a key
+			return nil, nil, fmt.Errorf("--%s takes %s", name, wanted(set.Lookup(name)))
+		}
+	}
+	if err := set.Parse(append([]string{"--"}, words...)); err != nil {
+		return nil, nil, err
+	}
+	return cli.NewContext(app, set, parent), set, nil
+}
+
+// wanted says which values a flag takes that does not take every text: it is a switch or a number.
+func wanted(f *flag.Flag) string {
+	if b, ok := f.Value.(interface{ IsBoolFlag() bool }); ok && b.IsBoolFlag() {
+		return "true or false, or no value"
+	}
+	return "a whole number of at most 18 digits"
+}
+
+// act runs the actions of the flags that were given, in the order in which they are described.
+func act(ctx *cli.Context, set *flag.FlagSet, flags []cli.Flag) error {
+	given := map[string]bool{}
+	set.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for _, f := range flags {
+		if actionable, ok := f.(cli.ActionableFlag); ok && given[f.Names()[0]] {
+			if err := actionable.RunAction(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -4,181 +4,187 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
+	"io"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/cmd/massgen/app/archive"
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/app/inputs"
+	"github.com/massgen/massgen/cmd/massgen/app/program"
+	"github.com/massgen/massgen/cmd/massgen/app/serve"
+	"github.com/massgen/massgen/cmd/massgen/app/sessions"
+	"github.com/massgen/massgen/cmd/massgen/app/talk"
+	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/system/plain"
-	"github.com/massgen/massgen/sessions"
 )
 
-// command is what a line that begins with a slash does. What it shows goes to
-// standard error: standard output is for answers.
-type command struct {
-	names []string
-	about string
-	run   func(d *dialogue, argument string) error
+// The flags that the program itself answers, before any other flag is looked at.
+const (
+	helpName    = "help"
+	versionName = "version"
+)
+
+func helpFlag() cli.Flag {
+	return &cli.BoolFlag{Name: helpName, Aliases: []string{"h"}, Category: cmdline.Reference, Usage: "show help", DisableDefaultText: true}
 }
 
-func commands() []command {
-	return []command{
-		{[]string{"/help", "/h"}, "list the commands", (*dialogue).help},
-		{[]string{"/status"}, "show the session, its panel, whether a turn is open and what it has cost", (*dialogue).status},
-		{[]string{"/context"}, "show what each agent would be shown in the next turn, and how full its context is", (*dialogue).showContext},
-		{[]string{"/usage"}, "show what the last turns of this session have cost", (*dialogue).showUsage},
-		{[]string{"/answers"}, "show all answers that stood at the end of the last turn, with their votes", (*dialogue).answers},
-		{[]string{"/inputs"}, "show the sizes of the inputs; /inputs AGENT its last one in full, /inputs AGENT ROUND that of a round", (*dialogue).inputs},
-		{[]string{"/model"}, "show the agents' models; /model AGENT MODEL: ask that model from the next question on", (*dialogue).setModel},
-		{[]string{"/tools"}, "show the agents' tools, where they come from, and whether they may run", (*dialogue).listTools},
-		{[]string{noteCommand}, "while a turn runs, /note TEXT adds to the question", notRunning(noteCommand)},
-		{[]string{pauseCommand}, "while a turn runs, begin no further call until /resume", notRunning(pauseCommand)},
-		{[]string{resumeCommand}, "let a paused turn go on", notRunning(resumeCommand)},
-		{[]string{withoutCommand}, "while a turn runs, /without AGENT goes on without that agent", notRunning(withoutCommand)},
-		{[]string{"/topic"}, "show what the conversation is about; /topic NAME holds it to that", (*dialogue).setTopic},
-		{[]string{"/remember"}, "remember a fact about you, for all sessions; massgen memory lists them", (*dialogue).remember},
-		{[]string{"/sessions"}, "list the sessions that were used last", (*dialogue).listSessions},
-		{[]string{"/session"}, "go on with another session: /session ID", (*dialogue).goOnWith},
-		{[]string{"/new", "/clear", "/reset"}, "begin a new session; this one is kept", (*dialogue).begin},
-		{[]string{"/branch"}, "go on in a copy of this session; /branch TURN: as it was after that turn", (*dialogue).branch},
-		{[]string{"/config"}, "show the settings that hold", (*dialogue).showConfig},
-		{[]string{"/delete"}, "delete this session and begin a new one; it asks first", (*dialogue).discard},
-		{[]string{"/undo"}, "go on in a copy of this session without its last turn; after /delete: take the deletion back", (*dialogue).undo},
-		{[]string{"/quit", "/exit", "/q", "quit", "exit"}, "leave", func(*dialogue, string) error { return errLeave }},
-	}
+func versionFlag() cli.Flag {
+	return &cli.BoolFlag{Name: versionName, Aliases: []string{"v"}, Category: cmdline.Reference, Usage: "print the version", DisableDefaultText: true}
 }
 
-// isCommand tells commands from questions, which may begin with a path.
-func isCommand(line string) bool {
-	return line == "quit" || line == "exit" || regexp.MustCompile(`^/[A-Za-z?]*(\s|$)`).MatchString(line)
+// cliApp describes the command line. Each action runs in the program p.
+func cliApp(p *program.Program) *cli.App {
+	return &cli.App{Name: "massgen", Writer: p.Console.Out, Flags: append(p.Flags(), helpFlag(), versionFlag()), Commands: commandsOf(p)}
 }
 
-// isKnownCommand says whether a text is one line that is one of the commands.
-func isKnownCommand(text string) bool {
-	_, _, known := commandOf(text)
-	return known && !strings.Contains(text, "\n") && isCommand(text)
+// flagsOf returns all flags that may follow a command.
+func flagsOf(c *cli.Command) []cli.Flag { return append(slices.Clone(c.Flags), helpFlag()) }
+
+func commandsOf(p *program.Program) []*cli.Command {
+	list := []*cli.Command{
+		inputs.Command(p.Console, p.Kept), inputs.Show(p.Env, p.Console, p.Kept), sessions.Command(p.Env, p.Console, p.Kept, p.Panels), sessions.Memory(p.Console, p.Kept),
+		newPermissions(p.Env, p.Console),
+		inputs.Replay(p.Env, p.Console, p.Kept, &p.Options.Budget, &p.Options.Panel.Config, talk.Rerun(p)), sessions.Describe(p.Console, p.Kept),
+		(&modelsCommand{env: p.Env, console: p.Console, log: p.Log}).cli(),
+		serve.Command(p), serve.MCP(p),
+		completionCommand(p.Console), manCommand(), helpCommand(p.Console), versionCommand(),
+	}
+	if p.Env.Cluster != nil {
+		list = append(list, workerCommand(p), noteCommand(p))
+	}
+	return list
 }
 
-// commandOf returns the command that a line names, and what stands behind its name.
-func commandOf(line string) (c command, argument string, known bool) {
-	name, argument, _ := strings.Cut(line, " ")
-	all := commands()
-	at := slices.IndexFunc(all, func(c command) bool { return slices.Contains(c.names, strings.ToLower(name)) })
-	if at < 0 {
-		return c, "", false
-	}
-	return all[at], strings.TrimSpace(argument), true
-}
-
-func (d *dialogue) command(line string) error {
-	c, argument, known := commandOf(line)
-	if known {
-		return c.run(d, argument)
-	}
-	name, _, _ := strings.Cut(line, " ")
-	var names []string
-	for _, c := range commands() {
-		names = append(names, c.names[0])
-	}
-	cure := "/help lists them"
-	if near, ok := configs.Nearest(name, names); ok {
-		cure = fmt.Sprintf("did you mean %s? %s", near, cure)
-	}
-	return fmt.Errorf("%s: there is no such command: %s", name, cure)
-}
-
-func (d *dialogue) help(string) error {
-	for _, c := range commands() {
-		d.s.console.say("%-11s%s", c.names[0], c.about)
-	}
-	d.s.console.say("Every other line is a question. Ctrl+C ends a turn, twice the program; Ctrl+D leaves.")
-	return nil
-}
-
-var errNoTurn = errors.New("there are none yet: ask a question first")
-
-// answers shows what the winner was chosen from.
-func (d *dialogue) answers(string) error {
-	ctx := context.Background()
-	last, err := lastEnded(ctx, d.s.store, d.s.id)
-	if errors.Is(err, sessions.ErrNoSession) {
-		err = errNoTurn
-	}
-	if err != nil {
-		return fmt.Errorf("/answers: %w", err)
-	}
-	kept, err := coordinator.ReadRecord(ctx, d.s.store.Sessions, d.s.id, last.Number)
-	if err != nil {
-		return fmt.Errorf("/answers: %w", err)
-	}
-	if len(kept.Answers) == 0 {
-		return fmt.Errorf("/answers: no answer stood at the end of turn %d", last.Number)
-	}
-	for i, a := range kept.Answers {
-		if i > 0 {
-			d.s.console.say("")
+// helpCommand prints the help. Without it, the word help would be sent to a panel.
+func helpCommand(out *cmdline.Console) *cli.Command {
+	return &cli.Command{Name: "help", Hidden: true, Action: func(c *cli.Context) error {
+		switch {
+		case !c.Args().Present():
+			return out.Put(helpText(c.App))
+		case c.Args().First() == "flags":
+			return out.Put(flagsText(c.App))
 		}
-		title := a.Label
-		if a.Agent == last.Winner {
-			title += ", the winner"
-		}
-		d.s.console.say("--- %s ---", title)
-		d.s.console.write(withNewline(printable(a.Content)))
-		for _, v := range kept.Votes {
-			if v.For == a.Agent {
-				d.s.console.say("voted for by %s: %s", v.Voter, plain.Line(v.Reason))
-			}
-		}
-	}
-	return nil
+		return fmt.Errorf("help: there is no page %s: massgen help flags has all flags, massgen COMMAND --help all of a command", wording.Shortened(plain.Line(c.Args().First()), 40))
+	}}
 }
 
-// inputs shows what the calls of the last turns were sent.
-func (d *dialogue) inputs(argument string) error {
-	const turns = 10
-	ctx := context.Background()
-	words := strings.Fields(argument)
-	var chosen choice
-	if len(words) > 0 {
-		chosen.agent = words[0]
-	}
-	if len(words) > 1 {
-		n, err := strconv.Atoi(words[1])
-		if err != nil || n < 1 || len(words) > 2 {
-			return fmt.Errorf("/inputs: %q is no round: rounds count from 1, as in /inputs %s 2", shortened(strings.Join(words[1:], " "), 40), plain.Line(words[0]))
-		}
-		chosen.round = n
-	}
-	last, err := d.s.store.Sessions.Turns(ctx, d.s.id, turns)
-	if errors.Is(err, sessions.ErrNoSession) {
-		err = errNoTurn
-	}
-	var calls []debugbackend.Call
-	if err == nil {
-		calls, err = chosen.of(callsOf(ctx, d.s.store.Sessions, d.s.id, last, d.s.console.warn))
-	}
+// versionCommand is for who types it, as helpCommand is.
+func versionCommand() *cli.Command {
+	return &cli.Command{Name: "version", Hidden: true, Action: func(c *cli.Context) error {
+		_, err := io.WriteString(c.App.Writer, versionText())
+		return err
+	}}
+}
+
+func versionText() string { return "massgen version " + cmdline.Version() + "\n" }
+
+// root is what massgen does when no command is named.
+func root(ctx context.Context, p *program.Program, words []string) error {
+	o := p.Options.About
 	switch {
-	case err != nil:
-		return fmt.Errorf("/inputs: %w", err)
-	case chosen.agent == "":
-		return debugbackend.Table(d.s.console.err, calls)
+	case o.ListExamples:
+		return listExamples(p.Console)
+	case o.ListBackends:
+		return listBackends(ctx, p, words)
+	case o.Example != "":
+		return printExample(p.Console, o.Example)
+	case o.Validate != "":
+		return validate(ctx, p, o.Validate)
 	}
-	return debugbackend.Print(d.s.console.err, calls[len(calls)-1:])
+	return talk.Converse(ctx, p, words)
 }
 
-func (d *dialogue) showConfig(string) error { return d.s.config.Describe(d.s.console.err) }
+func listExamples(c *cmdline.Console) error {
+	var b strings.Builder
+	for _, e := range configs.Examples() {
+		fmt.Fprintf(&b, "@examples/%-24s%s\n", e.Name, e.Summary)
+	}
+	_, err := io.WriteString(c.Out, b.String())
+	return err
+}
 
-// remember keeps a fact about the session's user.
-func (d *dialogue) remember(text string) error {
-	if text == "" {
-		return errors.New("/remember: say what: /remember TEXT")
+func printExample(c *cmdline.Console, name string) error {
+	data, ok := configs.ReadExample(strings.TrimPrefix(name, "@examples/"))
+	if !ok {
+		return fmt.Errorf("--example: there is no %s: --list-examples shows what there is", name)
 	}
-	if err := d.s.opened.Sidecalls.Remember(context.Background(), d.s.id, text); err != nil {
-		return fmt.Errorf("/remember: %w", err)
+	_, err := c.Out.Write(data)
+	return err
+}
+
+// listBackends prints the table of providers and marks those that work on this machine. Given
+// a type, it prints that type's details. It prints no key.
+func listBackends(ctx context.Context, p *program.Program, words []string) error {
+	r, err := resolverOf(p.Env, p.Console, p.Log)
+	if err != nil {
+		return err
 	}
-	d.s.console.say("Remembered.")
+	var text string
+	switch len(words) {
+	case 0:
+		text = r.Table(ctx)
+	case 1:
+		text, err = r.Details(ctx, words[0])
+	default:
+		err = errors.New("--list-backends: it takes one type at most")
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(p.Console.Out, text)
+	return err
+}
+
+// workerCommand plays turns for those who ask.
+func workerCommand(p *program.Program) *cli.Command {
+	return &cli.Command{
+		Name: "worker", Usage: "play the turns that others ask for, by the flags --config, --database and --temporal-address, until it is interrupted",
+		Flags:  p.Flags(),
+		Action: func(c *cli.Context) error { return talk.Work(c.Context, p, c.Args().Slice()) },
+	}
+}
+
+// noteCommand adds to the question of a turn that workers play.
+func noteCommand(p *program.Program) *cli.Command {
+	return &cli.Command{
+		Name: "note", Usage: "add TEXT to the question of the turn that runs in a session", UsageText: "massgen-temporal note SESSION TEXT",
+		Flags:  cmdline.EngineFlags(p.Env.Cluster, &p.Options.Cluster, &p.Options.Session),
+		Action: func(c *cli.Context) error { return addNote(c.Context, p, c.Args().Slice()) },
+	}
+}
+
+func addNote(ctx context.Context, p *program.Program, words []string) (err error) {
+	switch {
+	case len(words) != 2:
+		return errors.New("note: its form is: massgen-temporal note SESSION TEXT; a text of several words is put in quotes")
+	case p.Options.Cluster.Engine == cmdline.LocalEngine:
+		return errors.New("note: --engine local plays turns within one process: type /note TEXT there")
+	case p.Kept.Database() == "":
+		return fmt.Errorf("note: it needs --database URL, or %s: the store that all workers share", cmdline.DatabaseVariable)
+	}
+	cmdline.HideKeys(p.Env, p.Console)
+	at, err := p.Engines.Address()
+	if err != nil {
+		return err
+	}
+	store, err := p.Kept.Open(ctx, archive.ToAsk)
+	if err != nil {
+		return fmt.Errorf("note: %w", err)
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	engine, connection, err := p.Env.Cluster.Connect(ctx, at)
+	if err != nil {
+		return fmt.Errorf("note: --temporal-address: %w", err)
+	}
+	defer func() { err = errors.Join(err, connection.Close()) }()
+	if err := coordinator.NoteRemote(ctx, engine, store.Sessions, words[0], words[1]); err != nil {
+		return err
+	}
+	p.Console.Say("massgen: noted: each agent is told before its next call")
 	return nil
 }

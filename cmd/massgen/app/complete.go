@@ -2,12 +2,15 @@ package app
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/massgen/massgen/cmd/massgen/app/archive"
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/app/program"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/models/prices"
 	"github.com/massgen/massgen/internal/system/plain"
@@ -24,7 +27,7 @@ const anyFile = ":files"
 
 // completer finds what can follow on a command line. It calls nobody, and makes no file.
 type completer struct {
-	p      *program
+	p      *program.Program
 	app    *cli.App
 	before []string // the words before the one that is typed
 	// command is the subcommand, nil for the program; flags are its flags, and words are the
@@ -36,14 +39,14 @@ type completer struct {
 }
 
 // complete prints what can follow the words of a line, whose last is behind a colon.
-func complete(p *program, app *cli.App, line []string) error {
+func complete(p *program.Program, app *cli.App, line []string) error {
 	last := len(line) - 1
-	return p.console.putLines(candidates(p, app, line[:last], strings.TrimPrefix(line[last], ":")))
+	return p.Console.PutLines(candidates(p, app, line[:last], strings.TrimPrefix(line[last], ":")))
 }
 
 // completeNames is complete for the scripts that older versions printed: they want names alone, and leave
 // the last word out unless it begins a flag.
-func completeNames(p *program, app *cli.App, line []string) error {
+func completeNames(p *program.Program, app *cli.App, line []string) error {
 	typed := ""
 	if last := len(line) - 1; last >= 0 && strings.HasPrefix(line[last], "-") {
 		line, typed = line[:last], line[last]
@@ -54,11 +57,11 @@ func completeNames(p *program, app *cli.App, line []string) error {
 			names = append(names, name)
 		}
 	}
-	return p.console.putLines(names)
+	return p.Console.PutLines(names)
 }
 
 // candidates returns what can follow the words before, and begins with what is typed.
-func candidates(p *program, app *cli.App, before []string, typed string) (found []string) {
+func candidates(p *program.Program, app *cli.App, before []string, typed string) (found []string) {
 	c := &completer{p: p, app: app, before: before, flags: app.Flags}
 	if slices.Contains(before, "--") {
 		return nil // a question: nobody can complete it
@@ -97,12 +100,12 @@ func (c *completer) read() {
 		}
 		switch flag.Names()[0] { // where the sessions are, and whose models are meant
 		case "state-dir":
-			c.p.options.session.stateDir = value
+			c.p.Options.Session.StateDir = value
 		case "backend":
-			c.p.options.panel.backend = value
+			c.p.Options.Panel.Backend = value
 		case "session-id", "session":
-			if isPath(value) {
-				c.p.options.session.id = value
+			if cmdline.IsPath(value) {
+				c.p.Options.Session.ID = value
 			}
 		}
 	}
@@ -161,7 +164,7 @@ func (c *completer) flagNames() (list []string) {
 func (c *completer) values(f cli.Flag) []string {
 	switch f.Names()[0] {
 	case "session-id":
-		return append([]string{newSession + "\tbegin one", lastSession + "\tgo on with the last one"}, c.sessionIDs()...)
+		return append([]string{cmdline.NewSession + "\tbegin one", cmdline.LastSession + "\tgo on with the last one"}, c.sessionIDs()...)
 	case "session":
 		return []string{anyFile}
 	case "model", "models":
@@ -190,7 +193,7 @@ func (c *completer) models() []string {
 	if err != nil {
 		return nil
 	}
-	return table.Names(c.p.options.panel.backend)
+	return table.Names(c.p.Options.Panel.Backend)
 }
 
 // mostCompleted is how many sessions are offered.
@@ -199,12 +202,11 @@ const mostCompleted = 100
 // sessionIDs are the newest sessions, with their titles. Those of a database are not asked for: it
 // may be far away.
 func (c *completer) sessionIDs() (list []string) {
-	ctx, storage := context.Background(), c.p.storage()
-	if storage.database() != "" {
+	ctx := context.Background()
+	if c.p.Kept.Database() != "" {
 		return nil
 	}
-	storage.tellsNobody = true
-	kept, err := storage.openIfThere(ctx)
+	kept, err := c.p.Kept.OpenIfThere(ctx, archive.ToManage)
 	if err != nil {
 		return nil
 	}
@@ -219,27 +221,20 @@ func (c *completer) sessionIDs() (list []string) {
 	return list
 }
 
-// What the arguments of a command are, beside its verbs.
-const (
-	sessionArgument = "ID"
-	fileArgument    = "FILE"
-)
-
 // arguments are those that may follow the words of a command, as its BashComplete names them: verbs,
 // ID for sessions, FILE for files.
 func (c *completer) arguments() (list []string) {
 	var named strings.Builder
-	app := *c.app
-	app.Writer = &named
-	ctx := cli.NewContext(&app, nil, nil)
-	ctx.Command = c.command
-	c.p.words = c.words
+	ctx, _, err := parsed(&cli.App{Name: c.app.Name, Writer: &named}, nil, nil, nil, c.words)
+	if err != nil {
+		return nil
+	}
 	c.command.BashComplete(ctx)
 	for name := range strings.Lines(named.String()) {
 		switch name = strings.TrimSuffix(name, "\n"); name {
-		case sessionArgument:
+		case archive.SessionArgument:
 			list = append(list, c.sessionIDs()...)
-		case fileArgument:
+		case archive.FileArgument:
 			list = append(list, anyFile)
 		default:
 			list = append(list, name)
@@ -248,39 +243,88 @@ func (c *completer) arguments() (list []string) {
 	return list
 }
 
-// offer names arguments in a BashComplete.
-func offer(ctx *cli.Context, arguments ...string) {
-	for _, name := range arguments {
-		_, _ = fmt.Fprintln(ctx.App.Writer, name) // the strings.Builder of completer.arguments takes all
-	}
+// The scripts ask the program itself what can follow, as completeCommand says.
+const (
+	bashCompletion = `_massgen() {
+  local line=${COMP_LINE:0:COMP_POINT} parts=${COMP_WORDBREAKS//[^=:]} cur typed text about IFS=$' \t\n'
+  local -a words
+  read -ra words <<<"$line"
+  [[ $line == *[[:space:]] ]] && words+=("")
+  cur=${words[${#words[@]}-1]}
+  typed=$cur
+  [[ -n $parts ]] && typed=${cur##*[$parts]}
+  unset "words[${#words[@]}-1]"
+  COMPREPLY=()
+  while IFS=$'\t' read -r text about; do
+    if [[ $text == :files ]]; then
+      compopt -o filenames 2>/dev/null
+      while IFS= read -r text; do COMPREPLY+=("$text"); done < <(compgen -f -- "$cur")
+    else
+      COMPREPLY+=("${text#"${cur%"$typed"}"}")
+    fi
+  done < <("${words[0]}" __complete "${words[@]:1}" ":$cur" 2>/dev/null)
 }
-
-// completeFirst is the BashComplete of a command whose first argument is one of these.
-func completeFirst(p *program, arguments ...string) cli.BashCompleteFunc {
-	return func(ctx *cli.Context) {
-		if len(p.words) == 0 {
-			offer(ctx, arguments...)
-		}
-	}
+complete -o default -F _massgen massgen
+`
+	zshCompletion = `#compdef massgen
+_massgen() {
+  local -a found
+  local text about files
+  while IFS=$'\t' read -r text about; do
+    if [[ $text == :files ]]; then
+      files=1
+    else
+      found+=("${text//:/\\:}${about:+:$about}")
+    fi
+  done < <("${words[1]}" __complete "${(@Q)words[2,CURRENT-1]}" ":${(Q)words[CURRENT]}" 2>/dev/null)
+  (( $#found )) && _describe massgen found
+  [[ -n $files ]] && _files
 }
+compdef _massgen massgen
+`
+	fishCompletion = `function __massgen_complete
+  set -l words (commandline -opc)
+  set -l typed (commandline -ct)
+  for line in ($words[1] __complete $words[2..-1] ":$typed" 2>/dev/null)
+    if test "$line" = :files
+      __fish_complete_path "$typed"
+    else
+      echo $line
+    end
+  end
+end
+complete -c massgen -f -a '(__massgen_complete)'
+`
+	powershellCompletion = `Register-ArgumentCompleter -Native -CommandName massgen -ScriptBlock {
+  param($typed, $line, $cursor)
+  $words = @($line.CommandElements | Where-Object { $_.Extent.EndOffset -lt $cursor } | ForEach-Object { $_.ToString().Trim("'") })
+  & $words[0] __complete @($words | Select-Object -Skip 1) ":$($typed.Trim("'"))" 2>$null | ForEach-Object {
+    $text, $about = $_ -split "` + "`t" + `", 2
+    if ($text -eq ':files') {
+      Get-ChildItem -Name -Path "$typed*" | ForEach-Object { [System.Management.Automation.CompletionResult]::new($_) }
+    } else {
+      if ($text -match '^@| ') { $shown = "'$text'" } else { $shown = $text }
+      if (-not $about) { $about = $text }
+      [System.Management.Automation.CompletionResult]::new($shown, $text, 'ParameterValue', $about)
+    }
+  }
+}
+`
+)
 
-// completeVerbs is the BashComplete of a command of verbs.
-func completeVerbs(p *program, verbs []verb) cli.BashCompleteFunc {
-	return func(ctx *cli.Context) {
-		for _, v := range verbs {
-			line := ""
-			switch arguments := strings.TrimPrefix(v.arguments, "["); {
-			case len(p.words) == 0:
-				line = v.name + "\t" + v.about
-			case p.words[0] != v.name:
-			case strings.HasSuffix(v.arguments, "...") && strings.HasPrefix(arguments, sessionArgument), len(p.words) == 1 && strings.HasPrefix(arguments, sessionArgument):
-				line = sessionArgument
-			case len(p.words) == 1 && strings.HasPrefix(arguments, fileArgument), len(p.words) == 2 && strings.Contains(arguments, fileArgument):
-				line = fileArgument
+func completionCommand(c *cmdline.Console) *cli.Command {
+	return &cli.Command{
+		Name: "completion", Usage: "print a completion script for bash, zsh, fish or powershell",
+		UsageText: "massgen completion bash >> ~/.bashrc\nmassgen completion zsh >> ~/.zshrc\n" +
+			"massgen completion fish > ~/.config/fish/completions/massgen.fish\nmassgen completion powershell >> $PROFILE",
+		BashComplete: archive.CompleteFirst("bash", "zsh", "fish", "powershell"),
+		Action: func(ctx *cli.Context) error {
+			scripts := map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion, "powershell": powershellCompletion}
+			script, ok := scripts[strings.Join(ctx.Args().Slice(), " ")]
+			if !ok {
+				return errors.New("completion: it takes bash, zsh, fish or powershell")
 			}
-			if line != "" {
-				offer(ctx, line)
-			}
-		}
+			return c.Put(script)
+		},
 	}
 }

@@ -2,16 +2,33 @@ package app
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/app/wording"
 )
 
-// helpWidth is the longest line of a help text, in columns. A new terminal has as many.
-const helpWidth = 80
+// about is the program in a line.
+const about = "several language models answer, read each other and vote"
+
+const usageText = `  massgen "question"             ask a panel
+  massgen "question" <notes.txt  the same, with a file or a pipe beside it
+  massgen -                      read the question from standard input
+  massgen                        talk, in a new session; /help lists commands
+  massgen --continue "question"  go on with the last session and its panel`
+
+const description = `Without --config and --models, massgen/config.yaml of your configuration folder
+is the panel, else the shipped three_agents: it takes the providers whose keys
+are set in turn, else a model server on this machine, else a demo with canned
+answers. The answer goes to standard output, all else to standard error. Flags
+may stand behind the question; -- ends them.`
+
+const statusIntroduction = "The exit status, with --lines the first that is not 0:"
 
 // helpText returns what --help prints. It fits one screen; "massgen help flags" prints the rest.
 func helpText(app *cli.App) string {
@@ -24,16 +41,16 @@ func helpText(app *cli.App) string {
 			rows = append(rows, [2]string{c.Name, c.Usage})
 		}
 	}
-	b.WriteString(twoColumns(rows))
+	b.WriteString(wording.TwoColumns(rows))
 	b.WriteString("\nThe flags that are used most; massgen help flags has all of them:\n")
-	b.WriteString(twoColumns(flagRows(app.Flags, "config", "models", "session-id", "continue", "quiet", "json", "max-usd", "validate")))
-	b.WriteString("\n" + description + "\n\n" + statusIntroduction + "\n" + twoColumns(exitRows()))
+	b.WriteString(wording.TwoColumns(flagRows(app.Flags, "config", "models", "session-id", "continue", "quiet", "json", "max-usd", "validate")))
+	b.WriteString("\n" + description + "\n\n" + statusIntroduction + "\n" + wording.TwoColumns(exitRows()))
 	return b.String()
 }
 
 // exitRows returns a row for each exit status.
 func exitRows() (rows [][2]string) {
-	for status, meaning := range exitMeanings() {
+	for status, meaning := range cmdline.ExitMeanings() {
 		rows = append(rows, [2]string{strconv.Itoa(status), meaning})
 	}
 	return rows
@@ -43,7 +60,7 @@ func exitRows() (rows [][2]string) {
 func flagsText(app *cli.App) string {
 	var texts []string
 	for _, category := range categories(app.Flags) {
-		texts = append(texts, category.name+"\n"+twoColumns(flagRows(category.flags)))
+		texts = append(texts, category.name+"\n"+wording.TwoColumns(flagRows(category.flags)))
 	}
 	return strings.Join(texts, "\n")
 }
@@ -78,7 +95,7 @@ func categoryOf(f cli.Flag) string {
 func commandHelp(c *cli.Command) string {
 	text := fmt.Sprintf("massgen %s - %s\n\n%s\n", c.Name, c.Usage, strings.TrimRight(c.UsageText, "\n"))
 	if len(c.Flags) > 0 {
-		text += "\nFlags:\n" + twoColumns(flagRows(c.Flags))
+		text += "\nFlags:\n" + wording.TwoColumns(flagRows(c.Flags))
 	}
 	return text
 }
@@ -123,37 +140,59 @@ func dashed(f cli.Flag) (names []string) {
 	return names
 }
 
-// twoColumns formats rows as a table and wraps the second column at helpWidth. A first cell that
-// is too long gets a line of its own.
-func twoColumns(rows [][2]string) string {
-	const longest = 28
-	left := 0
-	for _, row := range rows {
-		if len(row[0]) <= longest {
-			left = max(left, len(row[0]))
+func manCommand() *cli.Command {
+	return &cli.Command{
+		Name: "man", Usage: "print the manual page", UsageText: "massgen man | man -l -",
+		Action: func(c *cli.Context) error {
+			_, err := io.WriteString(c.App.Writer, manPage(c.App))
+			return err
+		},
+	}
+}
+
+// manPage returns the manual page in the macros of man(7): what --help, "massgen help flags" and the
+// help of each command say.
+func manPage(app *cli.App) string {
+	var b strings.Builder
+	b.WriteString(".TH massgen 1\n.nh\n.SH NAME\nmassgen \\- " + roff(about) + "\n.SH SYNOPSIS\n")
+	b.WriteString(verbatim(usageText) + ".SH DESCRIPTION\n" + roff(description) + "\n")
+	b.WriteString(".SH OPTIONS\n")
+	for _, category := range categories(app.Flags) {
+		b.WriteString(".SS " + roff(category.name) + "\n" + roffRows(flagRows(category.flags)))
+	}
+	b.WriteString(".SH COMMANDS\n")
+	for _, c := range app.Commands {
+		if !c.Hidden {
+			b.WriteString(".SS " + roff(c.Name) + "\n" + roff(c.Usage) + "\n.PP\n" + verbatim(c.UsageText) + roffRows(flagRows(c.Flags)))
 		}
 	}
-	indent := strings.Repeat(" ", left+4)
+	b.WriteString(".SH EXIT STATUS\n" + roff(statusIntroduction) + "\n" + roffRows(exitRows()))
+	return b.String()
+}
+
+// verbatim keeps the lines of a text as they are.
+func verbatim(text string) string {
+	return ".EX\n" + roff(strings.Trim(text, "\n")) + "\n.EE\n"
+}
+
+// roffRows returns each row as a paragraph: the first cell, and the second indented below it.
+func roffRows(rows [][2]string) string {
 	var b strings.Builder
 	for _, row := range rows {
-		b.WriteString("  " + row[0])
-		begins := indent[min(len(indent), 2+len(row[0])):]
-		if len(row[0]) > left {
-			b.WriteString("\n")
-			begins = indent
-		}
-		width := len(indent)
-		for word := range strings.FieldsSeq(row[1]) {
-			columns := utf8.RuneCountInString(word)
-			if width+columns > helpWidth {
-				b.WriteString("\n")
-				width, begins = len(indent), indent
-			}
-			b.WriteString(begins)
-			b.WriteString(word)
-			width, begins = width+columns+1, " "
-		}
-		b.WriteString("\n")
+		b.WriteString(".TP\n.B " + roff(row[0]) + "\n" + roff(row[1]) + "\n")
 	}
 	return b.String()
+}
+
+// roff keeps a text from being read as markup: a backslash begins an escape, a dot or a quote at the
+// beginning of a line a macro, and a bare dash may be set as a hyphen.
+func roff(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+			lines[i] = `\&` + line
+		}
+	}
+	return strings.Join(lines, "\n")
 }

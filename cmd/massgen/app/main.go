@@ -3,56 +3,61 @@
 package app
 
 import (
-	"io"
+	"errors"
+	"fmt"
 	"log"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"strings"
 	"syscall"
-	"time"
+
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/app/program"
+	"github.com/massgen/massgen/cmd/massgen/app/wording"
 )
 
-// Env is what the program meets of the world.
-type Env struct {
-	Stdin          io.Reader
-	Stdout, Stderr io.Writer
-	// Lookup finds a variable of the environment.
-	Lookup func(name string) (value string, set bool)
-	// Interrupts delivers a person's Ctrl+C. Nil means the signals of the process.
-	Interrupts <-chan os.Signal
-	// LocalServers are the model servers that type auto looks for: base URLs by
-	// backend type. Nil means the types' default addresses.
-	LocalServers map[string]string
-	// Slack is added to the moments within which something counts as quick: a model server
-	// of this machine that answers, steps that start together, an interrupt after a turn that
-	// was interrupted. It is for tests, which also run on machines that are slow.
-	Slack time.Duration
-	// Cluster is where turns are played if not here; nil plays all of them here.
-	Cluster Cluster
-
-	tty *tty // nil where it is not the program's own
+// exitStatus runs the program, prints its error, and returns its exit status.
+func exitStatus(p *program.Program, args []string) (status int) {
+	defer func() {
+		if r := recover(); r != nil { // what Go itself would print is not masked
+			p.Console.Complain(fmt.Errorf("the program broke down: %v", r))
+			p.Console.Write(wording.Printable(string(debug.Stack())))
+			status = cmdline.ExitFailed
+		}
+	}()
+	err := run(p, args)
+	if err == nil {
+		return cmdline.ExitCompleted
+	}
+	if !errors.Is(err, syscall.EPIPE) { // the reader has left
+		p.Console.Complain(err)
+	}
+	var end cmdline.ExitError
+	if errors.As(err, &end) {
+		return end.Code
+	}
+	return cmdline.ExitUsage
 }
 
 // System is the Env of a real process.
-func System() Env {
-	return Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Lookup: os.LookupEnv}
+func System() cmdline.Env {
+	return cmdline.Env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Lookup: os.LookupEnv}
 }
 
-// softMemoryLimit is the memory, in bytes, from which on garbage is collected sooner. A reply of
-// 32 MiB is copied several times, and the copies would stay for as long as the heap may double.
+// softMemoryLimit is the size of the heap, in bytes, above which garbage is collected sooner. A reply of
+// 32 MiB is copied several times, and the copies would stay until the heap has doubled.
 const softMemoryLimit = 512 << 20
 
 // gcPercent lets the heap grow to five times what lives in it, and to 16 MB at least, before garbage
 // is collected: a turn of a few agents never comes so far, and softMemoryLimit holds a large one.
 const gcPercent = 400
 
-// Main runs the program with args, whose first is its own name, and returns the
-// exit status. All goroutines have ended when it returns, except after an
-// interrupt that is there to leave at once, which is the second of a turn and any
-// outside of turns and prompts, and for a read of standard input that nothing can
-// end.
-func Main(args []string, env Env) int {
+// Main runs the program with args, whose first is its own name, and returns the exit status. All
+// goroutines have ended when it returns, except a read of standard input that nothing can end. They may
+// also run on after an interrupt that leaves at once: the second one of a turn, and any outside of turns
+// and prompts.
+func Main(args []string, env cmdline.Env) int {
 	ownsProcess := env.Interrupts == nil
 	if ownsProcess {
 		if _, isSet := env.Lookup("GOMEMLIMIT"); !isSet {
@@ -68,37 +73,54 @@ func Main(args []string, env Env) int {
 		}
 		defer signal.Stop(signals)
 		env.Interrupts = signals
-		env.tty = &tty{interrupt: func(key os.Signal) {
+		env.TTY = &cmdline.TTY{Interrupt: func(key os.Signal) {
 			select {
 			case signals <- key:
 			default: // others are waiting
 			}
 		}}
-		defer env.tty.leave()
-		// A reader of standard error who has left is no reason to lose the answer.
+		defer env.TTY.Leave()
+		// The answer must not be lost because the reader of standard error has left.
 		signal.Ignore(syscall.SIGPIPE)
 	}
-	p := newProgram(env)
+	p := program.New(env)
 	if ownsProcess {
 		log.SetOutput(libraryLog{p})
 		log.SetFlags(0) // the debug log has times of its own
 		defer log.SetOutput(os.Stderr)
 		defer log.SetFlags(log.LstdFlags)
 	}
-	p.watch = newWatch(env.Interrupts)
-	ended := make(chan int, 1)
-	go func() {
-		ended <- p.exitStatus(args)
-	}()
-	return p.watch.until(ended)
+	p.Watch = cmdline.NewWatch(env.Interrupts)
+	return p.Watch.Run(func() int {
+		return exitStatus(p, args)
+	})
 }
 
-// libraryLog takes the lines of Go's standard logger. net/http logs there what a service sends unasked,
-// which tells a user nothing and may contain a key: such lines go to the debug log, which masks keys.
-type libraryLog struct{ p *program }
+// libraryLog passes the lines of Go's standard logger to the debug log, which masks keys. net/http logs
+// unexpected data of a service there, which may contain a key.
+type libraryLog struct{ p *program.Program }
 
 // Write implements io.Writer.
 func (l libraryLog) Write(line []byte) (int, error) {
-	l.p.log.Debug("a library logged a line", "line", strings.TrimSpace(string(line)))
+	l.p.Log.Debug("a library logged a line", "line", strings.TrimSpace(string(line)))
 	return len(line), nil
 }
+
+// What programs of others, and tests, set and compare.
+type (
+	// Env is what the program meets of the world.
+	Env = cmdline.Env
+	// Cluster is an engine, and a store, that several machines share.
+	Cluster = cmdline.Cluster
+	// ClusterAddress says where an engine is.
+	ClusterAddress = cmdline.ClusterAddress
+)
+
+// The exit statuses.
+const (
+	ExitCompleted   = cmdline.ExitCompleted
+	ExitUsage       = cmdline.ExitUsage
+	ExitFailed      = cmdline.ExitFailed
+	ExitNoWinner    = cmdline.ExitNoWinner
+	ExitInterrupted = cmdline.ExitInterrupted
+)

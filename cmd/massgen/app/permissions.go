@@ -1,234 +1,79 @@
 package app
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
-	"strings"
-	"sync"
-	"time"
+	"strconv"
 
-	"github.com/massgen/massgen/cmd/massgen/tui"
-	"github.com/massgen/massgen/coordinator"
+	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/cmd/massgen/app/archive"
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/app/wording"
+	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/internal/tools/permission"
 )
 
-// prompter asks a person about tool calls while a turn runs, and takes what they type. Only
-// the goroutine that watches the turn uses it.
-type prompter struct {
-	term *terminal
-	// asked is the question that waits for an answer, nil if none does, and gone is closed
-	// when nobody wants the answer any more. Only lines that came since then answer it.
-	asked *request
-	since time.Time
-	gone  <-chan struct{}
-	// saysWhy says that the person has said no, and is asked for the reason.
-	saysWhy bool
-	// lines are those that a person types, nil while nobody listens.
-	lines <-chan inputLine
-	// turn is the one that is watched, in ctx, and notes are those that were typed.
-	ctx      context.Context
-	turn     *coordinator.Turn
-	notes    sync.WaitGroup
-	lastNote <-chan struct{} // closed when it has been passed on; nil for none
+// permissionsCommand lists the calls of tools that the person always allows, and takes them back.
+type permissionsCommand struct {
+	env     *cmdline.Env
+	console *cmdline.Console
 }
 
-// requests are those that may be put now: one at a time.
-func (p *prompter) requests() <-chan request {
-	if p.asked != nil {
-		return nil
+func newPermissions(env *cmdline.Env, out *cmdline.Console) *cli.Command {
+	p := permissionsCommand{env, out}
+	const name = "permissions"
+	command := archive.Command{Name: name, Verbs: []archive.Verb{
+		{Name: "list", About: "list the rules with their numbers", Most: archive.NoArguments},
+		{Name: "remove", Arguments: "NUMBER", About: "remove a rule", Least: 1, Most: 1},
+	}}
+	return &cli.Command{
+		Name: name, Usage: "list or remove the calls of tools that you always allow", UsageText: command.Usage(),
+		BashComplete: archive.CompleteVerbs(command.Verbs),
+		Action: func(ctx *cli.Context) error {
+			v, words, err := command.Verb(ctx)
+			if err != nil {
+				return err
+			}
+			folder := store.ConfigFolder(p.env.Lookup)
+			if folder == "" {
+				return errors.New(name + ": there is no home folder: set HOME")
+			}
+			granted, err := permission.OpenGrants(folder)
+			if err == nil && v.Name == "list" {
+				return p.list(granted)
+			}
+			if err == nil {
+				err = p.remove(granted, words[0])
+			}
+			if err != nil {
+				return fmt.Errorf("%s %s: %w", name, v.Name, err)
+			}
+			return nil
+		},
 	}
-	return p.term.requests
 }
 
-// put asks a person. What they have typed before they see the question is no answer.
-func (p *prompter) put(r request) {
-	p.term.ahead = nil
-	p.term.floor.Lock()
-	p.term.live.pause() // the question stands below all that was said
-	arguments := plain.Line(middleCut(p.term.console.secrets.Redact(legible(r.call.Arguments)), mostAsked))
-	p.term.console.write(questionText(plain.Line(r.call.Agent), plain.Visible(plain.Line(r.call.Tool)), plain.Visible(arguments), because(r.call.Why)))
-	p.term.console.write(offerText(r.offer))
-	p.asked, p.gone = &r, r.ctx.Done()
-	p.listen()
+func (p permissionsCommand) list(granted *permission.Grants) error {
+	rows := [][]string{{"NUMBER", "RULE"}}
+	for i, rule := range granted.List() {
+		rows = append(rows, []string{strconv.Itoa(i + 1), plain.Visible(plain.Line(rule.String()))})
+	}
+	if len(rows) == 1 {
+		return p.console.Put("there are no rules yet: type a when massgen asks about a tool call to add one\n")
+	}
+	return p.console.Put(plain.Columns(rows))
 }
 
-// listen says what can be answered, and begins to wait for it.
-func (p *prompter) listen() {
-	in := p.term.keyboard()
-	if err := in.drop(); err != nil {
-		p.term.console.warn(fmt.Sprintf("ask about a tool call: drop what was typed before: %v", err))
-		p.asked.answer <- decision{err: err}
-		p.leave()
-		return
+func (p permissionsCommand) remove(granted *permission.Grants, word string) error {
+	number, err := strconv.Atoi(word)
+	if err != nil {
+		return fmt.Errorf("%q is no number of a rule: massgen permissions list shows them", wording.Shortened(word, 40))
 	}
-	p.since = time.Now()
-	p.lines = in.lines
-	p.term.console.say("%s", p.askedFor())
-	in.prompt()
-}
-
-// offerText says what else the person can let run with a call.
-func offerText(o tui.Offer) string {
-	text := "  s allows it in this session: " + o.Session + "\n"
-	if o.Always != "" {
-		text += "  a allows it always, by the rule: " + o.Always + "\n"
+	rule, err := granted.Remove(number)
+	if err != nil {
+		return err
 	}
-	return text
-}
-
-// askedFor says what the next line is taken for.
-func (p *prompter) askedFor() string {
-	switch {
-	case p.saysWhy:
-		return "allow it? no, because (the model reads this line):"
-	case p.asked.offer.Always == "":
-		return "allow it? y: once; s: in this session; w: no, and say why; anything else: no"
-	}
-	return "allow it? y: once; s: in this session; a: always; w: no, and say why; anything else: no"
-}
-
-var textInJSON = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-
-// legible writes JSON without the escapes behind which a letter, or a secret, is not seen
-// for what it is. What is no JSON stays as it is.
-func legible(arguments string) string {
-	return textInJSON.ReplaceAllStringFunc(arguments, func(quoted string) string {
-		var text string
-		if json.Unmarshal([]byte(quoted), &text) != nil {
-			return quoted
-		}
-		plainly, err := plain.JSON(text)
-		if err != nil {
-			return quoted
-		}
-		return string(plainly)
-	})
-}
-
-// questionText is the question, without the words for the answer. Arguments that take more than
-// a line have a margin: a model that fills lines with blanks must not be able to write one
-// that looks like another question, where this one has left the screen.
-func questionText(agent, tool, arguments, because string) string {
-	lines := linesOf(arguments, askedLine)
-	if len(lines) < 2 {
-		return fmt.Sprintf("%s wants to run %s %s%s\n", agent, tool, arguments, because)
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s wants to run %s with%s\n", agent, tool, because)
-	for _, line := range lines {
-		fmt.Fprintf(&b, "  | %s\n", line)
-	}
-	return b.String()
-}
-
-// askedLine is how many columns the arguments take in a line.
-const askedLine = 60
-
-// linesOf cuts a text into lines of so many columns. A letter that may take two counts as two:
-// one that the terminal wraps would have no margin.
-func linesOf(text string, columns int) (lines []string) {
-	const firstWide = 0x1100 // Hangul, the first block with letters of two columns
-	start, used := 0, 0
-	for i, r := range text {
-		width := 1
-		if r >= firstWide {
-			width = 2
-		}
-		if used+width > columns {
-			lines, start, used = append(lines, text[start:i]), i, 0
-		}
-		used += width
-	}
-	return append(lines, text[start:])
-}
-
-// mostAsked is how many bytes of its arguments a person is shown of a call.
-const mostAsked = 4000
-
-// middleCut cuts a text that is longer in the middle, and says so.
-func middleCut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	head, tail := strings.ToValidUTF8(text[:most/2], ""), strings.ToValidUTF8(text[len(text)-most/2:], "")
-	return fmt.Sprintf("%s [... %s of %s bytes are not shown ...] %s", head, plain.Thousands(len(text)-len(head)-len(tail)), plain.Thousands(len(text)), tail)
-}
-
-func because(why string) string {
-	if why == "" {
-		return ""
-	}
-	return " (" + plain.Visible(plain.Line(why)) + ")"
-}
-
-// take takes what a person has typed. A line that was read before the question came is
-// dropped, and a command for the turn is no answer.
-func (p *prompter) take(l inputLine) {
-	if p.asked == nil {
-		p.hear(l)
-		return
-	}
-	early, cut := l.at.Before(p.since), errors.Is(l.err, cutLine{})
-	command, text := whileRunning(l.text)
-	switch {
-	case cut:
-		p.term.console.warn(l.err.Error())
-	case command != "" && !early:
-		p.pass(command, text)
-	}
-	if early && l.err == nil || command != "" || cut {
-		p.listen()
-		return
-	}
-	if l.err != nil {
-		l.text = "" // nobody answers any more: no
-	}
-	p.decide(strings.TrimSpace(l.text))
-}
-
-// decide takes the person's answer.
-func (p *prompter) decide(line string) {
-	said := coordinator.Decision{}
-	word, reason, _ := strings.Cut(line, " ")
-	switch word = strings.ToLower(word); {
-	case p.saysWhy:
-		said.Reason = line
-	case word == "w" && reason == "":
-		p.saysWhy = true
-		p.listen()
-		return
-	case word == "w":
-		said.Reason = reason
-	case reason != "":
-	case word == "y", word == "yes":
-		said.Allowed = true
-	case word == "s", word == "a" && p.asked.offer.Always != "":
-		said.Allowed = true
-		if err := p.asked.offer.Grant(word == "a"); err != nil {
-			p.term.console.warn("the call runs once: " + err.Error())
-		}
-	}
-	p.asked.answer <- decision{Decision: said}
-	p.leave()
-}
-
-// leave takes the question back. Where live lines gave way to it, they go on.
-func (p *prompter) leave() {
-	if p.term.live != nil {
-		p.term.closeKeyboard() // opened for the question
-		p.term.live.resume()
-	}
-	p.release()
-	p.attend()
-}
-
-// release lets others write again after a question.
-func (p *prompter) release() {
-	if p.asked != nil {
-		p.term.floor.Unlock()
-	}
-	p.asked, p.gone, p.saysWhy = nil, nil, false
+	return p.console.Put("removed: " + plain.Visible(plain.Line(rule.String())) + "\n")
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 )
@@ -25,7 +27,7 @@ func TestReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	app := testProgram(t).cliApp()
+	app := cliApp(testProgram(t))
 	text := string(data)
 	for name, table := range map[string]string{
 		"flags": flagTable(app.Flags), "commands": commandTable(app.Commands), "exit statuses": exitTable(), "result": fieldTable(t, reflect.TypeFor[report.Result]()),
@@ -50,7 +52,7 @@ func TestReference(t *testing.T) {
 
 // TestHelpFitsAScreen of 80 columns and 50 lines, but for the list of all flags.
 func TestHelpFitsAScreen(t *testing.T) {
-	app := testProgram(t).cliApp()
+	app := cliApp(testProgram(t))
 	pages := map[string]string{"massgen": helpText(app), "flags": flagsText(app)}
 	for _, c := range app.Commands {
 		pages[c.Name] = commandHelp(c)
@@ -61,8 +63,8 @@ func TestHelpFitsAScreen(t *testing.T) {
 			t.Errorf("the help of %s has %d lines", name, len(lines))
 		}
 		for _, line := range lines {
-			if len([]rune(line)) > helpWidth {
-				t.Errorf("the help of %s is wider than %d columns: %s", name, helpWidth, line)
+			if len([]rune(line)) > wording.HelpWidth {
+				t.Errorf("the help of %s is wider than %d columns: %s", name, wording.HelpWidth, line)
 			}
 		}
 	}
@@ -96,16 +98,16 @@ func exitTable() string {
 	} {
 		text := "`" + status + "`"
 		if status != kernel.AllFailed {
-			code := resultStatus(report.Result{Status: status, Winner: "ada"})
+			code := cmdline.ResultStatus(report.Result{Status: status, Winner: "ada"})
 			with[code] = append(with[code], text)
 		}
-		if code := resultStatus(report.Result{Status: status}); code == ExitFailed && status != kernel.Completed {
+		if code := cmdline.ResultStatus(report.Result{Status: status}); code == cmdline.ExitFailed && status != kernel.Completed {
 			without[code] = append(without[code], text)
 		}
 	}
 	var b strings.Builder
 	b.WriteString("| Status | Meaning | `status` of the result |\n| --- | --- | --- |\n")
-	for code, meaning := range exitMeanings() {
+	for code, meaning := range cmdline.ExitMeanings() {
 		texts := strings.Join(with[code], ", ")
 		if len(without[code]) > 0 {
 			texts += strings.Join(without[code], ", ") + " without an answer"

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/app/program"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/models/providers"
 	"github.com/massgen/massgen/internal/setup/toolbox"
@@ -39,7 +41,7 @@ type validatedAgent struct {
 // validate checks a config as a run does before its first model call: each agent must have a
 // service, an address, a key and a model. It prints the warnings that the run would print, in the
 // order of the file, also beside errors.
-func validate(ctx context.Context, p *program, file string) error {
+func validate(ctx context.Context, p *program.Program, file string) error {
 	v := validated{Config: file, Agents: []validatedAgent{}, Warnings: []string{}, Errors: []string{}}
 	err := v.check(ctx, p)
 	if err == nil {
@@ -47,26 +49,26 @@ func validate(ctx context.Context, p *program, file string) error {
 	} else {
 		v.Errors = strings.Split(err.Error(), "\n")
 	}
-	if p.options.display.json {
-		return errors.Join(err, p.console.putJSON(v))
+	if p.Options.Display.JSON {
+		return errors.Join(err, p.Console.PutJSON(v))
 	}
 	if err != nil {
 		return err
 	}
-	return p.console.put(fmt.Sprintf("%s is valid: %s, %s\n",
+	return p.Console.Put(fmt.Sprintf("%s is valid: %s, %s\n",
 		v.Config, plain.Count(len(v.Agents), "agent"), plain.Count(len(v.Warnings), "warning")))
 }
 
-func (v *validated) check(ctx context.Context, p *program) (err error) {
+func (v *validated) check(ctx context.Context, p *program.Program) (err error) {
 	warn := func(text string) { v.Warnings = append(v.Warnings, text) }
 	defer func() {
 		slices.SortStableFunc(v.Warnings, byPlace)
 		for _, text := range v.Warnings {
-			p.console.warn(text)
+			p.Console.Warn(text)
 		}
 	}()
-	p.options.panel = panelFlags{config: v.Config}
-	panel, config, err := p.connectToLook(ctx, store.InMemory("", p.console.secrets.Redact), warn)
+	p.Options.Panel = cmdline.PanelFlags{Config: v.Config}
+	panel, config, err := p.Panels.Look(ctx, store.InMemory("", p.Console.Secrets.Redact), warn)
 	if config == nil {
 		var refused interface{ Warnings() []configs.Issue }
 		if errors.As(err, &refused) {
@@ -78,7 +80,7 @@ func (v *validated) check(ctx context.Context, p *program) (err error) {
 	}
 	if err == nil {
 		defer func() { err = errors.Join(err, panel.Close()) }()
-		v.take(config, panel.Opened().Models)
+		v.take(config, panel.Models())
 	}
 	for _, c := range config.Cosmetic {
 		warn(c.String())

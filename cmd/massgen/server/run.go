@@ -61,7 +61,7 @@ func tokensSince(told, used budget.Usage) budget.Usage {
 }
 
 func newRun(turn *massgen.Turn, m *model, panel *massgen.Panel, calls *clientCalls) *run {
-	return &run{turn: turn, model: m.ID, agents: len(panel.Opened().Models), began: time.Now(), calls: calls,
+	return &run{turn: turn, model: m.ID, agents: len(panel.Models()), began: time.Now(), calls: calls,
 		settled: make(chan struct{}), leave: func() bool { return true }}
 }
 

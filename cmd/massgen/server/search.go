@@ -21,7 +21,7 @@ func (s *turns) withSearch(ctx context.Context, q request, panel *massgen.Panel)
 		return ctx, nil
 	case s.playedElsewhere:
 		return ctx, badRequest(q.search, q.search+": the turns of this server are played by workers, who search only as the configuration says")
-	case !panel.Opened().CanSearch:
+	case !panel.CanSearch():
 		return ctx, badRequest(q.search, q.search+": no agent of this model can search the web: leave it out, or ask a panel with a model that searches")
 	}
 	return panels.WithWebSearch(ctx), nil

@@ -136,15 +136,14 @@ func acceptSystem(ctx context.Context, panel *massgen.Panel, session string, sys
 	if len(system) == 0 {
 		return nil
 	}
-	keeper := panel.Opened().Sidecalls
-	state, err := keeper.Topic(ctx, session)
+	state, err := panel.Topic(ctx, session)
 	if err != nil {
 		return err
 	}
 	for _, text := range system {
 		state.AcceptSystem(text)
 	}
-	return keeper.SetTopic(ctx, session, state)
+	return panel.SetTopic(ctx, session, state)
 }
 
 // sessionHeader names the session of a response.

@@ -241,7 +241,7 @@ func (s sessionRoutes) debug(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		previews, err := panel.Opened().Panel.Preview(r.Context(), shown.ID, shown.Link)
+		previews, err := panel.Preview(r.Context(), shown.ID, shown.Link)
 		if err != nil {
 			return err
 		}

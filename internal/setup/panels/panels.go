@@ -10,7 +10,6 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
@@ -69,6 +68,9 @@ type Listener struct {
 	// TopicChanged and Remembered get the results of the calls for topic and facts.
 	TopicChanged func(state topic.State)
 	Remembered   func(facts []string)
+	// NotRecorded is called when the panel closes, with the error of a recorder that could not
+	// write a call; if it is nil, closing returns the error.
+	NotRecorded func(error)
 }
 
 // Opened is the panel of a configuration and all that was opened for it.
@@ -86,6 +88,7 @@ type Opened struct {
 	// CanSearch reports that an agent can search the web in turns that ask for it (WithWebSearch).
 	CanSearch bool
 
+	ids      []string // of the agents, in the config's order
 	resolver *providers.Resolver
 	tools    *toolbox.Toolbox // nil if none are opened
 	exporter *telemetry.Exporter
@@ -179,6 +182,7 @@ func (p *Opened) connect(ctx context.Context, s Settings, opts *coordinator.Opti
 	var search []*searching
 	config := s.Config
 	for i, a := range config.Agents {
+		p.ids = append(p.ids, a.ID)
 		m, faults := p.model(ctx, s, i)
 		if len(faults) == 0 && hasTools(s, i) {
 			if err := m.CheckOwnTools(a.Backend.Params); err != nil {
@@ -275,18 +279,16 @@ func (p *Opened) Close() error {
 	return p.resolver.Close()
 }
 
-// Names returns each agent with its model, or the agents and the model of all of them.
-func (p *Opened) Names(config *configs.Config) string {
+// Names has each agent with its model, or the agents and the model that all of them have.
+func (p *Opened) Names() string {
 	same := true
-	names := make([]string, len(p.Models))
 	each := make([]string, len(p.Models))
 	for i, m := range p.Models {
-		names[i] = config.Agents[i].ID
-		each[i] = fmt.Sprintf("%s (%s)", names[i], m)
+		each[i] = fmt.Sprintf("%s (%s)", p.ids[i], m)
 		same = same && m.String() == p.Models[0].String()
 	}
 	if same {
-		return plain.List(names) + " · " + p.Models[0].String()
+		return plain.List(p.ids) + " · " + p.Models[0].String()
 	}
 	return plain.List(each)
 }

@@ -1,0 +1,118 @@
+package cmdline
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/cmd/massgen/app/wording"
+)
+
+// ClusterFlags choose the engine that plays turns, and its address.
+type ClusterFlags struct {
+	Engine string
+	At     ClusterAddress
+	Secure secureOptions
+}
+
+// The values of --engine.
+const (
+	LocalEngine    = "local"
+	temporalEngine = "temporal"
+)
+
+// clusterCategory is the heading of these flags in the help.
+const clusterCategory = "Several machines"
+
+// EngineFlags returns the flags for the engine and its database, nil for a program without a Cluster.
+func EngineFlags(c Cluster, engine *ClusterFlags, session *SessionFlags) []cli.Flag {
+	if c == nil {
+		return nil
+	}
+	return append(engine.flags(), session.DatabaseFlag(c)...)
+}
+
+func (f *ClusterFlags) flags() []cli.Flag {
+	return append([]cli.Flag{
+		&cli.StringFlag{Name: "engine", Category: clusterCategory, DefaultText: temporalEngine,
+			Usage: "`NAME`: temporal plays turns by workers, local in this process", Action: func(_ *cli.Context, name string) error {
+				if name != LocalEngine && name != temporalEngine {
+					return fmt.Errorf("--engine is %q: it is %s or %s", wording.Shortened(name, 40), LocalEngine, temporalEngine)
+				}
+				f.Engine = name
+				return nil
+			}},
+		addressFlag("temporal-address", "the Temporal server, `HOST:PORT`", "127.0.0.1:7233", &f.At.Address),
+		addressFlag("temporal-namespace", "its namespace `NAME`", "default", &f.At.Namespace),
+		addressFlag("temporal-queue", "the queue `NAME` of the workers", "massgen", &f.At.Queue),
+	}, f.Secure.flags()...)
+}
+
+func addressFlag(name, about, value string, to *string) cli.Flag {
+	*to = value
+	f := TextFlag(clusterCategory, name, to, about)
+	f.DefaultText = value
+	return f
+}
+
+// DatabaseFlag returns the flag for the database, which the commands that read a store have, too.
+func (f *SessionFlags) DatabaseFlag(c Cluster) []cli.Flag {
+	if c == nil {
+		return nil
+	}
+	return []cli.Flag{TextFlag(clusterCategory, "database", &f.Database, "keep sessions in the PostgreSQL database at `URL`; also "+DatabaseVariable)}
+}
+
+// secureOptions name the PEM files that secure the connection to the engine, and the variable with the
+// key that the server asks for.
+type secureOptions struct{ cert, key, ca, KeyVariable string }
+
+// TemporalKeyVariable is where the key is looked for, as Temporal's own programs do.
+const TemporalKeyVariable = "TEMPORAL_API_KEY"
+
+// flags returns the flags for the connection to the engine. There is no flag for the key: every user of
+// the machine can list command lines.
+func (o *secureOptions) flags() []cli.Flag {
+	return []cli.Flag{
+		addressFlag("temporal-tls-ca", "reach the server by TLS, and trust the certificates of `FILE` in place of the system's", "", &o.ca),
+		addressFlag("temporal-tls-cert", "reach it by TLS, with the client's certificate of `FILE`", "", &o.cert),
+		addressFlag("temporal-tls-key", "the `FILE` with the key of that certificate", "", &o.key),
+		addressFlag("temporal-api-key-env", "reach it by TLS, with the key that the variable `NAME` has", TemporalKeyVariable, &o.KeyVariable),
+	}
+}
+
+// Config is nil for a connection without TLS. A key is not sent over one.
+func (o secureOptions) Config(hasKey bool) (*tls.Config, error) {
+	if o.cert == "" && o.key == "" && o.ca == "" && !hasKey {
+		return nil, nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	switch {
+	case o.cert == "" && o.key != "":
+		return nil, errors.New("--temporal-tls-key: it needs --temporal-tls-cert FILE, the certificate that it belongs to")
+	case o.cert != "" && o.key == "":
+		return nil, errors.New("--temporal-tls-cert: it needs --temporal-tls-key FILE, the key of the certificate")
+	case o.cert != "":
+		pair, err := tls.LoadX509KeyPair(o.cert, o.key)
+		if err != nil {
+			return nil, fmt.Errorf("--temporal-tls-cert and --temporal-tls-key: %w; name a certificate and its key, in PEM", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	if o.ca == "" {
+		return c, nil
+	}
+	data, err := os.ReadFile(o.ca)
+	if err != nil {
+		return nil, fmt.Errorf("--temporal-tls-ca: %w; name a file with certificates, in PEM", err)
+	}
+	c.RootCAs = x509.NewCertPool()
+	if !c.RootCAs.AppendCertsFromPEM(data) {
+		return nil, fmt.Errorf("--temporal-tls-ca: there is no certificate in %s; name a file with certificates, in PEM", o.ca)
+	}
+	return c, nil
+}

@@ -1,0 +1,77 @@
+// Package cmdline has what all commands share: the environment, the output, flags, interrupts and exit statuses.
+package cmdline
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/models/providers"
+	"github.com/massgen/massgen/internal/storage/store"
+)
+
+// Cluster is an engine, and a store, that several machines share: the module temporal has
+// one. Its methods are called by one goroutine.
+type Cluster interface {
+	// OpenStore opens the database that keeps the sessions.
+	OpenStore(ctx context.Context, address string) (store.Shared, error)
+	// Connect connects to the engine. Closing the connection does not end its turns.
+	Connect(ctx context.Context, at ClusterAddress) (coordinator.Remote, io.Closer, error)
+	// Work takes part in the turns of others, with a panel of the store that was opened,
+	// until ctx is done. What redact changes is not kept.
+	Work(ctx context.Context, at ClusterAddress, panel *coordinator.Panel, redact func(string) string) error
+}
+
+// ClusterAddress says where an engine is: HOST:PORT, a namespace there, and the queue that
+// the workers of one config listen to. TLS is nil for a connection without it, and APIKey is
+// empty if the server asks for no key.
+type ClusterAddress struct {
+	Address, Namespace, Queue string
+	TLS                       *tls.Config
+	APIKey                    string
+	// Log is the log of the engine's own client.
+	Log *slog.Logger
+}
+
+// Env is the environment that the program runs in.
+type Env struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Lookup finds a variable of the environment.
+	Lookup func(name string) (value string, set bool)
+	// Interrupts delivers a person's Ctrl+C. Nil means the signals of the process.
+	Interrupts <-chan os.Signal
+	// LocalServers are the model servers that type auto looks for: base URLs by
+	// backend type. Nil means the types' default addresses.
+	LocalServers map[string]string
+	// Slack prolongs short waits: for the answer of a model server of this machine, for steps
+	// that start together, for an interrupt soon after another. Tests on slow machines set it.
+	Slack time.Duration
+	// Cluster is where turns are played if not here; nil plays all of them here.
+	Cluster Cluster
+
+	// TTY is the terminal, nil if it is not the program's own.
+	TTY *TTY
+}
+
+// NewWorld returns the environment with the file .env of the current folder, and the model servers of this
+// machine. It warns of lines in the file that it could not read.
+func NewWorld(env *Env, warn func(text string)) providers.World {
+	world := providers.NewWorld(env.Lookup)
+	world.LocalServers, world.Slack = env.LocalServers, env.Slack
+	if world.Unread != "" {
+		warn(world.Unread)
+		world.Unread = "" // a panel would tell it again
+	}
+	return world
+}
+
+// HideKeys masks the keys of the environment in the output. It does not warn of the file .env, whose keys
+// a command that only looks does not need.
+func HideKeys(env *Env, c *Console) {
+	NewWorld(env, func(string) {}).HideKeys(c.Secrets)
+}

@@ -1,0 +1,106 @@
+package program
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/app/wording"
+	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/internal/models/providers"
+	"github.com/massgen/massgen/internal/setup/panels"
+	"github.com/massgen/massgen/internal/storage/store"
+)
+
+// defaultConfig is the panel of a run without --config and without a config of the user.
+const defaultConfig = "@examples/three_agents"
+
+// Panels finds the panel that the flags ask for.
+type Panels struct {
+	env     *cmdline.Env
+	console *cmdline.Console
+	Flags   *cmdline.PanelFlags
+}
+
+// Load returns the config of the panel.
+func (p *Panels) Load(world providers.World) (*configs.Config, error) {
+	if p.Flags.Describes() {
+		return FlagsConfig(*p.Flags)
+	}
+	file := p.Flags.Config
+	if file == "" {
+		file = p.Own()
+	}
+	return world.LoadConfig(file, p.console.Secrets)
+}
+
+// WorkIn sets the agents' working folders: dir for a single agent, a subfolder of dir for each of several.
+func WorkIn(c *configs.Config, dir string) {
+	if dir == "" {
+		return
+	}
+	for i, a := range c.Agents {
+		c.Agents[i].Tools.CWD = dir
+		if len(c.Agents) > 1 {
+			c.Agents[i].Tools.CWD = filepath.Join(dir, a.ID)
+		}
+	}
+}
+
+// FlagsConfig returns the panel that flags describe: one agent, or one for each of --models.
+func FlagsConfig(o cmdline.PanelFlags) (*configs.Config, error) {
+	c := configs.Default()
+	if o.Models == "" {
+		c.Agents = []configs.Agent{{ID: "agent1", Backend: configs.Backend{Type: o.Backend, Model: o.Model, BaseURL: o.BaseURL}}}
+	} else {
+		models := strings.Split(o.Models, ",")
+		if slices.ContainsFunc(models, func(name string) bool { return strings.TrimSpace(name) == "" }) {
+			return nil, fmt.Errorf("--models: %q names no model beside a comma: write models such as gpt-5-mini,claude/claude-opus-5", wording.Shortened(o.Models, 60))
+		}
+		c.Agents = providers.AgentsOf(models)
+	}
+	for i := range c.Agents {
+		c.Agents[i].SystemMessage, c.Agents[i].Context = o.SystemMessage, c.Context
+	}
+	return c, nil
+}
+
+// Own returns the config in the user's configuration folder, else the default. It ignores a folder that
+// is not absolute: the current folder must not decide who is on the panel.
+func (p *Panels) Own() string {
+	folder := store.ConfigFolder(p.env.Lookup)
+	if folder == "" {
+		return defaultConfig
+	}
+	file := filepath.Join(folder, "config.yaml")
+	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+		return file
+	}
+	return defaultConfig
+}
+
+// Look connects the panel without its tools. It passes to warn what the user has to know.
+func (p *Panels) Look(ctx context.Context, store *store.Store, warn func(text string)) (*massgen.Panel, *configs.Config, error) {
+	world := cmdline.NewWorld(p.env, warn)
+	config, err := p.Load(world)
+	if err != nil {
+		return nil, nil, err
+	}
+	world.HideKeys(p.console.Secrets)
+	panel, err := massgen.Load(ctx, config.File, Settled(panels.Settings{
+		Settings: providers.Settings{World: world, Config: config, Secrets: p.console.Secrets, Log: slog.New(slog.DiscardHandler)}, Store: store, OnlyLooks: true,
+		Listener: panels.Listener{Warn: warn},
+	}))
+	return panel, config, err
+}
+
+// Settled returns the option that replaces all settings of a panel.
+func Settled(s panels.Settings) massgen.Option {
+	return func(of *panels.Settings) { *of = s }
+}

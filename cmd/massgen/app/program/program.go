@@ -1,0 +1,60 @@
+// Package program is one run of massgen: its panel, engine and store by the flags.
+package program
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/cmd/massgen/app/archive"
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/internal/setup/telemetry"
+	"github.com/massgen/massgen/internal/system/secrets"
+)
+
+// Flags returns the flags that the program and its worker take.
+func (p *Program) Flags() []cli.Flag {
+	return slices.Concat(p.Options.Flags(), cmdline.EngineFlags(p.Env.Cluster, &p.Options.Cluster, &p.Options.Session))
+}
+
+// Program is one run of massgen.
+type Program struct {
+	Env     *cmdline.Env
+	Console *cmdline.Console
+	Options cmdline.Options
+	Watch   *cmdline.Watch
+	Log     *slog.Logger
+	Kept    *archive.Archive
+	Panels  *Panels
+	Engines *Engines
+}
+
+// New returns a run without flags. Nobody watches its interrupts yet.
+func New(env cmdline.Env) *Program {
+	p := &Program{Env: &env, Console: cmdline.NewConsole(&env), Log: slog.New(slog.DiscardHandler), Watch: cmdline.Unwatched()}
+	p.Kept = archive.New(p.Env, p.Console, &p.Options.Session, &p.Options.Display)
+	p.Panels = &Panels{p.Env, p.Console, &p.Options.Panel}
+	p.Engines = &Engines{p.Env, p.Console, &p.Options.Cluster, p.Logger}
+	return p
+}
+
+// Logger returns a log of the steps for --debug and LOG_LEVEL=debug, else one that discards.
+func (p *Program) Logger() *slog.Logger {
+	level, _ := p.Env.Lookup("LOG_LEVEL")
+	if !p.Options.Display.Debug && !strings.EqualFold(level, "debug") {
+		return p.Log
+	}
+	return slog.New(slog.NewTextHandler(p.Console.Err, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// NewExporter returns the exporter of traces and metrics, nil if the environment does not ask for it.
+func NewExporter(env *cmdline.Env, c *cmdline.Console) *telemetry.Exporter {
+	secret := func(name, value string) { c.Secrets.Add(secrets.InHeader(name, value)...) }
+	e, err := telemetry.New(env.Lookup, cmdline.Version(), c.Secrets.Redact, secret, c.Warn)
+	if err != nil {
+		c.Warn(err.Error() + ": no telemetry is sent")
+	}
+	return e
+}

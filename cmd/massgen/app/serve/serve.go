@@ -1,0 +1,186 @@
+// Package serve offers panels to other programs: over HTTP, and over MCP.
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"runtime/debug"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/massgen/massgen/cmd/massgen/app/archive"
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/app/program"
+	"github.com/massgen/massgen/cmd/massgen/app/wording"
+	"github.com/massgen/massgen/cmd/massgen/server"
+	"github.com/massgen/massgen/internal/system/plain"
+)
+
+// defaultListen is where a server listens: 8000 would be vLLM's.
+const defaultListen = "127.0.0.1:8484"
+
+// command offers panels over HTTP.
+type command struct {
+	env     *cmdline.Env
+	console *cmdline.Console
+	watch   *cmdline.Watch
+	kept    *archive.Archive
+	panels  *program.Panels
+	engines *program.Engines
+	session *cmdline.SessionFlags
+	display *cmdline.DisplayFlags
+
+	configs     cmdline.Texts
+	listen      string
+	noReasoning bool
+	logLevel    string
+	access      accessFlags
+}
+
+func newCommand(p *program.Program) *command {
+	return &command{env: p.Env, console: p.Console, watch: p.Watch, kept: p.Kept, panels: p.Panels, engines: p.Engines, session: &p.Options.Session, display: &p.Options.Display}
+}
+
+// Command returns the command serve.
+func Command(p *program.Program) *cli.Command { return newCommand(p).cli() }
+
+func (c *command) cli() *cli.Command {
+	listen := cmdline.TextFlag("", "listen", &c.listen, "the `ADDRESS` to listen on")
+	c.listen, listen.DefaultText = defaultListen, defaultListen
+	return &cli.Command{
+		Name: "serve", Usage: "offer panels over HTTP, in the form of OpenAI's API",
+		UsageText: "massgen serve [--config FILE ...] [--listen ADDRESS]\n\nEach config is a model, named like its file without the ending, and so is each\nof its agents: CONFIG/AGENT. The server runs until it is interrupted.",
+		Flags: slices.Concat([]cli.Flag{
+			listen,
+			cmdline.SwitchFlag("", "no-reasoning", &c.noReasoning, "send the answer alone, without what the agents say to each other"),
+		}, c.access.flags(), c.panelFlags(), cmdline.EngineFlags(c.env.Cluster, c.engines.Flags, c.session)),
+		Action: c.run,
+	}
+}
+
+// panelFlags returns the flags for the panels, the store and the log.
+func (c *command) panelFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.GenericFlag{Name: "config", Value: &c.configs, Usage: "a panel to offer: `FILE`, or @examples/NAME; may be given several times", DefaultText: "as for a question"},
+		cmdline.TextFlag("", "state-dir", &c.session.StateDir, "keep sessions in `DIR`"),
+		cmdline.SwitchFlag("", "trust", &c.session.Trust, cmdline.TrustUsage),
+		cmdline.TextFlag("", "log-level", &c.logLevel, "log from `LEVEL` on: debug, info, warn or error (also LOG_LEVEL); info without it"),
+		cmdline.SwitchFlag("", "debug", &c.display.Debug, "the same as --log-level debug"),
+	}
+}
+
+func (c *command) run(ctx *cli.Context) error {
+	access, err := c.access.read(c.env.Lookup, c.console.Secrets)
+	if err != nil {
+		return err
+	}
+	asks := &server.Permissions{}
+	return c.with(ctx, "serve", asks, func(ctx context.Context, s server.Settings) error {
+		l, err := c.open(ctx, access)
+		if err != nil {
+			return err
+		}
+		s.Access, s.Limits, s.Permissions = access, c.access.limits, asks
+		c.console.Say("massgen: listening on http://%s/v1 for %s", l.Addr(), plain.List(ids(s.Models)))
+		return server.New(s).Serve(ctx, l)
+	})
+}
+
+// serverLog returns a log on standard error, from the level of the flag, of LOG_LEVEL, or info on: nobody
+// watches a server.
+func (c *command) serverLog() (*slog.Logger, error) {
+	name, text := "--log-level", c.logLevel
+	if text == "" {
+		name = "LOG_LEVEL"
+		text, _ = c.env.Lookup(name)
+	}
+	level := slog.LevelInfo
+	if text != "" {
+		if err := level.UnmarshalText([]byte(text)); err != nil {
+			return nil, fmt.Errorf("%s: %q is not debug, info, warn or error", name, wording.Shortened(plain.Line(text), 40))
+		}
+	}
+	if c.display.Debug {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(c.console.Err, &slog.HandlerOptions{Level: level})), nil
+}
+
+// with calls serve with the settings of a server of the configs' models. asks is asked about tool
+// calls; nil where nobody answers. An interrupt ends ctx.
+func (c *command) with(flags *cli.Context, name string, asks *server.Permissions, serve func(context.Context, server.Settings) error) (err error) {
+	ctx := flags.Context
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%s: it takes no question", name)
+	}
+	log, err := c.serverLog()
+	if err != nil {
+		return err
+	}
+	if _, isSet := c.env.Lookup("GOGC"); !isSet {
+		// Hundreds of streams allocate fast, and each collection delays all of them: fewer are worth
+		// some hundred KiB a stream.
+		defer debug.SetGCPercent(debug.SetGCPercent(400))
+	}
+	o := &offer{console: c.console, world: cmdline.NewWorld(c.env, c.console.Warn), log: log, asks: asks}
+	o.world.HideKeys(c.console.Secrets)
+	if o.exporter = program.NewExporter(c.env, c.console); o.exporter != nil {
+		defer o.exporter.Close()
+	}
+	if o.store, err = c.kept.Open(ctx, archive.ToAsk); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, o.store.Close()) }()
+	if o.engine, err = c.engines.Connect(ctx, c.kept.Database()); err != nil {
+		return err
+	}
+	if o.engine != nil {
+		defer func() { err = errors.Join(err, o.engine.Connection.Close()) }()
+	}
+	files := []string(c.configs)
+	if len(files) == 0 {
+		files = []string{c.panels.Own()}
+	}
+	models, err := o.models(files)
+	if err != nil {
+		return err
+	}
+	ctx, stop := c.watch.Context(ctx)
+	defer stop()
+	return serve(ctx, server.Settings{
+		Models: models, Store: o.store.Sessions, Redact: c.console.Secrets.Redact, Log: log, NoReasoning: c.noReasoning, PlayedElsewhere: o.engine != nil,
+		Version: cmdline.Version(),
+	})
+}
+
+// open listens. An address that other machines can reach needs tokens.
+func (c *command) open(ctx context.Context, access server.Access) (net.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.listen)
+	if err != nil {
+		return nil, fmt.Errorf("--listen: %w; name another address, such as 127.0.0.1:0 for any port that is free", err)
+	}
+	if at, isTCP := l.Addr().(*net.TCPAddr); len(access.Tokens) > 0 || isTCP && at.IP.IsLoopback() {
+		return l, nil
+	}
+	err = fmt.Errorf("--listen %s: other machines can reach this address: give --token-file, or set MASSGEN_TOKEN, and massgen asks each request for a token", plain.Line(c.listen))
+	return nil, errors.Join(err, l.Close())
+}
+
+// MCP returns the command mcp, which offers panels to one program, over standard input and output.
+func MCP(p *program.Program) *cli.Command {
+	c := newCommand(p)
+	return &cli.Command{
+		Name: "mcp", Usage: "offer panels to coding agents as tools (MCP)",
+		UsageText: "massgen mcp [--config FILE ...]\n\nA coding agent starts this command and speaks with it over standard input and\noutput: docs/mcp_server.md says how to add it to one. It ends with its input.",
+		Flags:     slices.Concat(c.panelFlags(), cmdline.EngineFlags(c.env.Cluster, c.engines.Flags, c.session)),
+		Action: func(flags *cli.Context) error {
+			return c.with(flags, "mcp", nil, func(ctx context.Context, s server.Settings) error {
+				return server.New(s).ServeMCP(ctx, c.env.Stdin, c.console.Out)
+			})
+		},
+	}
+}

@@ -1,0 +1,305 @@
+package talk
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/app/wording"
+	"github.com/massgen/massgen/cmd/massgen/internal/markdown"
+	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/system/plain"
+)
+
+// answers prints answers: on a terminal as rendered Markdown, elsewhere as they are.
+type answers struct {
+	console *cmdline.Console
+	env     *cmdline.Env
+	watch   *cmdline.Watch
+	flags   *cmdline.DisplayFlags
+}
+
+func (a answers) isRendered() bool {
+	return !a.flags.Raw && !a.console.IsSpoken && cmdline.IsScreen(a.env, a.env.Stdout)
+}
+
+// render draws a text for standard output, a terminal of so many columns.
+func (a answers) render(text string, width int) string {
+	text = a.console.Secrets.Redact(text) // before it is broken into lines
+	if !a.isRendered() {
+		return wording.Printable(text)
+	}
+	_, noColour := a.env.Lookup("NO_COLOR")
+	return strings.Join(markdown.Render(text, width, !noColour), "\n")
+}
+
+// printAnswer prints the answer of a turn on a terminal, unless it stands there already: in the
+// pager, if it has more lines than the screen.
+func (o *results) printAnswer(r report.Result) error {
+	if o.feed.term.live.hasPrinted(r.Answer) {
+		return nil
+	}
+	width, height := o.answers.size()
+	text := o.answers.render(r.Answer, width)
+	if o.feed.term.in == nil && rowsOf(text, width) >= height && o.answers.page(text) {
+		return nil
+	}
+	if o.feed.isShown() {
+		o.feed.console.Say("")
+	}
+	return o.print(r.SessionID, text)
+}
+
+// size is that of the terminal that is standard output.
+func (a answers) size() (width, height int) {
+	if f, isFile := a.env.Stdout.(*os.File); isFile {
+		return sizeOf(f)
+	}
+	return 80, 24
+}
+
+// rowsOf is how many rows of a terminal a text takes.
+func rowsOf(text string, width int) (rows int) {
+	for line := range strings.Lines(text) {
+		rows += 1 + max(ansi.StringWidth(strings.TrimRight(line, "\n"))-1, 0)/width
+	}
+	return rows
+}
+
+// page shows a text in the pager until the person leaves it. It reports false where there is
+// no pager, nobody to leave it, or the pager failed.
+func (a answers) page(text string) bool {
+	program, isSet := a.env.Lookup("PAGER")
+	if !isSet {
+		program = "less -R"
+	}
+	words := strings.Fields(program)
+	if len(words) == 0 || words[0] == "cat" || a.flags.NoPager || a.console.IsSpoken || !cmdline.IsTerminal(a.env.Stdin) || !cmdline.IsScreen(a.env, a.env.Stdout) {
+		return false
+	}
+	cmd := exec.CommandContext(context.Background(), words[0], words[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(wording.WithNewline(text)), a.env.Stdout, a.env.Stderr
+	cmd.Env = os.Environ()
+	if _, isSet := a.env.Lookup("LESS"); !isSet {
+		cmd.Env = append(cmd.Env, "LESS=R") // also for PAGER=less
+	}
+	if cmd.Start() != nil {
+		return false // it is not there
+	}
+	signals, done := a.watch.Take(), make(chan error, 1)
+	defer a.watch.Give(time.Time{})
+	go func() { done <- cmd.Wait() }()
+	for {
+		select {
+		case err := <-done:
+			return err == nil
+		case signal := <-signals: // a Ctrl+C is for the pager
+			if cmdline.EndsProgram(signal) {
+				if err := cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+					a.console.Warn("end the pager: " + err.Error())
+				}
+			}
+		}
+	}
+}
+
+// voteLines are a table of the votes that count, in the order of the agents: who voted for whom, and
+// why. Mask hides secrets.
+func voteLines(r report.Result, width int, mask func(string) string) (lines []string) {
+	var rows [][]string
+	for _, agent := range r.Agents {
+		for _, v := range r.Votes {
+			if v.Voter == agent.ID {
+				rows = append(rows, []string{v.Voter, "for " + v.Label, plain.Line(mask(v.Reason))})
+			}
+		}
+	}
+	for line := range strings.Lines(plain.Columns(rows)) {
+		lines = append(lines, ansi.Truncate("  "+strings.TrimRight(line, "\n"), width, "…"))
+	}
+	return lines
+}
+
+// streamedAnswer prints the answer of the only agent as it comes.
+type streamedAnswer struct {
+	stream  answerStream
+	agent   string
+	isAside bool // a call on the agent's behalf is under way
+	isHeld  bool // the text is no answer before it was checked
+	begun   bool // something of it is printed
+	out     io.Writer
+	render  func(text string, width int) string
+}
+
+func newStreamedAnswer(a answers, agent string) *streamedAnswer {
+	return &streamedAnswer{stream: answerStream{isRaw: !a.isRendered()}, agent: agent, out: a.console.Out, render: a.render}
+}
+
+// hear takes an event. Settle prints what a call has left when another one begins.
+func (a *streamedAnswer) hear(ev report.Event, settle func(string)) {
+	switch ev := ev.(type) {
+	case report.StepStarted:
+		a.isHeld = ev.HasSchema
+	case report.TextDelta:
+		if ev.Agent == a.agent && !a.isAside && !a.isHeld {
+			a.stream.add(ev.Text)
+		}
+	case report.CallStarted, report.Retrying, report.FellBack:
+		settle(a.stream.takeAll())
+		a.stream.restart()
+	case report.SidecallStarted:
+		a.isAside = true
+	case report.SidecallEnded, report.SidecallFailed:
+		a.isAside = false
+	}
+}
+
+// print prints a part of the answer for good. The next write reports a terminal that takes nothing.
+func (a *streamedAnswer) print(text string, width int) {
+	text = wording.WithNewline(a.render(text, width))
+	if !a.stream.isRaw || !a.begun {
+		text = "\n" + text
+	}
+	a.begun = true
+	_, _ = a.out.Write([]byte(text)) // the next write to a terminal that takes nothing reports it
+}
+
+// mostPreviewed is how many bytes of Markdown are drawn again and again until they are complete.
+const mostPreviewed = 16 << 10
+
+// rest draws the end of what is not complete, in at most so many lines.
+func (a *streamedAnswer) rest(width, most int) []string {
+	rest := a.stream.rest()
+	if strings.TrimSpace(rest) == "" || most <= 0 {
+		return nil
+	}
+	text := a.render(rest[:min(len(rest), mostPreviewed)], width)
+	if len(rest) > mostPreviewed {
+		text = wording.Printable(lastBytes(rest, 4*width*most)) // a character has four bytes at most
+	}
+	lines := strings.Split(ansi.Hardwrap(strings.ReplaceAll(text, "\t", "    "), width, true), "\n")
+	if !a.stream.isRaw {
+		lines = append([]string{""}, lines...)
+	}
+	return lines[max(len(lines)-most, 0):]
+}
+
+// answerStream is an answer that is shown while it is written. What is complete of it is shown for
+// good, once and in its order; the rest is shown again until it is complete.
+type answerStream struct {
+	text  string // of the call under way
+	shown int    // bytes of it that are shown for good
+	// isRaw reports whether each line is complete by itself; else blocks of Markdown are.
+	isRaw bool
+}
+
+func (s *answerStream) add(text string) { s.text += text }
+
+// isHeld reports whether the text may be a call of a tool that a model has written as JSON: nobody
+// wants to watch that.
+func (s *answerStream) isHeld() bool { return strings.HasPrefix(strings.TrimSpace(s.text), "{") }
+
+// take returns what has become complete since the last time, "" for nothing.
+func (s *answerStream) take() string {
+	if s.isHeld() {
+		return ""
+	}
+	rest := s.text[s.shown:]
+	end := strings.LastIndexByte(rest, '\n') + 1
+	if !s.isRaw {
+		end, _ = completeBlocks(rest)
+	}
+	s.shown += end
+	return rest[:end]
+}
+
+// takeAll returns what is left of the text.
+func (s *answerStream) takeAll() string {
+	if s.isHeld() {
+		return ""
+	}
+	rest := s.text[s.shown:]
+	s.shown = len(s.text)
+	return rest
+}
+
+// restart begins with the text of another call.
+func (s *answerStream) restart() { s.text, s.shown = "", 0 }
+
+// isShown reports whether an answer is the text, and all of it is shown.
+func (s *answerStream) isShown(answer string) bool {
+	return s.text != "" && s.shown == len(s.text) && strings.TrimSpace(s.text) == strings.TrimSpace(answer)
+}
+
+// rest is what is not complete. A block of code that is still open is closed.
+func (s *answerStream) rest() string {
+	if s.isHeld() {
+		return ""
+	}
+	rest := s.text[s.shown:]
+	if s.isRaw {
+		return rest
+	}
+	if _, fence := completeBlocks(rest); fence != "" {
+		rest = strings.TrimSuffix(rest, "\n") + "\n" + fence
+	}
+	return rest
+}
+
+// completeBlocks returns where the last block of a text of Markdown begins: drawn one by one, the
+// blocks before look as they do together. Fence is what closes the block of code that the text
+// ends in, "" if it ends in none.
+func completeBlocks(text string) (end int, fence string) {
+	at, isBlank := 0, false
+	for line := range strings.Lines(text) {
+		content := strings.TrimSpace(line)
+		mark := fenceMark(content)
+		switch {
+		case fence != "" && strings.HasPrefix(mark, fence) && mark == content:
+			fence = ""
+		case fence != "":
+		case isBlank && beginsBlock(line):
+			end, fence = at, mark
+		default:
+			fence = mark
+		}
+		isBlank = fence == "" && content == ""
+		at += len(line)
+	}
+	return end, fence
+}
+
+// fenceMark is the run of backticks or tildes that a line of a block of code begins or ends with.
+func fenceMark(line string) string {
+	for _, mark := range []string{"`", "~"} {
+		if run := line[:len(line)-len(strings.TrimLeft(line, mark))]; len(run) >= 3 {
+			return run
+		}
+	}
+	return ""
+}
+
+// beginsBlock reports whether a line behind a blank one goes on with no list, quote or block of
+// code before it. Of a line whose end has not come only the first characters may tell.
+func beginsBlock(line string) bool {
+	if strings.TrimSpace(line) == "" {
+		return false
+	}
+	switch first := line[0]; {
+	case strings.IndexByte(" \t>:", first) >= 0:
+		return false
+	case strings.IndexByte("-*+", first) >= 0:
+		return len(line) > 1 && strings.IndexByte(" \t\n", line[1]) < 0
+	case first >= '0' && first <= '9':
+		rest := strings.TrimLeft(line, "0123456789")
+		return rest != "" && rest[0] != '.' && rest[0] != ')'
+	}
+	return true
+}

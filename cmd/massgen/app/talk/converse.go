@@ -1,0 +1,255 @@
+package talk
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/muesli/cancelreader"
+
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/app/program"
+	"github.com/massgen/massgen/cmd/massgen/app/wording"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/system/plain"
+)
+
+// Converse asks a panel the question of the command line, the piped text, or the lines that a person types.
+func Converse(ctx context.Context, p *program.Program, words []string) error {
+	if err := p.Options.Check(); err != nil {
+		return err
+	}
+	p.Console.IsQuiet = p.Options.Display.Quiet
+	p.Console.IsSpoken = p.Console.IsSpoken || p.Options.Display.Spoken
+	question, given, err := (&input{p.Env, p.Console, &p.Options.Session, p.Options.Display.Automation}).question(ctx, words)
+	if err != nil {
+		return err
+	}
+	talks, isFull := p.Options.Session.Lines || cmdline.IsTerminal(p.Env.Stdin), !p.Console.IsSpoken && p.Options.OpensScreen(p.Env, given)
+	if !given && !talks && !p.Options.Session.GoOn {
+		return errors.New(`question: there is none, and standard input is empty: massgen "question"`)
+	}
+	p.Log = p.Logger()
+	said, show := &bytes.Buffer{}, func() {}
+	if isFull { // what is said before the screen is there would be behind it
+		said, show = p.Console.Held()
+	}
+	defer show()
+	s, err := openSession(ctx, p, "")
+	if err != nil {
+		return err
+	}
+	if isFull = isFull && s.engine == nil && (!p.Options.Session.GoOn || s.chat.unfinished == nil); !isFull {
+		show()
+	}
+	switch {
+	case isFull:
+		err = showFullScreen(ctx, s, said, question)
+	case given:
+		err = s.once(ctx, question)
+	case p.Options.Session.Fresh:
+		err = s.startOver(ctx)
+	case p.Options.Session.GoOn && s.chat.unfinished != nil:
+		err = s.resume(ctx)
+	case p.Options.Display.Automation && !p.Options.Session.Lines:
+		err = fmt.Errorf("--continue: no turn of session %s was interrupted: --automation needs a question; %s has what was answered", plain.Line(s.chat.id), p.Kept.Command("sessions", "show", s.chat.id))
+	case talks:
+		err = (&dialogue{s: s}).interact(ctx)
+	default:
+		s.console.Say("Nothing is left to finish in session %s: %s has its answers.", plain.Line(s.chat.id), p.Kept.Command("sessions", "show", s.chat.id))
+	}
+	if closeErr := s.close(); err == nil && closeErr != nil {
+		return cmdline.WithStatus(cmdline.ExitFailed, closeErr)
+	}
+	return err
+}
+
+// question returns the question of the command line with the piped text, or the piped text alone.
+func (p *input) question(ctx context.Context, words []string) (question string, given bool, err error) {
+	switch {
+	case len(words) > 0 && p.flags.Lines:
+		return "", false, errors.New("--lines: the questions are the lines of standard input: leave out the one of the command line, or --lines")
+	case len(words) == 0 && p.flags.Lines:
+		return "", false, nil
+	case len(words) == 0:
+		question, err = p.inPlace(ctx)
+		if err == nil && question == "" && p.automation && !p.flags.GoOn {
+			err = errors.New("question: --automation needs one: massgen --automation \"question\"")
+		}
+		if err != nil || question == "" {
+			return "", false, err
+		}
+		return question, true, checkQuestion(question)
+	case len(words) > 2 || len(words) == 2 && words[1] != "-":
+		return "", false, fmt.Errorf("question: it is %d words to the shell, and must be one: put it in quotes", len(words))
+	case words[0] == "-":
+		question, err = p.readInput(ctx, "")
+	default:
+		if err := checkQuestion(words[0]); err != nil { // before it waits for anything
+			return "", false, err
+		}
+		question, err = p.besides(ctx, words[0], len(words) == 2)
+	}
+	if err != nil {
+		return "", false, err
+	}
+	return question, true, checkQuestion(question)
+}
+
+func checkQuestion(question string) error {
+	if err := coordinator.CheckQuestion(question); err != nil {
+		return fmt.Errorf("question: %w", err)
+	}
+	return nil
+}
+
+// pipePatience is how long a question waits for the first byte of a pipe. A pipe that the program only
+// inherited stays silent for good.
+const pipePatience = 2 * time.Second
+
+// input reads the question of a command line, and what is piped to the program.
+type input struct {
+	env        *cmdline.Env
+	console    *cmdline.Console
+	flags      *cmdline.SessionFlags
+	automation bool // nobody is there
+}
+
+// besides returns a question with the piped text behind it. waits waits for the text, however late it
+// begins.
+func (p *input) besides(ctx context.Context, question string, waits bool) (string, error) {
+	if _, isPiped := pipedInput(p.env.Stdin); !isPiped {
+		return question, nil
+	}
+	silence := "the question is asked without it: a - behind the question waits"
+	if waits {
+		silence = ""
+	}
+	text, err := p.readInput(ctx, silence)
+	if err != nil || strings.TrimSpace(text) == "" {
+		return question, err
+	}
+	if len(question)+len(text) > coordinator.MaxQuestion {
+		return "", tooLong()
+	}
+	return question + "\n\n<stdin>\n" + text + "\n</stdin>", nil
+}
+
+// inPlace returns the piped text as the question, "" without one. With --continue, which needs no
+// question, nobody waits for a pipe that stays silent.
+func (p *input) inPlace(ctx context.Context) (string, error) {
+	if cmdline.IsTerminal(p.env.Stdin) {
+		return "", nil
+	}
+	silence := ""
+	if p.flags.GoOn {
+		silence = "--continue goes on without a question: a - waits for one"
+	}
+	question, err := p.readInput(ctx, silence)
+	switch {
+	case err != nil || strings.TrimSpace(question) == "":
+		return "", err
+	case isKnownCommand(strings.TrimSpace(question)):
+		return "", fmt.Errorf("question: %s is a command of a conversation: --lines takes what is piped line by line, a - asks it as it is", wording.Shortened(plain.Line(question), 40))
+	}
+	return question, nil
+}
+
+// errNotText reports piped bytes that are no UTF-8: a model would get other characters.
+var errNotText = errors.New("question: standard input is no text in UTF-8: convert it, as with iconv -f UTF-16 -t UTF-8, or give a PDF or picture to --attach")
+
+// readInput reads standard input to its end, without a byte order mark and the last line's end. It
+// returns an error if the input is no text, or has more than a question may have. For silence see piped.
+func (p *input) readInput(ctx context.Context, silence string) (text string, err error) {
+	if in, isPiped := pipedInput(p.env.Stdin); isPiped {
+		text, err = p.piped(ctx, in, silence)
+	} else {
+		text, err = readAll(p.env.Stdin)
+	}
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("question: cannot read standard input: %w", err)
+	case !attach.IsText([]byte(plain.CutBytes(text, coordinator.MaxQuestion))):
+		return "", errNotText
+	case len(text) > coordinator.MaxQuestion:
+		return "", tooLong()
+	}
+	return strings.TrimRight(strings.TrimPrefix(text, plain.ByteOrderMark), "\r\n"), nil
+}
+
+// readAll reads to the end, or to more bytes than a question may have.
+func readAll(in io.Reader) (string, error) {
+	data, err := io.ReadAll(io.LimitReader(in, coordinator.MaxQuestion+1))
+	return string(data), err
+}
+
+func tooLong() error {
+	return fmt.Errorf("question: it has more than %d bytes (1 MiB), the most that is taken: every agent is sent it in every round; shorten it", coordinator.MaxQuestion)
+}
+
+// pipedInput returns standard input if something may have been piped to it: it is a pipe, a
+// socket or a file, and no device.
+func pipedInput(in io.Reader) (*os.File, bool) {
+	f, isFile := in.(*os.File)
+	if !isFile {
+		return nil, false
+	}
+	info, err := f.Stat()
+	return f, err == nil && info.Mode()&(fs.ModeDevice|fs.ModeDir) == 0
+}
+
+// piped reads a pipe to its end, or to more bytes than a question may have.
+// With a text for silence, nobody waits for a pipe that stays silent.
+func (p *input) piped(ctx context.Context, in *os.File, silence string) (string, error) {
+	reader, err := cancelreader.NewReader(in)
+	if err != nil { // a file, which is never silent
+		return readAll(in)
+	}
+	defer func() { _ = reader.Close() }() // it does not close standard input
+	began, ended := make(chan struct{}), make(chan struct{})
+	var text strings.Builder
+	go func() {
+		defer close(ended)
+		_, err = io.CopyN(&text, reader, 1)
+		close(began)
+		if err == nil {
+			_, err = io.Copy(&text, io.LimitReader(reader, coordinator.MaxQuestion))
+		}
+	}()
+	stop := func() {
+		if reader.Cancel() {
+			<-ended
+		}
+	}
+	var tooLate <-chan time.Time
+	if silence != "" {
+		tooLate = time.After(pipePatience)
+	}
+	select {
+	case <-began:
+	case <-tooLate:
+		stop()
+		p.console.Warn(fmt.Sprintf("nothing came on standard input for %s, so %s, </dev/null says that there is none", pipePatience, silence))
+		return "", nil
+	case <-ctx.Done():
+		stop()
+		return "", ctx.Err()
+	}
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		stop()
+		return "", ctx.Err()
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return text.String(), err
+}

@@ -1,0 +1,261 @@
+package talk
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/app/wording"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/coordination/topic"
+	"github.com/massgen/massgen/internal/setup/toolbox"
+	"github.com/massgen/massgen/internal/system/plain"
+)
+
+// showTopic prints the topic that a turn has changed.
+func (f *feed) showTopic(state topic.State) {
+	switch p := state.Pending; {
+	case f.isShown() && p != nil:
+		f.remark("topic %s", f.console.Secrets.Redact(f.pendingTopic(*p)))
+	case p != nil:
+		f.console.Warn("the topic " + f.pendingTopic(*p))
+	case state.Current != nil:
+		f.remark("topic: %s", plain.Line(f.console.Secrets.Redact(state.Current.Name)))
+	}
+}
+
+// pendingTopic returns how a person confirms a topic: by a command or, where nobody can type one, by
+// another question.
+func (f *feed) pendingTopic(p topic.Pending) string {
+	if !f.term.given {
+		return pendingText(p)
+	}
+	return fmt.Sprintf("pending: %s; a next question that agrees goes over to it and asks again: %s", plain.Line(p.Topic.Name), wording.Quoted(p.Question))
+}
+
+// showFacts prints the facts that a turn has added to memory.
+func (f *feed) showFacts(facts []string) {
+	for _, text := range facts {
+		f.remark("remembered: %s", plain.Line(f.console.Secrets.Redact(text)))
+	}
+}
+
+// settle waits for the calls that follow the answer of the last turn. An interrupt ends these calls, and
+// a second one ends the wait.
+func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
+	t := s.turn
+	if t == nil {
+		return
+	}
+	s.turn = nil
+	events, stop := eventsOf(ctx, t)
+	defer stop()
+	for isOver, interrupted := false, false; ; {
+		select {
+		case signal := <-signals:
+			if interrupted {
+				return
+			}
+			interrupted, s.term.cut = true, time.Now()
+			s.term.terminated = s.term.terminated || cmdline.EndsProgram(signal)
+			t.Cancel()
+		case ev, more := <-events:
+			if !more {
+				return
+			}
+			if isOver {
+				s.feed.logEvent(ctx, ev)
+				s.feed.printAfter(ev)
+			}
+			if _, ended := ev.(report.Ended); ended {
+				isOver = true
+			}
+		}
+	}
+}
+
+// printAfter warns of a call that failed after the answer.
+func (f *feed) printAfter(ev report.Event) {
+	if failed, ok := ev.(report.SidecallFailed); ok {
+		f.console.Warn(f.console.Secrets.Redact(sidecallFailure(failed)))
+	}
+}
+
+// sidecallText returns the purpose of a call that is not an agent's own.
+func sidecallText(ev report.SidecallStarted) string {
+	switch ev.Purpose {
+	case effect.Summarizing:
+		return "older turns are being summarized"
+	case effect.TopicDetection:
+		return "the topic is being found out"
+	case effect.FileDescription:
+		return "the attached files are being described"
+	case effect.StepSummarizing:
+		return "the oldest part of " + ev.Agent + "'s work is being summarized"
+	}
+	return string(ev.Purpose)
+}
+
+func sidecallFailure(ev report.SidecallFailed) string {
+	switch ev.Purpose {
+	case effect.FactExtraction:
+		return "what is to be remembered of this turn could not be found out: " + ev.Why
+	case "": // the store failed
+		return "what follows the answer could not be kept: " + ev.Why
+	}
+	return fmt.Sprintf("the call for the %s came to nothing: %s", ev.Purpose, ev.Why)
+}
+
+// eventsOf yields a turn's events until they end or stop is called. stop waits for the goroutine that
+// passes the events on.
+func eventsOf(ctx context.Context, t *coordinator.Turn) (<-chan report.Event, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	events := make(chan report.Event)
+	go func() {
+		defer close(events)
+		for ev := range t.Events(ctx) {
+			select {
+			case events <- ev:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return events, func() {
+		cancel()
+		for range events { // until it is closed
+			continue
+		}
+	}
+}
+
+// newToolsLine returns a line about an agent whose tools have changed.
+func newToolsLine(ev report.ToolsChanged) string {
+	line := ev.Agent + " has other tools from now on"
+	if changed := toolbox.ChangeText(ev.Tools); changed != "" {
+		line += "; " + changed
+	}
+	return line
+}
+
+// toolProgress returns a line about the progress of a tool.
+func toolProgress(ev report.ToolProgress) string {
+	line := fmt.Sprintf("%s runs %s", ev.Agent, plain.Line(ev.Tool))
+	if ev.Text != "" {
+		line += ": " + wording.Shortened(plain.Line(ev.Text), 100)
+	}
+	if ev.Fraction >= 0.01 {
+		line += fmt.Sprintf(" · %.0f %%", 100*ev.Fraction)
+	}
+	return line
+}
+
+// outcomeOf returns the state of a tool call, in the word of seed 004 for a call that ran.
+func outcomeOf(state effect.ToolState) string {
+	if state == effect.ToolRan {
+		return "completed"
+	}
+	return string(state)
+}
+
+// hasSystemMessage reports whether a call is sent a system message. An agent alone is sent its own,
+// or the one for agents with tools.
+func (f *feed) hasSystemMessage(call report.CallStarted) bool {
+	own := f.asked.config.Agents[0].SystemMessage
+	return len(f.asked.config.Agents) > 1 || strings.TrimSpace(own) != "" || own == "" && len(call.Tools) > 0
+}
+
+// logTools logs the events of the tool loop in the words of seed 004. It reports whether ev was one.
+func (f *feed) logTools(ev report.Event, log *slog.Logger) bool {
+	switch ev := ev.(type) {
+	case report.CallStarted:
+		log.Debug(fmt.Sprintf("Conversation turn %d", ev.Number))
+		if f.hasSystemMessage(ev) {
+			log.Debug("System prompt being sent")
+		}
+		log.Debug("Tools being sent", "tools", ev.Tools)
+	case report.CallEnded:
+		log.Debug("Model call ended", "model", ev.Model, "input_tokens", ev.Usage.InputTokens, "output_tokens", ev.Usage.OutputTokens, "error", ev.Why, "replayed", ev.Replayed)
+	case report.ToolsChanged:
+		log.Debug("Tools changed", "added", ev.Tools.Added, "removed", ev.Tools.Removed, "described_anew", ev.Tools.Described, "replayed", ev.Replayed)
+	case report.ToolStarted:
+		log.Debug("Executing: "+ev.Tool.Name, "arguments", ev.Tool.Arguments)
+	case report.ToolProgress:
+		log.Debug("progress of a tool", "tool", ev.Tool, "text", f.console.Secrets.Redact(ev.Text), "fraction", ev.Fraction)
+	case report.ToolEnded:
+		log.Debug(ev.Tool.Name+" "+outcomeOf(ev.Tool.State), "error", ev.Tool.Error, "elapsed", ev.Elapsed)
+		log.Debug("Added tool result to conversation", "result", ev.Tool.Result)
+	case stepEnd:
+		if end := ev.End(); end.ToolCalls > 0 {
+			// Each call has one result, also one that failed.
+			log.Info("Streaming tool execution completed", "toolCallCount", end.ToolCalls, "resultsCount", end.ToolCalls, "turns", end.Usage.Calls)
+		}
+		return false
+	default:
+		return false
+	}
+	return true
+}
+
+// The silence before a line says who is at work, and the time between two such lines.
+const (
+	silentAfter = 5 * time.Second
+	toldAgain   = 15 * time.Second
+)
+
+// workNotice knows who is at work, and when the last line was written.
+type workNotice struct {
+	working []report.StepStarted // the starts of the steps that have not ended
+	heard   time.Time            // of the last event that has a line
+	told    time.Time            // of the last line about the silence
+}
+
+// hear is called with the events of a turn in their order.
+func (q *workNotice) hear(ev report.Event) {
+	switch ev := ev.(type) {
+	case report.TextDelta, report.Thinking, report.ToolCalled, report.CallStarted, report.CallEnded, report.ToolStarted:
+		return
+	case report.StepStarted:
+		q.working = append(q.working, ev)
+	case stepEnd:
+		q.working = without(q.working, ev)
+	}
+	q.heard = ev.Head().At
+}
+
+// stepEnd is an event that ends a step.
+type stepEnd interface{ End() report.StepEnd }
+
+// without removes the step that has ended.
+func without(started []report.StepStarted, ended stepEnd) []report.StepStarted {
+	return slices.DeleteFunc(started, func(s report.StepStarted) bool { return s.Agent == ended.End().Agent })
+}
+
+// line says who is at work and for how long. It is empty before a long silence.
+func (q *workNotice) line(now time.Time) string {
+	if len(q.working) == 0 || now.Sub(q.heard) < silentAfter || now.Sub(q.told) < toldAgain {
+		return ""
+	}
+	q.told = now
+	names := make([]string, len(q.working))
+	for i, s := range q.working {
+		names[i] = fmt.Sprintf("%s (%.0f s)", s.Agent, now.Sub(s.At).Seconds())
+	}
+	return "  still at work: " + plain.List(names)
+}
+
+// seconds ticks where a person waits: on a terminal that shows progress.
+func (f *feed) seconds() (ticks <-chan time.Time, stop func()) {
+	if !f.isShown() || !cmdline.IsTerminal(f.env.Stderr) {
+		return nil, func() {}
+	}
+	t := time.NewTicker(time.Second)
+	return t.C, t.Stop
+}

@@ -1,0 +1,348 @@
+package talk
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/cmd/massgen/app/archive"
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/internal/inspect"
+	"github.com/massgen/massgen/cmd/massgen/tui"
+	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/filelock"
+	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/sessions"
+)
+
+// fullScreen is a dialogue in a full-screen terminal: what its commands write goes to the screen.
+type fullScreen struct {
+	mu   sync.Mutex // one method works at a time
+	d    *dialogue
+	said *bytes.Buffer // what was written to standard error and the screen has not shown
+}
+
+// showFullScreen shows a session in full screen until the person leaves. said is text for standard error
+// that nobody has seen.
+func showFullScreen(ctx context.Context, s *session, said *bytes.Buffer, question string) error {
+	f := &fullScreen{d: &dialogue{s: s}, said: said}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	signals := s.term.watch.Take()
+	terminated := false
+	var listener sync.WaitGroup
+	done := make(chan struct{})
+	listener.Go(func() {
+		for {
+			select {
+			case signal := <-signals:
+				if cmdline.EndsProgram(signal) {
+					terminated = true
+					cancel()
+				}
+			case <-done:
+				return
+			}
+		}
+	})
+	_, noColour := s.term.env.Lookup("NO_COLOR")
+	editor, _ := s.term.env.Lookup("EDITOR")
+	err := s.term.screen.Run(ctx, tui.Terminal{
+		In: s.term.env.Stdin, Out: s.term.env.Stdout, Environ: os.Environ(), Plain: noColour, Editor: editor,
+	}, f.conversation(), question)
+	if in, isFile := s.term.env.Stdin.(*os.File); isFile {
+		_ = flushTyped(in) // late replies of the terminal are not for the shell; a terminal that is gone sends no replies
+	}
+	close(done)
+	listener.Wait()
+	if errors.Is(err, tui.ErrGone) { // where the system does not say so, as behind nohup
+		terminated, err = true, nil
+	}
+	err = errors.Join(err, f.d.empty(context.WithoutCancel(ctx)))
+	f.farewell(context.WithoutCancel(ctx))
+	if terminated {
+		return cmdline.WithStatus(cmdline.ExitInterrupted, err)
+	}
+	return cmdline.WithStatus(cmdline.ExitCompleted, err)
+}
+
+// farewell prints the command that goes on with the session, or finishes its turn.
+func (f *fullScreen) farewell(ctx context.Context) {
+	s := f.d.s
+	last, _, err := archive.LastTurn(ctx, s.store, s.chat.id)
+	if err != nil || last.Number == 0 { // there is nothing to go on with
+		return
+	}
+	command := s.kept.CommandOn(s.chat.id)
+	if last.Status == sessions.Running {
+		command = s.kept.Finishing(s.chat.id)
+	}
+	s.feed.remark("session: %s; %s goes on with it", plain.Line(s.chat.id), command)
+}
+
+// conversation returns what the screen shows and drives.
+func (f *fullScreen) conversation() tui.Conversation {
+	c := tui.Conversation{
+		Opened: f.opened(), Session: f.session, Notices: f.notices, Past: f.pastTurns, Ask: f.ask, Settle: f.settle, Command: f.command, Sessions: f.sessions, Search: f.search,
+		Calls: f.calls, Input: f.input, Models: knownModels, History: readTyped(typedFile(f.d.s)), Typed: f.typed, Redact: f.d.s.console.Secrets.Redact,
+	}
+	for _, command := range commands() {
+		c.Commands = append(c.Commands, tui.Choice{Name: command.names[0], About: command.about})
+	}
+	return c
+}
+
+// opened returns the session without the data of its store.
+func (f *fullScreen) opened() tui.Session {
+	s := f.d.s
+	shown := tui.Session{ID: plain.Line(s.chat.id)}
+	for i, m := range s.asked.panel.Models() {
+		shown.Agents = append(shown.Agents, tui.Agent{ID: s.asked.config.Agents[i].ID, Model: m.String()})
+	}
+	return shown
+}
+
+func (f *fullScreen) session(ctx context.Context) tui.Session {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.d.s
+	shown := f.opened()
+	kept, err := s.store.Sessions.Session(ctx, s.chat.id)
+	if err != nil { // it begins with its first turn
+		zero := 0.0
+		shown.USD = &zero
+		return shown
+	}
+	shown.Messages, shown.In, shown.Out, shown.USD = kept.Messages, kept.Usage.InputTokens, kept.Usage.OutputTokens, kept.Usage.CostUSD
+	shown.Context, shown.Window = f.contextSize(ctx)
+	return shown
+}
+
+// contextSize returns the tokens of the fullest context of an agent, and of its window, 0 if unknown.
+func (f *fullScreen) contextSize(ctx context.Context) (tokens, window int) {
+	s := f.d.s
+	turns, err := s.store.Sessions.Turns(ctx, s.chat.id, 1)
+	if err != nil {
+		return 0, 0
+	}
+	previews, err := s.asked.panel.Preview(ctx, s.chat.id, inspect.NewestLink(turns))
+	if err != nil {
+		return 0, 0
+	}
+	share := -1.0
+	for _, p := range previews {
+		of := 0.0
+		if p.Context.Window > 0 {
+			of = float64(p.Context.EstimatedTokens) / float64(p.Context.Window)
+		}
+		if of > share || of == share && p.Context.EstimatedTokens > tokens {
+			share, tokens, window = of, p.Context.EstimatedTokens, p.Context.Window
+		}
+	}
+	return tokens, window
+}
+
+// notices returns the lines that were written since the last call.
+func (f *fullScreen) notices() (lines []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for line := range strings.Lines(ansi.Strip(f.said.String())) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	f.said.Reset()
+	return lines
+}
+
+func (f *fullScreen) pastTurns(ctx context.Context) ([]tui.Exchange, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	turns, err := f.d.s.store.Sessions.Turns(ctx, f.d.s.chat.id, 0)
+	if errors.Is(err, sessions.ErrNoSession) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []tui.Exchange
+	for _, t := range turns {
+		if t.Status != sessions.Running {
+			list = append(list, tui.Exchange{Question: t.Question, Answer: t.Answer, Winner: t.Winner, Status: t.Status})
+		}
+	}
+	return list, nil
+}
+
+func (f *fullScreen) ask(ctx context.Context, question string) (*massgen.Turn, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.d.s
+	if err := checkQuestion(question); err != nil {
+		return nil, err
+	}
+	t, err := s.begin(ctx, question)
+	if err != nil {
+		return nil, s.refused(ctx, fmt.Errorf("question: %w", err))
+	}
+	s.memory.keep(context.WithoutCancel(ctx), &s.chat, s.asked.known) // the turn has begun
+	s.chat.unfinished, s.chat.busy = nil, false
+	return t, nil
+}
+
+func (f *fullScreen) settle(ctx context.Context, turn *massgen.Turn) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.d.s.turn = turn
+	f.d.s.settle(ctx, nil)
+}
+
+func (f *fullScreen) command(_ context.Context, line string) (o tui.Outcome, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.said.Reset()
+	err = f.d.command(line)
+	if errors.Is(err, errLeave) {
+		return tui.Outcome{Leave: true}, nil
+	}
+	o = tui.Outcome{Text: strings.TrimRight(ansi.Strip(f.said.String()), "\n"), Question: f.d.next, Draft: f.d.draft}
+	f.said.Reset()
+	f.d.next, f.d.draft = "", ""
+	return o, err
+}
+
+func (f *fullScreen) sessions(ctx context.Context) ([]tui.Choice, error) {
+	const most = 200
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	kept, err := f.d.s.store.Sessions.List(ctx, sessions.Filter{Limit: most})
+	if err != nil {
+		return nil, fmt.Errorf("list the sessions: %w", err)
+	}
+	kept = slices.DeleteFunc(kept, func(s sessions.Session) bool { return f.d.isDiscarded(s.ID) })
+	var list []tui.Choice
+	for _, s := range kept {
+		list = append(list, tui.Choice{Name: s.ID, About: plain.Line(s.Title) + " · " + plain.Count(s.Turns, "turn")})
+	}
+	return list, nil
+}
+
+// search finds the sessions whose texts have the words; the last one may go on. Each is there
+// once for each place.
+func (f *fullScreen) search(ctx context.Context, words string) ([]tui.Choice, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if strings.TrimRight(words, " *") == words {
+		words += "*"
+	}
+	hits, err := archive.SearchSessions(ctx, f.d.s.store, words)
+	if err != nil {
+		return nil, err
+	}
+	var list []tui.Choice
+	for _, h := range hits {
+		if h.Turn > 0 && !f.d.isDiscarded(h.Session) { // titles are in the list
+			list = append(list, tui.Choice{Name: h.Session, About: fmt.Sprintf("turn %d: %s", h.Turn, plain.Line(h.Snippet))})
+		}
+	}
+	return list, nil
+}
+
+// mostKeptLines is how many typed lines are kept.
+const mostKeptLines = 500
+
+// longestTyped is the length of the longest line that is kept, in bytes. A longer one was pasted.
+const longestTyped = 64 << 10
+
+// typedFile returns the file of the typed lines, "" if they are not kept.
+func typedFile(s *session) string {
+	dir := store.StateFolder(s.term.env.Lookup)
+	if dir == "" || !s.store.Lasts() {
+		return ""
+	}
+	return filepath.Join(dir, "typed.jsonl")
+}
+
+// readTyped reads the lines that were typed before, oldest first. It returns nil for a file that cannot
+// be read.
+func readTyped(path string) (lines []string) {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { // a pipe would never end
+		return nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	in := bufio.NewScanner(file)
+	in.Buffer(nil, 1<<20)
+	for in.Scan() {
+		var line string
+		if json.Unmarshal(in.Bytes(), &line) == nil && line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines[max(len(lines)-mostKeptLines, 0):]
+}
+
+// typed keeps a line, without the secrets in it. It does not take the lock of the other methods: a
+// command may hold that for minutes, and the screen waits for this.
+func (f *fullScreen) typed(line string) {
+	path := typedFile(f.d.s)
+	if path == "" {
+		return
+	}
+	if err := keepTyped(path, f.d.s.console.Secrets.Redact(line)); err != nil {
+		f.d.s.log.Debug("what was typed is not kept", "error", err)
+	}
+}
+
+// keepTyped adds a line to a file that only the user can read, behind the lines of all screens. It
+// keeps no line that was pasted, and leaves a file alone that is no regular one, such as a link
+// to /dev/null.
+func keepTyped(path, line string) (err error) {
+	const longestWait = time.Second // others hold the lock for milliseconds
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("keep what was typed: %w", err)
+		}
+	}()
+	if info, err := os.Stat(path); len(line) > longestTyped || err == nil && !info.Mode().IsRegular() {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), longestWait)
+	defer cancel()
+	lock, err := filelock.Acquire(ctx, path+".lock")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	lines := readTyped(path)
+	if len(lines) > 0 && lines[len(lines)-1] == line {
+		return nil
+	}
+	var b bytes.Buffer
+	for _, line := range append(lines[max(len(lines)-mostKeptLines+1, 0):], line) {
+		data, err := json.Marshal(line)
+		if err != nil {
+			return err
+		}
+		b.Write(append(data, '\n'))
+	}
+	return filelock.WriteWhole(path, b.Bytes())
+}

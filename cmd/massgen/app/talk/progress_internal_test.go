@@ -1,0 +1,39 @@
+package talk
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/massgen/massgen/coordinator/report"
+)
+
+// TestStepsThatStartTogether are told of in one line, which nobody waits for longer than
+// the next might take to be one of them.
+func TestStepsThatStartTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shown strings.Builder
+		c := testProgram(t).Console
+		c.Err = &shown
+		v := progress{console: c, within: startsWithin}
+		starts := func(agent string) {
+			v.show(report.StepStarted{Actor: report.Actor{Agent: agent, Round: 1}})
+		}
+		begun := time.Now()
+		starts("a")
+		time.Sleep(startsWithin - 1)
+		starts("b")
+		<-v.soon
+		if waited := time.Since(begun); waited != 2*startsWithin-1 || shown.Len() > 0 {
+			t.Errorf("after %s shown is %q", waited, shown.String())
+		}
+		v.flush()
+		starts("c")
+		<-v.soon
+		v.flush()
+		if want := "round 1: a, b are writing\nround 1: c is writing\n"; shown.String() != want {
+			t.Errorf("shown is %q, want %q", shown.String(), want)
+		}
+	})
+}

@@ -1,0 +1,245 @@
+package talk
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"github.com/massgen/massgen/cmd/massgen/app/archive"
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/app/wording"
+	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/setup/panels"
+	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/plain"
+)
+
+// results prints what turns came to.
+type results struct {
+	answers answers
+	kept    *archive.Archive
+	store   *store.Store
+	feed    *feed
+	// notices are the warnings that every result of the session has, beside those of its panel.
+	notices []string
+}
+
+// allNotices returns the warnings that every result has.
+func (o *results) allNotices() []string {
+	return append(append([]string{}, o.notices...), o.feed.asked.panel.Notices()...)
+}
+
+// deliver prints a result, writes the file, and returns the exit status that the
+// result stands for.
+func (o *results) deliver(r report.Result) (int, error) {
+	for _, w := range r.Warnings[len(o.allNotices()):] {
+		o.feed.console.Warn(w)
+	}
+	if !o.feed.isShown() {
+		for _, w := range r.ContextWarnings {
+			o.feed.console.Warn(contextWarning(w.Agent, w.ContextWarning))
+		}
+	}
+	if !o.feed.isShown() && r.Winner != "" {
+		for _, f := range r.Failed {
+			o.feed.console.Warn(f.Agent + " failed: " + f.Error)
+		}
+	}
+	if err := o.printResult(r); err != nil {
+		return cmdline.ExitFailed, err
+	}
+	if r.Winner != "" && o.feed.flags.OutputFile != "" {
+		if err := os.WriteFile(o.feed.flags.OutputFile, []byte(o.feed.console.Secrets.Redact(wording.WithNewline(r.Answer))), 0o644); err != nil {
+			return cmdline.ExitUsage, fmt.Errorf("--output-file: %w; the answer is on standard output", err)
+		}
+	}
+	o.explain(r)
+	return cmdline.ResultStatus(r), nil
+}
+
+func (o *results) printResult(r report.Result) error {
+	if o.feed.flags.JSON {
+		line, err := plain.JSONLine(r)
+		if err != nil {
+			return fmt.Errorf("encode the result: %w", err)
+		}
+		return o.print(r.SessionID, line)
+	}
+	if r.Winner == "" {
+		return nil
+	}
+	if !cmdline.IsTerminal(o.answers.env.Stdout) {
+		return o.print(r.SessionID, r.Answer)
+	}
+	return o.printAnswer(r)
+}
+
+// print writes an answer or a result to standard output. If its reader has left, the error names the
+// command that shows the answer.
+func (o *results) print(session, text string) error {
+	_, err := o.feed.console.Out.Write([]byte(wording.WithNewline(text)))
+	switch {
+	case errors.Is(err, syscall.EPIPE) && o.store.Lasts():
+		return fmt.Errorf("%w: standard output was closed; %s has it", errUnread, o.kept.Command("sessions", "show", session))
+	case errors.Is(err, syscall.EPIPE):
+		return fmt.Errorf("%w: standard output was closed", errUnread)
+	case err != nil:
+		return fmt.Errorf("%w: %w", errUnread, err)
+	}
+	return nil
+}
+
+// errUnread reports that an answer could not be written. Further questions would be paid for in vain.
+var errUnread = errors.New("write the answer")
+
+// explain prints why a result has no answer, or one without consensus.
+func (o *results) explain(r report.Result) {
+	defer o.explainPartials(r)
+	why, hint := r.Status, ""
+	switch r.Status {
+	case kernel.Cut:
+		why = "interrupted"
+	case kernel.NoConsensus:
+		why = "no consensus"
+	case kernel.Budget:
+		why = outOfBudget(r.Budget)
+	case kernel.Timeout:
+		why, hint = "out of time", "; --orchestrator-timeout gives more"
+		if r.Winner == "" {
+			why += " after " + wording.Duration(time.Duration(r.DurationMS)*time.Millisecond)
+		}
+	case kernel.MaxTurns:
+		why, hint = "out of turns", "; max_turns and max_tool_calls in the config give more"
+	}
+	switch wasEnded := r.Status == kernel.Cut || r.Status == kernel.Budget || r.Status == kernel.Timeout || r.Status == kernel.MaxTurns; {
+	case r.Winner != "" && r.Status != kernel.Completed:
+		o.feed.console.Say("massgen: %s: this is the best answer so far, by %s%s", why, r.Winner, hint)
+	case r.Winner != "":
+	case wasEnded:
+		o.feed.console.Say("massgen: %s: there is no answer yet%s", why, hint)
+	case len(r.Failed) > 0:
+		o.feed.console.Say("massgen: no answer: %s", strings.Join(panels.Reasons(r.Failed), "; "))
+	default:
+		o.feed.console.Say("massgen: no answer: no agent gave one")
+	}
+}
+
+// outOfBudget returns what was spent of each limit, and what the next call needs.
+func outOfBudget(b *report.BudgetReport) string {
+	parts := spentOf("", b.BudgetLimits, b.SpentUSD, b.SpentTokens, b.SpentCalls)
+	needs := neededOf("", b.Needs)
+	if s := b.Session; s != nil {
+		parts = append(parts, spentOf("the session's ", s.BudgetLimits, s.SpentUSD, s.SpentTokens, s.SpentCalls)...)
+		needs = append(needs, neededOf("the session's ", s.Needs)...)
+	}
+	text := "out of budget: " + strings.Join(parts, ", ") + " spent"
+	if len(needs) > 0 {
+		text += "; the next call needs " + strings.Join(needs, " and ") + " for its input and 256 tokens of output (4,096 with reasoning_effort)"
+	}
+	return text
+}
+
+// neededOf returns the least limits on dollars and tokens for the next call.
+func neededOf(whose string, least report.BudgetLimits) (parts []string) {
+	if least.MaxUSD != nil {
+		parts = append(parts, fmt.Sprintf("%smax_usd %s", whose, strings.TrimPrefix(budget.Dollars(*least.MaxUSD).String(), "$")))
+	}
+	if least.MaxTokens != nil {
+		parts = append(parts, fmt.Sprintf("%smax_tokens %d", whose, *least.MaxTokens))
+	}
+	return parts
+}
+
+// spentOf returns what was spent of each limit.
+func spentOf(whose string, most report.BudgetLimits, usd float64, tokens, calls int) (parts []string) {
+	if most.MaxUSD != nil {
+		parts = append(parts, fmt.Sprintf("%s of %smax_usd %s", budget.Dollars(usd), whose, budget.Dollars(*most.MaxUSD)))
+	}
+	if most.MaxTokens != nil {
+		parts = append(parts, fmt.Sprintf("%s of %smax_tokens %s", plain.Thousands(tokens), whose, plain.Thousands(*most.MaxTokens)))
+	}
+	if most.MaxCalls != nil {
+		parts = append(parts, fmt.Sprintf("%s of %smax_calls %s", plain.Thousands(calls), whose, plain.Thousands(*most.MaxCalls)))
+	}
+	return parts
+}
+
+// partialKept returns how much of a step's last message is kept.
+func partialKept(partial string) string {
+	if partial == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s of its message are kept)", plain.Count(utf8.RuneCountInString(partial), "character"))
+}
+
+// explainPartials prints the command that shows partial messages, if there is no answer.
+func (o *results) explainPartials(r report.Result) {
+	if r.Winner != "" || len(r.Partials) == 0 || o.feed.flags.JSON { // which has the texts
+		return
+	}
+	var names []string
+	for _, p := range r.Partials {
+		if !slices.Contains(names, p.Agent) {
+			names = append(names, p.Agent)
+		}
+	}
+	o.feed.console.Say("massgen: what %s had written until then is kept: %s", plain.List(names), o.kept.Command("sessions", "show", r.SessionID))
+}
+
+// verdict names the answer of a result that has one, "winner: a.1" or, where the
+// panel did not decide, "best so far: a.1", and why it won.
+func verdict(r report.Result) (title, why string) {
+	title = "winner: "
+	if r.Status != kernel.Completed {
+		title = "best so far: "
+	}
+	best, tied := countVotes(r)
+	why = fmt.Sprintf(" with %d of %s", best, plain.Count(len(r.Votes), "vote"))
+	if len(r.Votes) != len(r.Agents) {
+		why += " from " + plain.Count(len(r.Agents), "agent")
+	}
+	switch {
+	case best > 0 && tied:
+		why += ", a tie that the config's order decides"
+	case best > 0:
+	case r.Status != kernel.Completed:
+		why = ", without a vote: the newest answer"
+	case len(r.Answers) > 1:
+		why = ", without a vote: all answers are the same text"
+	default:
+		why = ", without a vote: the only answer that is left"
+	}
+	for _, a := range r.Answers {
+		if a.Agent == r.Winner {
+			return title + a.Label, why
+		}
+	}
+	return title + r.Winner, why
+}
+
+// countVotes returns how many votes the winner's answer has, and whether another has as many.
+// Answers of the same text are one candidate (DESIGN §4.4) and have their votes together.
+func countVotes(r report.Result) (best int, tied bool) {
+	textOf := map[string]string{}
+	for _, a := range r.Answers {
+		textOf[a.Agent] = strings.Join(strings.Fields(a.Content), " ") // white space does not count
+	}
+	votes := map[string]int{}
+	for _, v := range r.Votes {
+		if text, isThere := textOf[v.For]; isThere {
+			votes[text]++
+		}
+	}
+	winner := textOf[r.Winner]
+	for text, n := range votes {
+		tied = tied || text != winner && n == votes[winner]
+	}
+	return votes[winner], tied
+}

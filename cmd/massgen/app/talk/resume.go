@@ -1,0 +1,155 @@
+package talk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/app/inputs"
+	"github.com/massgen/massgen/cmd/massgen/app/program"
+	"github.com/massgen/massgen/cmd/massgen/app/wording"
+	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/sessions"
+)
+
+// resume finishes the turn that a process left.
+func (s *session) resume(ctx context.Context) error {
+	if len(s.options.Attach.Files) > 0 {
+		return errAttachedToNothing
+	}
+	t, err := s.asked.panel.Continue(ctx, s.chat.id)
+	var difference *coordinator.Difference
+	switch {
+	case errors.Is(err, sessions.ErrBusy): // another process came first
+		return cmdline.WithStatus(cmdline.ExitFailed, s.refused(ctx, fmt.Errorf("--continue: %w", err)))
+	case errors.As(err, &difference):
+		err = fmt.Errorf("--continue: %w; --continue --fresh starts the turn over", err)
+		return errors.Join(err, inputs.ShowDifference(s.console.Err, difference))
+	case err != nil:
+		return fmt.Errorf("--continue: %w", err)
+	}
+	if s.feed.isShown() {
+		s.console.Say("turn %d goes on: %s", t.Number(), wording.Quoted(t.Question()))
+	}
+	return s.finish(s.watchTurn(ctx, t, s.term.watch.Take()))
+}
+
+// startOver gives up the turn that a process left, and asks its question again.
+func (s *session) startOver(ctx context.Context) error {
+	left := s.chat.unfinished
+	if left == nil {
+		return fmt.Errorf("--fresh: no turn of session %s is left to finish: leave it out", plain.Line(s.chat.id))
+	}
+	question, files, err := s.asked.panel.Abandon(ctx, s.chat.id)
+	if err != nil {
+		return fmt.Errorf("--fresh: %w", err)
+	}
+	ctx = attach.With(ctx, files)
+	s.chat.unfinished = nil
+	if s.feed.isShown() {
+		s.console.Say("turn %d is left without an answer, and its question asked anew: %s", left.Number, wording.Quoted(question))
+	}
+	return s.finish(s.ask(ctx, question, s.term.watch.Take()))
+}
+
+// continuing returns the command that goes on with the session's turn, with the same panel and store. It
+// leaves out a system message, and the addresses of an engine and a database.
+func (s *session) continuing() string {
+	o, id := s.options, s.chat.id
+	if s.kept.IsFile() {
+		id = o.Session.ID
+	}
+	words := []string{s.kept.ProgramName()}
+	for _, flag := range [][2]string{
+		{"--engine", o.Cluster.Engine}, {"--config", o.Panel.Config}, {"--backend", o.Panel.Backend}, {"--model", o.Panel.Model}, {"--models", o.Panel.Models},
+		{"--base-url", o.Panel.BaseURL}, {"--state-dir", o.Session.StateDir}, {"--session-id", id},
+	} {
+		if flag[1] != "" {
+			words = append(words, flag[0], s.kept.Shown(flag[1]))
+		}
+	}
+	return strings.Join(append(words, "--continue"), " ")
+}
+
+// Rerun returns the function of massgen replay --from.
+func Rerun(p *program.Program) inputs.Rerun {
+	return func(ctx context.Context, kept sessions.Session, from coordinator.Point, as string) error {
+		return goOnIn(ctx, p, kept, from, as)
+	}
+}
+
+func goOnIn(ctx context.Context, p *program.Program, kept sessions.Session, from coordinator.Point, as string) (err error) {
+	if !cmdline.IsPath(p.Options.Session.ID) {
+		p.Options.Session.ID = as
+	}
+	p.Log = p.Logger()
+	s, err := openSession(ctx, p, kept.ID)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	s.chat = conversation{id: as}
+	t, err := s.asked.panel.Rerun(ctx, from, as)
+	var difference *coordinator.Difference
+	if errors.As(err, &difference) {
+		err = errors.Join(err, inputs.ShowDifference(s.console.Err, difference))
+	}
+	if err != nil {
+		return fmt.Errorf("replay: %w", err)
+	}
+	s.console.Say("massgen: turn %d of session %s goes on from round %d in session %s", from.Turn, plain.Line(kept.ID), from.Round, plain.Line(as))
+	return s.finish(s.watchTurn(ctx, t, s.term.watch.Take()))
+}
+
+// Work plays the turns of others until an interrupt.
+func Work(ctx context.Context, p *program.Program, words []string) (err error) {
+	switch {
+	case len(words) > 0:
+		return errors.New("worker: it takes no question")
+	case p.Kept.Database() == "":
+		return fmt.Errorf("worker: it needs --database URL, or %s: the store that all workers share", cmdline.DatabaseVariable)
+	}
+	p.Options.Display.NoDisplay, p.Options.Cluster.Engine = true, cmdline.LocalEngine
+	p.Options.Worker = true
+	p.Log = p.Logger()
+	at, err := p.Engines.Address()
+	if err != nil {
+		return err
+	}
+	if at.Log = p.Log; !p.Log.Enabled(ctx, slog.LevelInfo) { // nobody sits before a worker
+		at.Log = slog.New(slog.NewTextHandler(p.Console.Err, nil))
+	}
+	s, err := openSession(ctx, p, "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	working, stop := p.Watch.Context(ctx)
+	defer stop()
+	p.Console.Say("massgen: working for the queue %s of Temporal at %s, with %s", at.Queue, at.Address, s.asked.panel.Names())
+	return p.Env.Cluster.Work(working, at, s.asked.panel.Coordinator(), p.Console.Secrets.Redact)
+}
+
+// attached returns the context of a question with its files. The first question has those of --attach,
+// too.
+func attached(ctx context.Context, s *session) context.Context {
+	ctx = attach.With(ctx, slices.Concat(attach.Of(ctx), s.options.Attach.Files))
+	s.options.Attach.Files = nil
+	if files := attach.Of(ctx); len(files) > 0 {
+		names := make([]string, len(files))
+		for i, f := range files {
+			names[i] = f.Name
+		}
+		s.feed.remark("attached: %s", strings.Join(names, ", "))
+	}
+	return ctx
+}
+
+// errAttachedToNothing is for a command line that goes on with a question that was asked.
+var errAttachedToNothing = errors.New("--attach: --continue without a question goes on with the turn that was interrupted, which has its files: give a question, or leave --attach out")
