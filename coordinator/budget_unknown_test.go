@@ -17,7 +17,7 @@ import (
 
 // halfway is a store in which a process has left turn 1 of the session "s" with one call
 // finished and one under way.
-func halfway(t *testing.T, limits budget.Limits) *sessions.Memory {
+func halfway(t *testing.T, limits budget.Limits) *sessions.Store {
 	t.Helper()
 	texts := sessions.NewMemory()
 	s := service(rand.New(rand.NewPCG(1, 3)))

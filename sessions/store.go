@@ -21,7 +21,7 @@ type Store struct {
 	takes   func(id string) error // refuses new turns and branches of a session
 }
 
-// Keeper has a Store: Memory, sqlite.Store and Store itself.
+// Keeper has a Store: sqlite.Store, postgres.Store and Store itself.
 type Keeper interface {
 	Masked(redact func(string) string) *Store
 }
