@@ -45,6 +45,8 @@ type MCPServer struct {
 	Name string
 	// Type is stdio or streamable-http. If it is empty, Command or URL decides.
 	Type string
+	// Required reports whether the run ends if the server does not start.
+	Required bool
 	// Command runs with Args and Env, and with a few variables of the program itself, in CWD or
 	// the current folder.
 	Command string
@@ -63,6 +65,24 @@ const (
 	transportStdio = "stdio"
 	transportHTTP  = "streamable-http"
 )
+
+// transportNames are the words that other programs have for a server with a URL. The server itself
+// decides which of its transports is spoken.
+var transportNames = []string{"http", "sse", "streamableHttp", "streamable_http"}
+
+// transportType reads the type of a server's transport.
+func transportType() item[MCPServer] {
+	words := append([]string{transportStdio, transportHTTP}, transportNames...)
+	known := enum(func(s *MCPServer) *string { return &s.Type }, words...)
+	read := known.read
+	known.read = func(r *reader, at string, n *yaml.Node, s *MCPServer) {
+		read(r, at, n, s)
+		if slices.Contains(transportNames, s.Type) {
+			s.Type = transportHTTP
+		}
+	}
+	return known
+}
 
 // Format writes the settings without secrets, whatever the verb.
 func (s MCPServer) Format(f fmt.State, _ rune) {
