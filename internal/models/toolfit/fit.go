@@ -171,6 +171,7 @@ func (f *fitter) fit(value any, path []string) (any, error) {
 			return nil, err
 		}
 	}
+	f.addType(s)
 	f.restrict(s)
 	if err := f.fitEach(s, append(path, "")); err != nil {
 		return nil, err
@@ -178,7 +179,6 @@ func (f *fitter) fit(value any, path []string) (any, error) {
 	if f.NamedRequired {
 		nameRequired(s)
 	}
-	f.addType(s)
 	return s, nil
 }
 

@@ -98,6 +98,9 @@ func (s *session) transport() (sdk.Transport, error) {
 	if s.server.URL != "" {
 		link := newHTTPLink(s.server, s.older)
 		s.sever, s.posted = link.sever, link.posted
+		if s.older {
+			return lasting{link.transport, s.life}, nil
+		}
 		return link.transport, nil
 	}
 	p, err := startProcess(s.server, s.options, s.note)
@@ -106,6 +109,20 @@ func (s *session) transport() (sdk.Transport, error) {
 	}
 	s.process = p
 	return stdioTransport{p, s.note, s.notified}, nil
+}
+
+// lasting is a transport whose connection lasts as long as the session. The SDK ends the stream of the
+// older transport with the context of Connect.
+type lasting struct {
+	sdk.Transport
+	life context.Context
+}
+
+// Connect implements sdk.Transport.
+func (t lasting) Connect(ctx context.Context) (sdk.Connection, error) {
+	own, cancel := context.WithCancel(t.life)
+	defer context.AfterFunc(ctx, cancel)()
+	return t.Transport.Connect(own)
 }
 
 // mourn warns once that the server has ended unasked.
