@@ -66,18 +66,14 @@ const (
 	transportHTTP  = "streamable-http"
 )
 
-// transportNames are the words that other programs have for a server with a URL. The server itself
-// decides which of its transports is spoken.
-var transportNames = []string{"http", "sse", "streamableHttp", "streamable_http"}
-
-// transportType reads the type of a server's transport.
+// transportType reads the type of a server's transport. Other programs have other words for a server with
+// a URL; all mean transportHTTP, since the server itself decides which of its transports is spoken.
 func transportType() item[MCPServer] {
-	words := append([]string{transportStdio, transportHTTP}, transportNames...)
-	known := enum(func(s *MCPServer) *string { return &s.Type }, words...)
+	known := enum(func(s *MCPServer) *string { return &s.Type }, transportStdio, transportHTTP, "http", "sse", "streamableHttp", "streamable_http")
 	read := known.read
 	known.read = func(r *reader, at string, n *yaml.Node, s *MCPServer) {
 		read(r, at, n, s)
-		if slices.Contains(transportNames, s.Type) {
+		if s.Type != "" && s.Type != transportStdio {
 			s.Type = transportHTTP
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/backends"
@@ -118,7 +117,7 @@ func (f *fitter) fitRoot(root schema) (schema, error) {
 	switch kind := root["type"].(type) {
 	case nil:
 	case string:
-		if !strings.EqualFold(kind, "object") && !strings.EqualFold(kind, "dict") {
+		if typeName(kind) != "object" {
 			return nil, fmt.Errorf("its schema is of type %q, not \"object\"", plain.Line(kind))
 		}
 	case []any:

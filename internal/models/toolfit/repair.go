@@ -49,24 +49,27 @@ func repairSchema(s schema, key string) {
 	}
 }
 
-// typeNames are the types that people write for those of JSON Schema.
-var typeNames = map[string]string{
-	"int": "integer", "int32": "integer", "int64": "integer", "long": "integer", "float": "number", "double": "number", "decimal": "number",
-	"str": "string", "text": "string", "bool": "boolean", "dict": "object", "map": "object", "list": "array", "tuple": "array", "none": "null",
-}
-
-// jsonTypes are the types of JSON Schema.
-var jsonTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
-
-// typeName returns a type of JSON Schema, empty for a word that is none.
+// typeName returns the type of JSON Schema that a word means, empty for a word that means none.
 func typeName(word any) string {
 	name, _ := word.(string)
 	name = strings.ToLower(strings.TrimSpace(name))
-	if known := typeNames[name]; known != "" {
-		return known
-	}
-	if slices.Contains(jsonTypes, name) {
+	switch name {
+	case "array", "boolean", "integer", "null", "number", "object", "string":
 		return name
+	case "int", "int32", "int64", "long":
+		return "integer"
+	case "float", "double", "decimal":
+		return "number"
+	case "str", "text":
+		return "string"
+	case "bool":
+		return "boolean"
+	case "dict", "map":
+		return "object"
+	case "list", "tuple":
+		return "array"
+	case "none":
+		return "null"
 	}
 	return ""
 }
@@ -90,9 +93,8 @@ func repairType(s schema) {
 			names = append(names, name)
 		}
 	}
-	_, isNull := s["type"], value == nil
 	switch {
-	case len(names) == 0 || isNull:
+	case len(names) == 0, value == nil:
 		delete(s, "type")
 	case isList:
 		s["type"] = names

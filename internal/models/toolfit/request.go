@@ -1,6 +1,7 @@
 package toolfit
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/massgen/massgen/backends"
@@ -16,6 +17,10 @@ func (r Rules) Request(req backends.Request, emit func(...backends.Event) error)
 	for _, t := range req.Tools {
 		if isCoordination(t.Name) {
 			tools = append(tools, t)
+			continue
+		}
+		if len(t.Schema) > 0 && !json.Valid(t.Schema) {
+			tools = append(tools, t) // a fault of the program: the adapter reports it
 			continue
 		}
 		f, err := r.Fit(t)

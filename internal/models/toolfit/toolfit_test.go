@@ -87,68 +87,80 @@ func faults(t *testing.T, rules Rules, text json.RawMessage) (all []string) {
 	if rules.NoSchemaKey && root["$schema"] != nil {
 		all = append(all, "$schema")
 	}
-	var visit func(at string, value any, isSchema bool)
-	visit = func(at string, value any, isSchema bool) {
-		if list, ok := value.([]any); ok {
-			for i, inner := range list {
-				visit(fmt.Sprintf("%s[%d]", at, i), inner, isSchema)
-			}
-			return
+	v := visitor{rules: rules}
+	v.visit("", root, true)
+	return append(all, v.found...)
+}
+
+// visitor finds what a service would refuse in a part of a schema.
+type visitor struct {
+	rules Rules
+	found []string
+}
+
+func (v *visitor) add(at, fault string) { v.found = append(v.found, at+": "+fault) }
+
+// visit looks at a schema, or at schemas by name.
+func (v *visitor) visit(at string, value any, isSchema bool) {
+	if list, ok := value.([]any); ok {
+		for i, inner := range list {
+			v.visit(fmt.Sprintf("%s[%d]", at, i), inner, isSchema)
 		}
-		if _, ok := value.(bool); ok && isSchema && rules.NoBooleans && !strings.HasSuffix(at, "additionalProperties") {
-			all = append(all, at+" is a boolean")
+		return
+	}
+	if _, ok := value.(bool); ok && isSchema && v.rules.NoBooleans && !strings.HasSuffix(at, "additionalProperties") {
+		v.add(at, "a boolean")
+	}
+	s, ok := value.(map[string]any)
+	if !ok {
+		return
+	}
+	if !isSchema {
+		for name, inner := range s {
+			v.visit(at+"."+name, inner, true)
 		}
-		s, ok := value.(map[string]any)
-		if !ok {
-			return
-		}
-		if !isSchema {
-			for name, inner := range s {
-				visit(at+"."+name, inner, true)
-			}
-			return
-		}
-		if kind := s["type"]; rules.NeedsItems && s["items"] == nil {
-			if list, _ := kind.([]any); kind == "array" || slices.Contains(list, any("array")) {
-				all = append(all, at+": array schema missing items")
-			}
-		}
-		if p, ok := s["pattern"].(string); rules.SimplePatterns && ok && (!strings.HasPrefix(p, "^") || !strings.HasSuffix(p, "$") || strings.Contains(p, "(?!") || strings.Contains(p, `\d`)) {
-			all = append(all, at+": the pattern "+p)
-		}
-		if _, ok := s["$ref"]; rules.NoRefs && ok {
-			all = append(all, at+": a reference")
-		}
-		if rules.Typed && len(s) > 0 && at != "" {
-			typed := false
-			for _, key := range []string{"type", "$ref", "anyOf", "oneOf", "allOf", "const", "enum", "properties", "items", "prefixItems"} {
-				typed = typed || s[key] != nil
-			}
-			if !typed {
-				all = append(all, at+": unrecognized schema")
-			}
-		}
-		properties, _ := s["properties"].(map[string]any)
-		valid := regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
-		if rules.LetterFirst {
-			valid = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`)
-		}
-		for name := range properties {
-			if rules.PlainNames && !valid.MatchString(name) {
-				all = append(all, at+": the property "+name)
-			}
-		}
-		for key, inner := range s {
-			switch key {
-			case "properties", "$defs", "definitions", "patternProperties":
-				visit(at+"."+key, inner, false)
-			case "items", "anyOf", "oneOf", "allOf", "prefixItems", "additionalProperties", "not":
-				visit(at+"."+key, inner, true)
-			}
+		return
+	}
+	v.check(at, s)
+	for key, inner := range s {
+		switch key {
+		case "properties", "$defs", "definitions", "patternProperties":
+			v.visit(at+"."+key, inner, false)
+		case "items", "anyOf", "oneOf", "allOf", "prefixItems", "additionalProperties", "not":
+			v.visit(at+"."+key, inner, true)
 		}
 	}
-	visit("", root, true)
-	return all
+}
+
+// check looks at one schema.
+func (v *visitor) check(at string, s map[string]any) {
+	if kind := s["type"]; v.rules.NeedsItems && s["items"] == nil {
+		if list, _ := kind.([]any); kind == "array" || slices.Contains(list, any("array")) {
+			v.add(at, "array schema missing items")
+		}
+	}
+	p, ok := s["pattern"].(string)
+	if v.rules.SimplePatterns && ok && (!strings.HasPrefix(p, "^") || !strings.HasSuffix(p, "$") || strings.Contains(p, "(?!") || strings.Contains(p, `\d`)) {
+		v.add(at, "the pattern "+p)
+	}
+	if _, ok := s["$ref"]; v.rules.NoRefs && ok {
+		v.add(at, "a reference")
+	}
+	tells := func(key string) bool { return s[key] != nil }
+	if v.rules.Typed && len(s) > 0 && at != "" &&
+		!slices.ContainsFunc([]string{"type", "$ref", "anyOf", "oneOf", "allOf", "const", "enum", "properties", "items", "prefixItems"}, tells) {
+		v.add(at, "unrecognized schema")
+	}
+	properties, _ := s["properties"].(map[string]any)
+	valid := regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+	if v.rules.LetterFirst {
+		valid = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`)
+	}
+	for name := range properties {
+		if v.rules.PlainNames && !valid.MatchString(name) {
+			v.add(at, "the property "+name)
+		}
+	}
 }
 
 // anyPattern stands for a pattern that Go's regular expressions lack.

@@ -59,7 +59,7 @@ func (b *eventBody) fill() {
 	piece, err := b.lines.ReadSlice('\n')
 	if !b.begun {
 		b.begun = true
-		piece = bytes.TrimPrefix(piece, byteOrderMark)
+		piece = bytes.TrimPrefix(piece, []byte(byteOrderMark))
 	}
 	isFirst := len(b.event) == 0 || b.event[len(b.event)-1] == '\n'
 	isEnd := err == nil && isFirst && len(bytes.TrimRight(piece, "\r\n")) == 0

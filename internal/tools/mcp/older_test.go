@@ -84,7 +84,13 @@ func TestLostSessions(t *testing.T) {
 		{401, "Unauthorized: Session not found", true},
 		{400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"the city is missing"}}`, false},
 	} {
-		handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return echoServer() }, nil)
+		server := echoServer()
+		handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
+		t.Cleanup(func() {
+			for session := range server.Sessions() {
+				_ = session.Close() // the one that was given up
+			}
+		})
 		var calls atomic.Int32
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)

@@ -13,7 +13,7 @@ import (
 )
 
 // byteOrderMark is U+FEFF in UTF-8. Servers on .NET and PowerShell write it before their first message.
-var byteOrderMark = []byte("\uFEFF")
+const byteOrderMark = "\uFEFF"
 
 // schemaKey is where repaired leaves the text of a tool's schema: the SDK keeps only its value.
 const schemaKey = "massgen/inputSchema"
@@ -24,7 +24,7 @@ type object = map[string]json.RawMessage
 // or one piece of a result, and would cost the whole message or the session. What is no message stays as
 // it is.
 func repaired(message []byte) []byte {
-	message = bytes.TrimPrefix(message, byteOrderMark)
+	message = bytes.TrimPrefix(message, []byte(byteOrderMark))
 	if !json.Valid(message) {
 		plainly := withoutControls(message)
 		if !json.Valid(plainly) {
