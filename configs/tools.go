@@ -46,7 +46,7 @@ type MCPServer struct {
 	// Type is stdio or streamable-http. If it is empty, Command or URL decides.
 	Type string
 	// Required reports whether the run ends if the server does not start.
-	Required bool
+	Required bool `json:",omitempty"`
 	// Command runs with Args and Env, and with a few variables of the program itself, in CWD or
 	// the current folder.
 	Command string
