@@ -33,6 +33,7 @@ var layers = [][]string{
 		"backends/openai", "backends/anthropic", "backends/gemini", "tests/backendtest",
 		"internal/models/retry",
 	},
+	{"internal/models/toolfit"},
 	{"internal/coordination/effect"},
 	{
 		"internal/models/wire", "internal/models/prices", "internal/coordination/policy", "internal/tools/permission", "internal/models/attach",
@@ -140,7 +141,7 @@ var confined = map[string][]string{
 	"github.com/anthropics/anthropic-sdk-go": {"backends/anthropic"},
 	"google.golang.org/genai":                {"backends/gemini"},
 	"github.com/modelcontextprotocol/go-sdk": {"internal/tools/mcp", "cmd/massgen/server"}, // its client, and its server
-	"github.com/google/jsonschema-go":        {"agents", "internal/tools/mcp", "internal/tools/schema"},
+	"github.com/google/jsonschema-go":        {"agents", "internal/tools/schema"},
 	"modernc.org/sqlite":                     {"sessions/sqlite"},
 	"github.com/gofrs/flock":                 {"internal/system/filelock", "internal/storage/store"},
 	"github.com/jackc/pgx/v5":                {"temporal/postgres"},

@@ -17,6 +17,7 @@ import (
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/models/prices"
 	"github.com/massgen/massgen/internal/models/retry"
+	"github.com/massgen/massgen/internal/models/toolfit"
 	"github.com/massgen/massgen/internal/models/wire"
 	"github.com/massgen/massgen/internal/system/plain"
 )
@@ -83,6 +84,8 @@ type Model struct {
 	Local bool
 	// Takes is what all of them take beside text.
 	Takes attach.Takes
+	// Schemas are the rules for the schemas of tools that all of them take.
+	Schemas toolfit.Rules
 	// CanSearch reports whether the model, and those that stand in for it, can search the web.
 	CanSearch bool
 
@@ -136,7 +139,7 @@ func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) 
 	known, _ := r.prices.Lookup(p.name, c.model) // of others the sizes are 0
 	return Model{
 		Backend: backend, Provider: p.name, Name: c.model, BaseURL: c.baseURL, Window: known.ContextWindow, MaxOutput: known.MaxOutput,
-		Local: p.local, CanSearch: canSearch(r, p, c, b), splits: splitsTools(p, c.model), Takes: takesOf(p.protocol, c),
+		Local: p.local, CanSearch: canSearch(r, p, c, b), splits: splitsTools(p, c.model), Schemas: p.schemas(c), Takes: takesOf(p.protocol, c),
 	}, err
 }
 
@@ -169,6 +172,7 @@ func (r *Resolver) resolve(ctx context.Context, b configs.Backend, isAgent bool)
 			Headers: f.Params.Headers, ExtraBody: f.Params.ExtraBody,
 		})
 		m.Takes = m.Takes.And(other.Takes)
+		m.Schemas = m.Schemas.And(other.Schemas)
 		m.CanSearch, m.splits = m.CanSearch && other.CanSearch, m.splits || other.splits
 		m.Window, m.MaxOutput = smaller(m.Window, other.Window), smaller(m.MaxOutput, other.MaxOutput)
 		m.Local = m.Local && other.Local

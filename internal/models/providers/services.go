@@ -6,6 +6,7 @@ import (
 	"github.com/massgen/massgen/backends/anthropic"
 	"github.com/massgen/massgen/backends/gemini"
 	"github.com/massgen/massgen/backends/openai"
+	"github.com/massgen/massgen/internal/models/toolfit"
 )
 
 // providers lists them in the order in which type auto takes them. What a service
@@ -225,18 +226,21 @@ func localServers() []provider {
 			name: "ollama", title: "Ollama", baseURL: "http://localhost:11434/v1", local: true,
 			hint: "start it with: ollama serve",
 			// https://docs.ollama.com/openai
-			protocol: chat{openai.Dialect{All: openai.Limits{NoPDF: true, Efforts: "none low medium high max"}, ThinkTags: true}},
+			protocol: chat{openai.Dialect{Schemas: toolfit.Ollama(), All: openai.Limits{NoPDF: true, Efforts: "none low medium high max"}, ThinkTags: true}},
 		},
 	}
-	for _, s := range []struct{ name, title, port, start string }{
-		{"lmstudio", "LM Studio", "1234", "start its server with: lms server start"},
-		{"llamacpp", "llama.cpp", "8080", "start it with: llama-server --jinja -m MODEL.gguf"},
-		{"vllm", "vLLM", "8000", "start it with: vllm serve MODEL"},
-		{"sglang", "SGLang", "30000", "start it with: python -m sglang.launch_server"},
+	for _, s := range []struct {
+		name, title, port, start string
+		schemas                  toolfit.Rules
+	}{
+		{"lmstudio", "LM Studio", "1234", "start its server with: lms server start", toolfit.LMStudio()},
+		{"llamacpp", "llama.cpp", "8080", "start it with: llama-server --jinja -m MODEL.gguf", toolfit.LlamaCpp()},
+		{"vllm", "vLLM", "8000", "start it with: vllm serve MODEL", toolfit.Rules{}},
+		{"sglang", "SGLang", "30000", "start it with: python -m sglang.launch_server", toolfit.Rules{}},
 	} {
 		servers = append(servers, provider{
 			name: s.name, title: s.title, baseURL: "http://localhost:" + s.port + "/v1", local: true, hint: s.start,
-			protocol: chat{openai.Dialect{All: openai.Limits{NoPDF: true}, ThinkTags: true}},
+			protocol: chat{openai.Dialect{Schemas: s.schemas, All: openai.Limits{NoPDF: true}, ThinkTags: true}},
 		})
 	}
 	return servers
