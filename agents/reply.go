@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/massgen/massgen/backends"
@@ -51,15 +52,17 @@ func newReplyReader(ctx context.Context, s *shared, turn *effect.Turn, call effe
 // read fills in the content of the response.
 func (r *replyReader) read(resp backends.Response, reply *effect.ModelReply) error {
 	reply.Truncated = resp.Truncated()
-	reply.Message = r.encode(resp.Message)
-	said := resp.Message.Text()
-	calls := resp.Message.ToolCalls()
+	message, hasMarkup := r.withCalls(resp.Message)
+	reply.Message, reply.Markup = r.encode(message), hasMarkup
+	said := message.Text()
+	calls := message.ToolCalls()
 	if r.call.JSON {
-		calls = actInText(said)
+		calls = r.acts(said)
 	}
-	r.readHosted(resp.Message, reply)
-	r.readCitations(resp.Message, calls, reply)
+	r.readHosted(message, reply)
+	r.readCitations(message, calls, reply)
 	switch {
+	case hasMarkup: // it is no answer
 	case r.schema != nil:
 		r.readForm(said, reply)
 	case r.call.JSON || len(calls) > 0:
@@ -193,6 +196,9 @@ func (r *replyReader) decodeAnswer(call effect.Call, arguments string) effect.Ca
 	case r.call.JSON && isPlaceholder(content):
 		problem = "content is only the placeholder of the form: write your whole answer in its place"
 	}
+	if problem == "" && ok && r.isMarkup(content) {
+		problem = "content is the text of a tool call: write your whole answer in its place, and quote calls only in code blocks"
+	}
 	if call.Problem = problem; problem != "" {
 		return call
 	}
@@ -259,7 +265,7 @@ func wordSet(text string) map[string]bool {
 func (r *replyReader) decodeVote(call effect.Call, arguments string) effect.Call {
 	call.Target = -1
 	args, problem := decodeArguments(arguments)
-	agent, ok := args.text("agent_id", &problem)
+	agent, ok := args.name("agent_id", &problem)
 	reason, _ := args.text("reason", &problem)
 	if !ok && problem == "" {
 		problem = "agent_id is missing"
@@ -308,4 +314,12 @@ func (a arguments) text(name string, problem *string) (string, bool) {
 		*problem = name + " is not a string"
 	}
 	return text, true
+}
+
+// name returns a text argument that may be a number, as text does.
+func (a arguments) name(name string, problem *string) (string, bool) {
+	if _, err := strconv.ParseUint(string(a[name]), 10, 32); err == nil {
+		return string(a[name]), true
+	}
+	return a.text(name, problem)
 }

@@ -76,6 +76,8 @@ type Agent struct {
 	ToolMode effect.ToolMode
 	// Bounded limits the replies of a small model in JSON mode (see effect.Agent).
 	Bounded bool
+	// TextCalls reads calls in the model's text (see effect.Agent).
+	TextCalls bool
 	// Context limits the part of a session's history that the agent is shown; the zero
 	// value shows all of the history.
 	Context agents.Context
@@ -401,6 +403,7 @@ func (p *Panel) describe(ctx context.Context, t *Turn, history blob.Ref) (effect
 			return d, err
 		}
 		agent.ToolMode, agent.Workspace, agent.Bounded = a.ToolMode, a.Snapshot != nil, a.Bounded
+		agent.TextCalls = a.TextCalls
 		d.Agents = append(d.Agents, agent)
 	}
 	return d, nil

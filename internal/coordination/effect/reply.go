@@ -10,13 +10,15 @@ func (ToolReply) reply()  {}
 
 // ModelReply is the result of a ModelCall.
 type ModelReply struct {
-	// Message is the assistant's message as it arrived.
+	// Message is the assistant's message as it was read: calls in its text are calls here (see Agent.TextCalls).
 	Message blob.Ref `json:"message"`
 	// Text is the message's text, Hash its normalised hash; zero if it is blank.
 	Text blob.Ref `json:"text"`
 	Hash string   `json:"hash,omitempty"`
 	// Problem is the reason why the text does not fit the turn's schema; Text is zero then.
 	Problem string `json:"problem,omitempty"`
+	// Markup reports whether the text has the markup of a call that does not count; Text is zero then.
+	Markup bool `json:"markup,omitempty"`
 	// Calls are the message's tool calls in order, their arguments decoded.
 	Calls []Call `json:"calls,omitempty"`
 	// Hosted are the calls of hosted tools in the message, in order: the provider has run them.

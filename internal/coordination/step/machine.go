@@ -309,6 +309,9 @@ func (s *Machine) applyReply(r effect.ModelReply) []effect.Effect {
 
 // endConversation ends the step with the text as the answer (rule 1).
 func (s *Machine) endConversation(r effect.ModelReply) []effect.Effect {
+	if r.Markup {
+		return s.refuseMarkup(r)
+	}
 	if r.Problem != "" {
 		return s.repairAnswer(r)
 	}

@@ -82,6 +82,9 @@ type Model struct {
 	// Local reports whether the model, and all that stand in for it, run on servers that the table
 	// knows as such.
 	Local bool
+	// TextCalls reports whether the texts of the model, and of all that stand in for it, may contain calls (see
+	// effect.Agent).
+	TextCalls bool
 	// Takes is what all of them take beside text.
 	Takes attach.Takes
 	// Schemas are the rules for the schemas of tools that all of them take.
@@ -139,7 +142,7 @@ func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) 
 	known, _ := r.prices.Lookup(p.name, c.model) // of others the sizes are 0
 	return Model{
 		Backend: backend, Provider: p.name, Name: c.model, BaseURL: c.baseURL, Window: known.ContextWindow, MaxOutput: known.MaxOutput,
-		Local: p.local, CanSearch: canSearch(r, p, c, b), splits: splitsTools(p, c.model), Schemas: p.schemas(c), Takes: takesOf(p.protocol, c),
+		Local: p.local, TextCalls: mayWriteCalls(p, c.baseURL), CanSearch: canSearch(r, p, c, b), splits: splitsTools(p, c.model), Schemas: p.schemas(c), Takes: takesOf(p.protocol, c),
 	}, err
 }
 
@@ -175,7 +178,7 @@ func (r *Resolver) resolve(ctx context.Context, b configs.Backend, isAgent bool)
 		m.Schemas = m.Schemas.And(other.Schemas)
 		m.CanSearch, m.splits = m.CanSearch && other.CanSearch, m.splits || other.splits
 		m.Window, m.MaxOutput = smaller(m.Window, other.Window), smaller(m.MaxOutput, other.MaxOutput)
-		m.Local = m.Local && other.Local
+		m.Local, m.TextCalls = m.Local && other.Local, m.TextCalls && other.TextCalls
 	}
 	switch {
 	case len(faults) > 0:

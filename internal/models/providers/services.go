@@ -18,17 +18,17 @@ var providers = slices.Concat(largeProviders(), hosts(), otherProviders(), local
 func largeProviders() []provider {
 	return []provider{
 		{
-			name: openAIType, title: "OpenAI", baseURL: openai.DefaultBaseURL, urlVar: "OPENAI_BASE_URL",
+			name: openAIType, title: "OpenAI", baseURL: openai.DefaultBaseURL, urlVar: "OPENAI_BASE_URL", domain: "openai.com",
 			keyVars: []string{"OPENAI_API_KEY"}, prefixes: []string{"gpt-", "chatgpt-", "o1", "o3", "o4"},
 			model: "gpt-5-mini", protocol: chat{openai.OpenAI()},
 		},
 		{
-			name: "claude", title: "Anthropic", baseURL: anthropic.DefaultBaseURL,
+			name: "claude", title: "Anthropic", baseURL: anthropic.DefaultBaseURL, domain: "anthropic.com",
 			keyVars: []string{"ANTHROPIC_API_KEY"}, prefixes: []string{"claude-"},
 			model: "claude-sonnet-5-5", protocol: claude{},
 		},
 		{
-			name: "gemini", title: "Google Gemini", baseURL: gemini.DefaultBaseURL,
+			name: "gemini", title: "Google Gemini", baseURL: gemini.DefaultBaseURL, domain: "googleapis.com",
 			keyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, prefixes: []string{"gemini-"},
 			model: "gemini-2.5-flash", protocol: google{},
 		},
@@ -213,7 +213,7 @@ func otherProviders() []provider {
 			}},
 		},
 		{
-			name: azureType, title: "Azure OpenAI", urlVar: "AZURE_OPENAI_ENDPOINT",
+			name: azureType, title: "Azure OpenAI", urlVar: "AZURE_OPENAI_ENDPOINT", domain: "openai.azure.com",
 			keyVars: []string{"AZURE_OPENAI_API_KEY"}, protocol: azure{},
 		},
 	}

@@ -205,7 +205,7 @@ func (p *Opened) connect(ctx context.Context, s Settings, opts *coordinator.Opti
 		p.CanSearch = p.CanSearch || search[len(search)-1] != nil
 		opts.Agents = append(opts.Agents, coordinator.Agent{
 			ID: a.ID, SystemMessage: a.SystemMessage, Backend: m.Backend, Provider: m.Provider, Model: m.Name, Params: p.resolver.Bounded(m, a.Backend.Params),
-			ToolMode: toolMode(m, a.Backend), Bounded: m.Local, Context: agents.Context{Policy: a.Context, Window: m.Window, Counter: p.resolver.Counter(m)},
+			ToolMode: toolMode(m, a.Backend), Bounded: m.Local, TextCalls: m.TextCalls, Context: agents.Context{Policy: a.Context, Window: m.Window, Counter: p.resolver.Counter(m)},
 			Takes: m.Takes,
 		})
 	}
