@@ -58,6 +58,11 @@ var tables = []string{
 	"contextbuild.delimiterNames",
 	"contextbuild.agentTagNames",
 	"contextbuild.noteNames",
+	"internal/tools/textcall.fillers",
+	"internal/tools/textcall.wraps",
+	"internal/tools/textcall.nameKeys",
+	"internal/tools/textcall.argumentKeys",
+	"internal/tools/textcall.bareKeys",
 	"internal/models/providers.providers", // a thousand agents look for their own in it
 }
 
