@@ -34,7 +34,7 @@ const (
 // world is a store with a turn in it.
 type world struct {
 	*testing.T
-	store *sessions.Memory
+	store *sessions.Store
 	turn  effect.Turn
 }
 

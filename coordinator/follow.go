@@ -100,7 +100,7 @@ type DifferenceKind string
 const (
 	InputDiffers  DifferenceKind = "input"
 	replyDiffers  DifferenceKind = "reply"
-	ResultDiffers DifferenceKind = "result"
+	resultDiffers DifferenceKind = "result"
 )
 
 // Difference is the first place where a replayed journal differs from its recorded content. It is an

@@ -98,11 +98,6 @@ func Of(kept sessions.Keeper, redact func(string) string) *Store {
 type Shared interface {
 	sessions.Keeper
 	io.Closer
-	common
-}
-
-// common is the part of a store that all its open handles share.
-type common interface {
 	// Place names the store, for people.
 	Place() string
 	// Limiter returns the keeper of an account's limits over all machines. The account's name
