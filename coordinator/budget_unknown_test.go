@@ -64,7 +64,7 @@ func TestCallsUnderWayOfTurnsWithoutBudgetStaySpent(t *testing.T) {
 				}
 				kept.Usage.OutputTokens++
 				var d *Difference
-				if _, err := Replay(t.Context(), store, "s", kept); !errors.As(err, &d) || d.Kind != ResultDiffers {
+				if _, err := Replay(t.Context(), store, "s", kept); !errors.As(err, &d) || d.Kind != resultDiffers {
 					t.Errorf("with another usage turn %d replays with %v", kept.Number, err)
 				}
 			}

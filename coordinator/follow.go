@@ -100,7 +100,7 @@ type differenceKind string
 const (
 	InputDiffers  differenceKind = "input"
 	replyDiffers  differenceKind = "reply"
-	ResultDiffers differenceKind = "result"
+	resultDiffers differenceKind = "result"
 )
 
 // Difference is the first place where a replayed journal differs from its recorded content. It is an

@@ -323,12 +323,6 @@ func (s *Store) Session(ctx context.Context, id string) (Session, error) {
 // List returns the sessions that f chooses, the most recently used first.
 func (s *Store) List(ctx context.Context, f Filter) ([]Session, error) { return s.backing.List(ctx, f) }
 
-// Usage adds up the usage of the sessions that f chooses.
-func (s *Store) Usage(ctx context.Context, f Filter) (Usage, error) {
-	list, err := s.backing.List(ctx, f)
-	return usageOf(list), err
-}
-
 // Turns returns a session's last turns, oldest first; last 0 means all. They include turns that
 // have no answer or never ended.
 func (s *Store) Turns(ctx context.Context, id string, last int) ([]Turn, error) {

@@ -59,10 +59,6 @@ type askings struct {
 	bySum [64]sync.Mutex // held while a turn begins in one of the sessions with a sum
 }
 
-func newAskings(store *sessions.Store, log *slog.Logger) *askings {
-	return &askings{store: store, log: log, seed: maphash.MakeSeed()}
-}
-
 // begun returns the number of the turn that a request with a key began in a session, 0 for none.
 func (a *askings) begun(ctx context.Context, session string, once *onceKey) (int, error) {
 	kept, err := a.store.Session(ctx, session)

@@ -98,11 +98,6 @@ func Of(kept sessions.Keeper, redact func(string) string) *Store {
 type Shared interface {
 	sessions.Keeper
 	io.Closer
-	common
-}
-
-// common is the part of a store that all its open handles share.
-type common interface {
 	// Database returns the random id of the store, and where the store is, for people.
 	Database() (id, place string)
 	// Limiter returns the keeper of an account's limits over all machines. The account's name
