@@ -40,7 +40,7 @@ var layers = [][]string{
 	},
 	{"backends", "internal/coordination/kernel", "internal/coordination/budget", "internal/tools/workspace/rootfs", "cmd/massgen/internal/markdown", "internal/tools/schema"},
 	{"internal/system/blob", "internal/system/secrets", "cmd/massgen/internal/colour", "internal/system/child", "internal/system/filelock", "internal/system/wholefile", "tests/leaks", "tests/silent", "tests/described"},
-	{"internal/system/plain", "internal/system/sleep", "internal/system/nos2a", "tests/linear"},
+	{"internal/system/plain", "internal/system/sleep", "tests/linear"},
 }
 
 func row(dir string) int {
@@ -139,7 +139,6 @@ var confined = map[string][]string{
 	"github.com/sashabaranov/go-openai":      {"backends/openai"},
 	"github.com/anthropics/anthropic-sdk-go": {"backends/anthropic"},
 	"google.golang.org/genai":                {"backends/gemini"},
-	"google.golang.org/grpc":                 {"internal/system/nos2a"},
 	"github.com/modelcontextprotocol/go-sdk": {"internal/tools/mcp", "cmd/massgen/server"}, // its client, and its server
 	"github.com/google/jsonschema-go":        {"agents", "internal/tools/mcp", "internal/tools/schema"},
 	"modernc.org/sqlite":                     {"sessions/sqlite"},
@@ -152,7 +151,6 @@ var confined = map[string][]string{
 	"github.com/cenkalti/backoff/v5":         {"internal/models/retry", "sessions"},
 	"github.com/sony/gobreaker/v2":           {"internal/models/retry"},
 	"golang.org/x/image":                     {"internal/models/attach"},
-	"golang.org/x/net":                       {"cmd/massgen/internal/picture"},
 	"golang.org/x/time":                      {"internal/models/retry"},
 	// Each room of commands describes its flags.
 	"github.com/urfave/cli/v2":            {"cmd/massgen/app", "cmd/massgen/app/cmdline", "cmd/massgen/app/archive", "cmd/massgen/app/program", "cmd/massgen/app/sessions", "cmd/massgen/app/inputs", "cmd/massgen/app/serve"},
@@ -176,10 +174,6 @@ var confined = map[string][]string{
 	"github.com/santhosh-tekuri/jsonschema/v6": {"tests/described", "tests/judges", "tests/clients"},
 }
 
-// heavy are the packages that execute templates (DESIGN §9). To parse templates with
-// text/template/parse is allowed.
-var heavy = []string{"text/template", "html/template"}
-
 func checkThirdParty(t *tree) []string {
 	var found []string
 	for _, s := range t.code {
@@ -187,10 +181,9 @@ func checkThirdParty(t *tree) []string {
 			continue
 		}
 		for spec, p := range s.imports() {
-			if !slices.Contains(heavy, p) && (standard(p) || inside(p, module) || confinedTo(p, s.dir)) {
-				continue
+			if !standard(p) && !inside(p, module) && !confinedTo(p, s.dir) {
+				found = append(found, fmt.Sprintf("%s: %s must not import %s", t.at(spec), s.dir, p))
 			}
-			found = append(found, fmt.Sprintf("%s: %s must not import %s", t.at(spec), s.dir, p))
 		}
 	}
 	return found
