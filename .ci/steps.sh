@@ -210,18 +210,10 @@ fuzz() {
   xargs -P 2 -L 1 bash -euc 'fuzz_one "$@"' fuzz <"$work/fuzz/targets"
 }
 
-# golangci-lint with the linters of .golangci.yml and no others: all of them would take three
-# times as long to compile.
 linter() {
   as_built
-  local bin=$PWD/.cache/golangci-lint-$golangci_version list=pkg/lint/lintersdb/builder_linter.go used source
-  [ ! -x "$bin/golangci-lint" ] || return 0
-  used="golinters errcheck govet ineffassign staticcheck unused $(sed -n 's/^    - \([a-z]*\)$/\1/p' .golangci.yml | xargs)"
-  source=$(cd "$work" && go mod download -json "github.com/golangci/golangci-lint/v2@$golangci_version" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
-  mkdir -p "$bin"
-  cp -r --no-preserve=mode "$source" "$work/golangci-lint"
-  awk -v used="$used" -f .ci/linters.awk "$source/$list" >"$work/golangci-lint/$list"
-  (cd "$work/golangci-lint" && go build -ldflags='-s -w' -o "$bin/golangci-lint" ./cmd/golangci-lint)
+  local bin=$PWD/.cache/golangci-lint-$golangci_version
+  [ -x "$bin/golangci-lint" ] || GOBIN=$bin go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$golangci_version"
 }
 
 # Chromium on the web page of the real program.

@@ -221,7 +221,7 @@ func (b *inputBuilder) firstMessages(in contextbuild.Input, call effect.ModelCal
 // transcript renders the messages that the step added since its first call. Results of one
 // message stand together in one tool message.
 func (b *inputBuilder) transcript(entries []effect.Entry) []backends.Message {
-	messages := slices.Grow([]backends.Message(nil), len(entries))
+	var messages []backends.Message
 	for _, e := range entries {
 		switch e.Kind {
 		case effect.Assistant:

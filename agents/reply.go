@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -162,11 +161,7 @@ func (r *replyReader) answer(text string) (blob.Ref, string) {
 
 // normalisedHash is the same for texts that differ only in white space.
 func normalisedHash(text string) string {
-	words := make([]byte, 0, len(text)+1)
-	for word := range strings.FieldsSeq(text) {
-		words = append(append(words, ' '), word...)
-	}
-	sum := sha256.Sum256(bytes.TrimPrefix(words, []byte(" ")))
+	sum := sha256.Sum256([]byte(strings.Join(strings.Fields(text), " ")))
 	return hex.EncodeToString(sum[:])
 }
 

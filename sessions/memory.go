@@ -149,7 +149,6 @@ func (m *memory) apply(id string, h *Held, c *Change) error {
 	if isNew {
 		s.setMetadata(c.Metadata)
 	}
-	t.names = slices.Grow(t.names, len(c.Names)+len(c.Texts))
 	for _, ref := range c.Names {
 		t.name(m.texts.texts[ref])
 	}

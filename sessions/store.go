@@ -155,7 +155,7 @@ func maskedEvents(redact func(string) string, id string, turn int, events [][]by
 		if masked[i] = event; text != string(event) {
 			masked[i] = []byte(text)
 		}
-		names = appendRefs(names, text)
+		names = append(names, Refs(masked[i])...)
 	}
 	slices.SortFunc(names, func(a, b blob.Ref) int {
 		return cmp.Or(strings.Compare(a.SHA256, b.SHA256), cmp.Compare(a.Bytes, b.Bytes))

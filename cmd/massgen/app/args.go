@@ -135,18 +135,21 @@ func takeFlag(known []cli.Flag, args []string) (flag string, words int, err erro
 	if !hasValue {
 		return flag, words, nil
 	}
-	flag += "=" + value
 	switch f.(type) { // an error does not show the value: it may be a key
 	case *cli.BoolFlag:
-		if _, err := strconv.ParseBool(value); err != nil {
+		isOn, err := strconv.ParseBool(value)
+		if err != nil {
 			return "", 0, fmt.Errorf("--%s takes true or false, or no value", f.Names()[0])
+		}
+		if isOn {
+			return flag, words, nil
 		}
 	case *cli.IntFlag:
 		if _, err := strconv.ParseInt(value, 0, strconv.IntSize); err != nil {
 			return "", 0, fmt.Errorf("--%s takes a whole number of at most 18 digits", f.Names()[0])
 		}
 	}
-	return flag, words, nil
+	return flag + "=" + value, words, nil
 }
 
 // flagNamed splits a word such as -name or --name=value, and returns the flag of this name, nil for an

@@ -329,7 +329,6 @@ func (s *Machine) endConversation(r effect.ModelReply) []effect.Effect {
 func (s *Machine) applyCalls(r effect.ModelReply) []effect.Effect {
 	act, refused := s.judgeActs(r.Calls)
 	s.s.Act = act
-	s.s.Transcript = slices.Grow(s.s.Transcript, len(r.Calls)+2) // this message, its results, and the next message
 	s.s.Transcript = append(s.s.Transcript, effect.Entry{Kind: effect.Assistant, Text: r.Message})
 	var effects []effect.Effect
 	asked, called := len(s.s.NewPermissionRequests), s.s.Tools

@@ -148,14 +148,11 @@ func (m *Machine) StepState(agent int) step.State {
 // Describe returns the coordination's state as text.
 func (m *Machine) Describe() string { return m.s.Kernel.Describe() }
 
-// usualCommands is how many commands follow from an event at most, usually.
-const usualCommands = 4
-
 // Apply applies one event and returns the commands that follow. An event that is impossible in
 // this state is an error: the journal, or the engine, is damaged, and the machine must not be
 // used any more.
 func (m *Machine) Apply(ev Event) ([]Command, error) {
-	m.out = make([]Command, 0, usualCommands)
+	m.out = nil
 	if err := m.apply(ev); err != nil {
 		return nil, fmt.Errorf("turn: %s: %w", kind(ev), err)
 	}
