@@ -14,7 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/massgen/massgen/internal/models/wire"
+	"github.com/massgen/massgen/internal/system/httpclient"
 	"github.com/massgen/massgen/internal/system/sleep"
 )
 
@@ -29,18 +29,16 @@ func httpTransport(server Server) (transport sdk.Transport, sever func()) {
 		}
 		return severable{conn, context.AfterFunc(life, func() { _ = conn.Close() })}, nil // it may have been closed before
 	}, server.CallTimeout)
-	client := &http.Client{Transport: carefulTripper{base: base, headers: server.Headers, listening: &listening{}}, CheckRedirect: stayThere}
+	client := httpclient.New(carefulTripper{base: base, headers: server.Headers, listening: &listening{}}, "its url")
 	return &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: client, MaxEventSize: mostMessage}, end
 }
 
 // newBase returns the transport of a server whose calls have a limit. A connection that dies in a
 // call is closed before that limit.
 func newBase(dial func(ctx context.Context, network, address string) (net.Conn, error), limit time.Duration) *http.Transport {
-	return &http.Transport{
-		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DialContext: dial,
-		IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second,
-		HTTP2: wire.HTTP2Limits(limit),
-	}
+	base := httpclient.NewTransport(httpclient.HTTP2Limits(limit))
+	base.DialContext = dial
+	return base
 }
 
 // severable is a connection that a function closes, unless it is closed before.
@@ -53,18 +51,6 @@ type severable struct {
 func (c severable) Close() error {
 	c.forget()
 	return c.Conn.Close()
-}
-
-// stayThere refuses redirects to another host, which would be sent the headers.
-func stayThere(req *http.Request, via []*http.Request) error {
-	from := via[0].URL
-	if req.URL.Host != from.Host || req.URL.Scheme != from.Scheme {
-		return fmt.Errorf("it redirects to %s://%s: give that address as its url, if it is right", req.URL.Scheme, req.URL.Host)
-	}
-	if len(via) >= 10 {
-		return errors.New("it redirects without end")
-	}
-	return nil
 }
 
 // carefulTripper adds the server's headers, and limits the size of answers that the SDK reads whole, and
