@@ -97,6 +97,24 @@ func TestFileIsKnownByItsContent(t *testing.T) {
 	}
 }
 
+// TestTextsAreReadAsUTF8 decodes texts of Windows, and leaves out a byte order mark.
+func TestTextsAreReadAsUTF8(t *testing.T) {
+	t.Parallel()
+	for data, want := range map[string]string{
+		"\ufeffName;Stadt\r\n":          "Name;Stadt\r\n",
+		"\xff\xfeh\x00i\x00":            "hi",
+		"\xfe\xff\x00h\x00i":            "hi",
+		"\xff\xfe\xe9\x00":              "é", // as many bytes as before
+		"h\x00i\x00\r\x00\n\x00":        "hi\r\n",
+		"\xff\xfe\x00\x00h\x00\x00\x00": "h",
+	} {
+		got, err := attach.New("it", []byte(data))
+		if err != nil || got.MediaType != attach.Text || string(got.Data) != want {
+			t.Errorf("%q: got %q of type %s, %v, want %q", data, got.Data, got.MediaType, err, want)
+		}
+	}
+}
+
 func TestWhatCannotBeAttachedIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -105,7 +123,11 @@ func TestWhatCannotBeAttachedIsRefused(t *testing.T) {
 	}{
 		"empty":          {nil, "the file is empty"},
 		"zip":            {[]byte("PK\x03\x04 \x00\xff"), "application/zip"},
-		"latin 1":        {[]byte("k\xe4se"), "a text that is not in UTF-8"},
+		"latin 1":        {[]byte("k\xe4se"), "a text that is not in UTF-8 and looks like WINDOWS-1252"},
+		"GBK":            {[]byte("\xc4\xe3\xba\xc3\xa3\xac\xca\xc0\xbd\xe7"), "a text that is not in UTF-8 and looks like GB18030"},
+		"stray byte":     {[]byte("Gr\u00fc\u00dfe \xff"), "a text that is not in UTF-8"},
+		"zero byte":      {[]byte("a text with \x00"), "application/octet-stream"},
+		"mark alone":     {[]byte("\ufeff"), "the file is empty"},
 		"long text":      {bytes.Repeat([]byte("x"), attach.MostText+1), "let the agents read it from their cwd"},
 		"too large":      {append(pngOf(t, 1, 1), make([]byte, attach.MostBytes)...), "the most is 20,971,520"},
 		"bomb":           {bomb(60_000, 60_000), "60000 by 60000 pixels"},

@@ -19,8 +19,10 @@ type provider struct {
 	// baseURL is the service's own address; empty when the configuration must give
 	// one.
 	baseURL string
-	// urlVar is a variable that replaces baseURL.
-	urlVar string
+	// urlVars are the variables of the environment that replace baseURL, and readURL returns the address
+	// in them, "" for none. Without a readURL the first variable has the address as it is.
+	urlVars []string
+	readURL func(get func(name string) string) string
 	// keyVars are the variables that may hold the key, the first that is set counts.
 	// Without any the service needs no key.
 	keyVars []string

@@ -119,7 +119,7 @@ func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) 
 		c.baseURL = r.address(p)
 	}
 	if c.baseURL == "" {
-		return Model{}, fmt.Errorf("type %s has no address: set base_url%s", p.name, orVariable(p.urlVar))
+		return Model{}, fmt.Errorf("type %s has no address: set base_url%s", p.name, orVariables(p.urlVars))
 	}
 	r.Secrets.AddURL(c.baseURL)
 	var keyVar string
@@ -207,11 +207,11 @@ func smaller(a, b int) int {
 	return min(a, b)
 }
 
-func orVariable(name string) string {
-	if name == "" {
+func orVariables(names []string) string {
+	if len(names) == 0 {
 		return ""
 	}
-	return ", or " + name + " in the environment"
+	return ", or " + strings.Join(names, " or ") + " in the environment"
 }
 
 // provider returns the provider of a backend, and fills in what auto found.
@@ -268,10 +268,8 @@ func (r *Resolver) localWith(ctx context.Context, b *configs.Backend) (provider,
 
 // address is where the provider is when the configuration does not say.
 func (r *Resolver) address(p provider) string {
-	if p.urlVar != "" {
-		if url, _ := r.World.Environment(p.urlVar); url != "" {
-			return url
-		}
+	if url := r.World.address(p); url != "" {
+		return url
 	}
 	if url := r.World.LocalServers[p.name]; url != "" {
 		return url
@@ -283,8 +281,8 @@ func (r *Resolver) address(p provider) string {
 // service that needs a key is refused without, unless it is reached at another
 // address than its own: there, no key may be right.
 func (r *Resolver) key(p provider, b configs.Backend) (key, variable string, err error) {
-	if b.APIKey != "" {
-		return b.APIKey, "", nil
+	if key = strings.TrimSpace(b.APIKey); key != "" {
+		return key, "", nil
 	}
 	if key, variable = r.keyOf(p); key != "" {
 		if strings.ContainsFunc(key, unicode.IsControl) {
@@ -301,7 +299,7 @@ func (r *Resolver) key(p provider, b configs.Backend) (key, variable string, err
 // keyOf returns the key in the provider's variables, and the variable's name.
 func (r *Resolver) keyOf(p provider) (key, variable string) {
 	for _, name := range p.keyVars {
-		if key, _ := r.World.Lookup(name); key != "" {
+		if key := r.World.key(name); key != "" {
 			r.Secrets.Add(key)
 			return key, name
 		}

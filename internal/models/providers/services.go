@@ -18,7 +18,7 @@ var providers = slices.Concat(largeProviders(), hosts(), otherProviders(), local
 func largeProviders() []provider {
 	return []provider{
 		{
-			name: openAIType, title: "OpenAI", baseURL: openai.DefaultBaseURL, urlVar: "OPENAI_BASE_URL", domain: "openai.com",
+			name: openAIType, title: "OpenAI", baseURL: openai.DefaultBaseURL, urlVars: []string{"OPENAI_BASE_URL"}, domain: "openai.com",
 			keyVars: []string{"OPENAI_API_KEY"}, prefixes: []string{"gpt-", "chatgpt-", "o1", "o3", "o4"},
 			model: "gpt-5-mini", protocol: chat{openai.OpenAI()},
 		},
@@ -213,7 +213,7 @@ func otherProviders() []provider {
 			}},
 		},
 		{
-			name: azureType, title: "Azure OpenAI", urlVar: "AZURE_OPENAI_ENDPOINT", domain: "openai.azure.com",
+			name: azureType, title: "Azure OpenAI", urlVars: []string{"AZURE_OPENAI_ENDPOINT"}, domain: "openai.azure.com",
 			keyVars: []string{"AZURE_OPENAI_API_KEY"}, protocol: azure{},
 		},
 	}
@@ -224,24 +224,26 @@ func localServers() []provider {
 	servers := []provider{
 		{
 			name: "ollama", title: "Ollama", baseURL: "http://localhost:11434/v1", local: true,
-			hint: "start it with: ollama serve",
+			urlVars: []string{"OLLAMA_HOST"}, readURL: ollamaAddress, hint: "start it with: ollama serve",
 			// https://docs.ollama.com/openai
 			protocol: chat{openai.Dialect{Schemas: toolfit.Ollama(), All: openai.Limits{NoPDF: true, Efforts: "none low medium high max"}, ThinkTags: true}},
 		},
 	}
-	for _, s := range []struct {
-		name, title, port, start string
-		schemas                  toolfit.Rules
-	}{
-		{"lmstudio", "LM Studio", "1234", "start its server with: lms server start", toolfit.LMStudio()},
-		{"llamacpp", "llama.cpp", "8080", "start it with: llama-server --jinja -m MODEL.gguf", toolfit.LlamaCpp()},
-		{"vllm", "vLLM", "8000", "start it with: vllm serve MODEL", toolfit.Rules{}},
-		{"sglang", "SGLang", "30000", "start it with: python -m sglang.launch_server", toolfit.Rules{}},
+	local := func(schemas toolfit.Rules) protocol {
+		return chat{openai.Dialect{Schemas: schemas, All: openai.Limits{NoPDF: true}, ThinkTags: true}}
+	}
+	// LM Studio, vLLM and SGLang read no variable for their address.
+	for _, s := range []provider{
+		{name: "lmstudio", title: "LM Studio", baseURL: "http://localhost:1234/v1", hint: "start its server with: lms server start", protocol: local(toolfit.LMStudio())},
+		{
+			name: "llamacpp", title: "llama.cpp", baseURL: "http://localhost:8080/v1", hint: "start it with: llama-server --jinja -m MODEL.gguf",
+			urlVars: []string{"LLAMA_ARG_HOST", "LLAMA_ARG_PORT", "LLAMA_ARG_API_PREFIX"}, readURL: llamaAddress, protocol: local(toolfit.LlamaCpp()),
+		},
+		{name: "vllm", title: "vLLM", baseURL: "http://localhost:8000/v1", hint: "start it with: vllm serve MODEL", protocol: local(toolfit.Rules{})},
+		{name: "sglang", title: "SGLang", baseURL: "http://localhost:30000/v1", hint: "start it with: python -m sglang.launch_server", protocol: local(toolfit.Rules{})},
 	} {
-		servers = append(servers, provider{
-			name: s.name, title: s.title, baseURL: "http://localhost:" + s.port + "/v1", local: true, hint: s.start,
-			protocol: chat{openai.Dialect{Schemas: s.schemas, All: openai.Limits{NoPDF: true}, ThinkTags: true}},
-		})
+		s.local = true
+		servers = append(servers, s)
 	}
 	return servers
 }

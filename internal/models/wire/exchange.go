@@ -8,11 +8,11 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/system/httpclient"
 )
 
 // exchange is a request and its answer. Through it the transport and the caller of a
@@ -97,12 +97,6 @@ type transport struct {
 	query url.Values // of the base URL
 }
 
-// isHome reports whether a request goes to the service itself, and as safely: not to
-// where a redirect leads.
-func (t *transport) isHome(to *url.URL) bool {
-	return strings.EqualFold(to.Host, t.home.Host) && (to.Scheme == t.home.Scheme || to.Scheme == "https")
-}
-
 // CloseIdleConnections closes the connections that no call uses.
 func (t *transport) CloseIdleConnections() {
 	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
@@ -119,8 +113,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !ok {
 		return nil, errors.New("a request outside of an exchange")
 	}
-	if !t.isHome(req.URL) {
-		x.failure = &strayError{from: t.home, to: req.URL}
+	if !httpclient.IsSameOrigin(t.home, req.URL) {
+		x.failure = &httpclient.StrayError{Setting: baseURLSetting, From: t.home, To: req.URL}
 		return nil, x.failure
 	}
 	x.prepare(req)
@@ -205,7 +199,11 @@ func (x *exchange) receive(from *url.URL, resp *http.Response) error {
 	// The status and the headers say what to do, however little of the body comes.
 	body, _ := io.ReadAll(io.LimitReader(source, maxErrorBody))
 	_ = source.Close() // likewise
-	x.failure = &statusError{status: resp.StatusCode, from: from, header: resp.Header, body: body}
+	refused := &statusError{status: resp.StatusCode, from: from, header: resp.Header, body: body}
+	x.failure = refused
+	if to, isRedirect := refused.leadsTo(); isRedirect && !httpclient.IsSameOrigin(from, to) {
+		x.failure = &httpclient.StrayError{Setting: baseURLSetting, From: from, To: to}
+	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return nil
 }

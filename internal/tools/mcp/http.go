@@ -15,7 +15,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/massgen/massgen/internal/models/wire"
+	"github.com/massgen/massgen/internal/system/httpclient"
 	"github.com/massgen/massgen/internal/system/sleep"
 )
 
@@ -42,7 +42,7 @@ func newHTTPLink(server Server, older bool) httpLink {
 	tripper := carefulTripper{
 		base: base, home: server.URL, headers: server.Headers, listening: &listening{}, older: older, posted: link.posted,
 	}
-	client := &http.Client{Transport: tripper, CheckRedirect: stayThere}
+	client := httpclient.New(tripper, "its url")
 	if older {
 		link.transport = &sdk.SSEClientTransport{Endpoint: server.URL, HTTPClient: client, MaxEventSize: mostMessage}
 	} else {
@@ -54,11 +54,9 @@ func newHTTPLink(server Server, older bool) httpLink {
 // newBase returns the transport of a server whose calls have a limit. A connection that dies in a
 // call is closed before that limit.
 func newBase(dial func(ctx context.Context, network, address string) (net.Conn, error), limit time.Duration) *http.Transport {
-	return &http.Transport{
-		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DialContext: dial,
-		IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second,
-		HTTP2: wire.HTTP2Limits(limit),
-	}
+	base := httpclient.NewTransport(httpclient.HTTP2Limits(limit))
+	base.DialContext = dial
+	return base
 }
 
 // severable is a connection that a function closes, unless it is closed before.
@@ -71,18 +69,6 @@ type severable struct {
 func (c severable) Close() error {
 	c.forget()
 	return c.Conn.Close()
-}
-
-// stayThere refuses redirects to another host, which would be sent the headers.
-func stayThere(req *http.Request, via []*http.Request) error {
-	from := via[0].URL
-	if req.URL.Host != from.Host || req.URL.Scheme != from.Scheme {
-		return fmt.Errorf("it redirects to %s://%s: give that address as its url, if it is right", req.URL.Scheme, req.URL.Host)
-	}
-	if len(via) >= 10 {
-		return errors.New("it redirects without end")
-	}
-	return nil
 }
 
 // carefulTripper adds the server's headers, repairs messages, and limits the size of answers that the SDK

@@ -21,6 +21,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/program"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/charset"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
 )
@@ -179,7 +180,7 @@ func (c *command) importSession(ctx context.Context, store *store.Store, words [
 		defer func() { err = errors.Join(err, f.Close()) }()
 		source = f
 	}
-	data, err := io.ReadAll(source)
+	data, err := io.ReadAll(charset.NewReader(source))
 	if err != nil {
 		return fmt.Errorf("read %s: %w", file, err)
 	}
