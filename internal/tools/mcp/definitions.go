@@ -14,6 +14,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/system/plain"
+	answers "github.com/massgen/massgen/internal/tools/schema"
 )
 
 // The limits of a server's list. Every model call pays for every definition, so sensible lists are far
@@ -161,6 +162,9 @@ func objectSchema(schema any) (json.RawMessage, error) {
 	}
 	if len(data) > mostSchema {
 		return nil, fmt.Errorf("its schema has %d bytes, more than %d", len(data), mostSchema)
+	}
+	if err := answers.CheckDepth(data); err != nil {
+		return nil, fmt.Errorf("read its schema: %w", err)
 	}
 	if err := json.Unmarshal(data, new(jsonschema.Schema)); err != nil {
 		return nil, fmt.Errorf("its schema is no JSON Schema: %w", err)
