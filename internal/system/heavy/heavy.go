@@ -4,6 +4,7 @@ package heavy
 
 import (
 	"context"
+	"runtime/debug"
 
 	"golang.org/x/sync/semaphore"
 )
@@ -21,10 +22,15 @@ var room = semaphore.NewWeighted(MostMemory)
 // Do waits until there is room for work that uses memory bytes, and runs it. It returns the error of ctx
 // if ctx ends first. The work has to watch ctx itself, and must not call Do.
 func Do(ctx context.Context, memory int64, work func() error) error {
-	memory = min(max(memory, MostMemory/mostAtOnce), MostMemory)
-	if err := room.Acquire(ctx, memory); err != nil {
+	counted := min(max(memory, MostMemory/mostAtOnce), MostMemory)
+	if err := room.Acquire(ctx, counted); err != nil {
 		return err
 	}
-	defer room.Release(memory)
+	defer func() {
+		if memory >= MostMemory/mostAtOnce {
+			debug.FreeOSMemory() // else the next work begins beside what this one has left
+		}
+		room.Release(counted)
+	}()
 	return work()
 }

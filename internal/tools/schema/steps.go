@@ -50,6 +50,10 @@ func CheckDepth(data []byte) error {
 	return nil
 }
 
+// perMember is how many other parts take the time of one member of an object: an error lists the members in
+// their order.
+const perMember = 8
+
 // value is a part of an answer, with its size in parts.
 type value struct {
 	size    int
@@ -76,7 +80,7 @@ func newValue(decoded any) *value {
 		v.members = make(map[string]*value, len(decoded))
 		for name, member := range decoded {
 			v.members[name] = add(member)
-			v.size += len(name) / 16
+			v.size += perMember + len(name)/16
 		}
 	}
 	return v
@@ -258,7 +262,7 @@ func checkPatterns(s *jsonschema.Schema) error {
 	check := func(expr string) error {
 		size, err := heavy.PatternSize(expr)
 		if err != nil {
-			return fmt.Errorf("the pattern %q: %w", expr[:min(len(expr), 80)], err)
+			return fmt.Errorf("it cannot be used: the pattern %q: %w", expr[:min(len(expr), 80)], err)
 		}
 		if left -= size; left < 0 {
 			return fmt.Errorf("its patterns have more than %d instructions with their repetitions written out: repeat less", heavy.MostInstructions)
