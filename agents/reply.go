@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -119,7 +120,11 @@ func (r *replyReader) readForm(said string, reply *effect.ModelReply) {
 	if strings.TrimSpace(said) == "" {
 		return
 	}
-	text, problem := r.schema.InText(said)
+	text, problem, err := r.schema.InText(r.ctx, said)
+	if err != nil {
+		r.err = cmp.Or(r.err, err)
+		return
+	}
 	if r.call.Key.Purpose.IsAnswer() {
 		reply.Problem = contextbuild.Clean(problem)
 	}
@@ -214,7 +219,11 @@ func (r *replyReader) content(args arguments, problem *string) (content string, 
 		return "", false
 	}
 	if *problem == "" {
-		if content, *problem = r.schema.InArgument(value); *problem != "" {
+		var err error
+		if content, *problem, err = r.schema.InArgument(r.ctx, value); err != nil {
+			r.err = cmp.Or(r.err, err)
+		}
+		if *problem != "" {
 			*problem = contextbuild.Clean("content is no answer: " + *problem)
 		}
 	}

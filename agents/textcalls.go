@@ -26,7 +26,7 @@ func (r *replyReader) withCalls(m backends.Message) (read backends.Message, hasM
 	}
 	text := m.Text()
 	if r.schema != nil && r.call.Key.Purpose.IsAnswer() {
-		if _, problem := r.schema.InText(text); problem == "" {
+		if _, problem, err := r.schema.InText(r.ctx, text); err == nil && problem == "" {
 			return m, false
 		}
 	}

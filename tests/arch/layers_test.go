@@ -41,7 +41,7 @@ var layers = [][]string{
 	},
 	{"backends", "internal/coordination/kernel", "internal/coordination/budget", "internal/tools/workspace/rootfs", "cmd/massgen/internal/markdown", "internal/tools/schema", "internal/tools/textcall"},
 	{"internal/system/blob", "internal/system/secrets", "internal/system/charset", "cmd/massgen/internal/colour", "internal/system/child", "internal/system/filelock", "internal/system/wholefile", "tests/leaks", "tests/silent", "tests/described"},
-	{"internal/system/plain", "internal/system/sleep", "internal/system/httpclient", "tests/linear"},
+	{"internal/system/plain", "internal/system/sleep", "internal/system/httpclient", "internal/system/heavy", "tests/linear"},
 }
 
 func row(dir string) int {
@@ -164,7 +164,7 @@ var confined = map[string][]string{
 	"github.com/russross/blackfriday/v2":  {"cmd/massgen/internal/markdown"},
 	"github.com/charmbracelet/x/ansi":     {"cmd/massgen/tui", "cmd/massgen/app/talk", "cmd/massgen/internal/markdown"},
 	"golang.org/x/sys":                    {"tests/linear", "internal/system/child", "internal/tools/workspace", "internal/storage/store", "cmd/massgen/app/talk"},
-	"golang.org/x/sync":                   {"coordinator", "tests/backendtest"},
+	"golang.org/x/sync":                   {"coordinator", "internal/system/heavy", "tests/backendtest"},
 	"gopkg.in/yaml.v3":                    {"configs", "debugbackend", "internal/tools/permission", "tests/described"},
 	"github.com/landlock-lsm/go-landlock": {"internal/tools/workspace"},
 	"github.com/google/go-cmp":            {"tests/backendtest", "tests/storetest"},

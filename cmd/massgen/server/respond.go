@@ -159,7 +159,9 @@ func (o responder) writeBytes(w http.ResponseWriter, data []byte) {
 // readBody decodes the body of a request.
 func readBody(r *http.Request, into any) error {
 	d := json.NewDecoder(r.Body)
-	err := d.Decode(into)
+	err := decodes(r, func() error { return d.Decode(into) })
+	hasMore := err == nil && d.More()
+	_ = r.Body.Close() // its bytes are of no more use
 	var mistyped *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &mistyped):
@@ -167,7 +169,7 @@ func readBody(r *http.Request, into any) error {
 		return badRequest(field, cmp.Or(field, "the request")+" must be "+wantedJSON(mistyped.Type)+": it is "+foundJSON(mistyped.Value))
 	case err != nil:
 		return badRequest("", "the request is not JSON: "+shortened(strings.TrimPrefix(err.Error(), "json: ")))
-	case d.More():
+	case hasMore:
 		return badRequest("", "something follows the request's JSON object")
 	}
 	return nil

@@ -206,12 +206,12 @@ func TestPictureIsMadeToFit(t *testing.T) {
 		if takes.Fits(f) {
 			t.Fatalf("%s fits already", name)
 		}
-		small, err := takes.Shrink(f)
+		small, err := takes.Shrink(t.Context(), f)
 		small.Content.Bytes = len(small.Data)
 		if err != nil || !takes.Fits(small) || small.MediaType != f.MediaType || small.Name != name {
 			t.Errorf("%s: %+v, %v", name, small.File, err)
 		}
-		again, err := takes.Shrink(f)
+		again, err := takes.Shrink(t.Context(), f)
 		if err != nil || !bytes.Equal(again.Data, small.Data) {
 			t.Errorf("%s differs when it is made again, %v", name, err)
 		}
@@ -236,7 +236,7 @@ func TestSmallerPictureShowsTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	small, err := attach.Takes{Images: true, MaxSide: 20}.Shrink(f)
+	small, err := attach.Takes{Images: true, MaxSide: 20}.Shrink(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestSmallerPictureIsTheSameSideUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	small, err := attach.Takes{Images: true, MaxSide: 20}.Shrink(f)
+	small, err := attach.Takes{Images: true, MaxSide: 20}.Shrink(t.Context(), f)
 	if err != nil || !bytes.Contains(small.Data, exif) {
 		t.Errorf("it does not say any more which side is up, %v", err)
 	}
@@ -271,7 +271,7 @@ func TestHugePictureIsNotDecoded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = attach.Takes{Images: true, MaxSide: 8000}.Shrink(f)
+	_, err = attach.Takes{Images: true, MaxSide: 8000}.Shrink(t.Context(), f)
 	if !errors.As(err, &attach.RefusedError{}) || !strings.Contains(err.Error(), "more than this program decodes") {
 		t.Error(err)
 	}
@@ -313,7 +313,7 @@ func FuzzNew(f *testing.F) {
 			t.Errorf("a PDF of %d bytes has %d pages", len(data), file.Pages)
 		}
 		if attach.IsPicture(file.MediaType) && file.Width*file.Height <= 1<<16 {
-			small, err := attach.Takes{Images: true, MaxSide: 3}.Shrink(file)
+			small, err := attach.Takes{Images: true, MaxSide: 3}.Shrink(t.Context(), file)
 			if err == nil && max(small.Width, small.Height) > 3 {
 				t.Errorf("it has %d by %d pixels", small.Width, small.Height)
 			}
@@ -359,7 +359,7 @@ func TestLargeWebPBecomesASmallPNG(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	small, err := attach.Takes{Images: true, MaxSide: 20}.Shrink(f)
+	small, err := attach.Takes{Images: true, MaxSide: 20}.Shrink(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -385,7 +385,7 @@ func TestHostileWebPIsNotDecoded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = (attach.Takes{Images: true, MaxSide: 20}).Shrink(f); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err = (attach.Takes{Images: true, MaxSide: 20}).Shrink(t.Context(), f); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/models/toolfit"
+	answers "github.com/massgen/massgen/internal/tools/schema"
 )
 
 // The limits of a server's list. Every model call pays for every definition, so sensible lists are far
@@ -162,6 +163,9 @@ func objectSchema(tool *sdk.Tool) (json.RawMessage, error) {
 		return nil, fmt.Errorf("its schema has %d bytes, more than %d", len(text), mostSchema)
 	}
 	data := json.RawMessage(text)
+	if err := answers.CheckDepth(data); err != nil {
+		return nil, fmt.Errorf("read its schema: %w", err)
+	}
 	if _, err := (toolfit.Rules{}).Fit(backends.Tool{Schema: data}); err != nil {
 		return nil, err
 	}
