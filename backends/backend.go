@@ -197,11 +197,8 @@ type Response struct {
 	Finish string `json:"finish"`
 }
 
-// Truncated reports whether the answer was cut at its limit of tokens. OpenAI has one word for this,
-// Claude and Gemini have another.
-func (r Response) Truncated() bool {
-	return r.Finish == "length" || strings.EqualFold(r.Finish, "max_tokens")
-}
+// Truncated reports whether the answer was cut at its limit of tokens.
+func (r Response) Truncated() bool { return r.Ending() == EndedAtLimit }
 
 // Collect reads a stream to its end and puts it together. Each event passes
 // observe, if it is not nil, before the next is read. On an error the response

@@ -42,6 +42,7 @@ func (p chat) at(c connection) openai.Dialect {
 	d := p.dialect
 	if c.provider == openAIType {
 		d = openai.Compatible()
+		d.ShortIDs = true // the service passes calls on to OpenAI, or imitates it
 	}
 	if c.provider == openAIType || c.provider == anyType {
 		if home, ok := providerOfURL(c.baseURL); ok {

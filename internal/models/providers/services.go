@@ -225,7 +225,7 @@ func localServers() []provider {
 			name: "ollama", title: "Ollama", baseURL: "http://localhost:11434/v1", local: true,
 			hint: "start it with: ollama serve",
 			// https://docs.ollama.com/openai
-			protocol: chat{openai.Dialect{All: openai.Limits{NoPDF: true, Efforts: "none low medium high max"}, ThinkTags: true}},
+			protocol: chat{openai.Dialect{All: openai.Limits{NoPDF: true, Efforts: "none low medium high max"}, ThinkTags: true, EndsLoops: true}},
 		},
 	}
 	for _, s := range []struct{ name, title, port, start string }{
@@ -236,7 +236,7 @@ func localServers() []provider {
 	} {
 		servers = append(servers, provider{
 			name: s.name, title: s.title, baseURL: "http://localhost:" + s.port + "/v1", local: true, hint: s.start,
-			protocol: chat{openai.Dialect{All: openai.Limits{NoPDF: true}, ThinkTags: true}},
+			protocol: chat{openai.Dialect{All: openai.Limits{NoPDF: true}, ThinkTags: true, EndsLoops: true}},
 		})
 	}
 	return servers
