@@ -50,7 +50,6 @@ func newReplyReader(ctx context.Context, s *shared, turn *effect.Turn, call effe
 
 // read fills in the content of the response.
 func (r *replyReader) read(resp backends.Response, reply *effect.ModelReply) error {
-	reply.Truncated = resp.Truncated()
 	reply.Message = r.encode(resp.Message)
 	said := resp.Message.Text()
 	calls := resp.Message.ToolCalls()
@@ -70,6 +69,7 @@ func (r *replyReader) read(resp backends.Response, reply *effect.ModelReply) err
 	for _, tc := range calls {
 		reply.Calls = append(reply.Calls, r.decodeCall(tc))
 	}
+	readEnding(resp, reply)
 	if r.err != nil {
 		return fmt.Errorf("read the reply of %s: %w", r.call.Key, r.err)
 	}

@@ -344,4 +344,6 @@ const (
 	TooManyCalls    Code = "too_many_tool_calls"
 	NotPermitted    Code = "not_permitted"
 	NothingToVote   Code = "nothing_to_vote"
+	// CutOff is an act of a message that its provider cut.
+	CutOff Code = "cut_off"
 )
