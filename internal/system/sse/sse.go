@@ -72,7 +72,8 @@ func (r *Reader) Next() (Event, error) {
 		}
 	}
 	if errors.Is(r.ended, io.EOF) && r.endsWhole() {
-		return r.dispatch(r.name), nil
+		ev, _ := r.blank()
+		return ev, nil
 	}
 	return Event{}, r.ended
 }
