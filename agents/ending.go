@@ -8,6 +8,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/models/finish"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -16,28 +17,17 @@ const maxFinish = 100
 
 // readEnding records how the message ended, once its calls are read.
 func readEnding(resp backends.Response, reply *effect.ModelReply) {
-	ending := resp.Ending()
-	reply.Truncated = ending == backends.EndedAtLimit
+	end := finish.Of(resp.Finish)
+	reply.Truncated = end == finish.AtLimit
 	paused := backends.Finish{Reason: resp.Finish}.Paused()
 	hasCalls := len(reply.Calls) > 0
-	if ending != backends.EndedWhole && !(paused && hasCalls) {
+	if end != finish.Whole && !(paused && hasCalls) {
 		reply.Finish = plain.Cut(contextbuild.Clean(resp.Finish), maxFinish)
-		reply.Cut = ending != backends.EndedUnknown || !hasCalls || slices.ContainsFunc(reply.Calls, isBroken)
+		reply.Cut = end != finish.Unknown || !hasCalls || slices.ContainsFunc(reply.Calls, isBroken)
 	}
 	if !hasCalls && strings.TrimSpace(resp.Message.Text()) == "" {
 		reply.Blank = blank(resp)
 	}
-}
-
-// EndingWarning returns the warning for a message that did not end as it should, by the provider's word.
-func EndingWarning(message, finish string, cut bool) string {
-	switch {
-	case finish == backends.RepetitionReason:
-		return message + " was ended because it only repeated itself: what it says may be incomplete"
-	case cut:
-		return fmt.Sprintf("%s was cut (%s): what it says may be incomplete", message, finish)
-	}
-	return fmt.Sprintf("%s ended with a word that is not known (%s): what it says may be incomplete", message, finish)
 }
 
 // isBroken reports whether an act's arguments are not whole.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/models/finish"
 	"github.com/massgen/massgen/internal/models/wire"
 )
 
@@ -218,7 +219,7 @@ func (a *answer) addDelta(d delta) ([]backends.Event, error) {
 // noteLoop ends the answer if the model only repeats itself.
 func (a *answer) noteLoop(piece string) {
 	if a.loop.Add(piece) {
-		a.looped, a.reason = true, backends.RepetitionReason
+		a.looped, a.reason = true, finish.Repetition
 	}
 }
 

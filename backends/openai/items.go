@@ -8,6 +8,7 @@ import (
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/models/finish"
 	"github.com/massgen/massgen/internal/models/wire"
 	"github.com/massgen/massgen/internal/system/plain"
 )
@@ -94,7 +95,7 @@ func (a *itemsAnswer) delta(ev itemEvent) []backends.Event {
 	}
 	a.begun = true
 	if a.loop.Add(piece) {
-		a.looped, a.reason = true, backends.RepetitionReason
+		a.looped, a.reason = true, finish.Repetition
 	}
 	at := a.at(ev.OutputIndex, ev.ItemID)
 	switch ev.Type {
@@ -267,8 +268,8 @@ func (a *itemsAnswer) finish(r response, status string) ([]backends.Event, error
 // incomplete returns the word for the end of a response that is not complete. Whatever the service
 // says of the reason, the answer is not whole.
 func incomplete(reason string) string {
-	switch backends.EndingOf(reason) {
-	case backends.EndedWhole, backends.EndedUnknown:
+	switch finish.Of(reason) {
+	case finish.Whole, finish.Unknown:
 		return strings.TrimSuffix("incomplete: "+reason, ": ")
 	}
 	return reason

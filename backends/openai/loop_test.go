@@ -9,6 +9,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/openai"
+	"github.com/massgen/massgen/internal/models/finish"
 )
 
 // TestAnswerThatOnlyRepeatsItselfIsEnded reads answers without an end, in text, in reasoning, in the
@@ -42,7 +43,7 @@ func TestAnswerThatOnlyRepeatsItselfIsEnded(t *testing.T) {
 			}
 			defer b.Close()
 			resp, err := backends.Collect(b.Stream(t.Context(), backends.Request{Messages: []backends.Message{backends.User("go")}}), nil)
-			if err != nil || resp.Finish != backends.RepetitionReason || len(resp.Message.Text()) > 3000 {
+			if err != nil || resp.Finish != finish.Repetition || len(resp.Message.Text()) > 3000 {
 				t.Errorf("%d bytes of text, finish %q, %v", len(resp.Message.Text()), resp.Finish, err)
 			}
 			<-closed

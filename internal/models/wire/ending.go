@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/models/finish"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -12,12 +12,12 @@ import (
 // for any other. reason is the provider's word for the end, and message its explanation, which may be
 // empty.
 func CheckEnding(reason, message string) error {
-	switch ending := backends.EndingOf(reason); {
+	switch end := finish.Of(reason); {
 	case reason == "content_filter" && message == "":
 		return &Refusal{Message: "the provider's content filter stopped the answer"}
-	case ending == backends.EndedWithheld:
+	case end == finish.Withheld:
 		return &Refusal{Message: withMessage("the provider blocked the answer: "+Shorten(reason), message)}
-	case ending == backends.EndedFailed:
+	case end == finish.Failed:
 		return gaveUp(reason, message)
 	}
 	return nil
