@@ -36,7 +36,7 @@ type answer struct {
 	stopped   bool // whether message_stop came
 }
 
-// Progress says how far the answer has come.
+// Progress returns how far the answer has come.
 func (a *answer) Progress() wire.Progress {
 	finished := a.reason != ""
 	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished, Ended: a.stopped}

@@ -27,7 +27,7 @@ type answer struct {
 	begun      bool // whether any part of it came, readable or not
 }
 
-// Progress says how far the answer has come. A service may send a finish reason before
+// Progress returns how far the answer has come. A service may send a finish reason before
 // the content, and no end mark follows it.
 func (a *answer) Progress() wire.Progress {
 	finished := a.reason != ""

@@ -166,7 +166,7 @@ func newAnswer(key backends.Key, d Dialect, from origin) *answer {
 	return a
 }
 
-// Progress says how far the answer has come.
+// Progress returns how far the answer has come.
 func (a *answer) Progress() wire.Progress {
 	finished := a.reason != ""
 	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished, Ended: a.looped}

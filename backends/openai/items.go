@@ -46,7 +46,7 @@ func newItemsAnswer(key backends.Key, d Dialect, from origin) *itemsAnswer {
 	return a
 }
 
-// Progress says how far the answer has come.
+// Progress returns how far the answer has come.
 func (a *itemsAnswer) Progress() wire.Progress {
 	finished := a.reason != ""
 	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished, Ended: a.looped}

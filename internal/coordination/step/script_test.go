@@ -285,7 +285,7 @@ func decode(t interface{ Fatal(...any) }, data string) *step.Machine {
 	return s
 }
 
-// told says what an event led to. Of a transcript, only the entries that are new
+// told describes the effects of an event. Of a transcript, it has only the entries that are new
 // since the call before are shown.
 func (s *script) told(effects []effect.Effect, err error) string {
 	var b strings.Builder

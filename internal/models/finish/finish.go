@@ -5,6 +5,7 @@ package finish
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Ending is how an answer ended.
@@ -56,7 +57,12 @@ const (
 
 // bare returns a word without case and marks: each protocol writes them in another way.
 func bare(word string) string {
-	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(strings.ToLower(strings.TrimSpace(word)))
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("_- .", r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, strings.TrimSpace(word))
 }
 
 // Of returns the ending for a provider's word. An empty word is the end mark of an answer, and so a

@@ -39,14 +39,14 @@ type Answer[E any] interface {
 	// Add takes the next event. It returns the events that are complete, and an error if the
 	// answer cannot go on.
 	Add(event E) ([]backends.Event, error)
-	// Progress says how far the answer has come.
+	// Progress returns how far the answer has come.
 	Progress() Progress
 	// End returns the last events of a whole answer, or an error if the answer was
 	// withheld.
 	End() ([]backends.Event, error)
 }
 
-// Progress says how far an answer has come.
+// Progress is how far an answer has come.
 type Progress struct {
 	// Begun reports whether a part of a message came, readable or not.
 	Begun bool

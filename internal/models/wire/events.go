@@ -77,7 +77,7 @@ func (r *eventReader) next() ([]byte, error) {
 	}
 }
 
-// endsMarked reports whether the end of the body marks the end of the answer, as that of JSON does.
+// endsMarked reports whether the end of the body marks the end of the answer: a whole body of JSON does.
 func (r *eventReader) endsMarked() bool { return r.isJSON && r.broken == nil }
 
 // nextOfJSON returns the next piece of a body of JSON.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/massgen/massgen/internal/system/plain"
 )
@@ -139,7 +140,12 @@ func textOf(value json.RawMessage) (text string, ok bool) {
 
 // squeezed returns a word without case and marks, since each service writes them in another way.
 func squeezed(word string) string {
-	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(strings.ToLower(strings.TrimSpace(word)))
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("_- .", r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, strings.TrimSpace(word))
 }
 
 // ownStatus is the HTTP status that an error in a service's own form would have had. An error that

@@ -37,7 +37,7 @@ func (r *Repetition) Add(text string) bool {
 	return false
 }
 
-// period returns the length of the shortest text of which s is a repetition, the last time perhaps
+// period returns the length of the shortest text that s repeats, the last time perhaps
 // not whole: len(s) less the longest part that is both its beginning and its end.
 func period(s []rune) int {
 	border := make([]int, len(s))

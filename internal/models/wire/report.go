@@ -121,7 +121,7 @@ func says(text string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// kind says what can be done about an error with an HTTP status.
+// kind returns the kind of an error with an HTTP status.
 func (r report) kind(status int) backends.Kind {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden,
