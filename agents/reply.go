@@ -51,7 +51,6 @@ func newReplyReader(ctx context.Context, s *shared, turn *effect.Turn, call effe
 
 // read fills in the content of the response.
 func (r *replyReader) read(resp backends.Response, reply *effect.ModelReply) error {
-	reply.Truncated = resp.Truncated()
 	message, hasMarkup := r.withCalls(resp.Message)
 	reply.Message, reply.Markup = r.encode(message), hasMarkup
 	said := message.Text()
@@ -73,6 +72,7 @@ func (r *replyReader) read(resp backends.Response, reply *effect.ModelReply) err
 	for _, tc := range calls {
 		reply.Calls = append(reply.Calls, r.decodeCall(tc))
 	}
+	readEnding(resp, reply)
 	if r.err != nil {
 		return fmt.Errorf("read the reply of %s: %w", r.call.Key, r.err)
 	}

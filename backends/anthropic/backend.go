@@ -86,11 +86,12 @@ func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit)
 	}
 	answer := &answer{key: req.Key, provider: b.service.Provider, model: req.Model, pages: fetchedBefore(req, b.service.Provider)}
 	return wire.Attempt[sdk.MessageStreamEventUnion]{
-		Headers: headers(params, req.Params.Headers),
-		Body:    wire.Encoded{body},
-		Open:    func(ctx context.Context) error { return b.messages.NewStreaming(ctx, params).Err() },
-		Answer:  answer,
-		Abandon: answer.abandon,
+		Headers:  headers(params, req.Params.Headers),
+		Body:     wire.Encoded{body},
+		Open:     func(ctx context.Context) error { return b.messages.NewStreaming(ctx, params).Err() },
+		Answer:   answer,
+		IsAnswer: isAnswer,
+		Abandon:  answer.abandon,
 	}.Run(ctx, b.service, emit)
 }
 

@@ -53,6 +53,12 @@ type Dialect struct {
 	NeedsReasoning bool
 	// NineLetterIDs reports whether the ids of tool calls have to be nine letters or digits.
 	NineLetterIDs bool
+	// ShortIDs reports whether the ids of tool calls have 40 characters at most in chat completions, and
+	// 64 over the Responses API, as OpenAI's own.
+	ShortIDs bool
+	// EndsLoops reports whether an answer is ended that only repeats itself, as small models do until
+	// their context is full.
+	EndsLoops bool
 	// NoThinking are the fields that replace a reasoning_effort of "none".
 	NoThinking map[string]any
 	// BudgetField is a field that replaces reasoning_effort: it takes the most tokens of reasoning.

@@ -14,7 +14,7 @@ import "github.com/massgen/massgen/internal/models/toolfit"
 // else (their pages; LiteLLM's model_prices, mode "responses"). As of November 2026.
 func OpenAI() Dialect {
 	return Dialect{
-		Schemas: toolfit.OpenAI(), OwnResponses: true, Hosted: builtInTools, HostedGoThere: true, LimitsHosted: true,
+		Schemas: toolfit.OpenAI(), OwnResponses: true, ShortIDs: true, Hosted: builtInTools, HostedGoThere: true, LimitsHosted: true,
 		All: Limits{MaxCompletionTokens: true, MaxStop: 4},
 		Models: []ModelLimits{
 			{"gpt-5-pro", Limits{FixedSampling: true, Reasons: true, NoStop: true, Responses: true, Efforts: "high"}},

@@ -41,7 +41,7 @@ var layers = [][]string{
 	},
 	{"backends", "internal/coordination/kernel", "internal/coordination/budget", "internal/tools/workspace/rootfs", "cmd/massgen/internal/markdown", "internal/tools/schema", "internal/tools/textcall"},
 	{"internal/system/blob", "internal/system/secrets", "internal/system/charset", "cmd/massgen/internal/colour", "internal/system/child", "internal/system/filelock", "internal/system/wholefile", "tests/leaks", "tests/silent", "tests/described"},
-	{"internal/system/plain", "internal/system/sleep", "internal/system/httpclient", "internal/system/heavy", "tests/linear"},
+	{"internal/system/plain", "internal/system/sleep", "internal/system/sse", "internal/models/finish", "internal/system/httpclient", "internal/system/heavy", "tests/linear"},
 }
 
 func row(dir string) int {

@@ -348,4 +348,6 @@ const (
 	NotPermitted    Code = "not_permitted"
 	NothingToVote   Code = "nothing_to_vote"
 	CallInText      Code = "call_in_text"
+	// CutOff is an act of a message that its provider cut.
+	CutOff Code = "cut_off"
 )

@@ -31,6 +31,13 @@ type ModelReply struct {
 	Fallback *Fallback `json:"fallback,omitempty"`
 	// Truncated reports whether the message ended at its output limit.
 	Truncated bool `json:"truncated,omitempty"`
+	// Finish is the provider's word for the end of the message, empty if the word is one that ends
+	// a whole message. Cut reports whether the message is not whole: a word that is not known does
+	// not cut a message whose calls are whole.
+	Finish string `json:"finish,omitempty"`
+	Cut    bool   `json:"cut,omitempty"`
+	// Blank describes a message that has neither a text nor a call, for people; empty for any other.
+	Blank string `json:"blank,omitempty"`
 	// Change is the change that the reply to a sidecall makes.
 	Change Change `json:"change,omitzero"`
 	// Failure is the reason why there is no message.
@@ -40,6 +47,14 @@ type ModelReply struct {
 	Partial blob.Ref `json:"partial,omitzero"`
 	// Sent is the record of the call's input, nil if there is none.
 	Sent *Sent `json:"sent,omitempty"`
+}
+
+// BlankReason returns the reason why a message without a text is no answer.
+func (r ModelReply) BlankReason() string {
+	if r.Blank == "" {
+		return "the model's reply was empty"
+	}
+	return "the model's reply was empty: " + r.Blank
 }
 
 // Hosted is a call that the provider has run. Its arguments and its result stand in the message.

@@ -46,6 +46,7 @@ func (p chat) at(c connection) openai.Dialect {
 	if c.provider == openAIType {
 		d = openai.Compatible()
 		d.Schemas = d.Schemas.And(p.dialect.Schemas)
+		d.ShortIDs = true // the service passes calls on to OpenAI, or imitates it
 	}
 	if c.provider == openAIType || c.provider == anyType {
 		if home, ok := providerOfURL(c.baseURL); ok {

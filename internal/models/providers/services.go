@@ -226,11 +226,11 @@ func localServers() []provider {
 			name: "ollama", title: "Ollama", baseURL: "http://localhost:11434/v1", local: true,
 			urlVars: []string{"OLLAMA_HOST"}, readURL: ollamaAddress, hint: "start it with: ollama serve",
 			// https://docs.ollama.com/openai
-			protocol: chat{openai.Dialect{Schemas: toolfit.Ollama(), All: openai.Limits{NoPDF: true, Efforts: "none low medium high max"}, ThinkTags: true}},
+			protocol: chat{openai.Dialect{Schemas: toolfit.Ollama(), All: openai.Limits{NoPDF: true, Efforts: "none low medium high max"}, ThinkTags: true, EndsLoops: true}},
 		},
 	}
 	local := func(schemas toolfit.Rules) protocol {
-		return chat{openai.Dialect{Schemas: schemas, All: openai.Limits{NoPDF: true}, ThinkTags: true}}
+		return chat{openai.Dialect{Schemas: schemas, All: openai.Limits{NoPDF: true}, ThinkTags: true, EndsLoops: true}}
 	}
 	// LM Studio, vLLM and SGLang read no variable for their address.
 	for _, s := range []provider{

@@ -190,20 +190,25 @@ func (x *exchange) receive(from *url.URL, resp *http.Response) error {
 		resp.Body = http.NoBody
 		return err
 	}
-	source := &watchedBody{body: resp.Body, trace: x.trace, watch: x.watch}
+	body, err := uncompressed(resp.Body, resp.Header.Values("Content-Encoding"))
+	if err != nil {
+		x.failure = err
+		return errors.Join(err, resp.Body.Close())
+	}
+	source := &watchedBody{body: body, trace: x.trace, watch: x.watch}
 	if resp.StatusCode >= http.StatusOK && resp.StatusCode < http.StatusMultipleChoices {
 		x.kept, resp.Body = source, http.NoBody
 		return nil
 	}
 	x.watch.limitRest(errorTimeout)
 	// The status and the headers say what to do, however little of the body comes.
-	body, _ := io.ReadAll(io.LimitReader(source, maxErrorBody))
+	said, _ := io.ReadAll(io.LimitReader(source, maxErrorBody))
 	_ = source.Close() // likewise
-	refused := &statusError{status: resp.StatusCode, from: from, header: resp.Header, body: body}
+	refused := &statusError{status: resp.StatusCode, from: from, header: resp.Header, body: said}
 	x.failure = refused
 	if to, isRedirect := refused.leadsTo(); isRedirect && !httpclient.IsSameOrigin(from, to) {
 		x.failure = &httpclient.StrayError{Setting: baseURLSetting, From: from, To: to}
 	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
+	resp.Body = io.NopCloser(bytes.NewReader(said))
 	return nil
 }

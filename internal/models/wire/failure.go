@@ -27,7 +27,10 @@ type statusError struct {
 func (e *statusError) Error() string { return fmt.Sprintf("HTTP %d", e.status) }
 
 // StreamError is an error object that came with status 200: Body holds it.
-type StreamError struct{ Body []byte }
+type StreamError struct {
+	Body []byte
+	own  bool // Body was written from a form of the service's own
+}
 
 func (e *StreamError) Error() string { return parseReport(e.Body, redactor{}).message }
 
@@ -113,7 +116,9 @@ func describe(out *backends.Error, err error, secret redactor) {
 	case errors.As(err, &stray):
 		out.Kind, out.Message, out.Free = backends.KindBadRequest, stray.Error(), true
 	case errors.As(err, &stream):
-		describeReport(out, parseReport(stream.Body, secret), 0)
+		r := parseReport(stream.Body, secret)
+		r.own = stream.own
+		describeReport(out, r, 0)
 	case errors.As(err, &page):
 		out.Kind, out.Message = backends.KindBadRequest, page.text(secret)
 	case errors.As(err, &tooMuch):
