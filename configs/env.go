@@ -59,7 +59,7 @@ func WithDotEnv(dir string, process func(string) (string, bool)) (lookup func(st
 	slices.Sort(others)
 	return func(name string) (string, bool) {
 		value, set := process(name)
-		if strings.TrimSpace(value) != "" {
+		if set && strings.TrimSpace(value) != "" {
 			return value, true
 		}
 		if own, isThere := vars[name]; isThere && own != "" {
