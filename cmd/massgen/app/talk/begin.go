@@ -2,6 +2,7 @@ package talk
 
 import (
 	"context"
+	"fmt"
 	"os"
 
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
@@ -30,7 +31,7 @@ func (s *session) beginUntil(ctx context.Context, question string, signals <-cha
 		select {
 		case <-begun:
 			if isInterrupted && t == nil {
-				err = cmdline.ErrQuit
+				err = fmt.Errorf("%w before the turn had begun", cmdline.ErrQuit)
 			}
 			return t, err
 		case signal := <-signals:
