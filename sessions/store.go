@@ -431,9 +431,10 @@ func (s *Store) Export(ctx context.Context, id string, w io.Writer) error {
 }
 
 // Import adds a session that Export wrote, under its own id or, if as is not empty, under that
-// one. It adds all of it, or nothing and returns an error; it refuses an id that exists.
+// one. It adds all of it, or nothing and returns an error; it refuses an id that exists. It lets others write
+// meanwhile: the session appears at the end.
 func (s *Store) Import(ctx context.Context, r io.Reader, as string) (Session, error) {
-	d, err := ReadDump(r)
+	d, err := ReadDump(endingReader{ctx, r})
 	if err != nil {
 		return Session{}, err
 	}
@@ -445,6 +446,20 @@ func (s *Store) Import(ctx context.Context, r io.Reader, as string) (Session, er
 		return Session{}, err
 	}
 	return s.Session(ctx, d.Session.ID)
+}
+
+// endingReader is a reader that fails when its context has ended.
+type endingReader struct {
+	ctx context.Context
+	io.Reader
+}
+
+// Read implements io.Reader.
+func (r endingReader) Read(p []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, r.ctx.Err()
+	}
+	return r.Reader.Read(p)
 }
 
 // Delete deletes a session, with the texts that no other session names. Its branches stay

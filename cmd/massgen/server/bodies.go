@@ -42,6 +42,9 @@ func (b *bodies) read(w http.ResponseWriter, r *http.Request) (release func(), e
 	}
 	held := heldBody{of: b}
 	_, err = io.Copy(&held, http.MaxBytesReader(w, r.Body, mostBody))
+	if held.refused != nil {
+		return nil, held.refused
+	}
 	if err != nil {
 		held.release()
 		w.Header().Set("Connection", "close") // the rest stays unread
@@ -59,10 +62,7 @@ func (b *bodies) read(w http.ResponseWriter, r *http.Request) (release func(), e
 // unread returns the refusal of a body that was not read.
 func unread(err error) error {
 	var tooLong *http.MaxBytesError
-	var known refusal
 	switch {
-	case errors.As(err, &known):
-		return known
 	case errors.As(err, &tooLong):
 		return refusal{status: http.StatusRequestEntityTooLarge, code: "request_too_large", message: "the request has more than 16 MiB"}
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -77,23 +77,39 @@ type heldBody struct {
 	data  bytes.Buffer
 	shape shape
 	size  int64
+	// refused is the refusal of a body that exceeds the budget.
+	refused error
 }
 
-// Write implements io.Writer. It refuses the body as soon as that exceeds the budget.
+// Write implements io.Writer. It refuses the body as soon as that exceeds the budget. From then on it keeps
+// nothing, and takes the rest: many clients read no answer before they have sent all.
 func (h *heldBody) Write(p []byte) (int, error) {
+	if h.refused == nil {
+		h.refused = h.keep(p)
+	}
+	if h.refused != nil {
+		h.release()
+		h.data = bytes.Buffer{}
+	}
+	return len(p), nil
+}
+
+// keep keeps the next bytes of the body, or returns its refusal.
+func (h *heldBody) keep(p []byte) error {
 	before := h.shape.values
 	if err := h.shape.read(p); err != nil {
-		return 0, err
+		return err
 	}
 	size := int64(len(p)) + perValue*int64(h.shape.values-before)
 	h.of.mu.Lock()
 	defer h.of.mu.Unlock()
 	if h.of.held+size > mostHeld {
-		return 0, refusal{status: http.StatusServiceUnavailable, code: "overloaded", message: "the server is busy with other requests: try again", retryAfter: time.Second}
+		return refusal{status: http.StatusServiceUnavailable, code: "overloaded", message: "the server is busy with other requests: try again", retryAfter: time.Second}
 	}
 	h.of.held += size
 	h.size += size
-	return h.data.Write(p)
+	_, err := h.data.Write(p)
+	return err
 }
 
 // Read implements io.Reader.

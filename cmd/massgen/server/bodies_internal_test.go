@@ -19,7 +19,10 @@ func TestBodiesShareOneBudget(t *testing.T) {
 		var err error
 		for err == nil && len(held) < 1000 {
 			h := &heldBody{of: &all}
-			_, err = h.Write(piece)
+			if _, err := h.Write(piece); err != nil {
+				t.Fatal(err)
+			}
+			err = h.refused
 			held = append(held, h)
 		}
 		var known refusal

@@ -18,11 +18,11 @@ import (
 	"github.com/massgen/massgen/internal/system/heavy"
 )
 
-// Takes says what a model takes beside text. The zero Takes takes only text.
+// Takes describes the files that a model accepts beside text. The zero Takes accepts only text.
 type Takes struct {
 	Images, PDFs bool
-	// MaxImage is how many bytes a picture may have, MaxSide how many pixels its longer side
-	// may; 0 where the service says nothing. A larger picture is made smaller.
+	// MaxImage is the most bytes of a picture, and MaxSide the most pixels of its longer side; 0 means that
+	// the service sets no limit. A larger picture is made smaller.
 	MaxImage, MaxSide int
 }
 
@@ -202,8 +202,8 @@ func withExif(data, segment []byte) []byte {
 	return append(append(append([]byte{}, data[:2]...), segment...), data[2:]...)
 }
 
-// scaled returns a picture of a smaller size: each of its pixels is the mean of those that it
-// stands for. The error is that of ctx.
+// scaled returns a picture of a smaller size: each of its pixels is the mean of the pixels in its place. The
+// error is ctx's.
 func scaled(ctx context.Context, picture image.Image, width, height int) (image.Image, error) {
 	from := picture.Bounds()
 	if from.Dx() == width && from.Dy() == height {

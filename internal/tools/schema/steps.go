@@ -112,7 +112,7 @@ func (c *count) add(sub count) {
 
 var errTooManySteps = fmt.Errorf("checking it takes more than %d steps, or leads through more than %d schemas within each other: refer to fewer schemas for the same value", mostSteps, mostNested)
 
-// check counts the steps of a value. Its error is that of ctx, or says which limit is exceeded.
+// check counts the steps of a value. Its error is ctx's, or names the limits.
 func (c *counter) check(s *jsonschema.Schema, v *value) (steps int, err error) {
 	defer func() {
 		switch fault := recover().(type) {
