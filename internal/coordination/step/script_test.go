@@ -21,7 +21,7 @@ import (
 //
 //	begin agent= round= purpose= set= shown=(0,1:hash) no_answer vote=(0) votes= max_turns= max_attempts= max_tool_calls= old overlap= snapshot notes=(a,b) context=N
 //	reply      with a line for each part of the message:
-//	             text WORDS | unfit PROBLEM | answer [OVERLAPS] WORDS | vote AGENT REASON |
+//	             text WORDS | markup | unfit PROBLEM | answer [OVERLAPS] WORDS | vote AGENT REASON |
 //	             tool NAME (the agent's own) | asked NAME | denied NAME WHY | stray NAME (nobody's) | bad NAME PROBLEM
 //	fail       with the error as input
 //	result N [error]   with the result as input; 0 is that of a snapshot that is out, too
@@ -147,6 +147,10 @@ func (s *script) reply(t *testing.T, d *datadriven.TestData) effect.ModelReply {
 		kind, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if kind == "text" {
 			r.Text, r.Hash = ref(rest), rest
+			continue
+		}
+		if kind == "markup" {
+			r.Markup = true
 			continue
 		}
 		if kind == "unfit" {
