@@ -89,6 +89,20 @@ rules:
 			o.Agents[i].ToolMode = effect.ToolsAuto
 		}
 	}},
+	"calls in texts": {script: `
+rules:
+  - {when: {round: 1, index: 0}, reply: {delay: 1s, text: '<tool_call>{"name":"work","arguments":{"do":"it"}}</tool_call>'}}
+  - {when: {round: 1, index: 1}, reply: {delay: 1s, text: '<tool_call>{"name":"work","argum'}}
+  - {when: {round: 1}, reply: {delay: 1s, text: 'Here: {"name":"new_answer","parameters":{"content":"{{.Agent}}"}}'}}
+  - {when: {purpose: presentation, index: 0}, reply: {delay: 1s, text: '{"name":"new_answer","arguments":{"content":"presented"}}'}}
+  - {when: {purpose: presentation}, reply: {delay: 1s, text: "presented"}}
+  - {when: {}, reply: {delay: 1s, text: '{"name":"functions.vote","arguments":{"agent_id":"Agent 1","reason":"good"}}'}}
+`, change: func(o *Options) {
+		o.Rules.Final = kernel.WinnerPresent
+		for i := range o.Agents {
+			o.Agents[i].Tools, o.Agents[i].TextCalls = []agents.Tool{slow{}}, true
+		}
+	}},
 	"a note": {script: notable, notes: []time.Duration{500 * time.Millisecond}},
 	"notes": {script: notable, notes: []time.Duration{1500 * time.Millisecond, 1600 * time.Millisecond, 2500 * time.Millisecond}, change: func(o *Options) {
 		o.Rules.Final = kernel.WinnerPresent

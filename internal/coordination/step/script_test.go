@@ -21,7 +21,7 @@ import (
 //
 //	begin agent= round= purpose= set= shown=(0,1:hash) no_answer vote=(0) votes= max_turns= max_attempts= max_tool_calls= old overlap= snapshot notes=(a,b) context=N
 //	reply      with a line for each part of the message:
-//	             text WORDS | unfit PROBLEM | answer [OVERLAPS] WORDS | vote AGENT REASON |
+//	             text WORDS | markup | unfit PROBLEM | answer [OVERLAPS] WORDS | vote AGENT REASON |
 //	             cut WORD | blank WORDS |
 //	             tool NAME (the agent's own) | asked NAME | denied NAME WHY | stray NAME (nobody's) | bad NAME PROBLEM
 //	fail       with the error as input
@@ -156,6 +156,10 @@ func (s *script) reply(t *testing.T, d *datadriven.TestData) effect.ModelReply {
 		}
 		if kind == "blank" {
 			r.Blank = rest
+			continue
+		}
+		if kind == "markup" {
+			r.Markup = true
 			continue
 		}
 		if kind == "unfit" {

@@ -77,7 +77,9 @@ func (s *Store) Copy(ctx context.Context, what, from string, turn int, to string
 	for _, end := range ends {
 		change := s.db.Change
 		if done == 0 { // while it is free: the rest would be in vain
-			change = func(ctx context.Context, what string, do func(*Tx)) error { return s.holds.Alone(ctx, what, to, false, do) }
+			change = func(ctx context.Context, what string, do func(*Tx)) error {
+				return s.holds.Alone(ctx, what, to, false, do)
+			}
 		}
 		if err = change(ctx, what, func(w *Tx) { c.copyTo(w, done, end) }); err != nil {
 			break

@@ -18,6 +18,8 @@ type group struct {
 	// isFenced reports whether a fence between the marks is open.
 	isFenced bool
 	isBroken bool
+	// unclosed is the reader's.
+	unclosed *int
 }
 
 // token matches a mark of a model's own markup, or of the end of its message.
@@ -74,7 +76,13 @@ func (g *group) next(rest string) int {
 
 // nextJSON is next for a JSON value. A value that is no call ends the group; if it stands first, it counts as read.
 func (g *group) nextJSON(rest string) int {
+	if *g.unclosed > maxUnclosed {
+		return 0
+	}
 	value, length := readJSON(rest)
+	if length == 0 {
+		*g.unclosed++
+	}
 	if calls, ok := callsIn(value, g.tools, g.isMarked); ok {
 		return g.add(calls, length)
 	}
@@ -155,8 +163,8 @@ var (
 	pair = regexp.MustCompile(`(?s)^\s*<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>`)
 )
 
-// fillers are the words that may stand beside the name of a call.
-var fillers = []string{"assistant", "commentary", "analysis", "function", "json", "code", "assistantcommentary", "assistantanalysis"}
+// fillers has the words that may stand beside the name of a call.
+const fillers = "assistant commentary analysis assistantcommentary assistantanalysis function json code"
 
 // maxWords is the most words, marks and fences before the arguments of a call.
 const maxWords = 12
@@ -178,6 +186,9 @@ func readNamed(text string, tools []Tool) ([]Call, int) {
 			return []Call{{tool.Name, value}}, at + length + len(fenceEnd.FindString(rest[length:]))
 		case strings.HasPrefix(rest, "<arg_key>") && isNamed:
 			fields, length := pairs(rest, tool)
+			if len(fields) == 0 {
+				return nil, 0
+			}
 			return []Call{{tool.Name, fields.String()}}, at + length
 		case strings.HasPrefix(rest, "</") && isNamed:
 			return []Call{{tool.Name, "{}"}}, at
@@ -193,7 +204,7 @@ func readNamed(text string, tools []Tool) ([]Call, int) {
 		at += len(w)
 		if found, ok := find(w, tools); ok && !isNamed {
 			tool, isNamed = found, true
-		} else if w == "" || !slices.Contains(fillers, w) {
+		} else if w == "" || !slices.Contains(strings.Fields(fillers), w) {
 			return nil, 0
 		}
 	}

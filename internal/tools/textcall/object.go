@@ -121,13 +121,13 @@ func callsWithin(value string, tools []Tool, isMarked bool, depth int) (calls []
 	return calls, len(calls) > 0
 }
 
-// The keys of a call in the forms that models write.
-var (
-	wraps        = []string{"action", "function", "function_call", "tool_call", "tool_calls"}
-	nameKeys     = []string{"name", "action", "tool", "tool_name", "function", "function_name", "type"}
-	argumentKeys = []string{"arguments", "parameters", "args", "params", "input", "action_input", "tool_input"}
-	// bareKeys are the keys of a call of an agent's own tool that stands without a mark.
-	bareKeys = []string{"arguments", "id", "name", "parameters", "type"}
+// The keys of a call in the forms that models write, most usual first.
+const (
+	wraps        = "action function function_call tool_call tool_calls"
+	nameKeys     = "name action tool tool_name function function_name type"
+	argumentKeys = "arguments parameters args params input action_input tool_input"
+	// bareKeys has the keys of a call of an agent's own tool that stands without a mark.
+	bareKeys = "arguments id name parameters type"
 )
 
 // maxWraps is the most objects around a call.
@@ -139,7 +139,7 @@ func callsOf(value string, tools []Tool, isMarked bool, depth int) (calls []Call
 	if err := json.Unmarshal([]byte(value), &fields); err != nil {
 		return nil, false
 	}
-	for _, key := range nameKeys {
+	for _, key := range strings.Fields(nameKeys) {
 		tool, ok := find(textOf(fields[key]), tools)
 		if !ok {
 			continue
@@ -155,7 +155,7 @@ func callsOf(value string, tools []Tool, isMarked bool, depth int) (calls []Call
 	if depth == 0 {
 		return nil, false
 	}
-	for _, key := range wraps {
+	for _, key := range strings.Fields(wraps) {
 		if inner := string(fields[key]); strings.HasPrefix(inner, "[") || strings.HasPrefix(inner, "{") {
 			return callsWithin(inner, tools, isMarked, depth-1)
 		}
@@ -167,9 +167,9 @@ func callsOf(value string, tools []Tool, isMarked bool, depth int) (calls []Call
 // have one form, because a JSON object may also be an answer.
 func argumentsIn(fields map[string]json.RawMessage, nameKey string, tool Tool, isMarked bool) (arguments string, isCall bool) {
 	isBare := !isMarked && !tool.IsAct
-	for _, key := range argumentKeys {
+	for _, key := range strings.Fields(argumentKeys) {
 		if raw, has := fields[key]; has {
-			return argumentsOf(raw), !isBare || nameKey == "name" && hasOnly(fields, bareKeys)
+			return argumentsOf(raw), !isBare || nameKey == "name" && hasOnly(fields, strings.Fields(bareKeys))
 		}
 	}
 	if isBare {

@@ -56,13 +56,16 @@ type reader struct {
 	tools []Tool
 	calls []Call
 	prose strings.Builder
+	// hasProse reports whether the prose so far is more than white space.
+	hasProse bool
 	// isBroken reports whether the text has a call that cannot be read.
 	isBroken bool
-	// unclosed counts the brackets that nothing closes. Beyond maxUnclosed no further bracket begins a call, so that
-	// the work stays linear.
+	// unclosed counts the brackets that nothing closes.
 	unclosed int
 }
 
+// maxUnclosed is the most brackets without an end after which a text is still searched for calls in JSON, so that the
+// work stays linear.
 const maxUnclosed = 20
 
 // start matches everything that may begin a call or quote one: a fence, a code span, a JSON value, or a mark.
@@ -91,10 +94,10 @@ func (r *reader) scan() {
 		rest := r.text[at:]
 		m := start.FindStringSubmatchIndex(rest)
 		if m == nil {
-			r.prose.WriteString(rest)
+			r.quote(rest, len(rest))
 			return
 		}
-		r.prose.WriteString(rest[:m[0]])
+		r.quote(rest, m[0])
 		at += m[0]
 		rest = rest[m[0]:]
 		switch begin := rest[:m[1]-m[0]]; {
@@ -111,23 +114,18 @@ func (r *reader) scan() {
 // quote takes the first n bytes of the text for prose, and returns their number.
 func (r *reader) quote(text string, n int) int {
 	r.prose.WriteString(text[:n])
+	r.hasProse = r.hasProse || strings.TrimSpace(text[:n]) != ""
 	return n
 }
 
 // group reads the calls at the beginning of the text, and returns their length.
 func (r *reader) group(text string, isMarked bool) int {
-	g := group{tools: r.tools, text: text, isMarked: isMarked, isOpen: isMarked}
-	if r.unclosed >= maxUnclosed && !isMarked {
-		return r.quote(text, 1)
-	}
+	g := group{tools: r.tools, text: text, isMarked: isMarked, isOpen: isMarked, unclosed: &r.unclosed}
 	g.read()
 	switch {
 	case g.isBroken:
 		r.isBroken = true
 	case len(g.calls) == 0:
-		if g.at == 0 {
-			r.unclosed++
-		}
 		return r.quote(text, max(g.at, 1))
 	}
 	r.calls = append(r.calls, g.calls...)
@@ -137,7 +135,7 @@ func (r *reader) group(text string, isMarked bool) int {
 // fence reads a code block with calls, or takes it for prose, and returns its length. opening is the length of
 // its first fence.
 func (r *reader) fence(text string, opening int) int {
-	g := group{tools: r.tools, text: text[opening:]}
+	g := group{tools: r.tools, text: text[opening:], unclosed: &r.unclosed}
 	g.read()
 	end := opening + g.at
 	end += len(blank.FindString(text[end:]))
@@ -163,8 +161,8 @@ func (r *reader) onlyActs(calls []Call) bool {
 
 // isAlone reports whether a code block is the whole text, apart from other code blocks. rest is the text after it.
 func (r *reader) isAlone(rest string) bool {
-	rest = strings.TrimSpace(rest)
-	return strings.TrimSpace(r.prose.String()) == "" && (rest == "" || strings.HasPrefix(rest, "```"))
+	rest = strings.TrimLeft(rest, " \t\r\n")
+	return !r.hasProse && (rest == "" || strings.HasPrefix(rest, "```"))
 }
 
 var blank = regexp.MustCompile(`^[\s;]*`)

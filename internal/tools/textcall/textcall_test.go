@@ -60,11 +60,14 @@ func numbers(names string) string {
 // TestLongTextsAreReadInTime: each text is one that a careless reader needs the square of its length for.
 func TestLongTextsAreReadInTime(t *testing.T) {
 	t.Parallel()
-	for _, part := range []string{"{", "[", `{"name":`, "<tool_call>", "<function=vote>", "`", "```\n", `{"a":"`, "<|channel|>commentary to=", "{}", `{"tool_calls":[`, ", ", "<arg_key>"} {
+	for _, part := range []string{
+		"```\n{\n```\n", "<tool_call>vote<arg_key>", "<tool_call>vote<arg_key>a</arg_key><arg_value>b</arg_value><arg_key>", "{\"a\":[}", "```\n{\"name\":\"search\",\"arguments\":{}}\n```\n \n",
+		"<function=vote><parameter=a>", "<tool_call>{}", "`a``b", "to=functions.vote{", "{", "[", `{"name":`, "<tool_call>", "<function=vote>", "`", "```\n", `{"a":"`, "<|channel|>commentary to=", "{}", `{"tool_calls":[`, ", ", "<arg_key>",
+	} {
 		begun := time.Now()
-		textcall.Read(strings.Repeat(part, 1<<20/len(part)), tools)
-		if took := time.Since(begun); took > 10*time.Second {
-			t.Errorf("a MiB of %q took %s", part, took)
+		textcall.Read(strings.Repeat(part, 1<<18/len(part)), tools)
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("256 KiB of %q took %s", part, took)
 		}
 	}
 }
