@@ -87,9 +87,6 @@ func (l *mcpLines) line() (line []byte, err error) {
 	}
 }
 
-// The versions of the protocol that have batches.
-var batchVersions = []string{"2024-11-05", "2025-03-26"}
-
 // check returns the refusal of a line that is no message, nil for a message.
 func (l *mcpLines) check(line []byte) *jsonrpc.Error {
 	refuse := func(code int64, format string, args ...any) *jsonrpc.Error {
@@ -112,7 +109,7 @@ func (l *mcpLines) check(line []byte) *jsonrpc.Error {
 		var params struct {
 			ProtocolVersion string `json:"protocolVersion"`
 		}
-		l.takesBatches = json.Unmarshal(r.Params, &params) == nil && slices.Contains(batchVersions, params.ProtocolVersion)
+		l.takesBatches = json.Unmarshal(r.Params, &params) == nil && slices.Contains([]string{"2024-11-05", "2025-03-26"}, params.ProtocolVersion)
 	}
 	return nil
 }
