@@ -53,11 +53,11 @@ func (m *mcpServer) newSDK(version string) *mcp.Server {
 
 // ServeMCP is Serve for one client of the Model Context Protocol, with one message on a line. It answers a
 // line that is no message with an error. It returns when in has ended or ctx is done. Before, it ends the
-// running turns with their best answers so far, waits for them, answers their calls, and closes the panels.
+// running turns with their best answers so far, waits for them, and closes the panels.
 func (s *Server) ServeMCP(ctx context.Context, in io.Reader, out io.Writer) error {
 	answers := newMCPAnswers(out)
 	session, err := s.mcp.byName[""].Connect(context.WithoutCancel(ctx), &mcp.IOTransport{
-		Reader: newMCPLines(in, answers, s.runs.end), Writer: answers, MaxLineLength: mostBody + 1, // with the line's end
+		Reader: newMCPLines(in, answers), Writer: answers, MaxLineLength: mostBody + 1, // with the line's end
 	}, nil)
 	if err != nil {
 		return errors.Join(fmt.Errorf("mcp: %w", err), s.close())

@@ -19,21 +19,20 @@ import (
 // mcpLines passes the messages of a client on, each on its line. It answers a line that is no message with
 // an error, since the SDK ends the session at such a line. One goroutine reads.
 type mcpLines struct {
-	in  *bufio.Reader
-	out *mcpAnswers
-	// end is called when the client's input has ended, so that all calls are answered soon.
-	end    func()
+	in     *bufio.Reader
+	out    *mcpAnswers
 	closed chan struct{}
 	// takesBatches reports that the client initialized a version of the protocol that has batches.
 	takesBatches bool
 	rest         []byte // of the message that is being read
 }
 
-func newMCPLines(in io.Reader, out *mcpAnswers, end func()) *mcpLines {
-	return &mcpLines{in: bufio.NewReader(charset.NewReader(in)), out: out, end: end, closed: make(chan struct{})}
+func newMCPLines(in io.Reader, out *mcpAnswers) *mcpLines {
+	return &mcpLines{in: bufio.NewReader(charset.NewReader(in)), out: out, closed: make(chan struct{})}
 }
 
-// answerLimit is how long the answers may take after the end of the client's input.
+// answerLimit is how long the answers may take after the end of the client's input. Calls of tools get
+// none: their turns go on for minutes, and end with the input.
 const answerLimit = 10 * time.Second
 
 // Read implements io.Reader.
@@ -51,7 +50,6 @@ func (l *mcpLines) Read(p []byte) (int, error) {
 			break
 		}
 		if err != nil {
-			l.end()
 			l.out.wait(answerLimit, l.closed)
 			return 0, err
 		}
@@ -168,9 +166,11 @@ func isID(value json.RawMessage) bool {
 // mcpAnswers writes whole lines of several writers, and knows which requests wait for an answer. It stays
 // open when the protocol ends. It is safe for concurrent use.
 type mcpAnswers struct {
-	mu      sync.Mutex
+	writing sync.Mutex // held in a write, which lasts as long as the client does not read
 	out     io.Writer
-	open    map[string]bool // the ids of requests without an answer
+
+	mu      sync.Mutex      // guards open
+	open    map[string]bool // the ids of requests without an answer, but for calls of tools
 	changed chan struct{}   // has an element after an answer
 }
 
@@ -180,9 +180,11 @@ func newMCPAnswers(out io.Writer) *mcpAnswers {
 
 // Write implements io.Writer. p is a message or a batch.
 func (w *mcpAnswers) Write(p []byte) (int, error) {
+	w.writing.Lock()
+	n, err := w.out.Write(p)
+	w.writing.Unlock()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	n, err := w.out.Write(p)
 	batch := []json.RawMessage{p}
 	if p[0] == '[' && json.Unmarshal(p, &batch) != nil {
 		return n, err
@@ -203,7 +205,7 @@ func (w *mcpAnswers) Close() error { return nil }
 // expect notes a message of the client: a request waits for an answer, and a cancelled one gets none.
 func (w *mcpAnswers) expect(m jsonrpc.Message) {
 	r, isRequest := m.(*jsonrpc.Request)
-	if !isRequest {
+	if !isRequest || r.Method == "tools/call" {
 		return
 	}
 	w.mu.Lock()
