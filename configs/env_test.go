@@ -43,6 +43,46 @@ func TestDotEnvSkipsUnreadableLines(t *testing.T) {
 	}
 }
 
+// TestDotEnvOfWindows reads a file in UTF-16, as PowerShell writes it, and keys beside a comment in another
+// code page.
+func TestDotEnvOfWindows(t *testing.T) {
+	for name, data := range map[string]string{
+		"UTF-16":       "\xff\xfeA\x00_\x00K\x00E\x00Y\x00=\x001\x00\r\x00\n\x00",
+		"UTF-16BE":     "\xfe\xff\x00A\x00_\x00K\x00E\x00Y\x00=\x001\x00\n",
+		"Windows-1252": "# cl\xe9\r\nA_KEY=1\r\n",
+		"blanks":       "  A_KEY = 1  \r\n",
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, ".env"), []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		lookup, _, unread := WithDotEnv(dir, lookupIn(nil))
+		if got, _ := lookup("A_KEY"); got != "1" || unread != "" {
+			t.Errorf("%s: A_KEY is %q, %s", name, got, unread)
+		}
+	}
+}
+
+// TestConfigsInOtherEncodings reads UTF-16, and names what it does not read.
+func TestConfigsInOtherEncodings(t *testing.T) {
+	const config = "agent: {id: a, backend: {type: demo}}\n"
+	var wide strings.Builder
+	for _, c := range config {
+		wide.WriteString(string(c) + "\x00")
+	}
+	for data, want := range map[string]string{
+		"\ufeff" + config:               "",
+		"\xff\xfe" + wide.String():      "",
+		wide.String():                   "",
+		"# \xc4\xe3\xba\xc3\n" + config: "c.yaml: it is not in UTF-8 and looks like GB18030: convert it, as with iconv -f GB18030 -t UTF-8",
+	} {
+		_, err := Parse("c.yaml", []byte(data), Options{})
+		if (err != nil) != (want != "") || err != nil && err.Error() != want {
+			t.Errorf("%q: got %v, want %q", data, err, want)
+		}
+	}
+}
+
 // TestDotEnvThatIsNoFile: a folder is ignored, and of a file that is too large no key is taken.
 func TestDotEnvThatIsNoFile(t *testing.T) {
 	dir := t.TempDir()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"log/slog"
 	"maps"
@@ -53,10 +54,11 @@ func askingsOf(s sessions.Session) map[int]asking {
 
 // askings keeps parts of requests with the turns that they began. It is safe for concurrent use.
 type askings struct {
-	store *sessions.Store
-	log   *slog.Logger
-	seed  maphash.Seed
-	bySum [64]sync.Mutex // held while a turn begins in one of the sessions with a sum
+	store  *sessions.Store
+	redact func(text string) string
+	log    *slog.Logger
+	seed   maphash.Seed
+	bySum  [64]sync.Mutex // held while a turn begins in one of the sessions with a sum
 }
 
 // begun returns the number of the turn that a request with a key began in a session, 0 for none.
@@ -162,6 +164,27 @@ func (a *askings) ask(begin context.Context, panel *massgen.Panel, session, ques
 		a.log.Error("what a request said is not kept", "error", err)
 	}
 	return turn, nil
+}
+
+// check refuses a part of a request that would not fit into the session's metadata.
+func (a *askings) check(said *asking) error {
+	if said == nil {
+		return nil
+	}
+	largest := *said
+	largest.IsDeleted = true // as a later request may have it
+	text, err := json.Marshal(largest)
+	if err != nil {
+		return badRequest("metadata", "metadata: "+err.Error())
+	}
+	if sessions.CheckMetadata(map[string]string{MetaRequest: a.redact(string(text))}) == nil {
+		return nil
+	}
+	param := "metadata"
+	if len(said.Format) > len(text)/2 {
+		param = "text.format"
+	}
+	return badRequest(param, fmt.Sprintf("%s: the metadata, the format and previous_response_id have %d bytes of JSON together, more than fit into a session: shorten them", param, len(text)))
 }
 
 // keep stores the part of a request that its session keeps with a turn, and other metadata beside it.

@@ -173,14 +173,20 @@ func checkSite(r *http.Request) error {
 	return refusal{status: http.StatusForbidden, code: "origin_not_allowed", message: "pages of other sites may not use this server"}
 }
 
+// bearer returns the token of a request. The scheme has no case (RFC 9110, 11.1).
+func bearer(r *http.Request) (token string, isBearer bool) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.TrimSpace(token), strings.EqualFold(scheme, "Bearer")
+}
+
 // identify returns the request with its caller. It refuses a request without a valid token.
 func (g *guard) identify(h http.Header, r *http.Request) (*http.Request, error) {
 	if len(g.access.Tokens) == 0 {
 		return r, nil
 	}
-	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	secret, isBearer := bearer(r)
 	// The sums have one length and all are compared, so the time reveals nothing about the secrets.
-	sum := sha256.Sum256([]byte(strings.TrimSpace(secret)))
+	sum := sha256.Sum256([]byte(secret))
 	found := -1
 	for i, t := range g.access.Tokens {
 		own := sha256.Sum256([]byte(t.Secret))
@@ -188,7 +194,7 @@ func (g *guard) identify(h http.Header, r *http.Request) (*http.Request, error) 
 			found = i
 		}
 	}
-	if found < 0 || !strings.EqualFold(scheme, "Bearer") {
+	if found < 0 || !isBearer {
 		h.Set("WWW-Authenticate", `Bearer realm="massgen"`)
 		return nil, refusal{
 			status: http.StatusUnauthorized, code: "invalid_api_key",

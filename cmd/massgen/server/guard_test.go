@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -308,6 +309,16 @@ func TestReadiness(t *testing.T) {
 	if r := s.do(t, http.MethodGet, "/readyz", ""); r.status != http.StatusServiceUnavailable || r.body != "1 of 2 models can be asked\n" {
 		t.Errorf("status %d: %s", r.status, r.body)
 	}
+	full := errors.New("write /home/ada/.local/state/massgen/room-1: no space left on device")
+	s = serve(t, func(s *server.Settings) { s.CheckRoom = func() error { return full } })
+	if r := s.do(t, http.MethodGet, "/readyz", ""); r.status != http.StatusServiceUnavailable || r.body != "the store has no room\n" {
+		t.Errorf("status %d: %s", r.status, r.body)
+	}
+	s = serve(t, func(s *server.Settings) {
+		s.Models[1].Open = func(context.Context) (*massgen.Panel, error) {
+			return nil, fmt.Errorf("open /home/ada/key.yaml: denied")
+		}
+	})
 	r := s.do(t, http.MethodPost, "/v1/chat/completions", asked)
 	if r.status != http.StatusInternalServerError || strings.Contains(r.body, "/home") {
 		t.Errorf("status %d: %s", r.status, r.body)

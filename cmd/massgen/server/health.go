@@ -13,10 +13,11 @@ import (
 // readiness answers whether the server is ready. It remembers the answer for a while, so that many
 // requests cost little.
 type readiness struct {
-	respond responder
-	store   *sessions.Store
-	models  *models
-	runs    *runs
+	respond   responder
+	store     *sessions.Store
+	checkRoom func() error // may be nil
+	models    *models
+	runs      *runs
 
 	mu   sync.Mutex
 	at   time.Time
@@ -30,7 +31,7 @@ const (
 	readyLimit = 5 * time.Second
 )
 
-// ServeHTTP answers GET /readyz: 200 if the store answers, all panels can be opened and the server
+// ServeHTTP answers GET /readyz: 200 if the store answers and has room, all panels can be opened and the server
 // is not about to end, else 503. The log has the reason.
 func (s *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
@@ -55,6 +56,12 @@ func (s *readiness) look(ctx context.Context) (ok bool, text string) {
 	if _, err := s.store.List(ctx, sessions.Filter{Limit: 1}); err != nil {
 		s.respond.log.Error("the store does not answer", "error", err)
 		return false, "the store does not answer\n"
+	}
+	if s.checkRoom != nil {
+		if err := s.checkRoom(); err != nil {
+			s.respond.log.Error("a turn cannot be stored", "error", err)
+			return false, "the store has no room\n"
+		}
 	}
 	open := 0
 	for _, m := range s.models.list {

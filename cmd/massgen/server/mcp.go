@@ -66,12 +66,13 @@ func (m *mcpServer) newSDK(version string) *mcp.Server {
 	return sdk
 }
 
-// ServeMCP is Serve for one client of the Model Context Protocol, with one message on a line. It returns
-// when in has ended or ctx is done. Before, it ends the running turns with their best answers so far,
-// waits for them, and closes the panels.
+// ServeMCP is Serve for one client of the Model Context Protocol, with one message on a line. It answers a
+// line that is no message with an error. It returns when in has ended or ctx is done. Before, it ends the
+// running turns with their best answers so far, waits for them, and closes the panels.
 func (s *Server) ServeMCP(ctx context.Context, in io.Reader, out io.Writer) error {
+	answers := newMCPAnswers(out)
 	session, err := s.mcp.byName[""].Connect(context.WithoutCancel(ctx), &mcp.IOTransport{
-		Reader: io.NopCloser(in), Writer: unclosed{out}, MaxLineLength: mostBody,
+		Reader: newMCPLines(in, answers), Writer: answers, MaxLineLength: mostBody + 1, // with the line's end
 	}, nil)
 	if err != nil {
 		return errors.Join(fmt.Errorf("mcp: %w", err), s.close())
@@ -89,12 +90,6 @@ func (s *Server) ServeMCP(ctx context.Context, in io.Reader, out io.Writer) erro
 	stop()
 	return errors.Join(err, s.close())
 }
-
-// unclosed is a writer that stays open when the protocol ends.
-type unclosed struct{ io.Writer }
-
-// Close implements io.Closer.
-func (unclosed) Close() error { return nil }
 
 // The limits of sessions over HTTP, which clients may abandon.
 const (

@@ -2,13 +2,18 @@ package server_test
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"iter"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -254,6 +259,63 @@ func TestServeMCPEndsWithItsInput(t *testing.T) {
 	}
 	if turn := (served{store: kept}).lastTurn(t); turn.Status != kernel.Cut || turn.Winner != "ada" {
 		t.Errorf("the turn ended as %+v", turn)
+	}
+}
+
+// TestMalformedLinesAreAnswered: each line that is no message gets its error, and the session goes on.
+func TestMalformedLinesAreAnswered(t *testing.T) {
+	const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"%s","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+	const ping = `{"jsonrpc":"2.0","id":99,"method":"ping"}`
+	type answer struct {
+		ID    any
+		Error *struct{ Code int }
+	}
+	for _, version := range []string{"2025-03-26", "2025-06-18"} {
+		batch, refused := `[`+ping+`]`, -32600
+		if version == "2025-03-26" {
+			batch, refused = `[`+ping+`,`+ping+`]`, -32600
+		}
+		for line, want := range map[string]answer{
+			"hello":                      {nil, &struct{ Code int }{-32700}},
+			`{"jsonrpc":"2.0","id":7,`:   {nil, &struct{ Code int }{-32700}},
+			ping + ping:                  {nil, &struct{ Code int }{-32700}},
+			"\x00\xff":                   {nil, &struct{ Code int }{-32700}},
+			strings.Repeat("[", 100_000): {nil, &struct{ Code int }{-32700}},
+			"{}":                         {nil, &struct{ Code int }{-32600}},
+			"1":                          {nil, &struct{ Code int }{-32600}},
+			"null":                       {nil, &struct{ Code int }{-32600}},
+			"[]":                         {nil, &struct{ Code int }{-32600}},
+			"[1]":                        {nil, &struct{ Code int }{-32600}},
+			batch:                        {nil, &struct{ Code int }{refused}},
+			`{"id":"a","method":"ping"}`: {"a", &struct{ Code int }{-32600}},
+			`{"jsonrpc":"1.0","id":7,"method":"ping"}`:  {7.0, &struct{ Code int }{-32600}},
+			`{"jsonrpc":"2.0","id":{},"method":"ping"}`: {nil, &struct{ Code int }{-32600}},
+			`{"jsonrpc":"2.0","id":7,"method":5}`:       {7.0, &struct{ Code int }{-32600}},
+			strings.Repeat("x", 17<<20):                 {nil, &struct{ Code int }{-32600}},
+		} {
+			kept := store.InMemory("", func(text string) string { return text }).Sessions
+			s := server.Settings{Models: []server.Model{{ID: "pair"}}, Store: kept, Redact: func(text string) string { return text }, Log: slog.New(slog.DiscardHandler)}
+			withSilent(&s)
+			in := fmt.Sprintf(initialize, version) + "\r\n\n  " + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "  \n" + line + "\n" + ping
+			var out bytes.Buffer
+			if err := server.New(s).ServeMCP(t.Context(), strings.NewReader(in), &out); err != nil {
+				t.Errorf("%.40q: %v", line, err)
+			}
+			var answers []answer
+			for text := range strings.Lines(out.String()) {
+				var a answer
+				if err := json.Unmarshal([]byte(text), &a); err != nil {
+					t.Errorf("the server wrote %q", text)
+				}
+				answers = append(answers, a)
+			}
+			slices.SortFunc(answers, func(a, b answer) int { return cmp.Compare(fmt.Sprint(a.ID), fmt.Sprint(b.ID)) })
+			wanted := []answer{{1.0, nil}, {99.0, nil}, want}
+			slices.SortFunc(wanted, func(a, b answer) int { return cmp.Compare(fmt.Sprint(a.ID), fmt.Sprint(b.ID)) })
+			if !reflect.DeepEqual(answers, wanted) {
+				t.Errorf("%s, %.40q: got %s", version, line, out.String())
+			}
+		}
 	}
 }
 

@@ -38,7 +38,11 @@ func onceOf(r *http.Request) (*onceKey, error) {
 	if len(key) > mostKey {
 		return nil, badRequest(onceHeader, onceHeader+" has more than "+strconv.Itoa(mostKey)+" characters")
 	}
-	sum := sha256.Sum256([]byte(r.URL.Path + "\x00" + r.Header.Get("Authorization") + "\x00" + key))
+	authorization := r.Header.Get("Authorization")
+	if token, isBearer := bearer(r); isBearer {
+		authorization = "Bearer " + token
+	}
+	sum := sha256.Sum256([]byte(r.URL.Path + "\x00" + authorization + "\x00" + key))
 	once := &onceKey{id: hex.EncodeToString(sum[:16]), body: sha256.New()}
 	r.Body = struct {
 		io.Reader
@@ -110,6 +114,9 @@ func (s *starts) read(r *http.Request, q interface{ request() (request, error) }
 	}
 	if err == nil {
 		asked.keyed(once)
+		err = s.turns.askings.check(asked.said)
+	}
+	if err == nil {
 		run, v, err = s.start(r.Context(), asked)
 	}
 	return asked, run, v, err

@@ -92,8 +92,10 @@ func (q responseRequest) request() (asked request, err error) {
 	if asked.said.Metadata, err = readMetadata(q.Metadata); err != nil || q.Previous == nil {
 		return asked, err
 	}
-	previous, _ := readResponseID(*q.Previous) // checkPrevious refuses the zero place
-	asked.previous, asked.said.Previous = &previous, *q.Previous
+	previous, isID := readResponseID(*q.Previous)
+	if asked.previous = &previous; isID { // checkPrevious refuses the zero place
+		asked.said.Previous = *q.Previous
+	}
 	return asked, nil
 }
 
@@ -194,7 +196,10 @@ func (i inputItem) message(place string) (m message, err error) {
 }
 
 // The ids of responses.
-const responsePrefix = "resp_"
+const (
+	responsePrefix = "resp_"
+	mostResponseID = 4096
+)
 
 // responseID returns the id of a response, which contains the place of its turn. seen is the number of
 // the turn's events that the client saw before this response.
@@ -205,6 +210,7 @@ func responseID(p turnPlace, seen int) string {
 // readResponseID returns the turn that an id names.
 func readResponseID(id string) (p turnPlace, isID bool) {
 	text, isID := strings.CutPrefix(id, responsePrefix)
+	isID = isID && len(id) <= mostResponseID
 	data, err := base64.RawURLEncoding.DecodeString(text)
 	fields := strings.SplitN(string(data), "\n", 3)
 	if !isID || err != nil || len(fields) < 3 {

@@ -24,6 +24,8 @@ type Settings struct {
 	Models []Model
 	// Store keeps the sessions. The caller closes it.
 	Store *sessions.Store
+	// CheckRoom returns an error if the store has no room for another turn. It may be nil.
+	CheckRoom func() error
 	// Redact masks secrets in responses.
 	Redact func(text string) string
 	Log    *slog.Logger
@@ -83,7 +85,7 @@ func New(s Settings) *Server {
 	turns := &turns{
 		respond: respond, store: s.Store, models: newModels(s.Models), runs: &runs{open: map[place]*run{}}, metrics: metrics,
 		limiter: &limiter{Limits: s.Limits, users: map[string]*use{}}, sequences: &sequences{byKey: map[[sha256.Size]byte]sequence{}},
-		askings: &askings{store: s.Store, log: s.Log, seed: maphash.MakeSeed()}, playedElsewhere: s.PlayedElsewhere,
+		askings: &askings{store: s.Store, redact: s.Redact, log: s.Log, seed: maphash.MakeSeed()}, playedElsewhere: s.PlayedElsewhere,
 	}
 	starts := &starts{turns: turns, begins: map[string]*beginning{}}
 	mcp := newMCPServer(turns, s.Access.Tokens, s.Version)
@@ -100,7 +102,7 @@ func New(s Settings) *Server {
 	mux.Handle("/mcp", mcp)
 	routePage(mux)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { respond.writeText(w, "ok\n") })
-	mux.Handle("GET /readyz", &readiness{respond: respond, store: s.Store, models: turns.models, runs: turns.runs})
+	mux.Handle("GET /readyz", &readiness{respond: respond, store: s.Store, checkRoom: s.CheckRoom, models: turns.models, runs: turns.runs})
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { metrics.show(w, respond) })
 	mux.HandleFunc("/", respond.answer(func(_ http.ResponseWriter, r *http.Request) error {
 		return refusal{status: http.StatusNotFound, code: "not_found", message: "there is no " + r.Method + " here: see docs/server.md for what there is"}

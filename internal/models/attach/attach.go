@@ -1,7 +1,6 @@
 package attach
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/system/blob"
@@ -56,7 +54,7 @@ func New(name string, data []byte) (backends.File, error) {
 		return fail("it has %s bytes, and the most is %s", plain.Thousands(len(data)), plain.Thousands(MostBytes))
 	}
 	f.MediaType = typeOf(data)
-	if f.MediaType == "" || f.MediaType == Text {
+	if f.MediaType == "" {
 		text, err := charset.Strict(data)
 		switch {
 		case err != nil || strings.Contains(text, "\x00"):
@@ -87,8 +85,7 @@ func New(name string, data []byte) (backends.File, error) {
 	return f, nil
 }
 
-// typeOf returns the media type of a file, by its first bytes, "" for what is no picture, PDF or plain
-// text.
+// typeOf returns the media type of a file, by its first bytes, "" for what is neither a picture nor a PDF.
 func typeOf(data []byte) string {
 	switch kind := http.DetectContentType(data); {
 	case slices.Contains([]string{png, jpeg, gif, webp}, kind):
@@ -96,14 +93,8 @@ func typeOf(data []byte) string {
 	case kind == PDF:
 		return PDF
 	}
-	if IsText(data) {
-		return Text
-	}
 	return ""
 }
-
-// IsText reports whether data is a text in UTF-8, which has no zero bytes.
-func IsText(data []byte) bool { return utf8.Valid(data) && !bytes.ContainsRune(data, 0) }
 
 // kindOf names what cannot be attached, by the error of reading it as a text.
 func kindOf(data []byte, err error) string {

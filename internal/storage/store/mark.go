@@ -38,11 +38,21 @@ func (m Marker) Mark(text string) (string, error) {
 	return sign(key, text), nil
 }
 
-// IsOwn reports whether mark is the mark of text.
+// NoKeyError reports that a text has a mark, and the file of the key that would prove it is missing.
+type NoKeyError struct{ File string }
+
+func (e *NoKeyError) Error() string {
+	return "the file " + e.File + ", which proves what is yours, is missing: copy it from where you began the session"
+}
+
+// IsOwn reports whether mark is the mark of text. Without the key's file the error is a *NoKeyError.
 func (m Marker) IsOwn(text, mark string) (bool, error) {
+	if mark == "" {
+		return false, nil
+	}
 	key, err := m.key()
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return false, &NoKeyError{m.file}
 	}
 	return len(key) > 0 && hmac.Equal([]byte(sign(key, text)), []byte(mark)), err
 }

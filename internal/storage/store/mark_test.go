@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"errors"
+	"strings"
 	"sync"
 	"testing"
 
@@ -19,6 +21,9 @@ func TestMarks(t *testing.T) {
 		}
 	}
 	marker, other := store.NewMarker(at(t.TempDir())), store.NewMarker(at(t.TempDir()))
+	if _, err := other.Mark("text"); err != nil {
+		t.Fatal(err)
+	}
 	marks := make([]string, 8)
 	var group sync.WaitGroup
 	for i := range marks { // the first one makes the key
@@ -39,6 +44,11 @@ func TestMarks(t *testing.T) {
 		if own, err := marker.IsOwn(text, marks[0]); own || err != nil {
 			t.Errorf("a mark is the user's own for %q: %v, %v", text, own, err)
 		}
+	}
+	var missing *store.NoKeyError
+	home := t.TempDir()
+	if own, err := store.NewMarker(at(home)).IsOwn("text", marks[0]); own || !errors.As(err, &missing) || !strings.HasPrefix(missing.File, home) {
+		t.Errorf("without the key's file: %v, %v", own, err)
 	}
 	homeless := store.NewMarker(at(""))
 	mark, err := homeless.Mark("text")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path/filepath"
 
 	"github.com/massgen/massgen/internal/models/retry"
 	"github.com/massgen/massgen/sessions"
@@ -17,6 +18,7 @@ type Store struct {
 	// path is the path of the file, which does not exist while lasting is nil: then everything
 	// is in memory.
 	path    string
+	folder  string // of the file, empty for a store without one
 	lasting io.Closer
 	export  *exported // nil for a store without an exported file
 	redact  func(string) string
@@ -76,7 +78,7 @@ func Open(ctx context.Context, place Place, redact func(string) string) (*Store,
 		}
 		return nil, err
 	}
-	return &Store{Sessions: file.Masked(redact), path: file.Path(), lasting: file, redact: redact, Snapshots: beside(file.Path())}, nil
+	return &Store{Sessions: file.Masked(redact), path: file.Path(), folder: filepath.Dir(file.Path()), lasting: file, redact: redact, Snapshots: beside(file.Path())}, nil
 }
 
 // InMemory returns an empty store instead of the one in a file; without a path it is for this

@@ -125,7 +125,8 @@ func (r Remembered) Current() (text string, isThere bool) {
 var ErrForeign = errors.New("the panel it was begun with came from elsewhere, and a panel may start programs and read files")
 
 // RecallFrom decodes the panel that a session stores. It returns nil if the session stores none.
-// If another user or machine made the panel, it returns the panel together with errForeign.
+// If another user or machine made the panel, it returns the panel together with an error that is
+// ErrForeign.
 func RecallFrom(lookup func(string) (string, bool), kept sessions.Session) (*Remembered, error) {
 	data := kept.Metadata[MetaPanel]
 	if data == "" {
@@ -140,7 +141,11 @@ func RecallFrom(lookup func(string) (string, bool), kept sessions.Session) (*Rem
 		return nil, err
 	}
 	own, err := store.NewMarker(lookup).IsOwn(text, r.Mark)
-	if err == nil && !own {
+	var missing *store.NoKeyError
+	switch {
+	case errors.As(err, &missing):
+		err = fmt.Errorf("%w (%s)", ErrForeign, plain.Line(missing.Error()))
+	case err == nil && !own:
 		err = ErrForeign
 	}
 	return &r, err

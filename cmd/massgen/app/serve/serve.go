@@ -152,7 +152,7 @@ func (c *command) with(flags *cli.Context, name string, asks *server.Permissions
 	ctx, stop := c.watch.Context(ctx)
 	defer stop()
 	return serve(ctx, server.Settings{
-		Models: models, Store: o.store.Sessions, Redact: c.console.Secrets.Redact, Log: log, NoReasoning: c.noReasoning, PlayedElsewhere: o.engine != nil,
+		Models: models, Store: o.store.Sessions, CheckRoom: o.store.CheckRoom, Redact: c.console.Secrets.Redact, Log: log, NoReasoning: c.noReasoning, PlayedElsewhere: o.engine != nil,
 		Version: cmdline.Version(),
 	})
 }

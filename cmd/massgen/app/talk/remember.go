@@ -191,8 +191,8 @@ func (s *session) choosePanel(ctx context.Context, like string, named *configs.C
 	}
 	if was != nil && named == nil {
 		if isForeign {
-			if yes, err := s.memory.wantsForeign(s.kept, like, was); err != nil || !yes {
-				return chosen, false, errors.Join(err, fmt.Errorf("session %s: %w: --config FILE names one", plain.Line(like), archive.ErrForeign))
+			if yes, askErr := s.memory.wantsForeign(s.kept, like, was, err); askErr != nil || !yes {
+				return chosen, false, errors.Join(askErr, fmt.Errorf("session %s: %w: --config FILE names one", plain.Line(like), err))
 			}
 		}
 		cwd, err := s.memory.cwd()
@@ -230,9 +230,9 @@ func (s *session) connectAgain(ctx context.Context, id string, was archive.Remem
 	return s.connect(ctx, config, was)
 }
 
-// wantsForeign shows a foreign panel and asks the user whether to use it. Without a terminal the
-// answer is no.
-func (m memory) wantsForeign(by *archive.Archive, id string, r *archive.Remembered) (bool, error) {
+// wantsForeign shows a foreign panel, with the reason why it is foreign, and asks the user whether to use
+// it. Without a terminal the answer is no.
+func (m memory) wantsForeign(by *archive.Archive, id string, r *archive.Remembered, why error) (bool, error) {
 	if !by.CanAsk() {
 		return false, nil
 	}
@@ -241,7 +241,7 @@ func (m memory) wantsForeign(by *archive.Archive, id string, r *archive.Remember
 		text = "# the content of " + r.Path() + ", which is too long to be kept\n"
 	}
 	m.console.Write(wording.Printable(text))
-	return by.Asks(fmt.Sprintf("session %s: %s: this is its config, and its paths are seen from %s.\nUse it from now on?", plain.Line(id), archive.ErrForeign, plain.Line(r.Folder)))
+	return by.Asks(fmt.Sprintf("session %s: %s: this is its config, and its paths are seen from %s.\nUse it from now on?", plain.Line(id), why, plain.Line(r.Folder)))
 }
 
 // takePanelOf replaces the current panel by the panel that session id stores. It keeps the current
@@ -251,7 +251,7 @@ func (s *session) takePanelOf(ctx context.Context, id string) (remembers bool, e
 	was, err := s.memory.recall(ctx, id)
 	switch {
 	case errors.Is(err, archive.ErrForeign):
-		s.console.Say("massgen: session %s: %s: the panel that is asked stays %s", plain.Line(id), archive.ErrForeign, s.asked.panel.Names())
+		s.console.Say("massgen: session %s: %s: the panel that is asked stays %s", plain.Line(id), err, s.asked.panel.Names())
 		return true, nil
 	case err != nil || was == nil:
 		return false, err

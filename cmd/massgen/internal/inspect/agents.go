@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/policy"
@@ -16,8 +17,10 @@ type Agent struct {
 	ID     string      `json:"id"`
 	Policy policy.Kind `json:"policy"`
 	// Shown describes the part of the history that the agent sees.
-	Shown   string `json:"shown"`
-	History string `json:"history"`
+	Shown string `json:"shown"`
+	// History and HistoryMessages are as in Session.
+	History         string             `json:"history"`
+	HistoryMessages []backends.Message `json:"history_messages,omitempty"`
 	// Tokens counts the first input with the history, but without the question. Estimated is as in
 	// ContextWarning. Window is 0 if it is unknown.
 	Tokens    int    `json:"estimated_tokens"`
@@ -37,6 +40,9 @@ func Agents(previews []coordinator.Preview) []Agent {
 			ID: v.Agent, Policy: v.Policy, Shown: shownOf(v), History: contextbuild.HistorySection(v.History),
 			Tokens: v.Context.EstimatedTokens, Estimated: v.Context.Estimated, Window: v.Context.Window,
 			Warning: cmp.Or(string(v.Context.Warning), NoWarning),
+		}
+		if len(previews) == 1 {
+			list[i].HistoryMessages = soloMessages(v.History)
 		}
 	}
 	return list

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
@@ -37,9 +38,11 @@ type Session struct {
 	topic.State
 	ShouldGreet bool `json:"should_greet"`
 	// History is the section about all earlier turns in the next turn's inputs, by the policy full;
-	// empty without any. Agents with another policy or a full context see less (Agents). An agent
-	// alone sees the same as messages.
+	// empty without any. Agents with another policy or a full context see less (Agents).
 	History string `json:"history"`
+	// HistoryMessages are the messages that the model of a panel of one is sent in place of History, with the
+	// tools' calls and results. A larger panel has none.
+	HistoryMessages []backends.Message `json:"history_messages,omitempty"`
 	Size
 	// ContextWarning is the worst of the agents' warnings, NoWarning without a config.
 	ContextWarning string `json:"context_warning"`
@@ -107,6 +110,14 @@ func Read(ctx context.Context, s *sessions.Store, kept sessions.Session, warn fu
 		shown.Turns = append(shown.Turns, ReadTurn(ctx, s, kept.ID, t, warn))
 	}
 	shown.measure(turns)
+	if n := len(shown.Turns); n > 0 && len(shown.Turns[n-1].StepStates) == 1 {
+		history, err := readSolo(ctx, s, shown.Link)
+		if err != nil {
+			warn(err.Error())
+		} else {
+			shown.HistoryMessages = soloMessages(history)
+		}
+	}
 	if len(left) > 0 {
 		shown.Left = left[0]
 		shown.Interrupted = new(ReadTurn(ctx, s, kept.ID, left[0], warn))
