@@ -81,7 +81,7 @@ func TestLongStepIsHeldToThePolicy(t *testing.T) {
 		"full": {context: stepContextOf(policy.Full, 0)},
 		"full in a small window": {
 			context: stepContextOf(policy.Full, window), moves: []int{20, 31, 42, 53},
-			told:   "in a long step of agent1 44 earlier messages and 44 tool results were left out, which would not fit; policy full",
+			told: "in a long step of agent1 44 earlier messages and 44 tool results were left out, which would not fit; policy full",
 			warned: []report.ContextWarning{
 				{MessageCount: 32, EstimatedTokens: 2502, Warning: policy.ApproachingLimit},
 				{MessageCount: 38, EstimatedTokens: 2965, Warning: policy.AtLimit},

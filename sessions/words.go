@@ -3,6 +3,7 @@ package sessions
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,6 +14,9 @@ const (
 	metaName = "name"
 	MetaApp  = "app"
 	MetaUser = "user"
+	// MetaTopic and MetaRole are what a conversation begins with: its topic, and the role that it is about.
+	MetaTopic = "topic"
+	MetaRole  = "role"
 )
 
 // The most bytes of ids, titles and other names.
@@ -50,6 +54,40 @@ func ParseID(id string) map[string]string {
 		add(key, value)
 	}
 	return said
+}
+
+// metaSession is the key in an id that tells apart the sessions of one user.
+const metaSession = "id"
+
+// FreshID returns an id for a new session of the user of another one: it keeps what the other id says
+// of the user, the application and the role, and not the topic. For an id without a user it is NewID.
+func FreshID(like string) string { return idLike(like, MetaTopic, metaSession) }
+
+// CopyID returns an id for a copy of a session: it keeps all that the session's id says. For an id without
+// a user it is NewID.
+func CopyID(like string) string { return idLike(like, metaSession) }
+
+// idLike returns a new id with the parts of another one, except those with these keys. If it would be too long,
+// it has the application and the user alone.
+func idLike(like string, without ...string) string {
+	own := NewID()
+	if ParseID(like)[MetaUser] == "" {
+		return own
+	}
+	parts := strings.Split(like, "|")
+	kept := slices.Clone(parts[:2])
+	for _, part := range parts[2:] {
+		if key, _, _ := strings.Cut(part, ":"); !slices.Contains(without, key) {
+			kept = append(kept, part)
+		}
+	}
+	last := metaSession + ":" + own
+	for _, list := range [][]string{kept, kept[:2], {"", kept[1]}} {
+		if id := strings.Join(list, "|") + "|" + last; len(id) <= mostID {
+			return id
+		}
+	}
+	return own
 }
 
 // titleRunes is the most runes of a question that become a title.

@@ -70,6 +70,9 @@ func (s Settings) Validate() error {
 	return s.WarnAt.validate()
 }
 
+// ShowsLast reports whether the policy shows the last messages of a history that fits.
+func (s Settings) ShowsLast() bool { return s.most() > 0 }
+
 // Cut returns the most characters of each text, 0 for no limit.
 func (s Settings) Cut() int {
 	if s.Kind == Window {

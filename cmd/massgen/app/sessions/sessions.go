@@ -88,7 +88,7 @@ func (c *command) branchSession(ctx context.Context, store *store.Store, words [
 	if err != nil {
 		return err
 	}
-	from, to, turn := kept.ID, sessions.NewID(), 0
+	from, to, turn := kept.ID, sessions.CopyID(kept.ID), 0
 	if len(rest) > 0 {
 		n, err := strconv.Atoi(rest[0])
 		switch {
