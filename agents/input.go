@@ -32,10 +32,10 @@ func (b *inputBuilder) build(call effect.ModelCall) (backends.Request, error) {
 }
 
 // Transcript builds the messages that a step added to its first input up to a call, as they are
-// stored: without the reminder of the last turn, which was for that turn alone.
+// stored: without the message about the last turn, which was for that turn alone.
 func Transcript(ctx context.Context, blobs Blobs, turn *effect.Turn, call effect.ModelCall) ([]backends.Message, error) {
 	b := newInputBuilder(ctx, newShared(turn, blobs), turn, call)
-	entries := slices.Clone(call.Transcript)
+	entries := slices.DeleteFunc(slices.Clone(call.Transcript), func(e effect.Entry) bool { return e.Kind == effect.FinalTurn })
 	for i := range entries {
 		entries[i].Final = false
 	}
@@ -246,6 +246,8 @@ func (b *inputBuilder) transcript(entries []effect.Entry) []backends.Message {
 				reminder = b.noticeText(*e.Notice)
 			}
 			messages = append(messages, backends.User(b.withWord(reminder, e)))
+		case effect.FinalTurn:
+			messages = append(messages, backends.User(contextbuild.FinalTurn(b.coordinates)))
 		}
 	}
 	return messages

@@ -36,10 +36,14 @@ func PutMessages(ctx context.Context, blobs Blobs, turn *effect.Turn, said []eff
 	return list, len(messages), nil
 }
 
-// withoutRepairs returns entries without the answers that were refused, and what was said to them.
+// withoutRepairs returns entries without the answers that were refused, what was said to them, and the
+// messages about the last turn.
 func withoutRepairs(said []effect.Entry) []effect.Entry {
 	kept := make([]effect.Entry, 0, len(said))
 	for _, e := range said {
+		if e.Kind == effect.FinalTurn {
+			continue
+		}
 		if e.Kind == effect.Reminder && e.Notice != nil {
 			kept = kept[:max(len(kept)-1, 0)]
 			continue

@@ -193,7 +193,7 @@ func New(opts Options) (*Panel, error) {
 	if opts.Limits.MaxTurns < 1 || opts.Limits.MaxAttempts < 1 {
 		return nil, errors.New("max_turns and max_attempts must be at least 1")
 	}
-	opts.Limits.EndAtLimits = true
+	opts.Limits.EndAtLimits, opts.Limits.FinalMessage = true, true
 	if opts.Store == nil {
 		return nil, errors.New("a panel needs a store: sessions.NewMemory() makes one")
 	}

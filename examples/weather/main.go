@@ -2,11 +2,13 @@
 //
 //	go run ./examples/weather -model claude-sonnet-5-5 "Do I need a coat in Oslo?"
 //
-// The key stands in the environment or in .env. Without -model the answer is canned.
+// The key stands in the environment or in .env. Without -model no key is needed: a script plays the model, which
+// calls the tool, and the answer is canned.
 package main
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,7 +18,11 @@ import (
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/debugbackend"
 )
+
+//go:embed script.yaml
+var script []byte
 
 // place is what the model says when it calls the tool. Its schema is made from this struct.
 type place struct {
@@ -42,16 +48,27 @@ func look(_ context.Context, p place) (report, error) {
 
 func main() {
 	massgen.Launcher()
-	model := flag.String("model", "", "the model to ask; without one the answer is canned")
+	model := flag.String("model", "", "the model to ask; without one a script plays the model")
 	flag.Parse()
-	agent := massgen.Agent{ID: "forecaster", Model: *model}
-	if *model == "" {
-		agent.Provider = "demo"
+	agent, err := forecaster(*model)
+	if err == nil {
+		err = ask(context.Background(), os.Stdout, agent, strings.Join(flag.Args(), " "))
 	}
-	if err := ask(context.Background(), os.Stdout, agent, strings.Join(flag.Args(), " ")); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "weather:", err)
 		os.Exit(1)
 	}
+}
+
+// forecaster returns the agent. Without a model a script plays it.
+func forecaster(model string) (massgen.Agent, error) {
+	agent := massgen.Agent{ID: "forecaster", Model: model}
+	if model != "" {
+		return agent, nil
+	}
+	played, err := debugbackend.ParseScript(script)
+	agent.Model, agent.Backend = "script", debugbackend.NewScripted(played)
+	return agent, err
 }
 
 // ask prints what the agent answers, and the calls of its tool.

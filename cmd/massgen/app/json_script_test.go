@@ -54,9 +54,12 @@ func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// readJSON decodes each line as one JSON value. It returns a single value as it is, and
-// several as an array.
+// readJSON decodes a text as one JSON value, or each line as one. It returns a single value as it
+// is, and several as an array.
 func readJSON(text string) (any, error) {
+	if v, err := oneJSON(text); err == nil {
+		return v, nil
+	}
 	values := []any{}
 	for line := range strings.Lines(text) {
 		v, err := oneJSON(line)

@@ -14,9 +14,10 @@ import (
 )
 
 // IsExported reports whether a path names a file in the form that Export writes.
-func IsExported(path string) bool {
-	return strings.HasSuffix(path, ".json") || strings.HasSuffix(path, ".jsonl")
-}
+func IsExported(path string) bool { return IsDocument(path) || strings.HasSuffix(path, ".jsonl") }
+
+// IsDocument reports whether a path names a file in that form that is one JSON document, and not a value a line.
+func IsDocument(path string) bool { return strings.HasSuffix(path, ".json") }
 
 // Exported is the place of one session, sessions.Default, in a file in the form that Export
 // writes. While the store is open, the session is in a database beside the file. Close writes the
@@ -122,15 +123,23 @@ func (e *exported) compare(ctx context.Context, s *Store) error {
 	if err = errors.Join(err, dbErr); err != nil || !written.ModTime().After(left.ModTime()) {
 		return err
 	}
-	text, err := e.write(ctx, s)
-	if err == nil && !bytes.Equal(text, e.text) {
+	lines, err := e.lines(ctx, s)
+	if err == nil && !bytes.Equal(e.form(lines), e.text) && !bytes.Equal(lines, e.text) { // older versions wrote lines
 		err = fmt.Errorf("%s was changed after a crash had left %s: remove one of them", e.file, s.path)
 	}
 	return err
 }
 
-// write returns the session in the file's form, nil if there is no session.
-func (e *exported) write(ctx context.Context, s *Store) ([]byte, error) {
+// form returns what Export wrote in the file's form.
+func (e *exported) form(lines []byte) []byte {
+	if len(lines) == 0 || !IsDocument(e.file) {
+		return lines
+	}
+	return sessions.Document(lines)
+}
+
+// lines returns the session as Export writes it, nil if there is no session.
+func (e *exported) lines(ctx context.Context, s *Store) ([]byte, error) {
 	var text bytes.Buffer
 	err := s.Sessions.Export(ctx, sessions.Default, &text)
 	if errors.Is(err, sessions.ErrNoSession) {
@@ -157,7 +166,8 @@ func (e *exported) close(s *Store) error {
 }
 
 func (e *exported) save(s *Store) error {
-	text, err := e.write(context.Background(), s)
+	lines, err := e.lines(context.Background(), s)
+	text := e.form(lines)
 	if err != nil || bytes.Equal(text, e.text) {
 		return err
 	}

@@ -154,8 +154,14 @@ func (c *command) exportSession(ctx context.Context, store *store.Store, words [
 	if len(rest) == 0 {
 		rest = []string{archive.StandardStream}
 	}
+	if !c.markdown && isDocument(rest[0]) {
+		text = string(sessions.Document([]byte(text)))
+	}
 	return archive.PutFile(c.env, c.console, rest[0], text)
 }
+
+// isDocument reports whether a file is to be one JSON document.
+func isDocument(file string) bool { return store.IsDocument(file) }
 
 // isMarkdown reports whether the name of a file has an ending of Markdown.
 func isMarkdown(file string) bool {
