@@ -11,7 +11,6 @@ import (
 	"hash"
 	"io"
 	"iter"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/internal/system/blob"
@@ -120,14 +119,8 @@ func (o *dumpWriter) event(event []byte) {
 	o.line(l)
 }
 
-// Document returns the JSONL that Write wrote as one JSON document: a list with an item for each line.
-func Document(lines []byte) []byte {
-	list := bytes.Split(bytes.TrimRight(lines, "\n"), []byte("\n"))
-	return slices.Concat([]byte("[\n"), bytes.Join(list, []byte(",\n")), []byte("\n]\n"))
-}
-
 // ReadDump reads a session that Write wrote, or a Document of that. It returns a complete and consistent
-// session; an error names the line or the turn at fault. In a Document an item counts as a line.
+// session; an error names the line or the turn at fault. In a list an item counts as a line.
 func ReadDump(r io.Reader) (*Dump, error) {
 	in := dumpReader{hash: sha256.New(), dump: &Dump{Texts: map[blob.Ref][]byte{}}}
 	for line, err := range dumpLines(r) {
@@ -148,7 +141,7 @@ func ReadDump(r io.Reader) (*Dump, error) {
 	return in.dump, nil
 }
 
-// dumpLines yields the lines of an exported session, or the items of a Document.
+// dumpLines yields the lines of an exported session, or the items of a list of them.
 func dumpLines(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		text := bufio.NewReader(r)

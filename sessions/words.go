@@ -14,9 +14,8 @@ const (
 	metaName = "name"
 	MetaApp  = "app"
 	MetaUser = "user"
-	// MetaTopic and MetaRole are what a conversation begins with: its topic, and the role that it is about.
-	MetaTopic = "topic"
-	MetaRole  = "role"
+	// metaTopic is the topic that a conversation begins with.
+	metaTopic = "topic"
 )
 
 // The most bytes of ids, titles and other names.
@@ -61,7 +60,7 @@ const metaSession = "id"
 
 // FreshID returns an id for a new session of the user of another one: it keeps what the other id says
 // of the user, the application and the role, and not the topic. For an id without a user it is NewID.
-func FreshID(like string) string { return idLike(like, MetaTopic, metaSession) }
+func FreshID(like string) string { return idLike(like, metaTopic, metaSession) }
 
 // CopyID returns an id for a copy of a session: it keeps all that the session's id says. For an id without
 // a user it is NewID.

@@ -14,7 +14,7 @@ func TestMistralGetsItsOrderOfRoles(t *testing.T) {
 		return backends.Message{Role: backends.RoleTool, Parts: []backends.Part{backends.ToolResult{CallID: "a", Content: text, Files: files}}}
 	}
 	called := backends.Message{Role: backends.RoleAssistant, Parts: []backends.Part{backends.ToolCall{ID: "a", Name: "f", Arguments: "{}"}}}
-	image := backends.File{Width: 1, Height: 1}
+	image := backends.File{Data: []byte("x")}
 	given := []backends.Message{
 		backends.System("s"), backends.User("a"), backends.User("b"), called, result("found"), backends.User("last"),
 		backends.Assistant("x"), backends.User("c"), called, result("seen", image), backends.User("d"),

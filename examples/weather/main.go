@@ -2,27 +2,23 @@
 //
 //	go run ./examples/weather -model claude-sonnet-5-5 "Do I need a coat in Oslo?"
 //
-// The key stands in the environment or in .env. Without -model no key is needed: a script plays the model, which
-// calls the tool, and the answer is canned.
+// The key stands in the environment or in .env. Without -model no key is needed: the tool is called, and the answer is canned.
 package main
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"strings"
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/backends"
 )
-
-//go:embed script.yaml
-var script []byte
 
 // place is what the model says when it calls the tool. Its schema is made from this struct.
 type place struct {
@@ -48,27 +44,40 @@ func look(_ context.Context, p place) (report, error) {
 
 func main() {
 	massgen.Launcher()
-	model := flag.String("model", "", "the model to ask; without one a script plays the model")
+	model := flag.String("model", "", "the model to ask; without one the answer is canned")
 	flag.Parse()
-	agent, err := forecaster(*model)
-	if err == nil {
-		err = ask(context.Background(), os.Stdout, agent, strings.Join(flag.Args(), " "))
-	}
-	if err != nil {
+	if err := ask(context.Background(), os.Stdout, forecaster(*model), strings.Join(flag.Args(), " ")); err != nil {
 		fmt.Fprintln(os.Stderr, "weather:", err)
 		os.Exit(1)
 	}
 }
 
-// forecaster returns the agent. Without a model a script plays it.
-func forecaster(model string) (massgen.Agent, error) {
+// forecaster returns the agent. Without a model its replies are canned.
+func forecaster(model string) massgen.Agent {
 	agent := massgen.Agent{ID: "forecaster", Model: model}
 	if model != "" {
-		return agent, nil
+		return agent
 	}
-	played, err := debugbackend.ParseScript(script)
-	agent.Model, agent.Backend = "script", debugbackend.NewScripted(played)
-	return agent, err
+	agent.Model, agent.Backend = "canned", canned{}
+	return agent
+}
+
+// canned plays a model for those who have no key: it calls the tool, and then answers.
+type canned struct{}
+
+func (canned) Stream(_ context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
+	last := req.Messages[len(req.Messages)-1]
+	var said backends.Event = backends.TextDelta{Text: "This answer is canned: dress for the weather that the tool tells. -model NAME asks a real model."}
+	if last.Role == backends.RoleUser {
+		city := "Oslo"
+		if strings.Contains(last.Text(), "Rome") {
+			city = "Rome"
+		}
+		said = backends.ToolCall{ID: "call_1", Name: "weather", Arguments: fmt.Sprintf(`{"city":%q}`, city)}
+	}
+	return func(yield func(backends.Event, error) bool) {
+		_ = yield(said, nil) && yield(backends.Finish{Reason: "stop"}, nil)
+	}
 }
 
 // ask prints what the agent answers, and the calls of its tool.

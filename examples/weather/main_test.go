@@ -38,12 +38,8 @@ func TestTheToolIsCalledWithoutAKey(t *testing.T) {
 		"Do I need a coat in Oslo?": `weather {"city":"Oslo"}: {"city":"Oslo","celsius":-2,"sky":"snow"}` + "\n",
 		"And in Rome?":              `weather {"city":"Rome"}: {"city":"Rome","celsius":19,"sky":"clear"}` + "\n",
 	} {
-		agent, err := forecaster("")
-		if err != nil {
-			t.Fatal(err)
-		}
 		var out strings.Builder
-		if err := ask(t.Context(), &out, agent, question); err != nil || !strings.HasPrefix(out.String(), want+"This answer is canned: ") {
+		if err := ask(t.Context(), &out, forecaster(""), question); err != nil || !strings.HasPrefix(out.String(), want+"This answer is canned: ") {
 			t.Errorf("%q prints %q, %v", question, out.String(), err)
 		}
 	}

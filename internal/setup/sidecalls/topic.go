@@ -22,6 +22,12 @@ import (
 // can name it (sessions.ParseID).
 const MetaTopic = "massgen:topic"
 
+// The keys of an id for what its conversation begins with, and for the role that it is about (sessions.ParseID).
+const (
+	idTopic = "topic"
+	idRole  = "role"
+)
+
 // ReadTopic reads the topic in a session's metadata. A session that never had another one is about the
 // topic in its id. A session counts as greeted once it has messages, and its last message is as old as its
 // last use.
@@ -41,7 +47,7 @@ func ReadTopic(s sessions.Session) (state topic.State, err error) {
 
 // beginning returns the state of a session before anybody changes it: its id may name a topic.
 func beginning(id string) (state topic.State) {
-	if name := strings.TrimSpace(sessions.ParseID(id)[sessions.MetaTopic]); name != "" {
+	if name := strings.TrimSpace(sessions.ParseID(id)[idTopic]); name != "" {
 		state.Set(topic.Topic{Name: name})
 	}
 	return state
@@ -276,7 +282,7 @@ func (k *Keeper) showTopic(id string, state topic.State) {
 // greeting is only spoken of where the conversation has a topic, a role or a memory: the inputs of a plain
 // session stay those of seed 003.
 func (k *Keeper) topicSections(ctx context.Context, state topic.State, id string) ([]string, error) {
-	about := contextbuild.Topic{Role: strings.TrimSpace(sessions.ParseID(id)[sessions.MetaRole]), InHistory: k.showsHistory}
+	about := contextbuild.Topic{Role: strings.TrimSpace(sessions.ParseID(id)[idRole]), InHistory: k.showsHistory}
 	if state.Current != nil {
 		about.Text = state.Current.String()
 	}

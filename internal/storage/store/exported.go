@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/massgen/massgen/internal/system/filelock"
@@ -18,6 +19,12 @@ func IsExported(path string) bool { return IsDocument(path) || strings.HasSuffix
 
 // IsDocument reports whether a path names a file in that form that is one JSON document, and not a value a line.
 func IsDocument(path string) bool { return strings.HasSuffix(path, ".json") }
+
+// Document returns the JSONL that Export wrote as one JSON document: a list with an item for each line.
+func Document(lines []byte) []byte {
+	list := bytes.Split(bytes.TrimRight(lines, "\n"), []byte("\n"))
+	return slices.Concat([]byte("[\n"), bytes.Join(list, []byte(",\n")), []byte("\n]\n"))
+}
 
 // Exported is the place of one session, sessions.Default, in a file in the form that Export
 // writes. While the store is open, the session is in a database beside the file. Close writes the
@@ -135,7 +142,7 @@ func (e *exported) form(lines []byte) []byte {
 	if len(lines) == 0 || !IsDocument(e.file) {
 		return lines
 	}
-	return sessions.Document(lines)
+	return Document(lines)
 }
 
 // lines returns the session as Export writes it, nil if there is no session.

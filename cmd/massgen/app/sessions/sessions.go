@@ -154,14 +154,19 @@ func (c *command) exportSession(ctx context.Context, store *store.Store, words [
 	if len(rest) == 0 {
 		rest = []string{archive.StandardStream}
 	}
-	if !c.markdown && isDocument(rest[0]) {
-		text = string(sessions.Document([]byte(text)))
+	if !c.markdown {
+		text = inForm(rest[0], text)
 	}
 	return archive.PutFile(c.env, c.console, rest[0], text)
 }
 
-// isDocument reports whether a file is to be one JSON document.
-func isDocument(file string) bool { return store.IsDocument(file) }
+// inForm returns an exported session in the form that a file's name says.
+func inForm(file, text string) string {
+	if store.IsDocument(file) {
+		return string(store.Document([]byte(text)))
+	}
+	return text
+}
 
 // isMarkdown reports whether the name of a file has an ending of Markdown.
 func isMarkdown(file string) bool {
