@@ -62,6 +62,9 @@ func Count(ctx context.Context, blobs Blobs, turn *effect.Turn, agent int, c Con
 	if len(turn.Agents) == 1 {
 		call.Key.Purpose = effect.Conversation
 	}
+	if carry := turn.Agents[agent].Carry; carry != nil && len(turn.Agents) > 1 {
+		call.Carried = carry.Earlier
+	}
 	b := newInputBuilder(ctx, newShared(turn, blobs), turn, call)
 	b.isBlank = true
 	first, err := b.build(call)

@@ -122,7 +122,26 @@ func (b *inputBuilder) messages(call effect.ModelCall) []backends.Message {
 		return nil
 	}
 	left := b.leftOut(call)
-	return append(slices.Clip(b.markLeftOut(first, left, call.Summary)), b.transcript(call.Transcript[left.Entries:])...)
+	first = b.markLeftOut(first, left, call.Summary)
+	return slices.Concat(first, b.carried(call), b.transcript(call.Transcript[left.Entries:]))
+}
+
+// carried renders the agent's tool calls of earlier rounds and turns. They stand behind the step's first messages, as
+// if the agent had made them in this step: a call is valid there for every provider.
+func (b *inputBuilder) carried(call effect.ModelCall) []backends.Message {
+	if call.JSON {
+		return nil
+	}
+	messages := b.transcript(call.Carried)
+	for i, m := range messages {
+		if m.Role == backends.RoleAssistant {
+			messages[i].Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p backends.Part) bool {
+				c, isCall := p.(backends.ToolCall)
+				return isCall && effect.Call{Name: c.Name}.IsAct()
+			})
+		}
+	}
+	return messages
 }
 
 // first builds the first messages of a call's step.

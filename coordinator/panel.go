@@ -403,7 +403,7 @@ func (p *Panel) describe(ctx context.Context, t *Turn, history blob.Ref) (effect
 		agent.ToolMode, agent.Workspace, agent.Bounded = a.ToolMode, a.Snapshot != nil, a.Bounded
 		d.Agents = append(d.Agents, agent)
 	}
-	return d, nil
+	return d, p.carry(ctx, &d)
 }
 
 // sections stores the texts of Options.Sections for a session's next turn, and returns their

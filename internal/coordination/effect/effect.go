@@ -59,6 +59,8 @@ type Agent struct {
 	Shown *policy.Selection `json:"shown,omitempty"`
 	// Step limits the part of a step's additions that the agent's inputs have; nil means all.
 	Step *policy.StepLimits `json:"step,omitempty"`
+	// Carry lets the agent's inputs have its own tool calls of earlier rounds and turns; nil means none.
+	Carry *Carry `json:"carry,omitempty"`
 	// Workspace reports whether each answer of the agent gets a snapshot of its files.
 	Workspace bool `json:"workspace,omitempty"`
 	// Bounded reports whether a small model runs on a server that enforces the schema of a reply: in
@@ -213,6 +215,8 @@ type ModelCall struct {
 	// (rule 11).
 	Notes      []blob.Ref `json:"notes,omitempty"`
 	Transcript []Entry    `json:"transcript,omitempty"`
+	// Carried are the agent's tool calls of earlier rounds and turns, with their results (Agent.Carry).
+	Carried []Entry `json:"carried,omitempty"`
 	// Summary replaces omitted entries, nil for none. A call for a summary has the previous
 	// summary there, and in Transcript only the entries that the new one covers.
 	Summary *StepSummary `json:"summary,omitempty"`

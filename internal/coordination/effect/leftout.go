@@ -28,7 +28,7 @@ type LeftOut struct {
 // for a call, and never parts an assistant's message from its results. Without limits it omits
 // nothing.
 func (c ModelCall) LeftOut(limits *policy.StepLimits) LeftOut {
-	taken := answerBytes(c.Offer) + noteBytes(c.Notes)
+	taken := answerBytes(c.Offer) + noteBytes(c.Notes) + bytesOf(c.Carried)
 	for _, v := range c.Votes {
 		taken += len(v.Reason)
 	}

@@ -27,6 +27,8 @@ type Task struct {
 	// (ToolsAuto).
 	JSON       bool `json:"json,omitempty"`
 	MayUseJSON bool `json:"may_use_json,omitempty"`
+	// Carried are the agent's tool calls of earlier rounds and turns, with their results.
+	Carried []effect.Entry `json:"carried,omitempty"`
 	// Snapshot reports whether the agent's answer gets a snapshot of the agent's workspace.
 	Snapshot bool `json:"snapshot,omitempty"`
 	// Context is the part of the step that inputs have, if summaries cover the rest; nil if
@@ -236,6 +238,7 @@ func (s *Machine) input() effect.ModelCall {
 		Votes:      s.s.Task.Votes,
 		Notes:      s.s.Task.Notes,
 		Transcript: slices.Clip(s.s.Transcript),
+		Carried:    s.s.Task.Carried,
 		Summary:    s.s.Summary,
 		OwnTools:   s.s.OwnTools,
 		JSON:       s.s.JSON,
