@@ -122,8 +122,11 @@ func (b *inputBuilder) messages(call effect.ModelCall) []backends.Message {
 		return nil
 	}
 	left := b.leftOut(call)
-	first = b.markLeftOut(first, left, call.Summary)
-	return slices.Concat(first, b.carried(call), b.transcript(call.Transcript[left.Entries:]))
+	messages := slices.Clip(b.markLeftOut(first, left, call.Summary))
+	if len(call.Carried) > 0 {
+		messages = append(messages, b.carried(call)...)
+	}
+	return append(messages, b.transcript(call.Transcript[left.Entries:])...)
 }
 
 // carried renders the agent's tool calls of earlier rounds and turns. They stand behind the step's first messages, as

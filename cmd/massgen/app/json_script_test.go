@@ -37,7 +37,11 @@ func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 0 || neg && len(args) > 1 {
 		ts.Fatalf("usage: json [-file=FILE] PATH [VALUE…], or ! json [-file=FILE] PATH")
 	}
-	root, err := readJSON(textOf(ts, file))
+	read := readJSON
+	if strings.HasSuffix(file, ".json") { // a document, which may have several lines
+		read = oneJSON
+	}
+	root, err := read(textOf(ts, file))
 	ts.Check(err)
 	path := args[0]
 	if neg {
@@ -54,12 +58,9 @@ func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// readJSON decodes a text as one JSON value, or each line as one. It returns a single value as it
-// is, and several as an array.
+// readJSON decodes each line as one JSON value. It returns a single value as it is, and
+// several as an array.
 func readJSON(text string) (any, error) {
-	if v, err := oneJSON(text); err == nil {
-		return v, nil
-	}
 	values := []any{}
 	for line := range strings.Lines(text) {
 		v, err := oneJSON(line)
