@@ -209,7 +209,9 @@ func open(ctx context.Context, opts []Option, configure func(*panels.Settings) e
 	}
 	p.notRecorded = s.NotRecorded
 	if p.opened.IsDemo() {
+		p.mu.Lock()
 		p.warnings = append(p.warnings, panels.DemoNotice)
+		p.mu.Unlock()
 	}
 	return p, nil
 }

@@ -24,7 +24,7 @@ func (p *Panel) IsDemo() bool { return p.opened.IsDemo() }
 func (p *Panel) CanSearch() bool { return p.opened.CanSearch }
 
 // Notices returns the warnings that belong to every result of the panel.
-func (p *Panel) Notices() []string { return p.opened.Notices }
+func (p *Panel) Notices() []string { return p.opened.Notices() }
 
 // Tools returns the tools of each agent, in the config's order; nil if workers play the turns.
 func (p *Panel) Tools() [][]toolbox.Listed { return p.opened.Tools() }

@@ -3,7 +3,7 @@
 
 golangci_version=v2.15.0 # carries staticcheck v0.8.2
 fuzz_seconds=${FUZZ_SECONDS:-5}
-most_bytes=$((41 * 1000 * 1000)) # of the binary as "make build" makes it; more may mean that all methods are kept (DESIGN.md, section 9)
+most_bytes=$((60 * 1000 * 1000)) # of the binary as "make build" makes it (DESIGN.md, section 9)
 main_command=(go run ./cmd/massgen --config configs/three_agents.yaml "What are the main benefits of renewable energy?")
 # shellcheck source=SCRIPTDIR/../scripts/race.sh
 . scripts/race.sh
@@ -210,18 +210,10 @@ fuzz() {
   xargs -P 2 -L 1 bash -euc 'fuzz_one "$@"' fuzz <"$work/fuzz/targets"
 }
 
-# golangci-lint with the linters of .golangci.yml and no others: all of them would take three
-# times as long to compile.
 linter() {
   as_built
-  local bin=$PWD/.cache/golangci-lint-$golangci_version list=pkg/lint/lintersdb/builder_linter.go used source
-  [ ! -x "$bin/golangci-lint" ] || return 0
-  used="golinters errcheck govet ineffassign staticcheck unused $(sed -n 's/^    - \([a-z]*\)$/\1/p' .golangci.yml | xargs)"
-  source=$(cd "$work" && go mod download -json "github.com/golangci/golangci-lint/v2@$golangci_version" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
-  mkdir -p "$bin"
-  cp -r --no-preserve=mode "$source" "$work/golangci-lint"
-  awk -v used="$used" -f .ci/linters.awk "$source/$list" >"$work/golangci-lint/$list"
-  (cd "$work/golangci-lint" && go build -ldflags='-s -w' -o "$bin/golangci-lint" ./cmd/golangci-lint)
+  local bin=$PWD/.cache/golangci-lint-$golangci_version
+  [ -x "$bin/golangci-lint" ] || GOBIN=$bin go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$golangci_version"
 }
 
 # Chromium on the web page of the real program.

@@ -55,8 +55,12 @@ func (b *inputBuilder) noticeText(n effect.Notice) string {
 		return fmt.Sprintf("Error: %s. Call the tool again with arguments that fit its schema.", n.Detail)
 	case effect.BadAnswer:
 		return fmt.Sprintf("Error: this reply is no answer: %s. Reply again with the whole answer, as one JSON object that fits the schema and nothing else.", n.Detail)
+	case effect.CallInText:
+		return "Error: this reply has a tool call in its text, which was not run. Call a tool that is on offer, with nothing beside the call, or reply with your whole answer and no call in it."
 	case effect.EmptyAnswer:
 		return "Error: content is empty, which is no answer. Call new_answer again with the whole answer as content."
+	case effect.CutOff:
+		return fmt.Sprintf("Error: your message was cut before its end (%s), so this call was not counted. Call the tool again, with a shorter text if this one was long.", n.Detail)
 	case effect.AnswerWithdrawn:
 		return "Error: new answers are not taken any more. Use the vote tool for the best of the CURRENT ANSWERS."
 	case effect.Duplicate:

@@ -12,6 +12,7 @@ import (
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/system/blob"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // asParts returns files as parts of a message, without their contents.
@@ -113,15 +114,20 @@ func (b *inputBuilder) loadedPart(p backends.Part) backends.Part {
 
 // AttachFiles stores files for a model, and returns their references. A picture that is too large
 // for the model is made smaller. refused has the names of the files that the model does not take.
-// The store masks secrets, which would break a picture or a PDF: such a file is an error.
+// The store masks secrets, which would break a picture or a PDF: such a file is an error. So are pictures
+// that are too much work together.
 func AttachFiles(ctx context.Context, blobs Blobs, takes attach.Takes, files []backends.File) (fitting []blob.File, refused []string, err error) {
+	left := attach.MostDecodedTogether
 	for _, f := range files {
 		if !takes.Has(f.MediaType) {
 			refused = append(refused, f.Name)
 			continue
 		}
 		if f.File, err = putFile(ctx, blobs, f); err == nil && !takes.Fits(f) {
-			if f, err = takes.Shrink(f); err == nil {
+			if left -= f.Width * f.Height; left < 0 {
+				return nil, nil, attach.RefusedError{Err: fmt.Errorf("the pictures have more than %s pixels together to be made smaller for their model: make them smaller", plain.Thousands(attach.MostDecodedTogether))}
+			}
+			if f, err = takes.Shrink(ctx, f); err == nil {
 				f.File, err = putFile(ctx, blobs, f)
 			}
 		}

@@ -18,7 +18,7 @@ import (
 
 // counting counts how often each text is read.
 type counting struct {
-	*sessions.Memory
+	*sessions.Store
 	mu    sync.Mutex
 	reads map[blob.Ref]int
 }
@@ -27,12 +27,12 @@ func (c *counting) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
 	c.mu.Lock()
 	c.reads[ref]++
 	c.mu.Unlock()
-	return c.Memory.Get(ctx, ref)
+	return c.Store.Get(ctx, ref)
 }
 
 func TestCallsOfATurnReadItsHistoryOnce(t *testing.T) {
 	w := newWorld(t)
-	store := &counting{Memory: w.store, reads: map[blob.Ref]int{}}
+	store := &counting{Store: w.store, reads: map[blob.Ref]int{}}
 	d := agents.Doer{Blobs: store, Members: []agents.Member{{Backend: says{}}, {Backend: says{}}, {Backend: says{}}}}
 	do := func(turn effect.Turn) {
 		t.Helper()
@@ -90,7 +90,7 @@ func TestHistoryIsReadNoFurtherThanItIsShown(t *testing.T) {
 	}
 	w.turn.Agents[analyst].Shown = &policy.Selection{Kind: policy.Full, Turns: 1, Messages: 2, LeftOut: true}
 	w.turn.Agents[creative].Shown = &policy.Selection{Kind: policy.Full, LeftOut: true, NoRoom: true}
-	store := &counting{Memory: w.store, reads: map[blob.Ref]int{}}
+	store := &counting{Store: w.store, reads: map[blob.Ref]int{}}
 	heard := &listens{}
 	d := agents.Doer{Blobs: store, Members: []agents.Member{{Backend: heard}, {Backend: heard}, {Backend: heard}}}
 	for _, tc := range []struct{ agent, turns, reads int }{{creative, 0, 0}, {analyst, 1, 0}, {researcher, 3, 1}, {analyst, 1, 1}} {
@@ -116,13 +116,13 @@ func (l *listens) Stream(ctx context.Context, req backends.Request) iter.Seq2[ba
 
 // recording counts how often each text is stored.
 type recording struct {
-	*sessions.Memory
+	*sessions.Store
 	mu   sync.Mutex
 	puts map[blob.Ref]int
 }
 
 func (r *recording) Put(ctx context.Context, data []byte) (blob.Ref, error) {
-	ref, err := r.Memory.Put(ctx, data)
+	ref, err := r.Store.Put(ctx, data)
 	r.mu.Lock()
 	r.puts[ref]++
 	r.mu.Unlock()
@@ -133,7 +133,7 @@ func (r *recording) Put(ctx context.Context, data []byte) (blob.Ref, error) {
 // Agents that are shown others have another.
 func TestCallsOfARoundAreRecordedOnce(t *testing.T) {
 	w := newWorld(t)
-	store := &recording{Memory: w.store, puts: map[blob.Ref]int{}}
+	store := &recording{Store: w.store, puts: map[blob.Ref]int{}}
 	heard := &listens{}
 	d := agents.Doer{Blobs: store, Members: []agents.Member{{Backend: heard}, {Backend: heard}, {Backend: heard}}}
 	sent := func(agent int, shown ...int) (user string, record blob.Ref) {

@@ -71,7 +71,7 @@ func newInputBuilder(ctx context.Context, s *shared, turn *effect.Turn, call eff
 
 func (b *inputBuilder) request(call effect.ModelCall) backends.Request {
 	self := b.turn.Agents[b.reader]
-	req := backends.Request{Key: b.keyOf(call), Model: self.Model, Messages: b.messages(call)}
+	req := backends.Request{Key: keyOf(b.turn, call), Model: self.Model, Messages: b.messages(call)}
 	req.History = b.shownForPeople(call)
 	req.ToolTimes = toolTimes(call.Transcript)
 	req.Params = decoded[backends.Params](&b.textStore, self.Params)
@@ -99,9 +99,9 @@ func isRepair(call effect.ModelCall) bool {
 	return slices.ContainsFunc(call.Transcript, func(e effect.Entry) bool { return e.Kind == effect.Reminder && e.Notice != nil })
 }
 
-func (b *inputBuilder) keyOf(call effect.ModelCall) backends.Key {
+func keyOf(turn *effect.Turn, call effect.ModelCall) backends.Key {
 	return backends.Key{
-		Session: b.turn.Session, Turn: b.turn.Turn, Agent: b.turn.Agents[b.reader].ID,
+		Session: turn.Session, Turn: turn.Turn, Agent: turn.Agents[call.Key.Agent].ID,
 		Round: call.Key.Round, Purpose: string(call.Key.Purpose), Index: call.Key.Index,
 	}
 }
@@ -243,7 +243,7 @@ func (b *inputBuilder) firstMessages(in contextbuild.Input, call effect.ModelCal
 // transcript renders the messages that the step added since its first call. Results of one
 // message stand together in one tool message.
 func (b *inputBuilder) transcript(entries []effect.Entry) []backends.Message {
-	messages := slices.Grow([]backends.Message(nil), len(entries))
+	var messages []backends.Message
 	for _, e := range entries {
 		switch e.Kind {
 		case effect.Assistant:

@@ -54,7 +54,8 @@ func (s *shared) actionSchema(offer kernel.Offer, bounded bool, answers *schema.
 
 // Without a limit, a small model may fill its whole context with one reply in JSON mode.
 // boundedReason counts the characters of a vote's reason; a grammar of llama.cpp takes 2,000 at
-// most. The other limit counts the tokens of a reply with its thoughts.
+// most. The other limit counts the tokens of a reply with its thoughts. Only turns from before every call
+// to a local model had a limit of its own need it, to be rebuilt.
 const (
 	boundedReason = 400
 	boundedReply  = 4096

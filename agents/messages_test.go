@@ -257,7 +257,7 @@ func TestRepairsAreToldOldestTurnFirst(t *testing.T) {
 
 // losing is a store that cannot read one text.
 type losing struct {
-	*sessions.Memory
+	*sessions.Store
 	lost blob.Ref
 }
 
@@ -265,7 +265,7 @@ func (f losing) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
 	if ref == f.lost {
 		return nil, errors.New("the disk is gone")
 	}
-	return f.Memory.Get(ctx, ref)
+	return f.Store.Get(ctx, ref)
 }
 
 // TestStoreThatFailsFailsTheCall: what cannot be read now may be read tomorrow, and

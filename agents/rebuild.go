@@ -66,7 +66,8 @@ func (r *Rebuilder) Reply(ctx context.Context, turn *effect.Turn, call effect.Mo
 	if err := reader.read(backends.Response{Message: message}, &again); err != nil {
 		return recorded, err
 	}
-	again.Truncated = recorded.Truncated // the message has no finish reason
+	// The message has no finish reason.
+	again.Truncated, again.Finish, again.Cut, again.Blank = recorded.Truncated, recorded.Finish, recorded.Cut, recorded.Blank
 	for i := range min(len(again.Calls), len(recorded.Calls)) {
 		again.Calls[i].Permission, again.Calls[i].Why = recorded.Calls[i].Permission, recorded.Calls[i].Why
 	}

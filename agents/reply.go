@@ -1,7 +1,7 @@
 package agents
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/massgen/massgen/backends"
@@ -50,16 +51,17 @@ func newReplyReader(ctx context.Context, s *shared, turn *effect.Turn, call effe
 
 // read fills in the content of the response.
 func (r *replyReader) read(resp backends.Response, reply *effect.ModelReply) error {
-	reply.Truncated = resp.Truncated()
-	reply.Message = r.encode(resp.Message)
-	said := resp.Message.Text()
-	calls := resp.Message.ToolCalls()
+	message, hasMarkup := r.withCalls(resp.Message)
+	reply.Message, reply.Markup = r.encode(message), hasMarkup
+	said := message.Text()
+	calls := message.ToolCalls()
 	if r.call.JSON {
-		calls = actInText(said)
+		calls = r.acts(said)
 	}
-	r.readHosted(resp.Message, reply)
-	r.readCitations(resp.Message, calls, reply)
+	r.readHosted(message, reply)
+	r.readCitations(message, calls, reply)
 	switch {
+	case hasMarkup: // it is no answer
 	case r.schema != nil:
 		r.readForm(said, reply)
 	case r.call.JSON || len(calls) > 0:
@@ -70,6 +72,7 @@ func (r *replyReader) read(resp backends.Response, reply *effect.ModelReply) err
 	for _, tc := range calls {
 		reply.Calls = append(reply.Calls, r.decodeCall(tc))
 	}
+	readEnding(resp, reply)
 	if r.err != nil {
 		return fmt.Errorf("read the reply of %s: %w", r.call.Key, r.err)
 	}
@@ -117,7 +120,11 @@ func (r *replyReader) readForm(said string, reply *effect.ModelReply) {
 	if strings.TrimSpace(said) == "" {
 		return
 	}
-	text, problem := r.schema.InText(said)
+	text, problem, err := r.schema.InText(r.ctx, said)
+	if err != nil {
+		r.err = cmp.Or(r.err, err)
+		return
+	}
 	if r.call.Key.Purpose.IsAnswer() {
 		reply.Problem = contextbuild.Clean(problem)
 	}
@@ -159,11 +166,7 @@ func (r *replyReader) answer(text string) (blob.Ref, string) {
 
 // normalisedHash is the same for texts that differ only in white space.
 func normalisedHash(text string) string {
-	words := make([]byte, 0, len(text)+1)
-	for word := range strings.FieldsSeq(text) {
-		words = append(append(words, ' '), word...)
-	}
-	sum := sha256.Sum256(bytes.TrimPrefix(words, []byte(" ")))
+	sum := sha256.Sum256([]byte(strings.Join(strings.Fields(text), " ")))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -193,6 +196,9 @@ func (r *replyReader) decodeAnswer(call effect.Call, arguments string) effect.Ca
 	case r.call.JSON && isPlaceholder(content):
 		problem = "content is only the placeholder of the form: write your whole answer in its place"
 	}
+	if problem == "" && ok && r.isMarkup(content) {
+		problem = "content is the text of a tool call: write your whole answer in its place, and quote calls only in code blocks"
+	}
 	if call.Problem = problem; problem != "" {
 		return call
 	}
@@ -213,7 +219,11 @@ func (r *replyReader) content(args arguments, problem *string) (content string, 
 		return "", false
 	}
 	if *problem == "" {
-		if content, *problem = r.schema.InArgument(value); *problem != "" {
+		var err error
+		if content, *problem, err = r.schema.InArgument(r.ctx, value); err != nil {
+			r.err = cmp.Or(r.err, err)
+		}
+		if *problem != "" {
 			*problem = contextbuild.Clean("content is no answer: " + *problem)
 		}
 	}
@@ -259,7 +269,7 @@ func wordSet(text string) map[string]bool {
 func (r *replyReader) decodeVote(call effect.Call, arguments string) effect.Call {
 	call.Target = -1
 	args, problem := decodeArguments(arguments)
-	agent, ok := args.text("agent_id", &problem)
+	agent, ok := args.name("agent_id", &problem)
 	reason, _ := args.text("reason", &problem)
 	if !ok && problem == "" {
 		problem = "agent_id is missing"
@@ -308,4 +318,12 @@ func (a arguments) text(name string, problem *string) (string, bool) {
 		*problem = name + " is not a string"
 	}
 	return text, true
+}
+
+// name returns a text argument that may be a number, as text does.
+func (a arguments) name(name string, problem *string) (string, bool) {
+	if _, err := strconv.ParseUint(string(a[name]), 10, 32); err == nil {
+		return string(a[name]), true
+	}
+	return a.text(name, problem)
 }

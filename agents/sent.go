@@ -33,9 +33,7 @@ type sentHistory struct {
 func (b *inputBuilder) record(req backends.Request) (*effect.Sent, error) {
 	sent := &effect.Sent{Model: req.Model}
 	sent.Digest, b.err = req.Digest()
-	messages := b.withoutHistory(req, sent)
-	sent.Messages = slices.Grow(sent.Messages, len(messages))
-	for _, m := range messages {
+	for _, m := range b.withoutHistory(req, sent) {
 		sent.Messages = append(sent.Messages, b.shared.record(&b.textStore, m))
 	}
 	sent.Params = b.encodeParams(req.Params)

@@ -12,6 +12,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/internal/tools/schema"
+	"github.com/massgen/massgen/internal/tools/textcall"
 )
 
 // shared holds what the calls of one turn share, so that each part is made once: a hundred agents get the same
@@ -96,10 +97,23 @@ func (s *shared) anonymous(agent int) string {
 	return s.names[s.ids[agent]]
 }
 
-// index returns the agent with a name that models use, in any case, or -1.
+// index returns the agent that a model means by a name, or -1. A name such as agent1, Agent 1 or 1 is one that
+// models use, even if it is also a config id.
 func (s *shared) index(name string) int {
 	s.nameAgents()
-	if i, ok := s.byName[strings.ToLower(name)]; ok {
+	if number, isNumber := textcall.AgentNumber(name); isNumber {
+		if i, ok := s.byName[fmt.Sprint("agent", number)]; ok {
+			return i
+		}
+		return -1
+	}
+	for _, id := range []string{strings.TrimSpace(name), textcall.WithoutMarks(name)} {
+		if i := slices.Index(s.ids, id); i >= 0 {
+			return i
+		}
+	}
+	isNamed := func(id string) bool { return strings.EqualFold(id, textcall.WithoutMarks(name)) }
+	if i := slices.IndexFunc(s.ids, isNamed); i >= 0 && !slices.ContainsFunc(s.ids[i+1:], isNamed) {
 		return i
 	}
 	return -1

@@ -36,7 +36,7 @@ func (b *inputBuilder) stepSummaryRequest(call effect.ModelCall) backends.Reques
 		b.err = errors.New("the turn has no summarizer for steps")
 		return backends.Request{}
 	}
-	req := backends.Request{Key: b.keyOf(call), Model: by.Model, Params: decoded[backends.Params](&b.textStore, by.Params)}
+	req := backends.Request{Key: keyOf(b.turn, call), Model: by.Model, Params: decoded[backends.Params](&b.textStore, by.Params)}
 	from := 0
 	if call.Summary != nil {
 		from = call.Summary.Entries

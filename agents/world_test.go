@@ -34,7 +34,7 @@ const (
 // world is a store with a turn in it.
 type world struct {
 	*testing.T
-	store *sessions.Memory
+	store *sessions.Store
 	turn  effect.Turn
 }
 
@@ -199,8 +199,19 @@ func (s says) Stream(context.Context, backends.Request) iter.Seq2[backends.Event
 				return
 			}
 		}
-		yield(backends.Finish{Reason: "stop"}, nil)
+		if !s.finishes() {
+			yield(backends.Finish{Reason: "stop"}, nil)
+		}
 	}
+}
+
+// finishes reports whether the last event is the finish.
+func (s says) finishes() bool {
+	if len(s) == 0 {
+		return false
+	}
+	_, ok := s[len(s)-1].(backends.Finish)
+	return ok
 }
 
 func toolCall(id, name, arguments string) backends.Event {

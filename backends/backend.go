@@ -7,6 +7,8 @@ import (
 	"iter"
 	"reflect"
 	"strings"
+
+	"github.com/massgen/massgen/internal/models/finish"
 )
 
 // Backend calls one model of one provider. Adapters are safe for concurrent use:
@@ -197,11 +199,8 @@ type Response struct {
 	Finish string `json:"finish"`
 }
 
-// Truncated reports whether the answer was cut at its limit of tokens. OpenAI has one word for this,
-// Claude and Gemini have another.
-func (r Response) Truncated() bool {
-	return r.Finish == "length" || strings.EqualFold(r.Finish, "max_tokens")
-}
+// Truncated reports whether the answer was cut at its limit of tokens.
+func (r Response) Truncated() bool { return finish.Of(r.Finish) == finish.AtLimit }
 
 // Collect reads a stream to its end and puts it together. Each event passes
 // observe, if it is not nil, before the next is read. On an error the response

@@ -31,9 +31,9 @@ func (r Request) Digest() (string, error) {
 	for _, t := range r.Tools {
 		d.text(t.Name)
 		d.text(t.Description)
-		d.text(string(t.Schema))
+		d.bytes(t.Schema)
 	}
-	d.text(string(r.Schema))
+	d.bytes(r.Schema)
 	params := r.Params
 	params.Headers, params.ExtraBody = nil, nil
 	d.json(params)
@@ -54,6 +54,11 @@ func (d *digest) count(n int) { d.w.Write(binary.AppendUvarint(d.w.AvailableBuff
 func (d *digest) text(s string) {
 	d.count(len(s))
 	d.w.WriteString(s)
+}
+
+func (d *digest) bytes(b []byte) {
+	d.count(len(b))
+	d.w.Write(b)
 }
 
 func (d *digest) part(p Part) {
@@ -78,5 +83,5 @@ func (d *digest) part(p Part) {
 func (d *digest) json(v any) {
 	data, err := json.Marshal(v)
 	d.err = cmp.Or(d.err, err)
-	d.text(string(data))
+	d.bytes(data)
 }

@@ -9,17 +9,19 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode"
 
 	"github.com/joho/godotenv"
 
+	"github.com/massgen/massgen/internal/system/charset"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/internal/system/secrets"
 )
 
 // WithDotEnv returns a lookup of variables that asks process first and then the keys in the
-// file .env in dir, which need not exist. A variable that process has set, even to nothing,
-// wins. Whoever wrote the current folder shall not decide where keys and questions go: so a
+// file .env in dir, which need not exist. A variable that process has set wins, unless it is blank:
+// docker compose exports each variable that it knows, with or without a value. Whoever wrote the current folder shall not decide where keys and questions go: so a
 // key is what is called one, and others are the names in the file of all else, in order. The
 // environment of the process is not changed.
 //
@@ -37,7 +39,10 @@ func WithDotEnv(dir string, process func(string) (string, bool)) (lookup func(st
 	if err != nil {
 		return process, nil, fmt.Sprintf("cannot read the .env file: %v; no key is taken from it", err)
 	}
-	text, skipped := assignments(bytes.TrimPrefix(data, []byte(plain.ByteOrderMark)))
+	if text, err := charset.Decode(data); err == nil { // a comment in another code page costs no key
+		data = []byte(text)
+	}
+	text, skipped := assignments(data)
 	vars, err := godotenv.UnmarshalBytes(text)
 	if err != nil {
 		return process, nil, fmt.Sprintf("%s: not every line is NAME=value; no key is taken from it", oneLine(path))
@@ -53,10 +58,13 @@ func WithDotEnv(dir string, process func(string) (string, bool)) (lookup func(st
 	}
 	slices.Sort(others)
 	return func(name string) (string, bool) {
-		if value, set := process(name); set {
+		value, set := process(name)
+		if set && strings.TrimSpace(value) != "" {
 			return value, true
 		}
-		value, set := vars[name]
+		if own, isThere := vars[name]; isThere && own != "" {
+			return own, true
+		}
 		return value, set
 	}, others, unread
 }

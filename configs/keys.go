@@ -216,7 +216,8 @@ func serverSection() section[MCPServer] {
 	return section[MCPServer]{
 		keys: []key[MCPServer]{
 			{"name", text(func(s *MCPServer) *string { return &s.Name })},
-			{"type", enum(func(s *MCPServer) *string { return &s.Type }, transportStdio, transportHTTP)},
+			{"type", transportType()},
+			{"required", value(boolean(), func(s *MCPServer) *bool { return &s.Required }).zero("")},
 			{"command", by((*reader).serverCommand)},
 			{"args", by((*reader).serverArgs)},
 			{"env", by((*reader).serverEnv)},

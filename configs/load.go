@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/massgen/massgen/internal/system/charset"
 )
 
 // Options are what reading a configuration needs from its surroundings.
@@ -146,7 +148,12 @@ func (d *document) refusal() error {
 // root returns the root of the only document in data, or nil after an
 // issue.
 func (d *document) root(data []byte) *yaml.Node {
-	dec := yaml.NewDecoder(bytes.NewReader(data))
+	text, err := charset.Strict(data)
+	if err != nil {
+		d.issues = append(d.issues, Issue{File: d.file, Message: err.Error()})
+		return nil
+	}
+	dec := yaml.NewDecoder(strings.NewReader(text))
 	var doc yaml.Node
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):

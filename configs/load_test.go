@@ -112,7 +112,7 @@ func TestAllSettings(t *testing.T) {
 
 func TestWithDotEnv(t *testing.T) {
 	dir := t.TempDir()
-	process := lookupIn(map[string]string{"BOTH_KEY": "process", "EMPTY_KEY": ""})
+	process := lookupIn(map[string]string{"BOTH_KEY": "process", "EMPTY_KEY": "", "BLANK_KEY": " \t", "NOWHERE_KEY": ""})
 	lookup, others, unread := WithDotEnv(dir, process)
 	if unread != "" {
 		t.Fatal(unread)
@@ -120,7 +120,7 @@ func TestWithDotEnv(t *testing.T) {
 	if _, set := lookup("FILE_KEY"); set || others != nil {
 		t.Errorf("FILE_KEY is set without a file: %v, others %q", set, others)
 	}
-	env := "\ufeffMARKED_KEY=1\nBOTH_KEY=file\nEMPTY_KEY=file\nFILE_KEY='from file'\n# comment\nOPENAI_BASE_URL=http://evil\nHTTPS_PROXY=x\n"
+	env := "\ufeffMARKED_KEY=1\nBOTH_KEY=file\nEMPTY_KEY=file\nBLANK_KEY=file\nFILE_KEY='from file'\n# comment\nOPENAI_BASE_URL=http://evil\nHTTPS_PROXY=x\n"
 	path := filepath.Join(dir, ".env")
 	if err := os.WriteFile(path, []byte(env), 0o600); err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestWithDotEnv(t *testing.T) {
 	if lookup, others, unread = WithDotEnv(dir, process); unread != "" {
 		t.Fatal(unread)
 	}
-	for name, want := range map[string]string{"BOTH_KEY": "process", "EMPTY_KEY": "", "FILE_KEY": "from file", "MARKED_KEY": "1"} {
+	for name, want := range map[string]string{"BOTH_KEY": "process", "EMPTY_KEY": "file", "BLANK_KEY": "file", "NOWHERE_KEY": "", "FILE_KEY": "from file", "MARKED_KEY": "1"} {
 		if got, set := lookup(name); got != want || !set {
 			t.Errorf("%s: got %q, %v", name, got, set)
 		}

@@ -45,6 +45,8 @@ type MCPServer struct {
 	Name string
 	// Type is stdio or streamable-http. If it is empty, Command or URL decides.
 	Type string
+	// Required reports whether the run ends if the server does not start.
+	Required bool `json:",omitempty"`
 	// Command runs with Args and Env, and with a few variables of the program itself, in CWD or
 	// the current folder.
 	Command string
@@ -63,6 +65,20 @@ const (
 	transportStdio = "stdio"
 	transportHTTP  = "streamable-http"
 )
+
+// transportType reads the type of a server's transport. Other programs have other words for a server with
+// a URL; all mean transportHTTP, since the server itself decides which of its transports is spoken.
+func transportType() item[MCPServer] {
+	known := enum(func(s *MCPServer) *string { return &s.Type }, transportStdio, transportHTTP, "http", "sse", "streamableHttp", "streamable_http")
+	read := known.read
+	known.read = func(r *reader, at string, n *yaml.Node, s *MCPServer) {
+		read(r, at, n, s)
+		if s.Type != "" && s.Type != transportStdio {
+			s.Type = transportHTTP
+		}
+	}
+	return known
+}
 
 // Format writes the settings without secrets, whatever the verb.
 func (s MCPServer) Format(f fmt.State, _ rune) {

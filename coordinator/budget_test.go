@@ -350,7 +350,7 @@ func TestSessionsBudgetCountsTurnsWithoutOne(t *testing.T) {
 }
 
 // left is a store in which a process has left a turn with so much of its journal.
-func left(t *testing.T, journal [][]byte, texts *sessions.Memory) *sessions.Memory {
+func left(t *testing.T, journal [][]byte, texts *sessions.Store) *sessions.Store {
 	t.Helper()
 	ctx, store := t.Context(), sessions.NewMemory()
 	begin(t, store, journal, texts)
@@ -409,20 +409,20 @@ func TestMoneyCannotBeLimitedAfterCallsOfUnknownCost(t *testing.T) {
 
 // killed is a store to which a process does not come any more once its turn's calls are
 // made: the next turn closes that one.
-type killed struct{ *sessions.Memory }
+type killed struct{ *sessions.Store }
 
 func (killed) SetMetadata(context.Context, string, map[string]string) error { return nil }
 
 func (k killed) Commit(ctx context.Context, session string, turn int, _ sessions.Ended) error {
-	return k.Memory.Commit(ctx, session, turn, sessions.Ended{Status: kernel.Cut})
+	return k.Store.Commit(ctx, session, turn, sessions.Ended{Status: kernel.Cut})
 }
 
 func (k killed) End(ctx context.Context, session string, turn int, _ sessions.Ended) error {
-	return k.Memory.End(ctx, session, turn, sessions.Ended{Status: kernel.Cut})
+	return k.Store.End(ctx, session, turn, sessions.Ended{Status: kernel.Cut})
 }
 
 func (k killed) EndWith(ctx context.Context, session string, turn int, _ sessions.Ended, events ...[]byte) error {
-	return k.Memory.EndWith(ctx, session, turn, sessions.Ended{Status: kernel.Cut}, events...)
+	return k.Store.EndWith(ctx, session, turn, sessions.Ended{Status: kernel.Cut}, events...)
 }
 
 // TestSessionsBudgetCountsKilledTurns: also where the turns before had no budget.

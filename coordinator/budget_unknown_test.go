@@ -17,7 +17,7 @@ import (
 
 // halfway is a store in which a process has left turn 1 of the session "s" with one call
 // finished and one under way.
-func halfway(t *testing.T, limits budget.Limits) *sessions.Memory {
+func halfway(t *testing.T, limits budget.Limits) *sessions.Store {
 	t.Helper()
 	texts := sessions.NewMemory()
 	s := service(rand.New(rand.NewPCG(1, 3)))
@@ -64,7 +64,7 @@ func TestCallsUnderWayOfTurnsWithoutBudgetStaySpent(t *testing.T) {
 				}
 				kept.Usage.OutputTokens++
 				var d *Difference
-				if _, err := Replay(t.Context(), store, "s", kept); !errors.As(err, &d) || d.Kind != ResultDiffers {
+				if _, err := Replay(t.Context(), store, "s", kept); !errors.As(err, &d) || d.Kind != resultDiffers {
 					t.Errorf("with another usage turn %d replays with %v", kept.Number, err)
 				}
 			}

@@ -46,7 +46,7 @@ func TestCancelAtEveryMoment(t *testing.T) {
 }
 
 // cancelAfter cancels a turn after its event number n. more reports whether the turn had so many events.
-func cancelAfter(t *testing.T, p *Panel, store *sessions.Memory, n int) (cut, more bool) {
+func cancelAfter(t *testing.T, p *Panel, store *sessions.Store, n int) (cut, more bool) {
 	t.Helper()
 	turn := start(t, p, "energy")
 	seen := 0

@@ -20,7 +20,7 @@ import (
 // answered, or after patience.
 type recordedEngine struct {
 	worker   *Worker
-	store    *sessions.Memory
+	store    *sessions.Store
 	journal  [][]byte
 	patience time.Duration
 	answered chan struct{}

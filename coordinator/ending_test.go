@@ -14,7 +14,7 @@ import (
 // endless is a store that stores no outcome with the last events. From then on it has room for so many
 // events.
 type endless struct {
-	*sessions.Memory
+	*sessions.Store
 	room  int
 	tries int // of EndWith
 }
@@ -30,7 +30,7 @@ func (s *endless) Append(ctx context.Context, session string, turn int, events .
 			return errors.New("disk full")
 		}
 	}
-	return s.Memory.Append(ctx, session, turn, events...)
+	return s.Store.Append(ctx, session, turn, events...)
 }
 
 // TestLastEventsAreStoredWithoutTheOutcome where both have no room: they were paid for. The outcome is
@@ -38,7 +38,7 @@ func (s *endless) Append(ctx context.Context, session string, turn int, events .
 func TestLastEventsAreStoredWithoutTheOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, memory := panelOf(t, 3, agree, nil, nil)
-		store := &endless{Memory: memory, room: 3}
+		store := &endless{Store: memory, room: 3}
 		p.opts.Store = store
 		if r := wait(t, start(t, p, "energy")); r.Status != kernel.Completed || r.Answer == "" || store.tries != 1 {
 			t.Errorf("the turn ends with %s, %q after %d tries", r.Status, r.Answer, store.tries)
@@ -54,7 +54,7 @@ func TestLastEventsAreStoredWithoutTheOutcome(t *testing.T) {
 func TestTurnWithoutRoomForItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, memory := panelOf(t, 3, agree, nil, nil)
-		p.opts.Store = &endless{Memory: memory}
+		p.opts.Store = &endless{Store: memory}
 		if _, err := start(t, p, "energy").Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "disk full") {
 			t.Errorf("the turn ends with %v", err)
 		}
@@ -77,7 +77,7 @@ func TestFactsAreAskedForAfterTheLastEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kept []string
 		p, memory := panelOf(t, 3, sidecalls, nil, func(o *Options) { o.Facts = keeping(o.Agents[0].Backend, &kept) })
-		store := &endless{Memory: memory}
+		store := &endless{Store: memory}
 		p.opts.Store = store
 		if r := wait(t, start(t, p, "energy")); r.Status != kernel.Completed || store.tries > 0 {
 			t.Errorf("the turn ends with %s after %d tries to store its outcome with the events", r.Status, store.tries)

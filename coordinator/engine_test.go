@@ -35,7 +35,7 @@ const agreement = `
 
 // panelOf makes a panel of agent1… on one script; overrides replaces the backend
 // of single agents.
-func panelOf(t *testing.T, n int, script string, overrides map[int]backends.Backend, change func(*Options)) (*Panel, *sessions.Memory) {
+func panelOf(t *testing.T, n int, script string, overrides map[int]backends.Backend, change func(*Options)) (*Panel, *sessions.Store) {
 	t.Helper()
 	parsed, err := debugbackend.ParseScript([]byte(script))
 	if err != nil {
@@ -327,7 +327,7 @@ func TestHooks(t *testing.T) {
 
 // fullStore fails when its journal has taken so many events.
 type fullStore struct {
-	*sessions.Memory
+	*sessions.Store
 	left int
 }
 
@@ -335,14 +335,14 @@ func (s *fullStore) Append(ctx context.Context, session string, turn int, events
 	if s.left -= len(events); s.left < 0 {
 		return errors.New("disk full")
 	}
-	return s.Memory.Append(ctx, session, turn, events...)
+	return s.Store.Append(ctx, session, turn, events...)
 }
 
 func (s *fullStore) EndWith(ctx context.Context, session string, turn int, e sessions.Ended, events ...[]byte) error {
 	if s.left < len(events) {
 		return errors.New("disk full")
 	}
-	return s.Memory.EndWith(ctx, session, turn, e, events...)
+	return s.Store.EndWith(ctx, session, turn, e, events...)
 }
 
 func TestJournalFailureEndsTheTurn(t *testing.T) {

@@ -101,17 +101,27 @@ func (o *Options) giveFiles(ctx context.Context, question string, d *effect.Turn
 	if d.Files, _, err = agents.AttachFiles(ctx, o.Store, attach.Takes{Images: true, PDFs: true}, files); err != nil {
 		return err
 	}
+	type given struct {
+		fitting []blob.File
+		refused bool
+	}
+	known := map[attach.Takes]given{} // to make a picture smaller takes seconds
 	described := false
 	for i, agent := range o.Agents {
-		fitting, refused, err := agents.AttachFiles(ctx, o.Store, agent.Takes, files)
-		if err != nil {
-			return fmt.Errorf("agent %s: %w", agent.ID, err)
+		of, ok := known[agent.Takes]
+		if !ok {
+			fitting, refused, err := agents.AttachFiles(ctx, o.Store, agent.Takes, files)
+			if err != nil {
+				return fmt.Errorf("agent %s: %w", agent.ID, err)
+			}
+			of = given{fitting, len(refused) > 0}
+			known[agent.Takes] = of
 		}
-		d.Agents[i].Described = len(refused) > 0
-		if !slices.Equal(fitting, d.Files) {
-			d.Agents[i].Files = fitting
+		d.Agents[i].Described = of.refused
+		if !slices.Equal(of.fitting, d.Files) {
+			d.Agents[i].Files = of.fitting
 		}
-		described = described || len(refused) > 0
+		described = described || of.refused
 	}
 	if !described {
 		return nil

@@ -92,21 +92,21 @@ func callKey(described *effect.Turn, key effect.Key) backends.Key {
 	return named
 }
 
-// DifferenceKind names the part that differs.
-type DifferenceKind string
+// differenceKind names the part that differs.
+type differenceKind string
 
 // The kinds of a Difference: the input of a call, the meaning of its reply to the rules, and
 // the outcome of the turn.
 const (
-	InputDiffers  DifferenceKind = "input"
-	replyDiffers  DifferenceKind = "reply"
-	ResultDiffers DifferenceKind = "result"
+	InputDiffers  differenceKind = "input"
+	replyDiffers  differenceKind = "reply"
+	resultDiffers differenceKind = "result"
 )
 
 // Difference is the first place where a replayed journal differs from its recorded content. It is an
 // error of Replay, Resume and Rerun.
 type Difference struct {
-	Kind DifferenceKind
+	Kind differenceKind
 	// Event is the place of the call's result in the journal, from 1. Event and Call are zero for a
 	// difference in the turn's outcome.
 	Event int

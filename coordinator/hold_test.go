@@ -136,19 +136,19 @@ func (c lapsingContext) Done() <-chan struct{} {
 
 // lapsingStore lapses when it has stored a turn's first event.
 type lapsingStore struct {
-	*sessions.Memory
+	*sessions.Store
 	*lapse
 }
 
 func (s lapsingStore) Append(ctx context.Context, id string, turn int, events ...[]byte) error {
-	err := s.Memory.Append(ctx, id, turn, events...)
+	err := s.Store.Append(ctx, id, turn, events...)
 	s.run()
 	return err
 }
 
 func (s lapsingStore) Journal(ctx context.Context, id string, turn, from int) ([][]byte, error) {
 	s.run()
-	return s.Memory.Journal(ctx, id, turn, from)
+	return s.Store.Journal(ctx, id, turn, from)
 }
 
 // asking counts the calls that a model is asked for.
@@ -173,7 +173,7 @@ func TestLapseAfterTheFirstEvent(t *testing.T) {
 					ctx := t.Context()
 					p, store := panelOf(t, 3, agree, nil, func(o *Options) {
 						if withStore {
-							o.Store = lapsingStore{o.Store.(*sessions.Memory), l}
+							o.Store = lapsingStore{o.Store.(*sessions.Store), l}
 						}
 					})
 					calls := &asking{inner: p.opts.Agents[0].Backend}

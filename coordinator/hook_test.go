@@ -128,13 +128,13 @@ func TestHookThatIgnoresItsContext(t *testing.T) {
 
 // leaving is a store that does not return once, at the end of a turn.
 type leaving struct {
-	*sessions.Memory
+	*sessions.Store
 	*lapse
 }
 
 func (s leaving) EndWith(ctx context.Context, id string, turn int, e sessions.Ended, events ...[]byte) error {
 	s.run()
-	return s.Memory.EndWith(ctx, id, turn, e, events...)
+	return s.Store.EndWith(ctx, id, turn, e, events...)
 }
 
 // TestStoreThatDoesNotReturn: the turn is over with an error, and can be resumed.
@@ -145,7 +145,7 @@ func TestStoreThatDoesNotReturn(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &lapse{isArmed: true, leave: leave}
-			p, _ := panelOf(t, 1, agree, nil, func(o *Options) { o.Store = leaving{o.Store.(*sessions.Memory), l} })
+			p, _ := panelOf(t, 1, agree, nil, func(o *Options) { o.Store = leaving{o.Store.(*sessions.Store), l} })
 			turn := start(t, p, "energy")
 			if _, err := turn.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("the turn is over with %v, want %q", err, want)

@@ -124,7 +124,7 @@ func TestPanelOfOneSendsItsToolCallsAgain(t *testing.T) {
 }
 
 // rebuildsTurns checks that the journals give the inputs that were sent.
-func rebuildsTurns(t *testing.T, store *sessions.Memory, recorder *debugbackend.Recorder, turns int) {
+func rebuildsTurns(t *testing.T, store *sessions.Store, recorder *debugbackend.Recorder, turns int) {
 	t.Helper()
 	inputs := map[string]string{}
 	for number := 1; number <= turns; number++ {
@@ -169,7 +169,7 @@ func TestResumedTurnKeepsItsMessages(t *testing.T) {
 	})
 }
 
-func onlyTurn(t *testing.T, store *sessions.Memory, session string) sessions.Turn {
+func onlyTurn(t *testing.T, store *sessions.Store, session string) sessions.Turn {
 	t.Helper()
 	turns, err := store.Turns(t.Context(), session, 0)
 	if err != nil || len(turns) != 1 {
@@ -264,13 +264,13 @@ func TestPoliciesPartNoCallFromItsResult(t *testing.T) {
 }
 
 // listless is a store that takes no list of messages.
-type listless struct{ *sessions.Memory }
+type listless struct{ *sessions.Store }
 
 func (s listless) Put(ctx context.Context, data []byte) (blob.Ref, error) {
 	if strings.HasPrefix(string(data), `[{"kind":`) {
 		return blob.Ref{}, errors.New("the disk is full")
 	}
-	return s.Memory.Put(ctx, data)
+	return s.Store.Put(ctx, data)
 }
 
 // TestAnswerIsKeptWithoutItsMessages: an answer that was paid for is not lost with the

@@ -19,9 +19,6 @@ type eventLog struct {
 	replaying bool
 }
 
-// usualEvents is how many events the shortest turns have.
-const usualEvents = 8
-
 // logged is an event with what its header says once somebody reads it.
 type logged struct {
 	event    report.Event
@@ -36,9 +33,6 @@ func (l *eventLog) add(events ...report.Event) {
 	defer l.mu.Unlock()
 	if l.closed || len(events) == 0 {
 		return
-	}
-	if l.events == nil {
-		l.events = make([]logged, 0, usualEvents)
 	}
 	for _, ev := range events {
 		l.events = append(l.events, logged{ev, time.Now(), l.replaying})

@@ -14,7 +14,7 @@ import (
 
 // journalOf plays a turn of two agents, who make four calls if they may, and returns its
 // journal, with the store that has its texts.
-func journalOf(t *testing.T, limits budget.Budget) ([][]byte, *sessions.Memory) {
+func journalOf(t *testing.T, limits budget.Budget) ([][]byte, *sessions.Store) {
 	t.Helper()
 	texts := sessions.NewMemory()
 	wait(t, start(t, orderlyPanel(t, service(rand.New(rand.NewPCG(1, 3))), texts, func(o *Options) { o.Budget = limits }), "energy"))

@@ -3,7 +3,6 @@ package coordinator
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -18,7 +17,6 @@ import (
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/internal/tools/schema"
@@ -76,6 +74,8 @@ type Agent struct {
 	ToolMode effect.ToolMode
 	// Bounded limits the replies of a small model in JSON mode (see effect.Agent).
 	Bounded bool
+	// TextCalls reads calls in the model's text (see effect.Agent).
+	TextCalls bool
 	// Context limits the part of a session's history that the agent is shown; the zero
 	// value shows all of the history.
 	Context agents.Context
@@ -166,8 +166,7 @@ type Panel struct {
 	// scheduled lets a simulation control which posts a local turn receives, and when.
 	scheduled func(*localTurn)
 
-	texts  *agents.Cache // of opts.Store
-	learns sync.Once     // runs learnTypes in the first turn
+	texts *agents.Cache // of opts.Store
 
 	mu      sync.Mutex
 	running int
@@ -293,16 +292,7 @@ func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, err
 	if err != nil {
 		return nil, err
 	}
-	p.learns.Do(learnTypes)
 	return t, nil
-}
-
-// learnTypes encodes one value of each type that a turn encodes later, because encoding/json analyses a type at
-// its first use. It runs while the models think.
-func learnTypes() {
-	for _, zero := range []any{turn.ModelDone{}, turn.Committed{}, report.Result{}} {
-		_, _ = json.Marshal(zero) // a value that does not encode fails where the turn encodes it, with its text
-	}
 }
 
 // CheckQuestion returns an error for an empty question and for a question of more than
@@ -401,6 +391,7 @@ func (p *Panel) describe(ctx context.Context, t *Turn, history blob.Ref) (effect
 			return d, err
 		}
 		agent.ToolMode, agent.Workspace, agent.Bounded = a.ToolMode, a.Snapshot != nil, a.Bounded
+		agent.TextCalls = a.TextCalls
 		d.Agents = append(d.Agents, agent)
 	}
 	return d, p.carry(ctx, &d)

@@ -8,22 +8,15 @@ import (
 	"slices"
 	"time"
 
-	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/coordination/driver"
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
-// NotedStore is the part of the store that NoteRemote needs.
-type NotedStore interface {
-	agents.Blobs
-	Journal(ctx context.Context, session string, turn, from int) ([][]byte, error)
-}
-
 // NoteRemote is Turn.Note for a process that does not watch the turn: it adds a note to the
 // turn that a Remote plays in a session. The error is sessions.ErrNoSession if no turn runs
 // there.
-func NoteRemote(ctx context.Context, remote Remote, store NotedStore, session, text string) error {
+func NoteRemote(ctx context.Context, remote Remote, store Store, session, text string) error {
 	text = contextbuild.Clean(text)
 	if err := CheckNote(text); err != nil {
 		return err
@@ -39,7 +32,7 @@ func NoteRemote(ctx context.Context, remote Remote, store NotedStore, session, t
 }
 
 // noteTo returns when the journal has the note, or the turn is over.
-func noteTo(ctx context.Context, remote RemoteTurn, store NotedStore, session, text string) error {
+func noteTo(ctx context.Context, remote RemoteTurn, store Store, session, text string) error {
 	masked, err := stored(ctx, store, text)
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ import (
 type plain struct {
 	t      *testing.T
 	worker *Worker
-	store  *sessions.Memory
+	store  *sessions.Store
 	// waits makes a turn wait for a note after its first event.
 	waits    bool
 	attached *plainTurn

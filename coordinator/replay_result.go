@@ -40,7 +40,7 @@ func compareResult(rebuilt outcome, usages []budget.Usage, recorded sessions.Tur
 	if expected == rebuilt {
 		return nil
 	}
-	d := &Difference{Kind: ResultDiffers}
+	d := &Difference{Kind: resultDiffers}
 	if err := d.show(expected, rebuilt); err != nil {
 		return fmt.Errorf("encode the result: %w", err)
 	}

@@ -241,7 +241,7 @@ func replay(t *testing.T, store journaled, session string, number int) (*turn.Ma
 
 // isRecorded checks that a turn of the session "s" replays, and that its journal has each
 // of its inputs to the byte without the code that builds inputs.
-func isRecorded(t *testing.T, store *sessions.Memory, number int) {
+func isRecorded(t *testing.T, store *sessions.Store, number int) {
 	t.Helper()
 	turns, err := store.Turns(t.Context(), "s", 0)
 	if err != nil {

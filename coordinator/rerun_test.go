@@ -106,7 +106,7 @@ func TestRerunRefusesWhatCannotBe(t *testing.T) {
 
 // leave writes the beginning of the journal of turn 1 of the session "s", changed, to
 // another session, as a process that was killed leaves it.
-func leave(t *testing.T, store *sessions.Memory, events int, change func(*turn.Accepted)) {
+func leave(t *testing.T, store *sessions.Store, events int, change func(*turn.Accepted)) {
 	t.Helper()
 	list, err := readJournal(t.Context(), store, "s", 1)
 	if err != nil {
@@ -355,7 +355,7 @@ func TestRerunThatFailsLeavesNoSession(t *testing.T) {
 
 // failing is a store that takes so many writes.
 type failing struct {
-	*sessions.Memory
+	*sessions.Store
 	writes int
 }
 
@@ -370,19 +370,19 @@ func (f *failing) Begin(ctx context.Context, id, question string) (sessions.Begu
 	if err := f.take(); err != nil {
 		return sessions.Begun{}, err
 	}
-	return f.Memory.Begin(ctx, id, question)
+	return f.Store.Begin(ctx, id, question)
 }
 
 func (f *failing) Append(ctx context.Context, id string, number int, events ...[]byte) error {
 	if err := f.take(); err != nil {
 		return err
 	}
-	return f.Memory.Append(ctx, id, number, events...)
+	return f.Store.Append(ctx, id, number, events...)
 }
 
 func (f *failing) EndWith(ctx context.Context, id string, number int, e sessions.Ended, events ...[]byte) error {
 	if err := f.take(); err != nil {
 		return err
 	}
-	return f.Memory.EndWith(ctx, id, number, e, events...)
+	return f.Store.EndWith(ctx, id, number, e, events...)
 }

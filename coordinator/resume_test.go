@@ -66,7 +66,7 @@ func TestTurnIsResumedFromEveryEvent(t *testing.T) {
 				r.change(o)
 			}
 		}
-		whole := func(t *testing.T) (report.Result, [][]byte, *sessions.Memory) {
+		whole := func(t *testing.T) (report.Result, [][]byte, *sessions.Store) {
 			p, store := panelOf(t, 3, r.script, nil, change)
 			turn := start(t, p, "energy")
 			addNotes(t, turn, r.notes...)
@@ -158,7 +158,7 @@ func timeless(r report.Result) report.Result {
 func withoutLost(u *budget.Usage, n int) { u.Calls, u.UnknownCalls = u.Calls-n, u.UnknownCalls-n }
 
 // begin writes the beginning of a turn's journal to a store, with the texts that it names.
-func begin(t *testing.T, store Store, journal [][]byte, texts *sessions.Memory) {
+func begin(t *testing.T, store Store, journal [][]byte, texts *sessions.Store) {
 	t.Helper()
 	ctx := t.Context()
 	if _, err := store.Begin(ctx, "s", "energy"); err != nil {
@@ -183,7 +183,7 @@ func begin(t *testing.T, store Store, journal [][]byte, texts *sessions.Memory) 
 // resumeAfter writes the beginning of a journal to a store on disk, as a process that
 // is killed then leaves it, and resumes the turn. It returns how often each call came
 // to its end, before and after.
-func resumeAfter(t *testing.T, script string, change func(*Options), journal [][]byte, texts *sessions.Memory) (report.Result, map[backends.Key]int) {
+func resumeAfter(t *testing.T, script string, change func(*Options), journal [][]byte, texts *sessions.Store) (report.Result, map[backends.Key]int) {
 	t.Helper()
 	ctx := t.Context()
 	path := filepath.Join(t.TempDir(), "sessions.db")
@@ -240,7 +240,7 @@ func opened(t *testing.T, path string) *sqlite.Store {
 }
 
 // leaveTurn leaves the first turn of a session with these events, as a process that is killed does.
-func leaveTurn(t *testing.T, store *sessions.Memory, id, question string, journal ...[]byte) {
+func leaveTurn(t *testing.T, store *sessions.Store, id, question string, journal ...[]byte) {
 	t.Helper()
 	_, err := store.Begin(t.Context(), id, question)
 	if err == nil {

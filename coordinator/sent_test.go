@@ -15,7 +15,7 @@ import (
 
 // growing counts the bytes that a store gets.
 type growing struct {
-	*sessions.Memory
+	*sessions.Store
 	mu      sync.Mutex
 	known   map[blob.Ref]bool
 	texts   int
@@ -23,7 +23,7 @@ type growing struct {
 }
 
 func (g *growing) Put(ctx context.Context, data []byte) (blob.Ref, error) {
-	ref, err := g.Memory.Put(ctx, data)
+	ref, err := g.Store.Put(ctx, data)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.known[ref] {
@@ -39,7 +39,7 @@ func (g *growing) Append(ctx context.Context, id string, turn int, events ...[]b
 		g.journal += len(event)
 	}
 	g.mu.Unlock()
-	return g.Memory.Append(ctx, id, turn, events...)
+	return g.Store.Append(ctx, id, turn, events...)
 }
 
 func (g *growing) EndWith(ctx context.Context, id string, turn int, e sessions.Ended, events ...[]byte) error {
@@ -48,7 +48,7 @@ func (g *growing) EndWith(ctx context.Context, id string, turn int, e sessions.E
 		g.journal += len(event)
 	}
 	g.mu.Unlock()
-	return g.Memory.EndWith(ctx, id, turn, e, events...)
+	return g.Store.EndWith(ctx, id, turn, e, events...)
 }
 
 // TestWhatIsStoredDoesNotGrowWithTheSession although each input has the whole history:
@@ -63,7 +63,7 @@ func TestWhatIsStoredDoesNotGrowWithTheSession(t *testing.T) {
 			store := &growing{known: map[blob.Ref]bool{}}
 			p, memory := panelOf(t, run.agents, run.script, nil, func(o *Options) {
 				withGauge(debugbackend.NewRecorder(debugbackend.Options{}), agents.Context{})(o)
-				store.Memory = o.Store.(*sessions.Memory)
+				store.Store = o.Store.(*sessions.Store)
 				o.Store = store
 			})
 			sizes := map[int]int{}

@@ -24,7 +24,7 @@ import (
 // simulate plays one turn and returns what was said and journaled, and what was wrong.
 func simulate(t *testing.T, c *choices) (transcript, wrong string) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &simulation{choices: c, plan: drawPlan(c), store: &faulty{Memory: sessions.NewMemory(), done: map[effect.Key]bool{}}}
+		s := &simulation{choices: c, plan: drawPlan(c), store: &faulty{Store: sessions.NewMemory(), done: map[effect.Key]bool{}}}
 		r := s.play(t.Context())
 		if s.failure == "" {
 			s.check(t.Context(), r)

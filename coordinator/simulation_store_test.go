@@ -20,7 +20,7 @@ var (
 
 // faulty is a disk that outlives processes, and may be full.
 type faulty struct {
-	*sessions.Memory
+	*sessions.Store
 	mu sync.Mutex
 	// writes counts them. The process is killed at number killAt, before it is done or
 	// after; from fullAt on the disk is full, for so many writes as full says.
@@ -72,7 +72,7 @@ func (f *faulty) restart(ctx context.Context, writes int, after bool) {
 
 func (f *faulty) Append(ctx context.Context, session string, number int, events ...[]byte) error {
 	return f.write(func() error {
-		if err := f.Memory.Append(ctx, session, number, events...); err != nil {
+		if err := f.Store.Append(ctx, session, number, events...); err != nil {
 			return err
 		}
 		return f.note(events)
@@ -81,7 +81,7 @@ func (f *faulty) Append(ctx context.Context, session string, number int, events 
 
 func (f *faulty) EndWith(ctx context.Context, session string, number int, e sessions.Ended, events ...[]byte) error {
 	return f.write(func() error {
-		if err := f.Memory.EndWith(ctx, session, number, e, events...); err != nil {
+		if err := f.Store.EndWith(ctx, session, number, e, events...); err != nil {
 			return err
 		}
 		return f.note(events)
@@ -103,29 +103,29 @@ func (f *faulty) note(events [][]byte) error {
 }
 
 func (f *faulty) End(ctx context.Context, session string, number int, e sessions.Ended) error {
-	return f.write(func() error { return f.Memory.End(ctx, session, number, e) })
+	return f.write(func() error { return f.Store.End(ctx, session, number, e) })
 }
 
 func (f *faulty) Commit(ctx context.Context, session string, number int, e sessions.Ended) error {
-	return f.write(func() error { return f.Memory.Commit(ctx, session, number, e) })
+	return f.write(func() error { return f.Store.Commit(ctx, session, number, e) })
 }
 
 func (f *faulty) SetMetadata(ctx context.Context, id string, metadata map[string]string) error {
-	return f.write(func() error { return f.Memory.SetMetadata(ctx, id, metadata) })
+	return f.write(func() error { return f.Store.SetMetadata(ctx, id, metadata) })
 }
 
 func (f *faulty) Put(ctx context.Context, data []byte) (blob.Ref, error) {
 	if f.isDead() {
 		return blob.Ref{}, errLost
 	}
-	return f.Memory.Put(ctx, data)
+	return f.Store.Put(ctx, data)
 }
 
 func (f *faulty) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
 	if f.isDead() {
 		return nil, errLost
 	}
-	return f.Memory.Get(ctx, ref)
+	return f.Store.Get(ctx, ref)
 }
 
 func (f *faulty) isDead() bool {

@@ -183,7 +183,7 @@ func (s *simulation) checkReplay(ctx context.Context, r report.Result) {
 	}
 	kept, err := s.store.Turns(ctx, "s", 1)
 	if err == nil {
-		_, err = Replay(ctx, s.store.Memory, "s", kept[len(kept)-1])
+		_, err = Replay(ctx, s.store.Store, "s", kept[len(kept)-1])
 	}
 	if err != nil {
 		s.fail("turn %d does not replay: %v", r.Turn, err)

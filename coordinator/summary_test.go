@@ -31,7 +31,7 @@ func summed() agents.Context {
 	return agents.Context{Policy: settings}
 }
 
-func summingPanel(t *testing.T, n int, script string, r *debugbackend.Recorder) (*Panel, *sessions.Memory) {
+func summingPanel(t *testing.T, n int, script string, r *debugbackend.Recorder) (*Panel, *sessions.Store) {
 	return panelOf(t, n, script, nil, func(o *Options) {
 		recorded(r, summed(), summed(), summed())(o)
 		o.Summarizer = &Summarizer{SidecallModel: SidecallModel{Backend: o.Agents[0].Backend, Model: "small"}}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/template"
 	"time"
 
 	"github.com/massgen/massgen/backends"
@@ -23,10 +24,10 @@ type facts struct {
 	Answers  []Answer
 }
 
-// words is a text of a script. Its actions in {{ }} read the facts.
+// words is a text of a script: a template that reads the facts.
 type words struct {
-	line  int
-	write template
+	line     int
+	template *template.Template
 }
 
 func (w *words) UnmarshalYAML(node *yaml.Node) error {
@@ -34,11 +35,11 @@ func (w *words) UnmarshalYAML(node *yaml.Node) error {
 	if err := node.Decode(&text); err != nil {
 		return fmt.Errorf("line %d: a text is wanted", node.Line)
 	}
-	write, err := readTemplate(text)
+	t, err := template.New("text").Funcs(template.FuncMap{"short": short, "oneof": oneof}).Parse(text)
 	if err != nil {
 		return fmt.Errorf("line %d: %w", node.Line, err)
 	}
-	w.line, w.write = node.Line, write
+	w.line, w.template = node.Line, t
 	return nil
 }
 
@@ -60,7 +61,7 @@ func (x *expander) text(w *words) string {
 		return ""
 	}
 	var b strings.Builder
-	if err := w.write(&b, scope{facts: x.facts, dot: x.facts}); err != nil {
+	if err := w.template.Execute(&b, x.facts); err != nil {
 		x.keep(fmt.Errorf("script: line %d: %w", w.line, err))
 	}
 	return b.String()
@@ -77,7 +78,8 @@ func short(text string) string {
 }
 
 // oneof returns one of the choices, always the same one for the same key.
-func oneof(key string, choices ...string) string {
+func oneof(key, first string, others ...string) string {
+	choices := append([]string{first}, others...)
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(key)) // a hash never fails
 	return choices[h.Sum32()%uint32(len(choices))]

@@ -51,14 +51,10 @@ import (
 // (tool_mode: json) gets an act as such an object, without the text; may_answer and
 // may_vote look for the act in the schema then.
 //
-// A text may have actions in the syntax of [text/template], over .Question, .Turn,
-// .Round, .Agent and .Answers (each with .ID and .Text): values, pipelines,
-// {{if}}, {{range .Answers}} and {{else}}. Inside {{range}}, $.Question is the
-// question. Constants are texts and integers. Functions of text/template that work
-// here: and, or, not, eq, ne, len, index and printf. Functions of massgen:
-// {{short TEXT}} cuts the first line to 80 characters, and {{oneof KEY A B …}} makes
-// the same choice each time for the same key. ParseScript refuses anything else, such
-// as variables and {{with}}.
+// A text is a template of [text/template] over .Question, .Turn, .Round, .Agent and
+// .Answers (each with .ID and .Text). Beside its functions there are {{short TEXT}},
+// which cuts the first line to 80 characters, and {{oneof KEY A B …}}, which makes
+// the same choice each time for the same key.
 type Script struct{ rules []rule }
 
 type rule struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -264,6 +265,40 @@ rules:
 	} {
 		if !strings.HasSuffix(got, want) {
 			t.Errorf("got %q, want %q at its end", got, want)
+		}
+	}
+}
+
+func TestTemplates(t *testing.T) {
+	request := panelRequest(backends.Key{Turn: 2, Agent: "ada", Round: 3}, "Why?\nSay.", true, "The sun.", "50 % <moon>")
+	for text, want := range map[string]string{
+		"no action": "no action",
+		"{{.Question}} {{.Turn}}{{.Round}}{{.Agent}}":                           "Why?\nSay. 23ada",
+		"{{short .Question}}":                                                   "Why?…",
+		"{{.Agent | short}}":                                                    "ada",
+		`{{oneof .Agent "a" "a"}}{{"x" | oneof "k" "x"}}`:                       "ax",
+		`{{oneof "k" "a" "b" "c" | eq (oneof "k" "a" "b" "c")}}`:                "true",
+		"{{(index .Answers 1).ID}}{{len .Answers}}":                             "agent22",
+		"{{range .Answers}}{{.ID}} by {{$.Agent}}: {{.Text}}; {{else}}-{{end}}": "agent1 by ada: The sun.; agent2 by ada: 50 % <moon>; ",
+	} {
+		resp, err := backends.Collect(mustParse(t, fmt.Sprintf("rules:\n- reply: {text: %q}", text)).Stream(t.Context(), request), nil)
+		if got := resp.Message.Text(); err != nil || got != want {
+			t.Errorf("%s: got %q, %v, want %q", text, got, err, want)
+		}
+	}
+}
+
+func TestTemplateErrorNamesTheLine(t *testing.T) {
+	for _, reply := range []string{"text: '{{.Wrong}}'", "new_answer: '{{.Wrong}}'", "reasoning: '{{.Wrong}}'", "vote: {agent: agent1, reason: '{{.Wrong}}'}", "tool_calls: [{name: x, arguments: '{{.Wrong}}'}]", "text: '{{oneof .Agent}}'", "text: '{{(index .Answers 2).ID}}'"} {
+		s := mustParse(t, "rules:\n- reply:\n    "+reply)
+		_, err := ask(t.Context(), s, backends.Request{})
+		if backends.KindOf(err) != backends.KindBadRequest || !strings.Contains(err.Error(), "script: line 3: ") {
+			t.Errorf("%s: got %v", reply, err)
+		}
+	}
+	for _, wrong := range []string{"{{lower .Agent}}", "{{end}}", "{{", "{{range .Answers}}"} {
+		if _, err := ParseScript([]byte("rules:\n- reply:\n    text: '" + wrong + "'")); err == nil || !strings.HasPrefix(err.Error(), "script: line 3: ") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: got %v", wrong, err)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/massgen/massgen/internal/system/blob"
@@ -89,12 +88,8 @@ const (
 
 // Refs returns the texts that an event, or any JSON of this program, names, as often as it names
 // them. Stores keep these texts as long as the event.
-func Refs(data []byte) []blob.Ref { return appendRefs(nil, string(data)) }
-
-// appendRefs appends the references in a text to a list. They share the text's memory.
-func appendRefs(refs []blob.Ref, text string) []blob.Ref {
-	refs = slices.Grow(refs, strings.Count(text, refOpen))
-	for {
+func Refs(data []byte) (refs []blob.Ref) {
+	for text := string(data); ; {
 		_, rest, found := strings.Cut(text, refOpen)
 		if !found {
 			return refs

@@ -1,5 +1,5 @@
 // Package sessions keeps conversations: their turns, the journal of each turn, and the texts
-// that both refer to. It has the types that all stores share, and Memory, the store that lives
+// that both refer to. It has the types that all stores share, and NewMemory, a store that lives
 // as long as the process. internal/storage/sqlstore keeps them in SQL databases, for sessions/sqlite
 // and temporal/postgres. All stores pass the suite tests/storetest.
 //

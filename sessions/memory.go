@@ -12,11 +12,8 @@ import (
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
-// Memory is the type of a store in memory.
-type Memory = Store
-
 // NewMemory returns an empty store that lives as long as the process.
-func NewMemory() *Memory {
+func NewMemory() *Store {
 	return NewStore(&memory{
 		sessions: map[string]*memorySession{}, running: map[string]*memoryRunning{},
 		texts: &memoryTexts{texts: map[blob.Ref]*memoryText{}},
@@ -152,7 +149,6 @@ func (m *memory) apply(id string, h *Held, c *Change) error {
 	if isNew {
 		s.setMetadata(c.Metadata)
 	}
-	t.names = slices.Grow(t.names, len(c.Names)+len(c.Texts))
 	for _, ref := range c.Names {
 		t.name(m.texts.texts[ref])
 	}

@@ -7,10 +7,10 @@ import (
 )
 
 // Query is a list of phrases. A hit has all of them.
-type Query []Phrase
+type Query []phrase
 
-// Phrase is the text between two spaces of a query: words that must stand side by side.
-type Phrase struct {
+// phrase is the text between two spaces of a query: words that must stand side by side.
+type phrase struct {
 	Words []string
 	// Prefix reports whether the last word may continue.
 	Prefix bool
@@ -23,7 +23,7 @@ func ParseQuery(text string) Query {
 	var q Query
 	for _, field := range strings.Fields(text) {
 		if words := wordsOf(field); len(words) > 0 {
-			q = append(q, Phrase{Words: words, Prefix: strings.HasSuffix(field, "*")})
+			q = append(q, phrase{Words: words, Prefix: strings.HasSuffix(field, "*")})
 		}
 	}
 	return q
@@ -46,7 +46,7 @@ func (q Query) Finds(texts ...string) bool {
 	return len(q) > 0
 }
 
-func (p Phrase) in(words []string) bool {
+func (p phrase) in(words []string) bool {
 	last := len(p.Words) - 1
 	for i := 0; i+last < len(words); i++ {
 		if slices.Equal(words[i:i+last], p.Words[:last]) &&

@@ -136,14 +136,6 @@ func (e Ended) checked() (Ended, error) {
 // Usage adds up model calls.
 type Usage = budget.Usage
 
-// usageOf adds up the usage of sessions.
-func usageOf(list []Session) (sum Usage) {
-	for _, s := range list {
-		sum = sum.Plus(s.Usage)
-	}
-	return sum
-}
-
 // mostUsage is more than one turn can use. Sums of it do not overflow.
 const mostUsage = math.MaxInt32
 

@@ -21,7 +21,7 @@ type Store struct {
 	takes   func(id string) error // refuses new turns and branches of a session
 }
 
-// Keeper has a Store: Memory, sqlite.Store and Store itself.
+// Keeper has a Store: sqlite.Store, postgres.Store and Store itself.
 type Keeper interface {
 	Masked(redact func(string) string) *Store
 }
@@ -155,7 +155,7 @@ func maskedEvents(redact func(string) string, id string, turn int, events [][]by
 		if masked[i] = event; text != string(event) {
 			masked[i] = []byte(text)
 		}
-		names = appendRefs(names, text)
+		names = append(names, Refs(masked[i])...)
 	}
 	slices.SortFunc(names, func(a, b blob.Ref) int {
 		return cmp.Or(strings.Compare(a.SHA256, b.SHA256), cmp.Compare(a.Bytes, b.Bytes))
@@ -323,12 +323,6 @@ func (s *Store) Session(ctx context.Context, id string) (Session, error) {
 // List returns the sessions that f chooses, the most recently used first.
 func (s *Store) List(ctx context.Context, f Filter) ([]Session, error) { return s.backing.List(ctx, f) }
 
-// Usage adds up the usage of the sessions that f chooses.
-func (s *Store) Usage(ctx context.Context, f Filter) (Usage, error) {
-	list, err := s.backing.List(ctx, f)
-	return usageOf(list), err
-}
-
 // Turns returns a session's last turns, oldest first; last 0 means all. They include turns that
 // have no answer or never ended.
 func (s *Store) Turns(ctx context.Context, id string, last int) ([]Turn, error) {
@@ -437,9 +431,10 @@ func (s *Store) Export(ctx context.Context, id string, w io.Writer) error {
 }
 
 // Import adds a session that Export wrote, under its own id or, if as is not empty, under that
-// one. It adds all of it, or nothing and returns an error; it refuses an id that exists.
+// one. It adds all of it, or nothing and returns an error; it refuses an id that exists. It lets others write
+// meanwhile: the session appears at the end.
 func (s *Store) Import(ctx context.Context, r io.Reader, as string) (Session, error) {
-	d, err := ReadDump(r)
+	d, err := ReadDump(endingReader{ctx, r})
 	if err != nil {
 		return Session{}, err
 	}
@@ -451,6 +446,20 @@ func (s *Store) Import(ctx context.Context, r io.Reader, as string) (Session, er
 		return Session{}, err
 	}
 	return s.Session(ctx, d.Session.ID)
+}
+
+// endingReader is a reader that fails when its context has ended.
+type endingReader struct {
+	ctx context.Context
+	io.Reader
+}
+
+// Read implements io.Reader.
+func (r endingReader) Read(p []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, r.ctx.Err()
+	}
+	return r.Reader.Read(p)
 }
 
 // Delete deletes a session, with the texts that no other session names. Its branches stay

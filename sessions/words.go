@@ -14,8 +14,6 @@ const (
 	metaName = "name"
 	MetaApp  = "app"
 	MetaUser = "user"
-	// metaTopic is the topic that a conversation begins with.
-	metaTopic = "topic"
 )
 
 // The most bytes of ids, titles and other names.
@@ -58,17 +56,10 @@ func ParseID(id string) map[string]string {
 // metaSession is the key in an id that tells apart the sessions of one user.
 const metaSession = "id"
 
-// FreshID returns an id for a new session of the user of another one: it keeps what the other id says
-// of the user, the application and the role, and not the topic. For an id without a user it is NewID.
-func FreshID(like string) string { return idLike(like, metaTopic, metaSession) }
-
-// CopyID returns an id for a copy of a session: it keeps all that the session's id says. For an id without
-// a user it is NewID.
-func CopyID(like string) string { return idLike(like, metaSession) }
-
-// idLike returns a new id with the parts of another one, except those with these keys. If it would be too long,
-// it has the application and the user alone.
-func idLike(like string, without ...string) string {
+// NewIDLike returns an id for a new session of the user of another one: it keeps what the other id says of the user, and
+// the parts with other keys than these. For an id without a user it is NewID. If the id would be too long, it has the
+// application and the user alone.
+func NewIDLike(like string, without ...string) string {
 	own := NewID()
 	if ParseID(like)[MetaUser] == "" {
 		return own
@@ -76,7 +67,7 @@ func idLike(like string, without ...string) string {
 	parts := strings.Split(like, "|")
 	kept := slices.Clone(parts[:2])
 	for _, part := range parts[2:] {
-		if key, _, _ := strings.Cut(part, ":"); !slices.Contains(without, key) {
+		if key, _, _ := strings.Cut(part, ":"); key != metaSession && !slices.Contains(without, key) {
 			kept = append(kept, part)
 		}
 	}

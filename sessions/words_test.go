@@ -41,7 +41,7 @@ func TestUserStaysInNewIDs(t *testing.T) {
 		long + "|app_userof50bytesandmoresothatthenamegoesaway": {"|app_userof50bytesandmoresothatthenamegoesaway" + own, "|app_userof50bytesandmoresothatthenamegoesaway" + own},
 		"default": {"20", "20"}, "|": {"20", "20"}, "Dan|" + long + "0123456789012345678901234567890": {"20", "20"},
 	} {
-		for got, want := range map[string]string{sessions.FreshID(id): want.fresh, sessions.CopyID(id): want.copied} {
+		for got, want := range map[string]string{sessions.NewIDLike(id, "topic"): want.fresh, sessions.NewIDLike(id): want.copied} {
 			if !strings.HasPrefix(got, want) || sessions.CheckID(got) != nil || got == id {
 				t.Errorf("%s: %s, want %s…", id, got, want)
 			}

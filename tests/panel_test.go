@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 type panel struct {
 	*coordinator.Panel
 	server   *backendtest.Server
-	store    *sessions.Memory
+	store    *sessions.Store
 	recorder *debugbackend.Recorder
 }
 

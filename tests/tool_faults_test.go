@@ -308,7 +308,7 @@ func TestInterruptedToolGivesValidRequests(t *testing.T) {
 
 // leave writes the beginning of a journal to a session, as a process that was killed
 // has left it.
-func leave(t *testing.T, store *sessions.Memory, session string, journal [][]byte) {
+func leave(t *testing.T, store *sessions.Store, session string, journal [][]byte) {
 	t.Helper()
 	_, err := store.Begin(t.Context(), session, "What is it?")
 	for _, event := range journal {

@@ -12,6 +12,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/turn"
+	"github.com/massgen/massgen/internal/models/finish"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 )
@@ -105,6 +106,8 @@ func (x *exchange) hear(ctx context.Context, reply effect.ModelReply) error {
 	x.turns++
 	if reply.Truncated {
 		x.warnings = append(x.warnings, fmt.Sprintf("message %d of the model was cut at its max_tokens: what it says may be incomplete", x.turns))
+	} else if reply.Finish != "" {
+		x.warnings = append(x.warnings, finish.Warning(fmt.Sprintf("message %d of the model", x.turns), reply.Finish, reply.Cut))
 	}
 	x.content = ""
 	if reply.Text != (blob.Ref{}) {
@@ -127,7 +130,7 @@ func (x *exchange) failure(ctx context.Context) error {
 	f := x.reply.Failure
 	switch {
 	case f == nil:
-		return errors.New("the model's reply was empty")
+		return errors.New(x.reply.BlankReason())
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w", f.Message, context.Cause(ctx))
 	}

@@ -228,8 +228,8 @@ func TestFailedCallCanBeMadeAgain(t *testing.T) {
 	}{
 		`{error: {kind: rate_limit, message: "slow\x1b[31m"}}`: {backends.KindRateLimit, "scripted: rate limit: slow\uFFFD[31m"},
 		`{panic: boom}`:   {"panic", "its call panicked: boom"},
-		`{text: " "}`:     {backends.KindNetwork, "the model's reply was empty"},
-		`{reasoning: hm}`: {backends.KindNetwork, "the model's reply was empty"},
+		`{text: " "}`:     {backends.KindNetwork, `the model's reply was empty: it ended with "stop"`},
+		`{reasoning: hm}`: {backends.KindNetwork, `the model's reply was empty: it has only reasoning, and it ended with "stop"`},
 	} {
 		a, _ := scripted(t, "rules: [{reply: "+script+"}]")
 		reply, err := a.Think(t.Context(), conversation.Request{Conversation: before, Prompt: "c"})

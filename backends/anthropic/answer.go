@@ -36,7 +36,7 @@ type answer struct {
 	stopped   bool // whether message_stop came
 }
 
-// Progress says how far the answer has come.
+// Progress returns how far the answer has come.
 func (a *answer) Progress() wire.Progress {
 	finished := a.reason != ""
 	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished, Ended: a.stopped}
@@ -65,8 +65,53 @@ func (a *answer) Add(ev sdk.MessageStreamEventUnion) ([]backends.Event, error) {
 		a.noteContainer(ev.Delta.Container.RawJSON())
 	case "message_stop":
 		a.stopped = true
+	case "message":
+		return a.whole(ev.RawJSON())
 	}
 	return nil, nil
+}
+
+// isAnswer reports whether body is an event, or the whole message of a service that does not stream.
+func isAnswer(body []byte) bool {
+	var event struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(body, &event) != nil {
+		return false
+	}
+	for _, begin := range []string{"message", "content_block", "ping"} {
+		if strings.HasPrefix(event.Type, begin) {
+			return true
+		}
+	}
+	return false
+}
+
+// whole takes the message of a service that does not stream.
+func (a *answer) whole(raw string) ([]backends.Event, error) {
+	var message struct {
+		Content     []sdk.ContentBlockStartEventContentBlockUnion `json:"content"`
+		StopReason  sdk.StopReason                                `json:"stop_reason"`
+		StopDetails sdk.RefusalStopDetails                        `json:"stop_details"`
+		Usage       json.RawMessage                               `json:"usage"`
+		Container   json.RawMessage                               `json:"container"`
+	}
+	if err := json.Unmarshal([]byte(raw), &message); err != nil {
+		return nil, fmt.Errorf("the message cannot be read: %w", err)
+	}
+	var events []backends.Event
+	for i, block := range message.Content {
+		a.begun = true
+		begun, err := a.start(int64(i), block)
+		if events = append(events, begun...); err != nil {
+			return events, err
+		}
+		events = append(events, a.stop(int64(i))...)
+	}
+	a.usage.add(string(message.Usage))
+	a.reason, a.details, a.stopped = message.StopReason, message.StopDetails, true
+	a.noteContainer(string(message.Container))
+	return events, nil
 }
 
 // End returns the events of a stream that ended well: what blocks nobody closed,
@@ -88,6 +133,9 @@ func (a *answer) End() ([]backends.Event, error) {
 	events = append(events, a.usage.events()...)
 	if a.reason == sdk.StopReasonRefusal {
 		return events, &wire.Refusal{Message: refusalMessage(a.details)}
+	}
+	if err := wire.CheckEnding(string(a.reason), ""); err != nil {
+		return events, err
 	}
 	return append(events, backends.Finish{Reason: string(a.reason)}), nil
 }

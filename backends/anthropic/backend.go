@@ -12,6 +12,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/models/toolfit"
 	"github.com/massgen/massgen/internal/models/wire"
 )
 
@@ -74,6 +75,7 @@ func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[ba
 
 func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit) error {
 	req.Model = cmp.Or(req.Model, b.service.Model)
+	req, emit = toolfit.Claude().Request(req, emit)
 	params, err := encode(req, b.service.Provider)
 	if err != nil {
 		return b.service.LocalError(err)
@@ -84,11 +86,12 @@ func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit)
 	}
 	answer := &answer{key: req.Key, provider: b.service.Provider, model: req.Model, pages: fetchedBefore(req, b.service.Provider)}
 	return wire.Attempt[sdk.MessageStreamEventUnion]{
-		Headers: headers(params, req.Params.Headers),
-		Body:    wire.Encoded{body},
-		Open:    func(ctx context.Context) error { return b.messages.NewStreaming(ctx, params).Err() },
-		Answer:  answer,
-		Abandon: answer.abandon,
+		Headers:  headers(params, req.Params.Headers),
+		Body:     wire.Encoded{body},
+		Open:     func(ctx context.Context) error { return b.messages.NewStreaming(ctx, params).Err() },
+		Answer:   answer,
+		IsAnswer: isAnswer,
+		Abandon:  answer.abandon,
 	}.Run(ctx, b.service, emit)
 }
 

@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -14,6 +13,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/packages/param"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/models/wire"
 )
 
 // encoder makes the messages of one request. Their roles alternate: what follows in
@@ -147,8 +147,7 @@ func encodeResult(r backends.ToolResult, id string) (sdk.ContentBlockParamUnion,
 func (e *encoder) callID(id string) string {
 	base := id
 	if !regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`).MatchString(id) {
-		sum := sha256.Sum256([]byte(id))
-		base = fmt.Sprintf("call_%x", sum[:12])
+		base = wire.ShortID(id)
 	}
 	onWire := base
 	for n := 2; e.ids[onWire]; n++ {

@@ -27,7 +27,7 @@ type answer struct {
 	begun      bool // whether any part of it came, readable or not
 }
 
-// Progress says how far the answer has come. A service may send a finish reason before
+// Progress returns how far the answer has come. A service may send a finish reason before
 // the content, and no end mark follows it.
 func (a *answer) Progress() wire.Progress {
 	finished := a.reason != ""
@@ -39,7 +39,7 @@ func (a *answer) Progress() wire.Progress {
 func (a *answer) Add(c chunk) ([]backends.Event, error) {
 	a.usage.Add(c.UsageMetadata, &usage{})
 	if reason := c.PromptFeedback.BlockReason; reason != "" {
-		return a.used(), blocked("the prompt", reason, c.PromptFeedback.BlockReasonMessage)
+		return a.used(), blockedPrompt(reason, c.PromptFeedback.BlockReasonMessage)
 	}
 	var events []backends.Event
 	for _, candidate := range c.Candidates {
@@ -69,7 +69,7 @@ func (a *answer) addCandidate(c candidate) ([]backends.Event, error) {
 		return events, nil
 	}
 	a.reason = c.FinishReason
-	if err := stopped(c.FinishReason, c.FinishMessage); err != nil {
+	if err := wire.CheckEnding(c.FinishReason, c.FinishMessage); err != nil {
 		return append(events, a.used()...), err
 	}
 	return events, nil

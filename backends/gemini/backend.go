@@ -9,6 +9,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/models/toolfit"
 	"github.com/massgen/massgen/internal/models/wire"
 )
 
@@ -73,6 +74,7 @@ func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit)
 	if model == "" {
 		return b.service.LocalError(errors.New("no model is named"))
 	}
+	req, emit = toolfit.Gemini().Request(req, emit)
 	body, err := encode(req, b.service.Provider, model)
 	if err != nil {
 		return b.service.LocalError(err)

@@ -95,7 +95,10 @@ func (b *Backend) Close() error { return b.service.Close() }
 // service reported before that.
 func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
 	req.Model = cmp.Or(req.Model, b.service.Model)
-	return wire.Stream(func(emit wire.Emit) error { return b.run(ctx, &req, emit) })
+	return wire.Stream(func(emit wire.Emit) error {
+		fitted, restoring := b.dialect.Rules(req.Model).Request(req, emit)
+		return b.run(ctx, &fitted, restoring)
+	})
 }
 
 // run makes the call. If the service cannot stream it, run asks once more, for a whole answer.

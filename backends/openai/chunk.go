@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/models/finish"
 	"github.com/massgen/massgen/internal/models/wire"
 )
 
@@ -17,11 +18,13 @@ type chunk struct {
 		Delta        delta  `json:"delta"`
 		Message      delta  `json:"message"`
 		FinishReason string `json:"finish_reason"`
+		// Error is OpenRouter's place for the error of a provider behind it.
+		Error json.RawMessage `json:"error"`
 	} `json:"choices"`
 	Usage json.RawMessage `json:"usage"`
 }
 
-// isAnswer reports whether body is the whole answer of a service that does not stream.
+// isAnswer reports whether body is a chunk, or the whole answer of a service that does not stream.
 func isAnswer(body []byte) bool {
 	var whole struct {
 		Choices []json.RawMessage `json:"choices"`
@@ -143,6 +146,10 @@ type answer struct {
 	// searches reports whether the call asks for a search.
 	searches bool
 
+	// loop is nil where an answer may repeat itself, and looped reports whether this one does.
+	loop   *wire.Repetition
+	looped bool
+
 	reason  string
 	hasText bool
 	begun   bool // whether any part of a message came, yielded or not, readable or not
@@ -153,13 +160,16 @@ func newAnswer(key backends.Key, d Dialect, from origin) *answer {
 	if d.ThinkTags {
 		a.tags.state = atStart
 	}
+	if d.EndsLoops {
+		a.loop = &wire.Repetition{}
+	}
 	return a
 }
 
-// Progress says how far the answer has come.
+// Progress returns how far the answer has come.
 func (a *answer) Progress() wire.Progress {
 	finished := a.reason != ""
-	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished}
+	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished, Ended: a.looped}
 }
 
 // Add takes a chunk and returns the events that need not wait.
@@ -170,7 +180,10 @@ func (a *answer) Add(c chunk) ([]backends.Event, error) {
 		if choice.Index != 0 {
 			continue
 		}
-		if choice.FinishReason != "" {
+		if err := wire.ErrorObject(choice.Error); err != nil {
+			return events, err
+		}
+		if choice.FinishReason != "" && choice.FinishReason != "null" {
 			a.reason = choice.FinishReason
 		}
 		for _, d := range []delta{choice.Delta, choice.Message} {
@@ -195,10 +208,19 @@ func (a *answer) addDelta(d delta) ([]backends.Event, error) {
 		if err := a.calls.add(f); err != nil {
 			return nil, err
 		}
+		a.noteLoop(string(f.Function.Arguments))
 	}
+	a.noteLoop(reasoning + content)
 	a.kept.add(reasoning, d.ReasoningDetails)
 	tagged, text := a.tags.split(a.text.join(content))
 	return wire.TextEvents(a.thought.join(reasoning)+tagged, text), nil
+}
+
+// noteLoop ends the answer if the model only repeats itself.
+func (a *answer) noteLoop(piece string) {
+	if a.loop.Add(piece) {
+		a.looped, a.reason = true, finish.Repetition
+	}
 }
 
 // End returns the events of a stream that ended well: its calls, whatever the
@@ -206,12 +228,10 @@ func (a *answer) addDelta(d delta) ([]backends.Event, error) {
 // model withheld is an error.
 func (a *answer) End() ([]backends.Event, error) {
 	calls := a.calls.merged()
-	switch {
-	case a.reason == "content_filter":
-		return nil, &wire.Refusal{Message: "the provider's content filter stopped the answer"}
-	case a.reason == "error":
-		return nil, &wire.StreamError{Body: []byte(`{"error":"the service ended the answer with an error that it does not explain"}`)}
-	case a.refusal.Len() > 0 && !a.hasText && len(calls) == 0:
+	if err := wire.CheckEnding(a.reason, ""); err != nil {
+		return nil, err
+	}
+	if a.refusal.Len() > 0 && !a.hasText && len(calls) == 0 {
 		return nil, &wire.Refusal{Message: a.refusal.String()}
 	}
 	events := a.rest()

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/models/toolfit"
 )
 
 // Dialect describes how a service differs from OpenAI's reference. It is plain data: do not change one that is
@@ -30,6 +31,9 @@ type Dialect struct {
 	HostedGoThere, LimitsHosted bool
 	// WebPlugin reports whether the service searches the web for any model in chat completions.
 	WebPlugin bool
+	// Schemas says which schemas of tools the service takes. The zero Schemas are those of most
+	// services that speak as OpenAI does: see Rules.
+	Schemas toolfit.Rules
 	// SeedField is the field of the body for the seed; empty means "seed".
 	SeedField string
 	// NoStreamUsage reports whether the service refuses stream_options. Some tell their
@@ -49,6 +53,12 @@ type Dialect struct {
 	NeedsReasoning bool
 	// NineLetterIDs reports whether the ids of tool calls have to be nine letters or digits.
 	NineLetterIDs bool
+	// ShortIDs reports whether the ids of tool calls have 40 characters at most in chat completions, and
+	// 64 over the Responses API, as OpenAI's own.
+	ShortIDs bool
+	// EndsLoops reports whether an answer is ended that only repeats itself, as small models do until
+	// their context is full.
+	EndsLoops bool
 	// NoThinking are the fields that replace a reasoning_effort of "none".
 	NoThinking map[string]any
 	// BudgetField is a field that replaces reasoning_effort: it takes the most tokens of reasoning.
@@ -147,6 +157,15 @@ func (l Limits) efforts() []string {
 		return nil
 	}
 	return strings.Fields(l.Efforts)
+}
+
+// Rules returns the rules for the schemas of a model's tools.
+func (d Dialect) Rules(model string) toolfit.Rules {
+	rules := d.Schemas
+	if rules == (toolfit.Rules{}) {
+		rules = toolfit.Rules{NeedsProperties: true, NeedsItems: true}
+	}
+	return rules.For(model)
 }
 
 // EffortsOf returns the words of a model for reasoning_effort, empty where they are not known.

@@ -1,5 +1,7 @@
 package openai
 
+import "github.com/massgen/massgen/internal/models/toolfit"
+
 // OpenAI is the dialect of OpenAI itself.
 //
 // The reference ("Create chat completion") deprecates max_tokens; the models since
@@ -12,7 +14,7 @@ package openai
 // else (their pages; LiteLLM's model_prices, mode "responses"). As of November 2026.
 func OpenAI() Dialect {
 	return Dialect{
-		OwnResponses: true, Hosted: builtInTools, HostedGoThere: true, LimitsHosted: true,
+		Schemas: toolfit.OpenAI(), OwnResponses: true, ShortIDs: true, Hosted: builtInTools, HostedGoThere: true, LimitsHosted: true,
 		All: Limits{MaxCompletionTokens: true, MaxStop: 4},
 		Models: []ModelLimits{
 			{"gpt-5-pro", Limits{FixedSampling: true, Reasons: true, NoStop: true, Responses: true, Efforts: "high"}},
@@ -53,6 +55,6 @@ func Compatible() Dialect {
 			{"gpt-5.4 gpt-5.5 gpt-5.6 gpt-6 gpt-5-pro gpt-5.2-pro " + responsesOnly, Limits{MaxCompletionTokens: true, Responses: true}},
 			{"o1 o3 o4 gpt-5", Limits{MaxCompletionTokens: true}},
 		},
-		ThinkTags: true, Hosted: builtInTools, LimitsHosted: true,
+		Schemas: toolfit.Compatible(), ThinkTags: true, Hosted: builtInTools, LimitsHosted: true,
 	}
 }

@@ -131,6 +131,9 @@ type itemCall struct {
 // encodeInput encodes the items of a conversation.
 func (e encoder) encodeInput(messages []backends.Message) (wire.Encoded, error) {
 	e.ids = &itemIDs{used: map[string]bool{}, sent: map[string]string{}}
+	if e.dialect.ShortIDs {
+		e.ids.most = mostItemID
+	}
 	return encodeEach(e, "input", backends.Repair(messages), e.encodeItems)
 }
 
@@ -140,14 +143,26 @@ func (e encoder) encodeInput(messages []backends.Message) (wire.Encoded, error) 
 type itemIDs struct {
 	used map[string]bool
 	sent map[string]string // the newest, by the call's own id
+	most int               // characters of an id, 0 if there is no limit
 }
 
 func (i *itemIDs) of(call string) string {
-	id := call
+	id, base := i.short(call, call), call
 	for n := 2; i.used[id]; n++ {
-		id = fmt.Sprintf("%s_%d", call, n)
+		if id = fmt.Sprintf("%s_%d", base, n); i.short(id, call) != id {
+			base = wire.ShortID(call)
+			id = fmt.Sprintf("%s_%d", base, n)
+		}
 	}
 	i.used[id], i.sent[call] = true, id
+	return id
+}
+
+// short returns id, or a shorter one for the call if id is too long.
+func (i *itemIDs) short(id, call string) string {
+	if i.most > 0 && len(id) > i.most {
+		return wire.ShortID(call)
+	}
 	return id
 }
 

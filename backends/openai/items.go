@@ -8,6 +8,7 @@ import (
 	goopenai "github.com/sashabaranov/go-openai"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/models/finish"
 	"github.com/massgen/massgen/internal/models/wire"
 	"github.com/massgen/massgen/internal/system/plain"
 )
@@ -27,6 +28,9 @@ type itemsAnswer struct {
 	speaker       *openItem // whose text came last
 	begun         bool
 	builtIn       builtIn
+	// loop is nil where an answer may repeat itself, and looped reports whether this one does.
+	loop   *wire.Repetition
+	looped bool
 }
 
 func newItemsAnswer(key backends.Key, d Dialect, from origin) *itemsAnswer {
@@ -36,13 +40,16 @@ func newItemsAnswer(key backends.Key, d Dialect, from origin) *itemsAnswer {
 	if d.ThinkTags {
 		a.tags.state = atStart
 	}
+	if d.EndsLoops {
+		a.loop = &wire.Repetition{}
+	}
 	return a
 }
 
-// Progress says how far the answer has come.
+// Progress returns how far the answer has come.
 func (a *itemsAnswer) Progress() wire.Progress {
 	finished := a.reason != ""
-	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished}
+	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished, Ended: a.looped}
 }
 
 // Add takes an event and returns the events that need not wait.
@@ -87,6 +94,9 @@ func (a *itemsAnswer) delta(ev itemEvent) []backends.Event {
 		return nil
 	}
 	a.begun = true
+	if a.loop.Add(piece) {
+		a.looped, a.reason = true, finish.Repetition
+	}
 	at := a.at(ev.OutputIndex, ev.ItemID)
 	switch ev.Type {
 	case goopenai.ResponseStreamEventOutputTextDelta:
@@ -235,10 +245,7 @@ func (a *itemsAnswer) finish(r response, status string) ([]backends.Event, error
 	case "failed", "cancelled":
 		return nil, failedResponse(r.Error)
 	case "incomplete":
-		a.reason = "incomplete"
-		if r.Incomplete.Reason != "" {
-			a.reason = r.Incomplete.Reason
-		}
+		a.reason = incomplete(r.Incomplete.Reason)
 	case "":
 		a.reason = "completed"
 	default:
@@ -258,6 +265,16 @@ func (a *itemsAnswer) finish(r response, status string) ([]backends.Event, error
 	return events, nil
 }
 
+// incomplete returns the word for the end of a response that is not complete. Whatever the service
+// says of the reason, the answer is not whole.
+func incomplete(reason string) string {
+	switch finish.Of(reason) {
+	case finish.Whole, finish.Unknown:
+		return strings.TrimSuffix("incomplete: "+reason, ": ")
+	}
+	return reason
+}
+
 // End returns the last events of a response that ended well, with the calls that nobody
 // closed. It returns an error if the provider or the model withheld the answer.
 func (a *itemsAnswer) End() ([]backends.Event, error) {
@@ -268,13 +285,14 @@ func (a *itemsAnswer) End() ([]backends.Event, error) {
 		}
 	}
 	events = append(events, a.builtIn.counted(a.usage.Events())...)
+	if err := wire.CheckEnding(a.reason, ""); err != nil {
+		return events, err
+	}
 	switch {
-	case a.reason == "content_filter":
-		return events, &wire.Refusal{Message: "the provider's content filter stopped the answer"}
 	case a.refusal.Len() > 0 && a.speaker == nil && len(a.callIDs) == 0:
 		return events, &wire.Refusal{Message: joinHalves(a.refusal.String())}
 	case a.reason == "max_output_tokens":
-		a.reason = "length" // the word of chat completions, by which a cut answer is known
+		a.reason = "length" // the word of chat completions
 	}
 	return append(events, backends.Finish{Reason: a.reason}), nil
 }

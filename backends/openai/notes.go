@@ -25,6 +25,7 @@ func (d Dialect) Notes() []string {
 	add(d.WebPlugin, "searches the web for any model")
 	add(d.ThinkTags, "reasoning between <think> and </think> is told apart from the text")
 	add(d.Reasoning != "", "reasoning goes back with its message, as %s", d.Reasoning)
+	add(d.ShortIDs, "ids of tool calls from elsewhere are replaced if they have more than 40 characters, over the Responses API more than 64")
 	add(d.NineLetterIDs, "ids of tool calls from elsewhere are replaced by nine letters and digits")
 	for _, m := range d.Models {
 		m.Responses = m.Responses && d.API == ""

@@ -304,10 +304,20 @@ func (e encoder) checkImage(role backends.Role, p backends.Part) error {
 	return nil
 }
 
+// The longest ids of tool calls that OpenAI takes: its errors name them ("Expected a string with maximum
+// length 40", and 64 for call_id).
+const (
+	mostChatID = 40
+	mostItemID = 64
+)
+
 // callID returns the id that a call has on the wire: its own, unless another service
 // gave it and this one cannot take it.
 func (e encoder) callID(id string) string {
-	if !e.dialect.NineLetterIDs || regexp.MustCompile(`^[a-zA-Z0-9]{9}$`).MatchString(id) {
+	switch {
+	case e.dialect.ShortIDs && len(id) > mostChatID:
+		return wire.ShortID(id)
+	case !e.dialect.NineLetterIDs || regexp.MustCompile(`^[a-zA-Z0-9]{9}$`).MatchString(id):
 		return id
 	}
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(id)))[:9]

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 
 	goopenai "github.com/sashabaranov/go-openai"
 
@@ -114,17 +115,19 @@ func (b *Backend) attemptResponse(ctx context.Context, req *backends.Request, fi
 			return stream.Close() // of an empty body: the answer is kept from the library
 		},
 		Answer:   answer,
-		IsAnswer: isWholeResponse,
+		IsAnswer: isItems,
 		Marked:   true,
 		Abandon:  answer.abandon,
 	}.Run(ctx, b.service, emit)
 }
 
-func isWholeResponse(body []byte) bool {
+// isItems reports whether body is an event, or the whole response of a service that does not stream.
+func isItems(body []byte) bool {
 	var whole struct {
+		Type   string            `json:"type"`
 		Output []json.RawMessage `json:"output"`
 	}
-	return json.Unmarshal(body, &whole) == nil && whole.Output != nil
+	return json.Unmarshal(body, &whole) == nil && (whole.Output != nil || whole.Type == "error" || strings.HasPrefix(whole.Type, "response."))
 }
 
 // failedResponse returns the error of a failed response: cause, as the service sent it.

@@ -5,10 +5,8 @@ import (
 	"fmt"
 
 	"github.com/massgen/massgen/agents"
-	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/turn"
-	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // Activity is the part of a turn beside its answers and votes.
@@ -111,7 +109,7 @@ func (r *Report) activity() (Activity, error) {
 // describeCall returns a tool call for people, without its texts if there is an error.
 func (r *Report) describeCall(c turn.ToolRun) (ToolCall, error) {
 	told := ToolCall{Name: c.Call.Name, State: cmp.Or(c.State, ToolRunning), Error: c.Error}
-	arguments, err := r.arguments(c.Call)
+	arguments, err := agents.Arguments(r.texts, c.Call)
 	if err != nil {
 		return told, err
 	}
@@ -121,37 +119,6 @@ func (r *Report) describeCall(c turn.ToolRun) (ToolCall, error) {
 	}
 	told.Arguments, told.Result = Beginning(arguments), Beginning(result)
 	return told, nil
-}
-
-// arguments returns a call's arguments.
-func (r *Report) arguments(call effect.ToolCall) (string, error) {
-	if call.Key.Purpose == effect.HostedTool {
-		return agents.Arguments(r.texts, call)
-	}
-	if calls := r.callsOf(call.Message); call.Call < len(calls) {
-		return calls[call.Call].Arguments, nil
-	}
-	return agents.Arguments(r.texts, call) // for its error
-}
-
-// callsOf returns the calls of a message, or none if the message cannot be read. It caches the last
-// message's calls, because two events and the result describe each of them.
-func (r *Report) callsOf(message blob.Ref) []backends.ToolCall {
-	if r.called.message != message {
-		data, err := r.texts(message)
-		var read backends.Message
-		if err != nil || read.UnmarshalJSON(data) != nil {
-			return nil
-		}
-		r.called = messageCalls{message, read.ToolCalls()}
-	}
-	return r.called.calls
-}
-
-// messageCalls are the calls of a message.
-type messageCalls struct {
-	message blob.Ref
-	calls   []backends.ToolCall
 }
 
 // unseen returns warnings about notes that came too late for all agents.

@@ -38,8 +38,6 @@ type Report struct {
 	said []effect.Entry
 	// offered caches lists of agents' own tools.
 	offered []offeredTools
-	// called caches the calls of a message.
-	called messageCalls
 	// cited has the sources of answers, by their texts. It is nil while there are none.
 	cited map[blob.Ref]blob.Ref
 	// place is the place of the last event that follows from the journal alone.

@@ -14,6 +14,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/turn"
+	"github.com/massgen/massgen/internal/models/finish"
 )
 
 // resultFormat is the version of Result's JSON.
@@ -210,6 +211,9 @@ func (r *Report) warningsOf(k kernel.Result, u Unjournaled) []string {
 	for _, agent := range r.machine.Truncated() {
 		list = append(list, fmt.Sprintf("a message of %s was cut at its max_tokens: what it says may be incomplete", r.id(agent)))
 	}
+	for _, e := range r.machine.Endings() {
+		list = append(list, finish.Warning("a message of "+r.id(e.Agent), e.Finish, e.Cut))
+	}
 	if n := r.machine.Repeated(); n > 0 {
 		list = append(list, calls(n)+" had begun when the turn was cut off: made again, and perhaps paid for twice")
 	}
@@ -225,6 +229,8 @@ func (r *Report) warningsOf(k kernel.Result, u Unjournaled) []string {
 		}
 		if o.Truncated {
 			list = append(list, fmt.Sprintf("the reply for the %s was cut at its max_tokens: what it says may be incomplete", o.Purpose))
+		} else if o.Finish != "" {
+			list = append(list, finish.Warning(fmt.Sprintf("the reply for the %s", o.Purpose), o.Finish, true))
 		}
 		if o.Failure != "" && k.Status != kernel.Cut { // who interrupts knows why
 			list = append(list, fmt.Sprintf("the call for the %s came to nothing: %s", o.Purpose, o.Failure))

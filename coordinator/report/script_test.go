@@ -198,6 +198,8 @@ func (s *script) message() effect.ModelReply {
 	}
 	reply := s.reply(text, calls...)
 	reply.Truncated = s.d.HasArg("truncated")
+	s.d.MaybeScanArgs(s.t, "finish", &reply.Finish)
+	reply.Cut = s.d.HasArg("cut")
 	if s.d.HasArg("fallback") {
 		reply.Fallback = &effect.Fallback{From: "one/a", To: "two/b", Reason: "busy"}
 	}

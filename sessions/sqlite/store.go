@@ -142,6 +142,9 @@ func (s backing) Forget(ctx context.Context, id int64) error {
 
 // Compact implements sessions.Backing. It makes the search indexes anew.
 func (s backing) Compact(ctx context.Context) error {
+	if err := s.DropLost(ctx); err != nil {
+		return err
+	}
 	err := s.db.Change(ctx, "compact", func(w *sqlstore.Tx) {
 		w.Exec("DELETE FROM texts WHERE NOT EXISTS (SELECT 1 FROM refs WHERE text = texts.id)")
 		for _, index := range searchIndexes() {

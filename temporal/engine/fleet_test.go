@@ -41,7 +41,7 @@ func newEnvironment() *testsuite.TestWorkflowEnvironment {
 
 // memory is a store in memory that several workers share.
 type memory struct {
-	*sessions.Memory
+	*sessions.Store
 	mu      sync.Mutex
 	begun   *sessions.Begun
 	results map[string][]byte
@@ -50,7 +50,7 @@ type memory struct {
 }
 
 func (s *memory) Begin(ctx context.Context, id, question string) (sessions.Begun, error) {
-	b, err := s.Memory.Begin(ctx, id, question)
+	b, err := s.Store.Begin(ctx, id, question)
 	if err == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -188,7 +188,7 @@ func newFleet(t *testing.T) *fleet {
 		t.Fatal(err)
 	}
 	f := &fleet{
-		TestWorkflowEnvironment: newEnvironment(), t: t, store: &memory{Memory: sessions.NewMemory(), results: map[string][]byte{}, refused: map[string]bool{}},
+		TestWorkflowEnvironment: newEnvironment(), t: t, store: &memory{Store: sessions.NewMemory(), results: map[string][]byte{}, refused: map[string]bool{}},
 		backend: &counting{Backend: debugbackend.NewScripted(script), calls: map[backends.Key]int{}},
 		lose:    func(string, work) loss { return none }, late: func(work) bool { return false }, gone: make(chan struct{}), looked: make(chan struct{}),
 		done: map[string]int{}, at: map[string]int{},

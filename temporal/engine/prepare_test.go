@@ -20,7 +20,7 @@ import (
 // away is a store that comes to nothing once a turn is to be written down. It has its worker
 // told to end then.
 type away struct {
-	*sessions.Memory
+	*sessions.Store
 	end   chan struct{}
 	ended bool
 }
@@ -50,7 +50,7 @@ func (s *away) End(context.Context, string, int, sessions.Ended) error {
 
 // TestATurnIsNotRefusedByAWorkerThatEnds: another one prepares it.
 func TestATurnIsNotRefusedByAWorkerThatEnds(t *testing.T) {
-	store := &away{Memory: sessions.NewMemory(), end: make(chan struct{})}
+	store := &away{Store: sessions.NewMemory(), end: make(chan struct{})}
 	panel, err := coordinator.New(coordinator.Options{
 		Store: store, Agents: []coordinator.Agent{{ID: "a", Backend: struct{ backends.Backend }{}}},
 	})

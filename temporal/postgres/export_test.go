@@ -26,7 +26,7 @@ func Vector(texts ...string) string { return vector(texts...) }
 
 // LimiterFor is Store.Limiter with a minute that lasts for so long.
 func LimiterFor(s *Store, account string, l retry.Limits, minute time.Duration) retry.Limiter {
-	return s.limiter(account, l, minute)
+	return newLimiter(s.owner, account, l, minute)
 }
 
 // Patient is a limiter whose attempts' ends wait for the database as long as it takes.

@@ -14,21 +14,21 @@ import (
 	"github.com/massgen/massgen/internal/system/sleep"
 )
 
-// Limiter returns what keeps the limits of an account, for all together that ask for the
+// Limiter returns a limiter that shares the limits of an account with all limiters for the
 // same account and the same limits in this database. account is not a secret: the database
 // keeps a hash of it that does not help against guessing.
 //
-// An attempt has its place by a lease, like a session, and a worker that dies is rid of
-// its attempts when theirs are over. One that is out of the database's reach for longer
-// goes on with attempts whose places others may take.
+// An attempt holds its place by a lease, like a session, so the places of a dead worker become
+// free when their leases end. A worker that cannot reach the database for longer than a lease
+// continues its attempts, although others may take their places.
 func (s *Store) Limiter(account string, l retry.Limits) retry.Limiter {
-	return s.limiter(account, l, time.Minute)
+	return newLimiter(s.owner, account, l, time.Minute)
 }
 
-func (s *Store) limiter(account string, l retry.Limits, minute time.Duration) *limiter {
+func newLimiter(o *owner, account string, l retry.Limits, minute time.Duration) *limiter {
 	name := sha256.Sum256(fmt.Appendf(nil, "%q %d %d %d", account, l.Concurrent, l.RequestsPerMinute, l.TokensPerMinute))
 	return &limiter{
-		server: s.owner.server, account: hex.EncodeToString(name[:]), limits: l, minute: minute, lease: s.owner.lease,
+		server: o.server, account: hex.EncodeToString(name[:]), limits: l, minute: minute, lease: o.lease,
 		endPatience: endPatience, turn: make(chan struct{}, 1),
 	}
 }

@@ -100,9 +100,10 @@ func value(t testing.TB, query string, args ...any) (found any) {
 // schemaOf returns the schema that a store is in.
 func schemaOf(t testing.TB, s *postgres.Store) string {
 	t.Helper()
-	_, schema, found := strings.Cut(s.Place(), "schema ")
+	_, place := s.Database()
+	_, schema, found := strings.Cut(place, "schema ")
 	if !found {
-		t.Fatalf("the store %s has no schema", s.Place())
+		t.Fatalf("the store %s has no schema", place)
 	}
 	return schema
 }

@@ -163,9 +163,6 @@ func (s *Store) Close() (err error) {
 	return fault(s.owner.name, "let go of the sessions that are held", err)
 }
 
-// Database returns the random id that the store was given when it was made. A copy of the
-// database has the same id.
-func (s *Store) Database() string { return s.owner.database }
-
-// Place says where the store is, for people and without a password.
-func (s *Store) Place() string { return s.owner.name }
+// Database returns the random id that the store got when it was made, and where the store is,
+// for people and without a password. A copy of the database has the same id.
+func (s *Store) Database() (id, place string) { return s.owner.database, s.owner.name }

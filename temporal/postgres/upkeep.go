@@ -32,6 +32,9 @@ func (s backing) none(ctx context.Context, query, wrong string) error {
 // Compact implements sessions.Backing. It forgets texts that nothing names and nobody can name any more, and has the server
 // clean up after all that was deleted.
 func (s backing) Compact(ctx context.Context) error {
+	if err := s.DropLost(ctx); err != nil {
+		return err
+	}
 	err := s.db.Forget(ctx, "compact", func(w *sqlstore.Tx) {
 		w.Exec(`
 			INSERT INTO fresh (text, put)

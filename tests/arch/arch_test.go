@@ -23,6 +23,7 @@ var rules = map[string]func(*tree) []string{
 	"layers":     checkLayers,
 	"rooms":      checkRooms,
 	"adapters":   checkAdapters,
+	"clients":    checkClients,
 	"thirdparty": checkThirdParty,
 	"purity":     checkPurity,
 	"sizes":      checkSizes,

@@ -58,11 +58,22 @@ var tables = []string{
 	"contextbuild.delimiterNames",
 	"contextbuild.agentTagNames",
 	"contextbuild.noteNames",
+	"internal/system/httpclient.localFaults",
+	"internal/system/httpclient.windowsFaults",
+	"internal/tools/textcall.fillers",
+	"internal/tools/textcall.wraps",
+	"internal/tools/textcall.nameKeys",
+	"internal/tools/textcall.argumentKeys",
+	"internal/tools/textcall.bareKeys",
 	"internal/models/providers.providers", // a thousand agents look for their own in it
 }
 
+// processWide are package-level variables that limit what the process uses, whoever caused it. Several
+// of them would be no limit.
+var processWide = []string{"internal/system/heavy.room"}
+
 // checkState finds init functions and package-level variables. Errors, regular
-// expressions, embedded files, compile-time assertions and tables are no state.
+// expressions, embedded files, compile-time assertions, tables and process-wide limits are no state.
 func checkState(t *tree) []string {
 	var found []string
 	for _, s := range t.code {
@@ -104,7 +115,7 @@ func variables(s *source) []*ast.ValueSpec {
 
 func stateless(s *source, spec *ast.ValueSpec, i int) bool {
 	name := spec.Names[i].Name
-	if name == "_" || embedded(spec) || slices.Contains(tables, s.dir+"."+name) {
+	if name == "_" || embedded(spec) || slices.Contains(slices.Concat(tables, processWide), s.dir+"."+name) {
 		return true
 	}
 	if i >= len(spec.Values) {

@@ -2,6 +2,9 @@ package backendtest
 
 import (
 	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
 	"errors"
 	"fmt"
 	"io"
@@ -43,7 +46,7 @@ type NewBackend func(t testing.TB, transport http.RoundTripper) backends.Backend
 // datadriven, and compares what they yield. "stream" answers with status 200 and its
 // input; "crlf" ends its lines with CR LF, "open" leaves away the last newline,
 // "comments" puts that many keep-alives between events, and "bytes" takes \xNN for
-// the byte, which need not be valid UTF-8. "status" answers with a status and
+// the byte, which need not be valid UTF-8, and "encoding" compresses it. "status" answers with a status and
 // headers. Each stream is played whole and byte by byte: how the network cuts it must
 // not matter.
 func RunStreams(t *testing.T, dir string, newBackend NewBackend) {
@@ -57,7 +60,7 @@ func RunStreams(t *testing.T, dir string, newBackend NewBackend) {
 			default:
 				d.Fatalf(t, "unknown command %s", d.Cmd)
 			}
-			return playTwice(t, newBackend, canned, []byte(streamBody(t, d)))
+			return playTwice(t, newBackend, canned, encoded(t, d, &canned, []byte(streamBody(t, d))))
 		})
 	})
 }
@@ -90,6 +93,34 @@ func streamBody(t *testing.T, d *datadriven.TestData) string {
 		body = strings.TrimSuffix(body, "\n")
 	}
 	return body
+}
+
+// encoded compresses a body, if "encoding" is deflate, bare (deflate without its header) or gzip, and
+// names the encoding in a header.
+func encoded(t *testing.T, d *datadriven.TestData, canned *Canned, body []byte) []byte {
+	if !d.HasArg("encoding") {
+		return body
+	}
+	var name string
+	d.ScanArgs(t, "encoding", &name)
+	canned.Header.Set("Content-Encoding", strings.Replace(name, "bare", "deflate", 1))
+	var out bytes.Buffer
+	var w io.WriteCloser
+	switch name {
+	case "deflate":
+		w = zlib.NewWriter(&out)
+	case "bare":
+		w, _ = flate.NewWriter(&out, flate.DefaultCompression)
+	case "gzip":
+		w = gzip.NewWriter(&out)
+	default:
+		return body
+	}
+	_, err := w.Write(body)
+	if err := errors.Join(err, w.Close()); err != nil {
+		d.Fatalf(t, "compress: %v", err)
+	}
+	return out.Bytes()
 }
 
 // unescaped is the byte of an escape \xNN.

@@ -188,7 +188,6 @@ type state struct {
 	Texts    map[string]bool
 	Hits     map[string][]sessions.Hit
 	Facts    map[string][]sessions.Fact
-	Usage    budget.Usage
 }
 
 func (p *pair) check(t *rapid.T) {
@@ -257,8 +256,6 @@ func (p *pair) look(t *rapid.T, s *sessions.Store) state {
 		}
 		seen.Facts[query] = facts
 	}
-	seen.Usage, err = s.Usage(p.ctx, sessions.Filter{})
-	ok(err)
 	return seen
 }
 

@@ -14,6 +14,7 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 		"question --model m --json":         {rootFlags: []string{"--model=m", "--json"}, words: []string{"question"}},
 		"-model=m question":                 {rootFlags: []string{"--model=m"}, words: []string{"question"}},
 		"--json=false q":                    {rootFlags: []string{"--json=false"}, words: []string{"q"}},
+		"--json=1 q":                        {rootFlags: []string{"--json"}, words: []string{"q"}},
 		"--model --json q":                  {rootFlags: []string{"--model=--json"}, words: []string{"q"}},
 		"--json -- --model m":               {rootFlags: []string{"--json"}, words: []string{"--model", "m"}},
 		"- --json":                          {rootFlags: []string{"--json"}, words: []string{"-"}},

@@ -1,10 +1,10 @@
 package app
 
 import (
-	"flag"
+	"context"
 	"fmt"
-	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -132,10 +132,24 @@ func takeFlag(known []cli.Flag, args []string) (flag string, words int, err erro
 		}
 		hasValue = true
 	}
-	if hasValue {
-		flag += "=" + value
+	if !hasValue {
+		return flag, words, nil
 	}
-	return flag, words, nil
+	switch f.(type) { // an error does not show the value: it may be a key
+	case *cli.BoolFlag:
+		isOn, err := strconv.ParseBool(value)
+		if err != nil {
+			return "", 0, fmt.Errorf("--%s takes true or false, or no value", f.Names()[0])
+		}
+		if isOn {
+			return flag, words, nil
+		}
+	case *cli.IntFlag:
+		if _, err := strconv.ParseInt(value, 0, strconv.IntSize); err != nil {
+			return "", 0, fmt.Errorf("--%s takes a whole number of at most 18 digits", f.Names()[0])
+		}
+	}
+	return flag + "=" + value, words, nil
 }
 
 // flagNamed splits a word such as -name or --name=value, and returns the flag of this name, nil for an
@@ -188,39 +202,19 @@ func run(p *program.Program, args []string) error {
 	if err != nil {
 		return err
 	}
-	return runCommand(p, app, inv)
-}
-
-// runCommand does what a command line asks for. It does not call the library's App.Run, which executes
-// templates (DESIGN §9).
-func runCommand(p *program.Program, app *cli.App, inv invocation) error {
 	command := app.Command(inv.command)
-	ctx, set, err := parsed(app, nil, app.Flags, inv.rootFlags, inv.words)
 	switch {
-	case err != nil:
-		return err
-	case ctx.Bool(helpName):
+	case slices.Contains(slices.Concat(inv.rootFlags, inv.commandFlags), "--"+helpName):
 		return p.Console.Put(helpOf(app, command))
-	case ctx.Bool(versionName):
+	case slices.Contains(inv.rootFlags, "--"+versionName):
 		return p.Console.Put(versionText())
 	}
-	if err := act(ctx, set, app.Flags); err != nil {
-		return err
+	app.Action = func(c *cli.Context) error { return root(c.Context, p, inv.words) } // a word may be like a command
+	line := append([]string{app.Name}, inv.rootFlags...)
+	if command != nil {
+		line = slices.Concat(line, []string{inv.command}, inv.commandFlags, []string{"--"}, inv.words)
 	}
-	if command == nil {
-		return root(ctx.Context, p, inv.words)
-	}
-	flags := flagsOf(command)
-	if ctx, set, err = parsed(app, ctx, flags, inv.commandFlags, inv.words); err != nil {
-		return err
-	}
-	if ctx.Bool(helpName) {
-		return p.Console.Put(helpOf(app, command))
-	}
-	if err := act(ctx, set, flags); err != nil {
-		return err
-	}
-	return command.Action(ctx)
+	return app.RunContext(context.Background(), line)
 }
 
 // helpOf returns the help of a command. No command, and a hidden one, get the help of the program.
@@ -229,50 +223,4 @@ func helpOf(app *cli.App, command *cli.Command) string {
 		return helpText(app)
 	}
 	return commandHelp(command)
-}
-
-// parsed returns the context of the flags and words that a program or a command was given, and the flags' set.
-func parsed(app *cli.App, parent *cli.Context, flags []cli.Flag, given, words []string) (*cli.Context, *flag.FlagSet, error) {
-	set := flag.NewFlagSet(app.Name, flag.ContinueOnError)
-	set.SetOutput(io.Discard)
-	for _, f := range flags {
-		if err := f.Apply(set); err != nil {
-			return nil, nil, err
-		}
-	}
-	for _, word := range given {
-		name, value, hasValue := strings.Cut(strings.TrimPrefix(word, "--"), "=")
-		if !hasValue {
-			value = "true"
-		}
-		if err := set.Set(name, value); err != nil { // the value is not shown: it may be a key
-			return nil, nil, fmt.Errorf("--%s takes %s", name, wanted(set.Lookup(name)))
-		}
-	}
-	if err := set.Parse(append([]string{"--"}, words...)); err != nil {
-		return nil, nil, err
-	}
-	return cli.NewContext(app, set, parent), set, nil
-}
-
-// wanted says which values a flag takes that does not take every text: it is a switch or a number.
-func wanted(f *flag.Flag) string {
-	if b, ok := f.Value.(interface{ IsBoolFlag() bool }); ok && b.IsBoolFlag() {
-		return "true or false, or no value"
-	}
-	return "a whole number of at most 18 digits"
-}
-
-// act runs the actions of the flags that were given, in the order in which they are described.
-func act(ctx *cli.Context, set *flag.FlagSet, flags []cli.Flag) error {
-	given := map[string]bool{}
-	set.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	for _, f := range flags {
-		if actionable, ok := f.(cli.ActionableFlag); ok && given[f.Names()[0]] {
-			if err := actionable.RunAction(ctx); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

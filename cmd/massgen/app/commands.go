@@ -39,7 +39,10 @@ func versionFlag() cli.Flag {
 
 // cliApp describes the command line. Each action runs in the program p.
 func cliApp(p *program.Program) *cli.App {
-	return &cli.App{Name: "massgen", Writer: p.Console.Out, Flags: append(p.Flags(), helpFlag(), versionFlag()), Commands: commandsOf(p)}
+	return &cli.App{
+		Name: "massgen", Writer: p.Console.Out, Flags: append(p.Flags(), helpFlag(), versionFlag()), Commands: commandsOf(p),
+		HideHelp: true, ExitErrHandler: func(*cli.Context, error) {},
+	}
 }
 
 // flagsOf returns all flags that may follow a command.
@@ -56,6 +59,9 @@ func commandsOf(p *program.Program) []*cli.Command {
 	}
 	if p.Env.Cluster != nil {
 		list = append(list, workerCommand(p), noteCommand(p))
+	}
+	for _, c := range list {
+		c.HideHelp = true // a command named help would take an argument for its own
 	}
 	return list
 }

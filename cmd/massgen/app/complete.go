@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"flag"
 	"slices"
 	"strings"
 
@@ -225,11 +226,11 @@ func (c *completer) sessionIDs() (list []string) {
 // ID for sessions, FILE for files.
 func (c *completer) arguments() (list []string) {
 	var named strings.Builder
-	ctx, _, err := parsed(&cli.App{Name: c.app.Name, Writer: &named}, nil, nil, nil, c.words)
-	if err != nil {
+	set := flag.NewFlagSet("", flag.ContinueOnError)
+	if err := set.Parse(append([]string{"--"}, c.words...)); err != nil {
 		return nil
 	}
-	c.command.BashComplete(ctx)
+	c.command.BashComplete(cli.NewContext(&cli.App{Writer: &named}, set, nil))
 	for name := range strings.Lines(named.String()) {
 		switch name = strings.TrimSuffix(name, "\n"); name {
 		case archive.SessionArgument:

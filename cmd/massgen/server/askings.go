@@ -59,10 +59,6 @@ type askings struct {
 	bySum [64]sync.Mutex // held while a turn begins in one of the sessions with a sum
 }
 
-func newAskings(store *sessions.Store, log *slog.Logger) *askings {
-	return &askings{store: store, log: log, seed: maphash.MakeSeed()}
-}
-
 // begun returns the number of the turn that a request with a key began in a session, 0 for none.
 func (a *askings) begun(ctx context.Context, session string, once *onceKey) (int, error) {
 	kept, err := a.store.Session(ctx, session)
@@ -128,12 +124,12 @@ func (a *askings) checkPrevious(ctx context.Context, p place, named string) (isL
 }
 
 // ask begins a turn, and keeps a part of its request with it. If the session exists, ask stores that
-// part before the turn begins.
-func (a *askings) ask(ctx context.Context, panel *massgen.Panel, session, question string, said *asking) (*massgen.Turn, error) {
-	ctx = context.WithoutCancel(ctx)
+// part before the turn begins. The turn does not begin if the context begin ends first.
+func (a *askings) ask(begin context.Context, panel *massgen.Panel, session, question string, said *asking) (*massgen.Turn, error) {
 	if said == nil {
-		return panel.Ask(ctx, session, question)
+		return panel.Ask(begin, session, question)
 	}
+	ctx := context.WithoutCancel(begin)
 	lock := &a.bySum[maphash.String(a.seed, session)%uint64(len(a.bySum))]
 	lock.Lock()
 	defer lock.Unlock()
@@ -148,7 +144,7 @@ func (a *askings) ask(ctx context.Context, panel *massgen.Panel, session, questi
 	case !errors.Is(err, sessions.ErrNoSession):
 		return nil, err
 	}
-	turn, err := panel.Ask(ctx, session, question)
+	turn, err := panel.Ask(begin, session, question)
 	if err != nil {
 		if expected > 0 {
 			err = errors.Join(err, a.store.SetMetadata(ctx, session, forgotten(expected)))

@@ -127,6 +127,11 @@ func (s *turns) begin(ctx context.Context, m *model, q request) (*run, error) {
 		return nil, err
 	}
 	with = schema.With(with, q.schema)
+	if !q.background {
+		var accepted func()
+		with, accepted = untilAccepted(with, ctx)
+		defer accepted()
+	}
 	var id string
 	return s.track(ctx, m, func() (r *run, err error) {
 		if q.branches { // after the check of the limits
@@ -171,6 +176,14 @@ func (s *turns) withTools(ctx context.Context, list []toolDefinition) (context.C
 		return nil, nil, badRequest("tools", "tools: the turns of this server are played by workers, who cannot ask a client to run a tool")
 	}
 	return panels.WithTurnTools(context.WithoutCancel(ctx), tools), calls, nil
+}
+
+// untilAccepted returns the context of a turn, which ends with its client's until the turn is accepted: to
+// make the client's pictures smaller may take long.
+func untilAccepted(turn, client context.Context) (with context.Context, accepted func()) {
+	with, cancel := context.WithCancel(turn)
+	stop := context.AfterFunc(client, cancel)
+	return with, func() { stop() }
 }
 
 // ask begins a turn. If a lost process left the same question without an answer, ask goes on with

@@ -3,11 +3,15 @@ package server
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"sync"
 	"time"
+
+	"github.com/massgen/massgen/internal/system/heavy"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // bodies reads the bodies of requests before they are handled, so that a slow client holds nothing up.
@@ -17,8 +21,14 @@ type bodies struct {
 	held int64
 }
 
-// mostHeld is the highest number of bytes of bodies in memory at a time.
-const mostHeld = 512 << 20
+// The budget of bodies. Decoding takes more memory than a body: for each value, such as {}, and for copies
+// of its texts. mostHeld is the highest number of bytes that all bodies take together.
+const (
+	mostHeld   = 256 << 20
+	mostValues = 200_000
+	mostDepth  = 200
+	perValue   = 256
+)
 
 // read reads the body of a request. The caller releases it when the request is over.
 func (b *bodies) read(w http.ResponseWriter, r *http.Request) (release func(), err error) {
@@ -32,6 +42,9 @@ func (b *bodies) read(w http.ResponseWriter, r *http.Request) (release func(), e
 	}
 	held := heldBody{of: b}
 	_, err = io.Copy(&held, http.MaxBytesReader(w, r.Body, mostBody))
+	if held.refused != nil {
+		return nil, held.refused
+	}
 	if err != nil {
 		held.release()
 		w.Header().Set("Connection", "close") // the rest stays unread
@@ -42,17 +55,14 @@ func (b *bodies) read(w http.ResponseWriter, r *http.Request) (release func(), e
 		held.release()
 		return nil, err
 	}
-	r.Body = io.NopCloser(&held.data)
+	r.Body, r.ContentLength = &held, int64(held.data.Len())
 	return held.release, nil
 }
 
 // unread returns the refusal of a body that was not read.
 func unread(err error) error {
 	var tooLong *http.MaxBytesError
-	var known refusal
 	switch {
-	case errors.As(err, &known):
-		return known
 	case errors.As(err, &tooLong):
 		return refusal{status: http.StatusRequestEntityTooLarge, code: "request_too_large", message: "the request has more than 16 MiB"}
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -63,21 +73,52 @@ func unread(err error) error {
 
 // heldBody is a body in memory.
 type heldBody struct {
-	of   *bodies
-	data bytes.Buffer
-	size int64
+	of    *bodies
+	data  bytes.Buffer
+	shape shape
+	size  int64
+	// refused is the refusal of a body that exceeds the budget.
+	refused error
 }
 
-// Write implements io.Writer.
+// Write implements io.Writer. It refuses the body as soon as that exceeds the budget. From then on it keeps
+// nothing, and takes the rest: many clients read no answer before they have sent all.
 func (h *heldBody) Write(p []byte) (int, error) {
+	if h.refused == nil {
+		h.refused = h.keep(p)
+	}
+	if h.refused != nil {
+		h.release()
+		h.data = bytes.Buffer{}
+	}
+	return len(p), nil
+}
+
+// keep keeps the next bytes of the body, or returns its refusal.
+func (h *heldBody) keep(p []byte) error {
+	before := h.shape.values
+	if err := h.shape.read(p); err != nil {
+		return err
+	}
+	size := int64(len(p)) + perValue*int64(h.shape.values-before)
 	h.of.mu.Lock()
 	defer h.of.mu.Unlock()
-	if h.of.held+int64(len(p)) > mostHeld {
-		return 0, refusal{status: http.StatusServiceUnavailable, code: "overloaded", message: "the server is busy with other requests: try again", retryAfter: time.Second}
+	if h.of.held+size > mostHeld {
+		return refusal{status: http.StatusServiceUnavailable, code: "overloaded", message: "the server is busy with other requests: try again", retryAfter: time.Second}
 	}
-	h.of.held += int64(len(p))
-	h.size += int64(len(p))
-	return h.data.Write(p)
+	h.of.held += size
+	h.size += size
+	_, err := h.data.Write(p)
+	return err
+}
+
+// Read implements io.Reader.
+func (h *heldBody) Read(p []byte) (int, error) { return h.data.Read(p) }
+
+// Close implements io.Closer. It drops the bytes: what was decoded is still held.
+func (h *heldBody) Close() error {
+	h.data = bytes.Buffer{}
+	return nil
 }
 
 func (h *heldBody) release() {
@@ -85,4 +126,54 @@ func (h *heldBody) release() {
 	defer h.of.mu.Unlock()
 	h.of.held -= h.size
 	h.size = 0
+}
+
+// decodes runs the decoding of a request's body. A large body waits until there is room for what decoding
+// takes.
+func decodes(r *http.Request, decode func() error) error {
+	const few = 1 << 20 // bytes of a body that always has room
+	if r.ContentLength <= few {
+		return decode()
+	}
+	const copies = 4
+	return heavy.Do(r.Context(), copies*r.ContentLength+perValue*mostValues, decode)
+}
+
+// shape counts the values of a JSON text, and how deep they are nested, while the text comes. It does not
+// find out whether the text is JSON.
+type shape struct {
+	values, depth     int
+	inText, isEscaped bool
+}
+
+// read reads the next bytes, and returns a refusal if there are too many values.
+func (s *shape) read(p []byte) error {
+	for _, c := range p {
+		switch {
+		case s.isEscaped:
+			s.isEscaped = false
+		case s.inText && c == '\\':
+			s.isEscaped = true
+		case c == '"':
+			s.inText = !s.inText
+		case s.inText:
+		case c == '{' || c == '[':
+			s.values++
+			s.depth++
+		case c == ',' || c == ':':
+			s.values++
+		case c == '}' || c == ']':
+			s.depth--
+		}
+		if s.depth > mostDepth {
+			return badRequest("", fmt.Sprintf("the request is nested more than %d levels deep", mostDepth))
+		}
+		if s.values > mostValues {
+			return refusal{
+				status: http.StatusRequestEntityTooLarge, code: "request_too_large",
+				message: "the request has more than " + plain.Thousands(mostValues) + " values: send less in one request",
+			}
+		}
+	}
+	return nil
 }

@@ -242,8 +242,7 @@ func (c chatWriter) whole(ctx context.Context, w http.ResponseWriter) error {
 	}
 	response := c.response("chat.completion", chatChoice{Message: &message, FinishReason: &e.reason})
 	response.Usage = chatUsageOf(e.used)
-	c.respond.write(w, http.StatusOK, response)
-	return nil
+	return c.respond.write(w, http.StatusOK, response)
 }
 
 // stream sends the answer as server-sent events while it comes.
@@ -276,5 +275,5 @@ func (c chatWriter) stream(ctx context.Context, w http.ResponseWriter) {
 		last.Usage = chatUsageOf(e.used)
 		out.send(last)
 	}
-	out.sendText("[DONE]")
+	out.put("data: [DONE]\n\n", false)
 }

@@ -20,10 +20,6 @@ type piece struct {
 	sources []backends.Citation
 }
 
-func (p piece) isEmpty() bool {
-	return p.reasoning == "" && p.content == "" && len(p.calls) == 0 && len(p.sources) == 0
-}
-
 // deliberation turns the events of a turn into pieces: the agents' messages to each other become
 // reasoning, the answer becomes content. It depends on the events alone.
 type deliberation struct {
@@ -42,16 +38,6 @@ type deliberation struct {
 	aside map[string]bool
 	// started counts the tool calls of the step that writes the answer.
 	started int
-}
-
-func newDeliberation(agents int) *deliberation {
-	return &deliberation{isAlone: agents == 1, aside: map[string]bool{}}
-}
-
-// restart forgets the sent text, because the answer goes on in another response.
-func (d *deliberation) restart() {
-	d.call.Reset()
-	d.sent = false
 }
 
 // apply returns the piece that an event shows.

@@ -97,7 +97,7 @@ func (t turnRoutes) events(w http.ResponseWriter, r *http.Request, at place) err
 		t.respond.warn(err.Error())
 	}
 	if r.Context().Err() == nil {
-		f.out.sendNamed("end", map[string]any{})
+		f.out.send(map[string]any{}, "event: end")
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (f *follower) sendPermissions(ctx context.Context) {
 	for {
 		list, changed := f.asked.of(f.of)
 		if len(list) > 0 || told > 0 {
-			f.out.sendNamed("permissions", map[string]any{"permissions": list})
+			f.out.send(map[string]any{"permissions": list}, "event: permissions")
 		}
 		told = len(list)
 		select {
@@ -187,7 +187,7 @@ func (f *follower) send(ev massgen.Event) {
 		f.flush(piece.Actor)
 	}
 	if f.at.isAfter(f.seen) {
-		f.out.sendEvent(f.at.String(), ev)
+		f.out.send(ev, "id: "+f.at.String()) // a client sends the id when it reconnects
 	}
 }
 

@@ -82,12 +82,3 @@ func filesOf(parts []filePart) (files []backends.File, err error) {
 	}
 	return files, nil
 }
-
-// checkFiles drops repeated files of a conversation, and refuses more files than a question may have.
-func (c *conversation) checkFiles() error {
-	c.files = attach.Once(c.files)
-	if err := attach.Check(c.files); err != nil {
-		return badRequest("messages", "messages: "+err.Error())
-	}
-	return nil
-}

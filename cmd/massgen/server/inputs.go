@@ -43,8 +43,7 @@ func (t turnRoutes) inputs(w http.ResponseWriter, r *http.Request, at place) err
 		key := c.Request.Key
 		list[i] = listedCall{i + 1, c.Name(), key.Agent, key.Round, key.Purpose, c.Request.Model, c.Chars, c.Outcome}
 	}
-	t.respond.write(w, http.StatusOK, map[string]any{"inputs": list})
-	return nil
+	return t.respond.write(w, http.StatusOK, map[string]any{"inputs": list})
 }
 
 // requested returns the model calls of a turn, and the index of the one whose number the path has.
@@ -72,8 +71,7 @@ func (t turnRoutes) input(w http.ResponseWriter, r *http.Request, at place) erro
 		return err
 	}
 	if r.URL.Query().Get("as") != "text" {
-		t.respond.write(w, http.StatusOK, calls[i])
-		return nil
+		return t.respond.write(w, http.StatusOK, calls[i])
 	}
 	var b strings.Builder
 	if err := debugbackend.Print(&b, calls[i:i+1]); err != nil {
@@ -108,8 +106,7 @@ func (t turnRoutes) inputDiff(w http.ResponseWriter, r *http.Request, at place) 
 		}
 		answer.From, answer.Diff = calls[from].Name(), b.String()
 	}
-	t.respond.write(w, http.StatusOK, answer)
-	return nil
+	return t.respond.write(w, http.StatusOK, answer)
 }
 
 // before returns the index of the last call of the same agent before a call, -1 without one.

@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"math"
 	"net/http"
 	"sync"
 	"time"
@@ -31,8 +30,6 @@ type use struct {
 	left float64
 	at   time.Time
 }
-
-func newLimiter(l Limits) *limiter { return &limiter{Limits: l, users: map[string]*use{}} }
 
 // retryLater is the time to wait while other turns run.
 const retryLater = 5 * time.Second
@@ -82,6 +79,3 @@ func (u *use) wait(perMinute int) time.Duration {
 func tooMany(message string, wait time.Duration) refusal {
 	return refusal{status: http.StatusTooManyRequests, code: "rate_limit_exceeded", message: message, retryAfter: wait}
 }
-
-// seconds formats a time for the header Retry-After.
-func seconds(d time.Duration) string { return fmt.Sprintf("%.0f", math.Ceil(d.Seconds())) }

@@ -29,7 +29,7 @@ Ask it where a second opinion is worth a minute or more: a design, a hard bug, a
 ask_panel returns the winning answer and a session id. Give that id with the next question to go on in the same conversation.`
 
 func newMCPServer(turns *turns, tokens []Token, version string) *mcpServer {
-	m := &mcpServer{respond: turns.respond, turns: turns, byName: map[string]*mcp.Server{}, requests: newOpenRequests()}
+	m := &mcpServer{respond: turns.respond, turns: turns, byName: map[string]*mcp.Server{}, requests: &openRequests{byID: map[string]context.Context{}}}
 	for _, t := range append([]Token{{}}, tokens...) { // without tokens, and on a pipe, nobody has a name
 		m.byName[t.Name] = m.newSDK(version)
 	}
@@ -47,7 +47,22 @@ func (m *mcpServer) newSDK(version string) *mcp.Server {
 		Instructions: mcpInstructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
-	m.addTools(sdk)
+	isLocal := false
+	mcp.AddTool(sdk, &mcp.Tool{
+		Name: "ask_panel", Title: "Ask a panel of models",
+		Description: "Puts a question to a panel of language models, which answer, read each other's answers and vote. Returns the winning answer. It takes from some seconds to several minutes.",
+		Annotations: &mcp.ToolAnnotations{Title: "Ask a panel of models"},
+	}, m.askPanel)
+	mcp.AddTool(sdk, &mcp.Tool{
+		Name: "list_panels", Title: "List the panels",
+		Description: "Lists the panels that ask_panel can ask, with their agents. A name with a slash is one agent of a panel alone.",
+		Annotations: &mcp.ToolAnnotations{Title: "List the panels", ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &isLocal},
+	}, m.listPanels)
+	mcp.AddTool(sdk, &mcp.Tool{
+		Name: "get_session", Title: "Read a session",
+		Description: "Returns the questions and winning answers of a session.",
+		Annotations: &mcp.ToolAnnotations{Title: "Read a session", ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &isLocal},
+	}, m.getSession)
 	return sdk
 }
 
@@ -155,8 +170,6 @@ type openRequests struct {
 
 // requestHeader names a request to its tool call.
 const requestHeader = "Massgen-Request"
-
-func newOpenRequests() *openRequests { return &openRequests{byID: map[string]context.Context{}} }
 
 // open keeps a request until closed is called. It overwrites the client's value of the header.
 func (o *openRequests) open(r *http.Request) (closed func()) {

@@ -15,25 +15,6 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-func (m *mcpServer) addTools(sdk *mcp.Server) {
-	isLocal := false
-	mcp.AddTool(sdk, &mcp.Tool{
-		Name: "ask_panel", Title: "Ask a panel of models",
-		Description: "Puts a question to a panel of language models, which answer, read each other's answers and vote. Returns the winning answer. It takes from some seconds to several minutes.",
-		Annotations: &mcp.ToolAnnotations{Title: "Ask a panel of models"},
-	}, m.askPanel)
-	mcp.AddTool(sdk, &mcp.Tool{
-		Name: "list_panels", Title: "List the panels",
-		Description: "Lists the panels that ask_panel can ask, with their agents. A name with a slash is one agent of a panel alone.",
-		Annotations: &mcp.ToolAnnotations{Title: "List the panels", ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &isLocal},
-	}, m.listPanels)
-	mcp.AddTool(sdk, &mcp.Tool{
-		Name: "get_session", Title: "Read a session",
-		Description: "Returns the questions and winning answers of a session.",
-		Annotations: &mcp.ToolAnnotations{Title: "Read a session", ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &isLocal},
-	}, m.getSession)
-}
-
 // told returns the error for the client, in one line.
 func (m *mcpServer) told(err error) error {
 	return errors.New(m.respond.redact(plain.Line(m.respond.refusalOf(err).message)))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/models/attach"
 )
 
 // message is a message of a client's conversation, from any of the routes.
@@ -126,8 +127,8 @@ type conversation struct {
 	system   []string
 	history  []exchange
 	question string
-	// files are the files of all questions. A client repeats the files with the conversation, and
-	// expects the model to see them.
+	// files are the files of all questions, each one once. A client repeats the files with the
+	// conversation, and expects the model to see them.
 	files []backends.File
 }
 
@@ -155,5 +156,9 @@ func converse(messages []message) (conversation, error) {
 		return c, badRequest("messages", "messages: the last one must be a question, with the role user")
 	}
 	c.question = strings.Join(asked, "\n\n")
-	return c, c.checkFiles()
+	c.files = attach.Once(c.files)
+	if err := attach.Check(c.files); err != nil {
+		return c, badRequest("messages", "messages: "+err.Error())
+	}
+	return c, nil
 }

@@ -37,10 +37,6 @@ type modelTally struct {
 // buckets are the bounds of the durations, in seconds.
 func buckets() []float64 { return []float64{1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800} }
 
-func newTally() *tally {
-	return &tally{models: map[string]*modelTally{}, refusals: map[string]int{}}
-}
-
 func (t *tally) of(model string) *modelTally {
 	m := t.models[model]
 	if m == nil {

@@ -132,14 +132,13 @@ func (m modelRoutes) list(w http.ResponseWriter, _ *http.Request) error {
 	for i, of := range m.models.list {
 		list[i] = of.json()
 	}
-	m.respond.write(w, http.StatusOK, map[string]any{"object": "list", "data": list})
-	return nil
+	return m.respond.write(w, http.StatusOK, map[string]any{"object": "list", "data": list})
 }
 
 func (m modelRoutes) show(w http.ResponseWriter, r *http.Request) error {
 	found, err := m.models.find(r.PathValue("id"))
-	if err == nil {
-		m.respond.write(w, http.StatusOK, found.json())
+	if err != nil {
+		return err
 	}
-	return err
+	return m.respond.write(w, http.StatusOK, found.json())
 }

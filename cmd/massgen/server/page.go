@@ -26,12 +26,3 @@ func routePage(mux *http.ServeMux) {
 		})
 	}
 }
-
-// isPage reports whether a route shows a file of the page, which contains no sessions and no models.
-func isPage(pattern string) bool {
-	switch pattern {
-	case "GET /{$}", "GET /page.css", "GET /page.js", "GET /icon.svg":
-		return true
-	}
-	return false
-}

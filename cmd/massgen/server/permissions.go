@@ -103,8 +103,7 @@ func (p *Permissions) settle(at place, id string, v massgen.Decision) bool {
 
 func (t turnRoutes) permissions(w http.ResponseWriter, _ *http.Request, at place) error {
 	list, _ := t.asked.of(at)
-	t.respond.write(w, http.StatusOK, map[string]any{"permissions": list})
-	return nil
+	return t.respond.write(w, http.StatusOK, map[string]any{"permissions": list})
 }
 
 func (t turnRoutes) decide(w http.ResponseWriter, r *http.Request, at place) error {

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"math"
 	"net/http"
 	"reflect"
 	"strings"
@@ -119,20 +121,19 @@ func (o responder) warn(text string) { o.log.Warn(text) }
 func (o responder) refuse(w http.ResponseWriter, err error) {
 	r := o.refusalOf(err)
 	if r.retryAfter > 0 {
-		w.Header().Set("Retry-After", seconds(r.retryAfter))
+		w.Header().Set("Retry-After", fmt.Sprintf("%.0f", math.Ceil(r.retryAfter.Seconds())))
 	}
 	if r.isPaid {
 		w.Header().Set("X-Should-Retry", "false") // OpenAI's clients go by it
 	}
-	o.write(w, r.status, r.json())
+	_ = o.write(w, r.status, r.json()) // JSON can hold every refusal
 }
 
-// write answers a request with JSON.
-func (o responder) write(w http.ResponseWriter, status int, v any) {
+// write answers a request with JSON. It returns an error for a value that JSON cannot hold.
+func (o responder) write(w http.ResponseWriter, status int, v any) error {
 	line, err := plain.JSONLine(v)
 	if err != nil {
-		o.log.Error("a response cannot be written", "error", err)
-		status, line = http.StatusInternalServerError, `{"error":{"message":"the server could not write its response","type":"server_error","param":null,"code":null}}`
+		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
@@ -140,6 +141,7 @@ func (o responder) write(w http.ResponseWriter, status int, v any) {
 	}
 	w.WriteHeader(status)
 	o.writeBytes(w, []byte(o.redact(line)+"\n"))
+	return nil
 }
 
 func (o responder) writeText(w http.ResponseWriter, text string) {
@@ -157,7 +159,9 @@ func (o responder) writeBytes(w http.ResponseWriter, data []byte) {
 // readBody decodes the body of a request.
 func readBody(r *http.Request, into any) error {
 	d := json.NewDecoder(r.Body)
-	err := d.Decode(into)
+	err := decodes(r, func() error { return d.Decode(into) })
+	hasMore := err == nil && d.More()
+	_ = r.Body.Close() // its bytes are of no more use
 	var mistyped *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &mistyped):
@@ -165,7 +169,7 @@ func readBody(r *http.Request, into any) error {
 		return badRequest(field, cmp.Or(field, "the request")+" must be "+wantedJSON(mistyped.Type)+": it is "+foundJSON(mistyped.Value))
 	case err != nil:
 		return badRequest("", "the request is not JSON: "+shortened(strings.TrimPrefix(err.Error(), "json: ")))
-	case d.More():
+	case hasMore:
 		return badRequest("", "something follows the request's JSON object")
 	}
 	return nil

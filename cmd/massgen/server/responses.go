@@ -36,7 +36,7 @@ func (a responseRoutes) create(w http.ResponseWriter, r *http.Request) error {
 	case q.Stream:
 		response.stream(r.Context(), w, -1)
 	case q.Background:
-		response.show(r.Context(), w)
+		return response.show(r.Context(), w)
 	default:
 		return response.whole(r.Context(), w)
 	}
@@ -75,8 +75,7 @@ func (a responseRoutes) show(w http.ResponseWriter, r *http.Request) error {
 	}
 	query := r.URL.Query()
 	if query.Get("stream") != "true" {
-		response.show(r.Context(), w)
-		return nil
+		return response.show(r.Context(), w)
 	}
 	if response.run.turn == nil && response.isRunning() { // its events are in the other process
 		return sessions.ErrBusy
@@ -101,8 +100,7 @@ func (a responseRoutes) cancel(w http.ResponseWriter, r *http.Request) error {
 		turn.Cancel()
 		response.run.wait(r.Context())
 	}
-	response.show(r.Context(), w)
-	return nil
+	return response.show(r.Context(), w)
 }
 
 // remove answers DELETE /v1/responses/{id}. The turn stays in its session until the session is deleted,
@@ -117,8 +115,8 @@ func (a responseRoutes) remove(w http.ResponseWriter, r *http.Request) error {
 		said.IsDeleted = true
 		err = a.turns.askings.keep(r.Context(), p.place, said, nil)
 	}
-	if err == nil {
-		a.respond.write(w, http.StatusOK, map[string]any{"id": r.PathValue("id"), "object": "response", "deleted": true})
+	if err != nil {
+		return err
 	}
-	return err
+	return a.respond.write(w, http.StatusOK, map[string]any{"id": r.PathValue("id"), "object": "response", "deleted": true})
 }

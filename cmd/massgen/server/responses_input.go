@@ -44,7 +44,7 @@ func (q responseRequest) tools() (list []toolDefinition, search string, err erro
 		return nil, "", err
 	}
 	for i, t := range q.Tools {
-		if isWebSearch(t.Type) {
+		if t.Type == "web_search" || strings.HasPrefix(t.Type, "web_search_") { // OpenAI's search, in any of its versions
 			search = fmt.Sprintf("tools[%d]", i)
 			continue
 		}

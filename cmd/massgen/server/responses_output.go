@@ -180,20 +180,19 @@ func (r *response) finish(ctx context.Context) (end, []object) {
 // whole answers when the response has ended.
 func (r *response) whole(ctx context.Context, w http.ResponseWriter) error {
 	e, output := r.finish(ctx)
-	if e.err == nil {
-		r.respond.write(w, http.StatusOK, r.json(&e, output))
+	if e.err != nil {
+		return e.err
 	}
-	return e.err
+	return r.respond.write(w, http.StatusOK, r.json(&e, output))
 }
 
 // show answers with the response as it is now.
-func (r *response) show(ctx context.Context, w http.ResponseWriter) {
+func (r *response) show(ctx context.Context, w http.ResponseWriter) error {
 	if r.isRunning() {
-		r.respond.write(w, http.StatusOK, r.json(nil, []object{}))
-		return
+		return r.respond.write(w, http.StatusOK, r.json(nil, []object{}))
 	}
 	e, output := r.finish(ctx)
-	r.respond.write(w, http.StatusOK, r.json(&e, output))
+	return r.respond.write(w, http.StatusOK, r.json(&e, output))
 }
 
 // stream sends the response as server-sent events while the turn runs, from the event after the number
@@ -243,7 +242,7 @@ type responseStream struct {
 func (s *responseStream) send(kind string, event object) {
 	event["type"], event["sequence_number"] = kind, s.number
 	if s.number > s.after {
-		s.out.sendNamed(kind, event)
+		s.out.send(event, "event: "+kind)
 	}
 	s.number++
 }

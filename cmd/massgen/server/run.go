@@ -75,7 +75,9 @@ func (v *view) take(ev massgen.Event) piece {
 }
 
 // newView returns a view that begins with the turn's first event.
-func (r *run) newView() *view { return &view{deliberation: newDeliberation(r.agents)} }
+func (r *run) newView() *view {
+	return &view{deliberation: &deliberation{isAlone: r.agents == 1, aside: map[string]bool{}}}
+}
 
 // takeView returns the view of a client that goes on with the turn. ok is false while another request
 // has it.
@@ -141,7 +143,8 @@ const clientTime = time.Hour
 // release pauses the turn while its client runs tools.
 func (r *run) release(ctx context.Context, v *view) error {
 	r.calls.tell()
-	v.restart()
+	v.call.Reset() // the answer goes on in another response
+	v.sent = false
 	v.told = v.used
 	r.await(v)
 	return r.turn.Pause(ctx)
@@ -210,25 +213,19 @@ func (r *run) whole(ctx context.Context, respond responder, v *view) (end, piece
 
 // failure returns the refusal of a turn without an answer.
 func failure(r massgen.Result) error {
-	of := refusalOfTurn(r)
-	of.isPaid = true
-	return of
-}
-
-func refusalOfTurn(r massgen.Result) refusal {
 	why := strings.Join(panels.Reasons(r.Failed), "; ")
 	if why != "" {
 		why = ": " + why
 	}
 	switch r.Status {
 	case kernel.Timeout:
-		return refusal{status: http.StatusGatewayTimeout, code: "timeout", message: "the turn's time was over before any agent had answered" + why}
+		return refusal{isPaid: true, status: http.StatusGatewayTimeout, code: "timeout", message: "the turn's time was over before any agent had answered" + why}
 	case kernel.Budget:
-		return refusal{status: http.StatusTooManyRequests, code: "budget_exceeded", message: "the turn's budget was spent before any agent had answered" + why}
+		return refusal{isPaid: true, status: http.StatusTooManyRequests, code: "budget_exceeded", message: "the turn's budget was spent before any agent had answered" + why}
 	case kernel.Cut:
-		return refusal{status: http.StatusServiceUnavailable, code: "interrupted", message: "the turn was ended before any agent had answered"}
+		return refusal{isPaid: true, status: http.StatusServiceUnavailable, code: "interrupted", message: "the turn was ended before any agent had answered"}
 	}
-	return refusal{status: http.StatusBadGateway, code: "no_answer", message: fmt.Sprintf("no agent has answered (%s)%s", r.Status, why)}
+	return refusal{isPaid: true, status: http.StatusBadGateway, code: "no_answer", message: fmt.Sprintf("no agent has answered (%s)%s", r.Status, why)}
 }
 
 // isSettled reports whether the client may have the result. Calls may still follow it.
@@ -249,9 +246,7 @@ type runs struct {
 	ended bool
 }
 
-func newRuns() *runs { return &runs{open: map[place]*run{}} }
-
-// add adds a run, which end ends and wait waits for. It calls then with the run's result, or the error
+// add adds a run, which end ends. It calls then with the run's result, or the error
 // of its store.
 func (l *runs) add(r *run, then func(massgen.Result, error)) {
 	l.mu.Lock()
@@ -296,5 +291,3 @@ func (l *runs) isEnded() bool {
 	defer l.mu.Unlock()
 	return l.ended
 }
-
-func (l *runs) wait() { l.work.Wait() }

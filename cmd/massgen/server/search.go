@@ -2,16 +2,10 @@ package server
 
 import (
 	"context"
-	"strings"
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/internal/setup/panels"
 )
-
-// isWebSearch reports whether a tool of a response is OpenAI's search, in any of its versions.
-func isWebSearch(kind string) bool {
-	return kind == "web_search" || strings.HasPrefix(kind, "web_search_")
-}
 
 // withSearch returns the context of a turn. If the request asks for it, each agent whose model can
 // search the web does so in the turn.

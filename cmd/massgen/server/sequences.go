@@ -25,8 +25,6 @@ type sequence struct {
 // mostSequences is the number of conversations that are known at once.
 const mostSequences = 10_000
 
-func newSequences() *sequences { return &sequences{byKey: map[[sha256.Size]byte]sequence{}} }
-
 // keyOf returns the key of a caller's history. It ignores white space at the ends of a text, which
 // some clients cut.
 func keyOf(c caller, history []exchange) [sha256.Size]byte {

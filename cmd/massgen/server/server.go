@@ -4,8 +4,10 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"net"
 	"net/http"
@@ -77,10 +79,11 @@ func New(s Settings) *Server {
 		s.Permissions = &Permissions{}
 	}
 	respond := responder{redact: s.Redact, log: s.Log, noReasoning: s.NoReasoning}
-	metrics := newTally()
+	metrics := &tally{models: map[string]*modelTally{}, refusals: map[string]int{}}
 	turns := &turns{
-		respond: respond, store: s.Store, models: newModels(s.Models), runs: newRuns(), limiter: newLimiter(s.Limits), metrics: metrics,
-		sequences: newSequences(), askings: newAskings(s.Store, s.Log), playedElsewhere: s.PlayedElsewhere,
+		respond: respond, store: s.Store, models: newModels(s.Models), runs: &runs{open: map[place]*run{}}, metrics: metrics,
+		limiter: &limiter{Limits: s.Limits, users: map[string]*use{}}, sequences: &sequences{byKey: map[[sha256.Size]byte]sequence{}},
+		askings: &askings{store: s.Store, log: s.Log, seed: maphash.MakeSeed()}, playedElsewhere: s.PlayedElsewhere,
 	}
 	starts := &starts{turns: turns, begins: map[string]*beginning{}}
 	mcp := newMCPServer(turns, s.Access.Tokens, s.Version)
@@ -143,6 +146,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 func (s *Server) close() error {
 	s.runs.end()
 	s.mcp.end()
-	s.runs.wait()
+	s.runs.work.Wait()
 	return s.models.close()
 }

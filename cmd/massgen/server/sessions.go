@@ -72,8 +72,7 @@ func (s sessionRoutes) list(w http.ResponseWriter, r *http.Request) error {
 		}
 		hits = slices.DeleteFunc(hits, func(h sessions.Hit) bool { return !mayUse(r.Context(), h.Session) })
 		hits = hits[:min(limit, len(hits))]
-		s.respond.write(w, http.StatusOK, map[string]any{"hits": append([]sessions.Hit{}, hits...)})
-		return nil
+		return s.respond.write(w, http.StatusOK, map[string]any{"hits": append([]sessions.Hit{}, hits...)})
 	}
 	all, err := s.store.List(r.Context(), sessions.Filter{Metadata: ownFilter(r.Context())})
 	if err != nil {
@@ -100,8 +99,7 @@ func (s sessionRoutes) list(w http.ResponseWriter, r *http.Request) error {
 	if from+limit < len(all) {
 		answer.Next = placeOf(page[len(page)-1])
 	}
-	s.respond.write(w, http.StatusOK, answer)
-	return nil
+	return s.respond.write(w, http.StatusOK, answer)
 }
 
 func limitOf(r *http.Request) (int, error) {
@@ -142,7 +140,8 @@ func after(all []sessions.Session, place string) (int, error) {
 
 func (s sessionRoutes) listed(ctx context.Context, kept sessions.Session) (listedSession, error) {
 	shown := listedSession{Session: kept, Model: kept.Metadata[metaModel], State: stateIdle}
-	shown.Metadata = ownless(kept.Metadata)
+	shown.Metadata = maps.Clone(kept.Metadata)
+	maps.DeleteFunc(shown.Metadata, func(key, _ string) bool { return strings.HasPrefix(key, ownMeta) })
 	if kept.Turns == 0 {
 		return shown, nil
 	}
@@ -159,13 +158,6 @@ func (s sessionRoutes) listed(ctx context.Context, kept sessions.Session) (liste
 		shown.State = stateInterrupted
 	}
 	return shown, err
-}
-
-// ownless returns metadata without the program's own keys, such as the text of a config.
-func ownless(metadata map[string]string) map[string]string {
-	shown := maps.Clone(metadata)
-	maps.DeleteFunc(shown, func(key, _ string) bool { return strings.HasPrefix(key, ownMeta) })
-	return shown
 }
 
 // namedSession returns the session that a request's path names.
@@ -210,10 +202,10 @@ func (s sessionRoutes) look(r *http.Request) (shownSession, error) {
 
 func (s sessionRoutes) show(w http.ResponseWriter, r *http.Request) error {
 	shown, err := s.look(r)
-	if err == nil {
-		s.respond.write(w, http.StatusOK, shown)
+	if err != nil {
+		return err
 	}
-	return err
+	return s.respond.write(w, http.StatusOK, shown)
 }
 
 // debug answers with everything that a session's next input depends on (seed 002, check session
@@ -247,11 +239,10 @@ func (s sessionRoutes) debug(w http.ResponseWriter, r *http.Request) error {
 		}
 		shown.SetAgents(previews)
 	}
-	s.respond.write(w, http.StatusOK, struct {
+	return s.respond.write(w, http.StatusOK, struct {
 		shownSession
 		Facts []sessions.Fact `json:"facts"`
 	}{shown, shown.Facts})
-	return nil
 }
 
 func (s sessionRoutes) rename(w http.ResponseWriter, r *http.Request) error {
@@ -284,10 +275,10 @@ func (s sessionRoutes) writeSession(w http.ResponseWriter, r *http.Request, id s
 		return err
 	}
 	shown, err := s.listed(r.Context(), kept)
-	if err == nil {
-		s.respond.write(w, status, shown)
+	if err != nil {
+		return err
 	}
-	return err
+	return s.respond.write(w, status, shown)
 }
 
 func (s sessionRoutes) remove(w http.ResponseWriter, r *http.Request) error {

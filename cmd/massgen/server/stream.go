@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +25,8 @@ func (o responder) pieces(ctx context.Context, r *run, v *view) iter.Seq[piece] 
 			if o.noReasoning {
 				p.reasoning = ""
 			}
-			return p.isEmpty() || yield(p)
+			isEmpty := p.reasoning == "" && p.content == "" && len(p.calls) == 0 && len(p.sources) == 0
+			return isEmpty || yield(p)
 		}
 		show := func(p piece) bool {
 			p.reasoning, p.content = reasoning.add(p.reasoning), content.add(p.content)
@@ -151,27 +153,15 @@ func (k *keeper) close() {
 	}
 }
 
-// send sends a value as one event.
-func (o *stream) send(v any) { o.sendWith("", v) }
-
-// sendEvent sends a value as an event with an id, which a client sends when it reconnects.
-func (o *stream) sendEvent(id string, v any) { o.sendWith("id: "+id+"\n", v) }
-
-// sendNamed sends a value as an event with a name.
-func (o *stream) sendNamed(name string, v any) { o.sendWith("event: "+name+"\n", v) }
-
-// sendWith sends a value as an event with other fields before it.
-func (o *stream) sendWith(fields string, v any) {
+// send sends a value as one event. fields are its other fields, such as its name.
+func (o *stream) send(v any, fields ...string) {
 	line, err := plain.JSONLine(v)
 	if err != nil {
 		o.respond.log.Error("an event cannot be written", "error", err)
 		return
 	}
-	o.put(fields+"data: "+o.respond.redact(line)+"\n\n", false)
+	o.put(strings.Join(append(fields, "data: "+o.respond.redact(line)), "\n")+"\n\n", false)
 }
-
-// sendText sends a line of text as one event.
-func (o *stream) sendText(line string) { o.put("data: "+line+"\n\n", false) }
 
 // put writes to the client. The request's context ends if the client is gone or accepts nothing for a
 // minute. With ifIdle put writes nothing soon after another write.

@@ -29,9 +29,12 @@ func (t turnRoutes) route(mux *http.ServeMux) {
 	}
 	one(http.MethodGet, "", t.result)
 	one(http.MethodGet, "/events", t.events)
-	one(http.MethodPost, "/cancel", t.cancel)
-	one(http.MethodPost, "/pause", t.pause)
-	one(http.MethodPost, "/resume", t.resume)
+	one(http.MethodPost, "/cancel", t.change(func(turn *coordinator.Turn, _ context.Context) error {
+		turn.Cancel()
+		return nil
+	}))
+	one(http.MethodPost, "/pause", t.change((*coordinator.Turn).Pause))
+	one(http.MethodPost, "/resume", t.change((*coordinator.Turn).Resume))
 	one(http.MethodPost, "/notes", t.note)
 	one(http.MethodGet, "/permissions", t.permissions)
 	mux.HandleFunc("POST "+all+"/{n}/permissions", t.respond.needsToken(t.respond.answer(at(t.decide))))
@@ -148,16 +151,15 @@ func (t turnRoutes) deliver(w http.ResponseWriter, r *http.Request, run *run, in
 	nameSession(w, run)
 	w.Header().Set("Location", at.path())
 	if inBackground {
-		t.respond.write(w, http.StatusAccepted, map[string]any{
+		return t.respond.write(w, http.StatusAccepted, map[string]any{
 			"session_id": at.session, "turn": at.turn, "status": coordinator.Running, "model": run.model, "url": at.path(),
 		})
-		return nil
 	}
 	result, err := run.result(r.Context())
-	if err == nil {
-		t.respond.write(w, http.StatusOK, result)
+	if err != nil {
+		return err
 	}
-	return err
+	return t.respond.write(w, http.StatusOK, result)
 }
 
 // path returns the path of a turn on this server.
@@ -212,38 +214,24 @@ func (t turnRoutes) result(w http.ResponseWriter, r *http.Request, at place) err
 	if err != nil {
 		t.respond.warn(err.Error())
 	}
-	t.respond.write(w, http.StatusOK, result)
-	return nil
+	return t.respond.write(w, http.StatusOK, result)
 }
 
-// change calls do with a running turn.
-func (t turnRoutes) change(w http.ResponseWriter, r *http.Request, at place, do func(*coordinator.Turn, context.Context) error) error {
-	turn, err := t.running(r.Context(), at)
-	if err == nil {
-		err = do(turn, r.Context())
+// change returns a handler that calls do with a running turn.
+func (t turnRoutes) change(do func(*coordinator.Turn, context.Context) error) func(http.ResponseWriter, *http.Request, place) error {
+	return func(w http.ResponseWriter, r *http.Request, at place) error {
+		turn, err := t.running(r.Context(), at)
+		if err == nil {
+			err = do(turn, r.Context())
+		}
+		if errors.Is(err, driver.ErrOver) {
+			return refusal{status: http.StatusConflict, code: "turn_over", message: "the turn is over"}
+		}
+		if err == nil {
+			w.WriteHeader(http.StatusNoContent)
+		}
+		return err
 	}
-	if errors.Is(err, driver.ErrOver) {
-		return refusal{status: http.StatusConflict, code: "turn_over", message: "the turn is over"}
-	}
-	if err == nil {
-		w.WriteHeader(http.StatusNoContent)
-	}
-	return err
-}
-
-func (t turnRoutes) cancel(w http.ResponseWriter, r *http.Request, at place) error {
-	return t.change(w, r, at, func(turn *coordinator.Turn, _ context.Context) error {
-		turn.Cancel()
-		return nil
-	})
-}
-
-func (t turnRoutes) pause(w http.ResponseWriter, r *http.Request, at place) error {
-	return t.change(w, r, at, (*coordinator.Turn).Pause)
-}
-
-func (t turnRoutes) resume(w http.ResponseWriter, r *http.Request, at place) error {
-	return t.change(w, r, at, (*coordinator.Turn).Resume)
 }
 
 func (t turnRoutes) note(w http.ResponseWriter, r *http.Request, at place) error {
@@ -254,5 +242,5 @@ func (t turnRoutes) note(w http.ResponseWriter, r *http.Request, at place) error
 	if err := coordinator.CheckNote(said.Text); err != nil {
 		return badRequest("text", err.Error())
 	}
-	return t.change(w, r, at, func(turn *coordinator.Turn, ctx context.Context) error { return turn.Note(ctx, said.Text) })
+	return t.change(func(turn *coordinator.Turn, ctx context.Context) error { return turn.Note(ctx, said.Text) })(w, r, at)
 }

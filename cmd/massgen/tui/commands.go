@@ -11,6 +11,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/massgen/massgen/internal/system/charset"
 )
 
 // ownCommands returns the screen's own commands, which the conversation does not have.
@@ -121,10 +123,11 @@ func (s *screen) edit(text string) tea.Cmd {
 	}
 	return tea.Exec(outside{command}, func(err error) tea.Msg {
 		data, readErr := os.ReadFile(path)
-		if err = errors.Join(err, readErr, os.Remove(path)); err != nil {
+		text, textErr := charset.Decode(data)
+		if err = errors.Join(err, readErr, textErr, os.Remove(path)); err != nil {
 			return errorNote{fmt.Errorf("/edit: %w", err)}
 		}
-		return editedMsg(strings.TrimRight(string(data), "\n"))
+		return editedMsg(strings.TrimRight(text, "\n"))
 	})
 }
 

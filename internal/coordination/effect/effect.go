@@ -66,6 +66,9 @@ type Agent struct {
 	// Bounded reports whether a small model runs on a server that enforces the schema of a reply: in
 	// JSON mode its replies, and the texts in the schema, have a limit.
 	Bounded bool `json:"bounded,omitempty"`
+	// TextCalls reports whether calls in the agent's text count as its calls, and whether names of tools may have
+	// marks: its service may not know the model's own markup.
+	TextCalls bool `json:"text_calls,omitempty"`
 	// Files replace the turn's files for this agent, unless Files is nil and Described is false.
 	// Described reports whether the turn's description stands for the omitted files.
 	Files     []blob.File `json:"files,omitempty"`
@@ -353,4 +356,7 @@ const (
 	TooManyCalls    Code = "too_many_tool_calls"
 	NotPermitted    Code = "not_permitted"
 	NothingToVote   Code = "nothing_to_vote"
+	CallInText      Code = "call_in_text"
+	// CutOff is an act of a message that its provider cut.
+	CutOff Code = "cut_off"
 )

@@ -10,13 +10,15 @@ func (ToolReply) reply()  {}
 
 // ModelReply is the result of a ModelCall.
 type ModelReply struct {
-	// Message is the assistant's message as it arrived.
+	// Message is the assistant's message as it was read: calls in its text are calls here (see Agent.TextCalls).
 	Message blob.Ref `json:"message"`
 	// Text is the message's text, Hash its normalised hash; zero if it is blank.
 	Text blob.Ref `json:"text"`
 	Hash string   `json:"hash,omitempty"`
 	// Problem is the reason why the text does not fit the turn's schema; Text is zero then.
 	Problem string `json:"problem,omitempty"`
+	// Markup reports whether the text has the markup of a call that does not count; Text is zero then.
+	Markup bool `json:"markup,omitempty"`
 	// Calls are the message's tool calls in order, their arguments decoded.
 	Calls []Call `json:"calls,omitempty"`
 	// Hosted are the calls of hosted tools in the message, in order: the provider has run them.
@@ -29,6 +31,13 @@ type ModelReply struct {
 	Fallback *Fallback `json:"fallback,omitempty"`
 	// Truncated reports whether the message ended at its output limit.
 	Truncated bool `json:"truncated,omitempty"`
+	// Finish is the provider's word for the end of the message, empty if the word is one that ends
+	// a whole message. Cut reports whether the message is not whole: a word that is not known does
+	// not cut a message whose calls are whole.
+	Finish string `json:"finish,omitempty"`
+	Cut    bool   `json:"cut,omitempty"`
+	// Blank describes a message that has neither a text nor a call, for people; empty for any other.
+	Blank string `json:"blank,omitempty"`
 	// Change is the change that the reply to a sidecall makes.
 	Change Change `json:"change,omitzero"`
 	// Failure is the reason why there is no message.
@@ -38,6 +47,14 @@ type ModelReply struct {
 	Partial blob.Ref `json:"partial,omitzero"`
 	// Sent is the record of the call's input, nil if there is none.
 	Sent *Sent `json:"sent,omitempty"`
+}
+
+// BlankReason returns the reason why a message without a text is no answer.
+func (r ModelReply) BlankReason() string {
+	if r.Blank == "" {
+		return "the model's reply was empty"
+	}
+	return "the model's reply was empty: " + r.Blank
 }
 
 // Hosted is a call that the provider has run. Its arguments and its result stand in the message.

@@ -25,7 +25,7 @@ func (s *Machine) judgeActs(calls []effect.Call) (*Outcome, map[int]*effect.Noti
 		i := acts[0]
 		act, notice := s.judge(calls[i])
 		if notice == nil {
-			return act, nil
+			return act, refused
 		}
 		refused[i] = notice
 		return nil, refused
@@ -34,6 +34,22 @@ func (s *Machine) judgeActs(calls []effect.Call) (*Outcome, map[int]*effect.Noti
 		refused[i] = &effect.Notice{Code: effect.SeveralActs}
 	}
 	return nil, refused
+}
+
+// refuseCut refuses the act of a message that its provider cut, as long as another attempt is left:
+// what looks whole may be half. Without another attempt the act counts. It returns the act that is
+// left.
+func (s *Machine) refuseCut(r effect.ModelReply, act *Outcome, refused map[int]*effect.Notice) *Outcome {
+	if s.isConversation() || s.s.Attempts+1 >= s.s.Task.Limits.MaxAttempts || s.isLastCall() {
+		return act
+	}
+	for i, c := range r.Calls {
+		if c.IsAct() && (act != nil || c.Problem != "" && refused[i] != nil && refused[i].Code == effect.BadArguments) {
+			refused[i] = &effect.Notice{Code: effect.CutOff, Detail: r.Finish}
+			act = nil
+		}
+	}
+	return act
 }
 
 func (s *Machine) judge(c effect.Call) (*Outcome, *effect.Notice) {

@@ -70,9 +70,17 @@ func (s *Machine) giveUp() []effect.Effect {
 	case s.isConversation() && hasText, refused == nil && !s.hasAnswer():
 		return s.act(Outcome{Kind: Answered, Answer: text.Answer, Hash: text.Hash})
 	case s.isConversation(), !s.hasAnswer() && !hasText:
-		return s.end(Outcome{Kind: Failed, Reason: reason + ", and there was no text" + s.lastRefusal()})
+		return s.end(Outcome{Kind: Failed, Reason: reason + ", and there was no text" + s.lastRefusal() + s.lastBlank()})
 	}
 	return s.end(Outcome{Kind: Abstained, Reason: reason + s.lastRefusal()})
+}
+
+// lastBlank returns the end of a reason: what the step's last message was if it had no text and no call.
+func (s *Machine) lastBlank() string {
+	if s.s.Blank == "" {
+		return ""
+	}
+	return "; the last reply was empty: " + s.s.Blank
 }
 
 // lastRefusal returns the end of a reason: the fault in the arguments of the step's last new_answer,

@@ -61,6 +61,10 @@ type state struct {
 	Restricted     bool     `json:"restricted,omitempty"`
 	// Repaired reports whether the model was asked once more for an answer that fits the schema.
 	Repaired bool `json:"repaired,omitempty"`
+	// Blank describes the newest message that had neither a text nor a call. AskedAgain reports
+	// whether a conversation was repeated after such a message.
+	Blank      string `json:"blank,omitempty"`
+	AskedAgain bool   `json:"asked_again,omitempty"`
 	// JSON reports whether the model has to act by JSON objects. Ignored counts the messages that
 	// called no tool.
 	JSON    bool `json:"json,omitempty"`
@@ -302,6 +306,7 @@ func (s *Machine) applyReply(r effect.ModelReply) []effect.Effect {
 	case r.Failure != nil:
 		return s.end(Outcome{Kind: Failed, Reason: r.Failure.Message})
 	}
+	s.s.Blank = r.Blank
 	if s.s.FirstText == (blob.Ref{}) && !s.s.JSON { // no JSON object becomes FirstText
 		s.s.FirstText, s.s.FirstHash = r.Text, r.Hash
 	}
@@ -313,11 +318,21 @@ func (s *Machine) applyReply(r effect.ModelReply) []effect.Effect {
 
 // endConversation ends the step with the text as the answer (rule 1).
 func (s *Machine) endConversation(r effect.ModelReply) []effect.Effect {
+	if r.Blank != "" && !s.s.AskedAgain && !s.isLastCall() {
+		s.s.AskedAgain = true
+		if len(s.s.Transcript) == 0 { // an entry that was sent stays as it is
+			s.applyNews()
+		}
+		return []effect.Effect{s.callModel()}
+	}
+	if r.Markup {
+		return s.refuseMarkup(r)
+	}
 	if r.Problem != "" {
 		return s.repairAnswer(r)
 	}
 	if r.Text == (blob.Ref{}) {
-		return s.end(Outcome{Kind: Failed, Reason: "the model's reply was empty"})
+		return s.end(Outcome{Kind: Failed, Reason: r.BlankReason()})
 	}
 	s.s.Transcript = append(s.s.Transcript, effect.Entry{Kind: effect.Assistant, Text: r.Message})
 	return s.act(Outcome{Kind: Answered, Answer: r.Text, Hash: r.Hash})
@@ -329,8 +344,10 @@ func (s *Machine) endConversation(r effect.ModelReply) []effect.Effect {
 // error of a refused call into the transcript.
 func (s *Machine) applyCalls(r effect.ModelReply) []effect.Effect {
 	act, refused := s.judgeActs(r.Calls)
+	if r.Cut {
+		act = s.refuseCut(r, act, refused)
+	}
 	s.s.Act = act
-	s.s.Transcript = slices.Grow(s.s.Transcript, len(r.Calls)+2) // this message, its results, and the next message
 	s.s.Transcript = append(s.s.Transcript, effect.Entry{Kind: effect.Assistant, Text: r.Message})
 	var effects []effect.Effect
 	asked, called := len(s.s.NewPermissionRequests), s.s.Tools

@@ -22,6 +22,7 @@ import (
 //	begin agent= round= purpose= set= shown=(0,1:hash) no_answer vote=(0) votes= max_turns= max_attempts= max_tool_calls= old overlap= snapshot notes=(a,b) context=N
 //	reply      with a line for each part of the message:
 //	             text WORDS | unfit PROBLEM | answer [OVERLAPS] WORDS | vote AGENT REASON |
+//	             cut WORD | blank WORDS |
 //	             tool NAME (the agent's own) | asked NAME | denied NAME WHY | stray NAME (nobody's) | bad NAME PROBLEM
 //	fail       with the error as input
 //	result N [error]   with the result as input; 0 is that of a snapshot that is out, too
@@ -148,6 +149,14 @@ func (s *script) reply(t *testing.T, d *datadriven.TestData) effect.ModelReply {
 		kind, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if kind == "text" {
 			r.Text, r.Hash = ref(rest), rest
+			continue
+		}
+		if kind == "cut" {
+			r.Finish, r.Cut = rest, true
+			continue
+		}
+		if kind == "blank" {
+			r.Blank = rest
 			continue
 		}
 		if kind == "unfit" {
@@ -277,7 +286,7 @@ func decode(t interface{ Fatal(...any) }, data string) *step.Machine {
 	return s
 }
 
-// told says what an event led to. Of a transcript, only the entries that are new
+// told describes the effects of an event. Of a transcript, it has only the entries that are new
 // since the call before are shown.
 func (s *script) told(effects []effect.Effect, err error) string {
 	var b strings.Builder

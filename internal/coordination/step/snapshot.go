@@ -13,8 +13,7 @@ func (s *Machine) act(o Outcome) []effect.Effect {
 	if o.Answer == (blob.Ref{}) || !s.s.Task.Snapshot {
 		return s.end(o)
 	}
-	answer := o // o itself would be allocated for every answer
-	s.s.Answer = &answer
+	s.s.Answer = &o
 	return []effect.Effect{effect.ToolCall{Key: s.snapshotKey()}}
 }
 

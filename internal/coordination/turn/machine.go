@@ -38,7 +38,9 @@ type state struct {
 	// Tools has the changed list of own tools of each agent, nil for agents without a change.
 	Tools []*blob.Ref `json:"tools,omitempty"`
 	// Truncated has the agents with a message that was cut at its output limit.
-	Truncated []int      `json:"truncated,omitempty"`
+	Truncated []int `json:"truncated,omitempty"`
+	// Endings has the other messages that did not end as they should, one of each kind.
+	Endings   []Ending   `json:"endings,omitempty"`
 	Fallbacks []Fallback `json:"fallbacks,omitempty"`
 	Sidecalls sidecalls  `json:"asides,omitzero"`
 	Account   account    `json:"account,omitzero"`
@@ -121,6 +123,17 @@ func (m *Machine) WithoutTools() []int { return append([]int(nil), m.s.JSON...) 
 // Truncated returns the agents with a message that was cut at its output limit.
 func (m *Machine) Truncated() []int { return append([]int(nil), m.s.Truncated...) }
 
+// Ending is the end of a message that was cut for another reason than its output limit, or that has a
+// word which is not known.
+type Ending struct {
+	Agent  int    `json:"agent"`
+	Finish string `json:"finish"`
+	Cut    bool   `json:"cut,omitempty"`
+}
+
+// Endings returns such ends.
+func (m *Machine) Endings() []Ending { return slices.Clone(m.s.Endings) }
+
 // Fallbacks returns the calls that went to other models, in the order of the first of each.
 func (m *Machine) Fallbacks() []Fallback { return slices.Clone(m.s.Fallbacks) }
 
@@ -150,14 +163,11 @@ func (m *Machine) StepState(agent int) step.State {
 // Describe returns the coordination's state as text.
 func (m *Machine) Describe() string { return m.s.Kernel.Describe() }
 
-// usualCommands is how many commands follow from an event at most, usually.
-const usualCommands = 4
-
 // Apply applies one event and returns the commands that follow. An event that is impossible in
 // this state is an error: the journal, or the engine, is damaged, and the machine must not be
 // used any more.
 func (m *Machine) Apply(ev Event) ([]Command, error) {
-	m.out = make([]Command, 0, usualCommands)
+	m.out = nil
 	if err := m.apply(ev); err != nil {
 		return nil, fmt.Errorf("turn: %s: %w", kind(ev), err)
 	}
@@ -253,6 +263,8 @@ func (m *Machine) modelDone(ev ModelDone) error {
 		m.noteHosted(ev)
 		if ev.Reply.Truncated {
 			once(&m.s.Truncated, agent)
+		} else if ev.Reply.Finish != "" {
+			once(&m.s.Endings, Ending{agent, ev.Reply.Finish, ev.Reply.Cut})
 		}
 	}
 	if f := ev.Reply.Fallback; f != nil {
@@ -299,9 +311,9 @@ func (m *Machine) toolDone(ev ToolDone) error {
 }
 
 // once adds an agent to a list, unless the list has it.
-func once(list *[]int, agent int) {
-	if !slices.Contains(*list, agent) {
-		*list = append(*list, agent)
+func once[T comparable](list *[]T, one T) {
+	if !slices.Contains(*list, one) {
+		*list = append(*list, one)
 	}
 }
 

@@ -34,6 +34,8 @@ type SidecallOutcome struct {
 	Fallback *effect.Fallback `json:"fallback,omitempty"`
 	// Truncated reports whether the reply was cut at its output limit.
 	Truncated bool `json:"truncated,omitempty"`
+	// Finish is the provider's word for another end that was none of a whole reply.
+	Finish string `json:"finish,omitempty"`
 }
 
 // Committed reports that the winner is in the history. Calls may follow that no answer depends on.
@@ -89,7 +91,7 @@ func (m *Machine) sidecallDone(ev ModelDone) error {
 		return fmt.Errorf("no effect %s is out", ev.Key)
 	}
 	m.s.Sidecalls.Waiting = slices.Delete(m.s.Sidecalls.Waiting, i, i+1)
-	told := SidecallEnded{Outcome: SidecallOutcome{Purpose: ev.Key.Purpose, Fallback: ev.Reply.Fallback, Truncated: ev.Reply.Truncated}, Usage: UsageOf(ev.Reply)}
+	told := SidecallEnded{Outcome: SidecallOutcome{Purpose: ev.Key.Purpose, Fallback: ev.Reply.Fallback, Truncated: ev.Reply.Truncated, Finish: ev.Reply.Finish}, Usage: UsageOf(ev.Reply)}
 	if f := ev.Reply.Failure; f != nil {
 		told.Outcome.Failure = f.Message
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/system/blob"
+	"github.com/massgen/massgen/internal/system/charset"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -55,6 +56,18 @@ func New(name string, data []byte) (backends.File, error) {
 		return fail("it has %s bytes, and the most is %s", plain.Thousands(len(data)), plain.Thousands(MostBytes))
 	}
 	f.MediaType = typeOf(data)
+	if f.MediaType == "" || f.MediaType == Text {
+		text, err := charset.Strict(data)
+		switch {
+		case err != nil || strings.Contains(text, "\x00"):
+			return fail("it is %s: only png, jpeg, webp, gif, pdf and text in UTF-8 or UTF-16 can be attached", kindOf(data, err))
+		case text == "":
+			return fail("the file is empty")
+		case text != string(data): // it was UTF-16, or had a byte order mark
+			data = []byte(text)
+		}
+		f.MediaType, f.Data = Text, data
+	}
 	switch f.MediaType {
 	case PDF:
 		f.Pages = pages(data)
@@ -62,8 +75,6 @@ func New(name string, data []byte) (backends.File, error) {
 		if len(data) > MostText {
 			return fail("it is a text of %s bytes, and the most is %s: let the agents read it from their cwd", plain.Thousands(len(data)), plain.Thousands(MostText))
 		}
-	case "":
-		return fail("it is %s: only png, jpeg, webp, gif, pdf and text in UTF-8 can be attached", kindOf(data))
 	default:
 		var err error
 		if f.Width, f.Height, err = size(f.MediaType, data); err != nil {
@@ -76,7 +87,8 @@ func New(name string, data []byte) (backends.File, error) {
 	return f, nil
 }
 
-// typeOf returns the media type of a file, by its first bytes, "" if it cannot be attached.
+// typeOf returns the media type of a file, by its first bytes, "" for what is no picture, PDF or plain
+// text.
 func typeOf(data []byte) string {
 	switch kind := http.DetectContentType(data); {
 	case slices.Contains([]string{png, jpeg, gif, webp}, kind):
@@ -93,11 +105,15 @@ func typeOf(data []byte) string {
 // IsText reports whether data is a text in UTF-8, which has no zero bytes.
 func IsText(data []byte) bool { return utf8.Valid(data) && !bytes.ContainsRune(data, 0) }
 
-// kindOf names what cannot be attached.
-func kindOf(data []byte) string {
+// kindOf names what cannot be attached, by the error of reading it as a text.
+func kindOf(data []byte, err error) string {
+	var of *charset.Error
+	if errors.As(err, &of) && of.Encoding != "" {
+		return "a text that is not in UTF-8 and looks like " + of.Encoding
+	}
 	kind, _, _ := strings.Cut(http.DetectContentType(data), ";")
 	if kind == Text {
-		return "a text that is not in UTF-8"
+		return "a text with zero bytes"
 	}
 	return kind
 }

@@ -97,6 +97,24 @@ func TestFileIsKnownByItsContent(t *testing.T) {
 	}
 }
 
+// TestTextsAreReadAsUTF8 decodes texts of Windows, and leaves out a byte order mark.
+func TestTextsAreReadAsUTF8(t *testing.T) {
+	t.Parallel()
+	for data, want := range map[string]string{
+		"\ufeffName;Stadt\r\n":          "Name;Stadt\r\n",
+		"\xff\xfeh\x00i\x00":            "hi",
+		"\xfe\xff\x00h\x00i":            "hi",
+		"\xff\xfe\xe9\x00":              "é", // as many bytes as before
+		"h\x00i\x00\r\x00\n\x00":        "hi\r\n",
+		"\xff\xfe\x00\x00h\x00\x00\x00": "h",
+	} {
+		got, err := attach.New("it", []byte(data))
+		if err != nil || got.MediaType != attach.Text || string(got.Data) != want {
+			t.Errorf("%q: got %q of type %s, %v, want %q", data, got.Data, got.MediaType, err, want)
+		}
+	}
+}
+
 func TestWhatCannotBeAttachedIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -105,7 +123,11 @@ func TestWhatCannotBeAttachedIsRefused(t *testing.T) {
 	}{
 		"empty":          {nil, "the file is empty"},
 		"zip":            {[]byte("PK\x03\x04 \x00\xff"), "application/zip"},
-		"latin 1":        {[]byte("k\xe4se"), "a text that is not in UTF-8"},
+		"latin 1":        {[]byte("k\xe4se"), "a text that is not in UTF-8 and looks like WINDOWS-1252"},
+		"GBK":            {[]byte("\xc4\xe3\xba\xc3\xa3\xac\xca\xc0\xbd\xe7"), "a text that is not in UTF-8 and looks like GB18030"},
+		"stray byte":     {[]byte("Gr\u00fc\u00dfe \xff"), "a text that is not in UTF-8"},
+		"zero byte":      {[]byte("a text with \x00"), "application/octet-stream"},
+		"mark alone":     {[]byte("\ufeff"), "the file is empty"},
 		"long text":      {bytes.Repeat([]byte("x"), attach.MostText+1), "let the agents read it from their cwd"},
 		"too large":      {append(pngOf(t, 1, 1), make([]byte, attach.MostBytes)...), "the most is 20,971,520"},
 		"bomb":           {bomb(60_000, 60_000), "60000 by 60000 pixels"},
@@ -184,12 +206,12 @@ func TestPictureIsMadeToFit(t *testing.T) {
 		if takes.Fits(f) {
 			t.Fatalf("%s fits already", name)
 		}
-		small, err := takes.Shrink(f)
+		small, err := takes.Shrink(t.Context(), f)
 		small.Content.Bytes = len(small.Data)
 		if err != nil || !takes.Fits(small) || small.MediaType != f.MediaType || small.Name != name {
 			t.Errorf("%s: %+v, %v", name, small.File, err)
 		}
-		again, err := takes.Shrink(f)
+		again, err := takes.Shrink(t.Context(), f)
 		if err != nil || !bytes.Equal(again.Data, small.Data) {
 			t.Errorf("%s differs when it is made again, %v", name, err)
 		}
@@ -214,7 +236,7 @@ func TestSmallerPictureShowsTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	small, err := attach.Takes{Images: true, MaxSide: 20}.Shrink(f)
+	small, err := attach.Takes{Images: true, MaxSide: 20}.Shrink(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +259,7 @@ func TestSmallerPictureIsTheSameSideUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	small, err := attach.Takes{Images: true, MaxSide: 20}.Shrink(f)
+	small, err := attach.Takes{Images: true, MaxSide: 20}.Shrink(t.Context(), f)
 	if err != nil || !bytes.Contains(small.Data, exif) {
 		t.Errorf("it does not say any more which side is up, %v", err)
 	}
@@ -249,7 +271,7 @@ func TestHugePictureIsNotDecoded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = attach.Takes{Images: true, MaxSide: 8000}.Shrink(f)
+	_, err = attach.Takes{Images: true, MaxSide: 8000}.Shrink(t.Context(), f)
 	if !errors.As(err, &attach.RefusedError{}) || !strings.Contains(err.Error(), "more than this program decodes") {
 		t.Error(err)
 	}
@@ -291,7 +313,7 @@ func FuzzNew(f *testing.F) {
 			t.Errorf("a PDF of %d bytes has %d pages", len(data), file.Pages)
 		}
 		if attach.IsPicture(file.MediaType) && file.Width*file.Height <= 1<<16 {
-			small, err := attach.Takes{Images: true, MaxSide: 3}.Shrink(file)
+			small, err := attach.Takes{Images: true, MaxSide: 3}.Shrink(t.Context(), file)
 			if err == nil && max(small.Width, small.Height) > 3 {
 				t.Errorf("it has %d by %d pixels", small.Width, small.Height)
 			}
@@ -337,7 +359,7 @@ func TestLargeWebPBecomesASmallPNG(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	small, err := attach.Takes{Images: true, MaxSide: 20}.Shrink(f)
+	small, err := attach.Takes{Images: true, MaxSide: 20}.Shrink(t.Context(), f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,7 +385,7 @@ func TestHostileWebPIsNotDecoded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = (attach.Takes{Images: true, MaxSide: 20}).Shrink(f); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err = (attach.Takes{Images: true, MaxSide: 20}).Shrink(t.Context(), f); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

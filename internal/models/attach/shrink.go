@@ -2,6 +2,7 @@ package attach
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"image"
@@ -9,18 +10,19 @@ import (
 	imagegif "image/gif"
 	imagejpeg "image/jpeg"
 	imagepng "image/png"
+	"io"
 
 	xwebp "golang.org/x/image/webp"
 
 	"github.com/massgen/massgen/backends"
-	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/internal/system/heavy"
 )
 
-// Takes says what a model takes beside text. The zero Takes takes only text.
+// Takes describes the files that a model accepts beside text. The zero Takes accepts only text.
 type Takes struct {
 	Images, PDFs bool
-	// MaxImage is how many bytes a picture may have, MaxSide how many pixels its longer side
-	// may; 0 where the service says nothing. A larger picture is made smaller.
+	// MaxImage is the most bytes of a picture, and MaxSide the most pixels of its longer side; 0 means that
+	// the service sets no limit. A larger picture is made smaller.
 	MaxImage, MaxSide int
 }
 
@@ -56,22 +58,36 @@ func (t Takes) Fits(f backends.File) bool {
 	return !IsPicture(f.MediaType) || t.fits(f.Width, f.Height, f.Content.Bytes)
 }
 
-// mostDecoded bounds the pixels of a picture that is decoded to be made smaller: at 8 bytes
-// each they take 320 MB.
-const mostDecoded = 40_000_000
+// mostDecoded bounds the pixels of a picture that is decoded to be made smaller, and MostDecodedTogether
+// those of all pictures of a question.
+const (
+	mostDecoded         = 40_000_000
+	MostDecodedTogether = 400_000_000
+)
 
 // Shrink returns a smaller picture, which fits. The same version of this program makes the same
-// bytes everywhere.
-func (t Takes) Shrink(f backends.File) (backends.File, error) {
-	fail := func(err error) (backends.File, error) {
+// bytes everywhere. It stops when ctx ends, with the error of ctx; any other error is a RefusedError.
+func (t Takes) Shrink(ctx context.Context, f backends.File) (smaller backends.File, err error) {
+	memory, err := decodedBytes(f)
+	if err == nil {
+		err = heavy.Do(ctx, memory, func() error {
+			smaller, err = t.shrink(ctx, f)
+			return err
+		})
+	}
+	switch {
+	case ctx.Err() != nil:
+		return backends.File{}, ctx.Err()
+	case err != nil:
 		return backends.File{}, RefusedError{fmt.Errorf("make %s smaller for its model: %w", f.Name, err)}
 	}
-	if f.Width > mostDecoded/f.Height {
-		return fail(fmt.Errorf("%d by %d pixels are more than this program decodes (%s): make it smaller", f.Width, f.Height, plain.Thousands(mostDecoded)))
-	}
-	picture, err := decode(f)
+	return smaller, nil
+}
+
+func (t Takes) shrink(ctx context.Context, f backends.File) (backends.File, error) {
+	picture, err := decode(f, &endingReader{ctx: ctx, data: f.Data})
 	if err != nil {
-		return fail(err)
+		return backends.File{}, err
 	}
 	bounds := picture.Bounds()
 	width, height := bounds.Dx(), bounds.Dy()
@@ -80,9 +96,13 @@ func (t Takes) Shrink(f backends.File) (backends.File, error) {
 	}
 	for {
 		width, height = max(width, 1), max(height, 1)
-		data, err := encode(f, scaled(picture, width, height))
+		small, err := scaled(ctx, picture, width, height)
 		if err != nil {
-			return fail(err)
+			return backends.File{}, err
+		}
+		data, err := encode(ctx, f, small)
+		if err != nil {
+			return backends.File{}, err
 		}
 		if t.fits(width, height, len(data)) || width*height == 1 {
 			mediaType := png
@@ -97,25 +117,60 @@ func (t Takes) Shrink(f backends.File) (backends.File, error) {
 	}
 }
 
-func decode(f backends.File) (image.Image, error) {
+func decode(f backends.File, r io.Reader) (image.Image, error) {
 	switch f.MediaType {
 	case png:
-		return imagepng.Decode(bytes.NewReader(f.Data))
+		return imagepng.Decode(r)
 	case jpeg:
-		return imagejpeg.Decode(bytes.NewReader(f.Data))
+		return imagejpeg.Decode(r)
 	case gif:
-		return imagegif.Decode(bytes.NewReader(f.Data)) // its first frame
+		return imagegif.Decode(r) // its first frame
 	case webp:
 		if err := checkFrame(f); err != nil {
 			return nil, err
 		}
-		return xwebp.Decode(bytes.NewReader(f.Data))
+		return xwebp.Decode(r)
 	}
 	return nil, fmt.Errorf("this program does not decode %s: make it a png or jpeg of fewer pixels", f.MediaType)
 }
 
-func encode(f backends.File, picture image.Image) ([]byte, error) {
-	var out bytes.Buffer
+// endingReader reads data, and fails when its context has ended: decoders take no context. It gives out
+// few bytes at a time, since a few bytes can be work for seconds.
+type endingReader struct {
+	ctx  context.Context
+	data []byte
+}
+
+// Read implements io.Reader.
+func (r *endingReader) Read(p []byte) (int, error) {
+	const most = 32
+	if r.ctx.Err() != nil {
+		return 0, r.ctx.Err()
+	}
+	if len(r.data) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, r.data[:min(len(r.data), most)])
+	r.data = r.data[n:]
+	return n, nil
+}
+
+// endingBuffer is a buffer that takes nothing more when its context has ended.
+type endingBuffer struct {
+	ctx context.Context
+	bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *endingBuffer) Write(p []byte) (int, error) {
+	if b.ctx.Err() != nil {
+		return 0, b.ctx.Err()
+	}
+	return b.Buffer.Write(p)
+}
+
+func encode(ctx context.Context, f backends.File, picture image.Image) ([]byte, error) {
+	out := endingBuffer{ctx: ctx}
 	if f.MediaType != jpeg {
 		err := imagepng.Encode(&out, picture)
 		return out.Bytes(), err
@@ -147,42 +202,46 @@ func withExif(data, segment []byte) []byte {
 	return append(append(append([]byte{}, data[:2]...), segment...), data[2:]...)
 }
 
-// scaled returns a picture of a smaller size: each of its pixels is the mean of those that it
-// stands for.
-func scaled(picture image.Image, width, height int) image.Image {
+// scaled returns a picture of a smaller size: each of its pixels is the mean of the pixels in its place. The
+// error is ctx's.
+func scaled(ctx context.Context, picture image.Image, width, height int) (image.Image, error) {
 	from := picture.Bounds()
 	if from.Dx() == width && from.Dy() == height {
-		return picture
+		return picture, nil
 	}
-	out := image.NewNRGBA64(image.Rect(0, 0, width, height))
+	out := image.NewNRGBA(image.Rect(0, 0, width, height))
 	for y := range height {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		top, bottom := y*from.Dy()/height, (y+1)*from.Dy()/height
 		for x := range width {
 			left, right := x*from.Dx()/width, (x+1)*from.Dx()/width
-			out.SetNRGBA64(x, y, mean(picture, image.Rect(left, top, max(right, left+1), max(bottom, top+1)).Add(from.Min)))
+			c := mean(picture, image.Rect(left, top, max(right, left+1), max(bottom, top+1)).Add(from.Min))
+			// The picture has 8 bits a colour.
+			out.SetNRGBA(x, y, color.NRGBA{R: uint8(c.R >> 8), G: uint8(c.G >> 8), B: uint8(c.B >> 8), A: uint8(c.A >> 8)})
 		}
 	}
-	return narrow(out)
+	return out, nil
 }
 
-// mean is the colour of a part of a picture.
+// mean returns the colour of a part of a picture.
 func mean(picture image.Image, part image.Rectangle) color.NRGBA64 {
 	var r, g, b, a, n uint64
+	add := func(pr, pg, pb, pa uint32) {
+		r, g, b, a, n = r+uint64(pr), g+uint64(pg), b+uint64(pb), a+uint64(pa), n+1
+	}
+	quick, isQuick := picture.(image.RGBA64Image) // the same colours without an allocation for each
 	for y := part.Min.Y; y < part.Max.Y; y++ {
 		for x := part.Min.X; x < part.Max.X; x++ {
-			pr, pg, pb, pa := picture.At(x, y).RGBA()
-			r, g, b, a, n = r+uint64(pr), g+uint64(pg), b+uint64(pb), a+uint64(pa), n+1
+			if isQuick {
+				c := quick.RGBA64At(x, y)
+				add(uint32(c.R), uint32(c.G), uint32(c.B), uint32(c.A))
+			} else {
+				add(picture.At(x, y).RGBA())
+			}
 		}
 	}
 	of := color.RGBA64{R: uint16(r / n), G: uint16(g / n), B: uint16(b / n), A: uint16(a / n)}
 	return color.NRGBA64Model.Convert(of).(color.NRGBA64)
-}
-
-// narrow leaves a picture 8 bits a colour.
-func narrow(picture *image.NRGBA64) image.Image {
-	out := image.NewNRGBA(picture.Rect)
-	for i := range out.Pix {
-		out.Pix[i] = picture.Pix[2*i]
-	}
-	return out
 }

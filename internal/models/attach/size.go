@@ -9,10 +9,10 @@ import (
 	imagegif "image/gif"
 	imagejpeg "image/jpeg"
 	imagepng "image/png"
-	"regexp"
-	"strconv"
+	"iter"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/system/heavy"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -79,20 +79,99 @@ func checkFrame(f backends.File) error {
 	return errors.New("it has no single frame, as one that moves: make it a png or jpeg of fewer pixels")
 }
 
-var (
-	pageObject = regexp.MustCompile(`/Type\s*/Page\b`)
-	pageCount  = regexp.MustCompile(`/Count\s+(\d{1,5})\b`)
+// The most scans of a JPEG that is decoded, and the most pixels of all its scans: each scan of a few bytes
+// goes over the whole picture.
+const (
+	mostScans       = 100
+	mostScanned     = 1_500_000_000
+	perCoefficients = 4 // bytes a pixel, of a progressive JPEG
 )
+
+// decodedBytes returns at most how many bytes a picture takes while it is made smaller. It reads heads
+// only, and refuses a picture that is too much work.
+func decodedBytes(f backends.File) (int64, error) {
+	if f.Width <= 0 || f.Height <= 0 || f.Width > mostDecoded/f.Height {
+		return 0, fmt.Errorf("%d by %d pixels are more than this program decodes (%s): make it smaller", f.Width, f.Height, plain.Thousands(mostDecoded))
+	}
+	pixels := f.Width * f.Height
+	perPixel := 0
+	switch f.MediaType {
+	case jpeg:
+		scans := bytes.Count(f.Data, []byte{0xff, 0xda})
+		if scans > mostScans || scans*pixels > mostScanned {
+			return 0, fmt.Errorf("its %s scans of %d by %d pixels are more than this program decodes: save it with fewer scans", plain.Thousands(scans), f.Width, f.Height)
+		}
+		components, isProgressive := frameOf(f.Data)
+		perPixel = components
+		if isProgressive {
+			perPixel += perCoefficients * components
+		}
+		if components == 4 {
+			perPixel += 4 // CMYK is converted
+		}
+	case png:
+		perPixel = 4
+		if len(f.Data) > pngInterlace && f.Data[pngDepth] == 16 {
+			perPixel = 8
+		}
+		if len(f.Data) > pngInterlace && f.Data[pngInterlace] != 0 {
+			perPixel *= 2
+		}
+	case gif:
+		perPixel = 2
+	default:
+		perPixel = 12 // of WebP: its values, transformed, and the picture
+	}
+	const perOutput = 4
+	memory := int64(pixels) * int64(perPixel+perOutput)
+	if memory > heavy.MostMemory {
+		return 0, fmt.Errorf("to decode %d by %d pixels of its kind takes %s MB, and the most is %s: make it smaller",
+			f.Width, f.Height, plain.Thousands(int(memory>>20)), plain.Thousands(heavy.MostMemory>>20))
+	}
+	return memory, nil
+}
+
+// The places in a PNG of its bits a colour, and of its interlace method.
+const (
+	pngDepth     = 24
+	pngInterlace = 28
+)
+
+// frameOf reads the frame header of a JPEG. A picture without one has as many components as can be.
+func frameOf(data []byte) (components int, isProgressive bool) {
+	for at := 2; at+10 <= len(data); {
+		if data[at] != 0xff {
+			at++
+			continue
+		}
+		switch kind := data[at+1]; {
+		case kind >= 0xc0 && kind <= 0xc2:
+			return int(min(data[at+9], 4)), kind == 0xc2
+		case kind == 0xff || kind == 0 || kind >= 0xd0 && kind <= 0xd9:
+			at++
+		default:
+			at += 2 + int(binary.BigEndian.Uint16(data[at+2:]))
+		}
+	}
+	return 4, true
+}
 
 // bytesPerPage is a small page: it stands for pages that cannot be counted since the objects are
 // packed.
 const bytesPerPage = 20_000
 
-// pages is about how many pages a PDF has, at least 1, without decoding it.
+// pages returns about how many pages a PDF has, at least 1, without decoding it. It reads the data once,
+// and stores none of its places.
 func pages(data []byte) int {
-	most := len(pageObject.FindAllIndex(data, -1))
-	for _, m := range pageCount.FindAllSubmatch(data, -1) {
-		if n, err := strconv.Atoi(string(m[1])); err == nil && n <= len(data)/bytesOfPageObject {
+	most := 0
+	for rest := range after(data, "/Type") {
+		if rest, ok := bytes.CutPrefix(bytes.TrimLeft(rest, blanks), []byte("/Page")); ok && !beginsWord(rest) {
+			most++
+		}
+	}
+	for rest := range after(data, "/Count") {
+		digits := bytes.TrimLeft(rest, blanks)
+		if n, ok := shortNumber(digits); ok && len(digits) < len(rest) && n <= len(data)/bytesOfPageObject {
 			most = max(most, n)
 		}
 	}
@@ -100,6 +179,39 @@ func pages(data []byte) int {
 		most = len(data)/bytesPerPage + 1
 	}
 	return most
+}
+
+// blanks are the white space in a PDF.
+const blanks = "\t\n\f\r "
+
+// after yields what follows each place of a word.
+func after(data []byte, word string) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for {
+			at := bytes.Index(data, []byte(word))
+			if at < 0 {
+				return
+			}
+			if data = data[at+len(word):]; !yield(data) {
+				return
+			}
+		}
+	}
+}
+
+func beginsWord(data []byte) bool {
+	return len(data) > 0 && (data[0] == '_' || data[0]|0x20 >= 'a' && data[0]|0x20 <= 'z' || data[0] >= '0' && data[0] <= '9')
+}
+
+// shortNumber returns the number of at most five digits at the beginning of data.
+func shortNumber(data []byte) (n int, ok bool) {
+	const longest = 5
+	end := 0
+	for end < len(data) && end < longest && data[end] >= '0' && data[end] <= '9' {
+		n = 10*n + int(data[end]-'0')
+		end++
+	}
+	return n, end > 0 && !beginsWord(data[end:])
 }
 
 // bytesOfPageObject is less than a page takes in any PDF, so that a number in a small file does

@@ -125,13 +125,10 @@ func (r *Resolver) askLocal(ctx context.Context) []server {
 	var asked []*server
 	var group sync.WaitGroup
 	for _, p := range providers {
-		baseURL := p.baseURL
-		if r.World.LocalServers != nil {
-			baseURL = r.World.LocalServers[p.name]
-		}
-		if !p.local || baseURL == "" {
+		if !p.local || r.World.LocalServers != nil && r.World.LocalServers[p.name] == "" && r.World.address(p) == "" {
 			continue
 		}
+		baseURL := r.address(p)
 		s := &server{provider: p, baseURL: baseURL}
 		asked = append(asked, s)
 		group.Go(func() {

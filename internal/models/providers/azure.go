@@ -10,6 +10,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/openai"
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/internal/models/toolfit"
 )
 
 // azure is OpenAI's API at an endpoint of Azure's, in two ways. With a version that is a
@@ -133,6 +134,8 @@ func (p azure) check(c connection, b configs.Backend) error {
 	}
 	return checkChat(e.dialect(c), c.model, b)
 }
+
+func (azure) schemas(connection) toolfit.Rules { return toolfit.OpenAI() }
 
 func (azure) notes() []string {
 	return []string{

@@ -12,12 +12,14 @@ import (
 )
 
 // budgetedOutput is the most output of a call that does not say how much it may have,
-// where there is a budget (DESIGN §6).
+// where there is a budget (DESIGN §6), or where the model is local: a small model may fill its
+// whole context with one reply.
 const budgetedOutput = 8192
 
-// Bounded gives calls a most of output, which a budget has to know before they are sent.
+// Bounded returns the parameters with a limit of output, which a budget has to know before a call is
+// sent, and which a local model needs. Other calls, and those that have a limit, stay as they are.
 func (r *Resolver) Bounded(m Model, p backends.Params) backends.Params {
-	if r.Config.Budget.None() || p.MaxTokens != nil {
+	if r.Config.Budget.None() && !m.Local || p.MaxTokens != nil {
 		return p
 	}
 	most := budgetedOutput

@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/system/httpclient"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -41,6 +42,8 @@ func withHint(p provider, c connection, keyVar string, err error) error {
 	}
 	cure, place := "", shownURL(c.baseURL)
 	switch {
+	case httpclient.IsLocalFault(err):
+		cure = "this machine or process has run out of open files, ports or memory: raise the limit (ulimit -n), or ask fewer agents at a time"
 	case e.Kind == backends.KindAuth:
 		cure = "check " + keyPlace(p, c, keyVar)
 	case e.Kind == backends.KindNetwork && !e.Begun && p.hint != "":

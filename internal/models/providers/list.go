@@ -59,7 +59,7 @@ func (r *Resolver) here(p provider, asked []server) string {
 		case variable == "":
 			return "no key: set " + p.keyVars[0]
 		case r.address(p) == "":
-			return "no address: set " + p.urlVar
+			return "no address: set " + strings.Join(p.urlVars, " or ")
 		}
 		return "key in " + variable
 	case p.baseURL == "":
@@ -101,7 +101,7 @@ func (r *Resolver) Details(ctx context.Context, name string) (string, error) {
 	rows := [][]string{
 		{"type", p.name},
 		{"service", p.title},
-		{"address", joinWords(p.baseURL, p.urlVar)},
+		{"address", joinWords(p.baseURL, strings.Join(p.urlVars, ", "))},
 		{"key", strings.Join(p.keyVars, " or ")},
 		{"default model", p.usualModel()},
 		{"available", r.here(p, asked)},

@@ -10,6 +10,7 @@ import (
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/models/toolfit"
 )
 
 // protocol is how a provider is spoken to.
@@ -21,6 +22,8 @@ type protocol interface {
 	check(c connection, b configs.Backend) error
 	// notes tell people what is odd about the provider, in a sentence each.
 	notes() []string
+	// schemas returns the rules for the schemas of tools.
+	schemas(c connection) toolfit.Rules
 }
 
 // chat is OpenAI's chat completions, or its Responses API, in a service's dialect.
@@ -42,6 +45,8 @@ func (p chat) at(c connection) openai.Dialect {
 	d := p.dialect
 	if c.provider == openAIType {
 		d = openai.Compatible()
+		d.Schemas = d.Schemas.And(p.dialect.Schemas)
+		d.ShortIDs = true // the service passes calls on to OpenAI, or imitates it
 	}
 	if c.provider == openAIType || c.provider == anyType {
 		if home, ok := providerOfURL(c.baseURL); ok {
@@ -78,6 +83,8 @@ func (p provider) overResponses(c connection) bool {
 	own, ok := p.protocol.(chat)
 	return ok && own.at(c).OverResponses(c.model)
 }
+
+func (p chat) schemas(c connection) toolfit.Rules { return p.at(c).Rules(c.model) }
 
 func (p chat) notes() []string { return p.dialect.Notes() }
 
@@ -122,6 +129,8 @@ func (claude) check(c connection, b configs.Backend) error {
 	return anthropic.CheckParams(c.model, b.Params)
 }
 
+func (claude) schemas(connection) toolfit.Rules { return toolfit.Claude() }
+
 func (claude) notes() []string {
 	return []string{
 		"temperature is 0 to 1; from 4.7 on neither it nor top_p is taken, from 4.1 on not both",
@@ -147,6 +156,8 @@ func (google) check(c connection, b configs.Backend) error {
 	return cmp.Or(gemini.CheckParams(c.model, b.Params), checkHosted(c.model, b))
 }
 
+func (google) schemas(connection) toolfit.Rules { return toolfit.Gemini() }
+
 func (google) notes() []string {
 	return []string{
 		"stop has 5 at most; seed has 32 bits",
@@ -163,5 +174,7 @@ type demo struct{}
 func (demo) connect(connection) (backends.Backend, error) { return debugbackend.Demo(), nil }
 
 func (demo) check(connection, configs.Backend) error { return nil }
+
+func (demo) schemas(connection) toolfit.Rules { return toolfit.Rules{} }
 
 func (demo) notes() []string { return []string{"no model is asked, and parameters have no effect"} }

@@ -19,8 +19,10 @@ type provider struct {
 	// baseURL is the service's own address; empty when the configuration must give
 	// one.
 	baseURL string
-	// urlVar is a variable that replaces baseURL.
-	urlVar string
+	// urlVars are the variables of the environment that replace baseURL, and readURL returns the address
+	// in them, "" for none. Without a readURL the first variable has the address as it is.
+	urlVars []string
+	readURL func(get func(name string) string) string
 	// keyVars are the variables that may hold the key, the first that is set counts.
 	// Without any the service needs no key.
 	keyVars []string
@@ -28,6 +30,8 @@ type provider struct {
 	prefixes []string
 	// model is the default model. Empty on a local server means the first that it lists.
 	model string
+	// domain has the addresses of a service that always tells calls from text.
+	domain string
 	// local reports whether it is a server on this machine, which type auto looks for.
 	local bool
 	// hint is what to do when the server cannot be reached.
@@ -99,6 +103,20 @@ func providerOfURL(baseURL string) (provider, bool) {
 		}
 	}
 	return provider{}, false
+}
+
+// mayWriteCalls reports whether the models at an address may write calls as text: it is in no domain of a service that
+// tells calls from text.
+func mayWriteCalls(p provider, baseURL string) bool {
+	if _, isCanned := p.protocol.(demo); isCanned {
+		return false
+	}
+	u, err := url.Parse(baseURL)
+	if err != nil {
+		return false
+	}
+	host := "." + strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	return !slices.ContainsFunc(providers, func(p provider) bool { return p.domain != "" && strings.HasSuffix(host, "."+p.domain) })
 }
 
 // usualModel tells people the default model.

@@ -155,7 +155,7 @@ func providersAsMarkdown() string {
 	var b strings.Builder
 	b.WriteString("| Type | Address | Key | Default model |\n| --- | --- | --- | --- |\n")
 	for _, p := range providers {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", p.name, joinWords(p.baseURL, p.urlVar), strings.Join(p.keyVars, ", "), p.usualModel())
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", p.name, joinWords(p.baseURL, strings.Join(p.urlVars, ", ")), strings.Join(p.keyVars, ", "), p.usualModel())
 	}
 	for _, p := range providers {
 		if len(p.notes()) == 0 {

@@ -17,6 +17,7 @@ import (
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/models/prices"
 	"github.com/massgen/massgen/internal/models/retry"
+	"github.com/massgen/massgen/internal/models/toolfit"
 	"github.com/massgen/massgen/internal/models/wire"
 	"github.com/massgen/massgen/internal/system/plain"
 )
@@ -81,8 +82,13 @@ type Model struct {
 	// Local reports whether the model, and all that stand in for it, run on servers that the table
 	// knows as such.
 	Local bool
+	// TextCalls reports whether the texts of the model, and of all that stand in for it, may contain calls (see
+	// effect.Agent).
+	TextCalls bool
 	// Takes is what all of them take beside text.
 	Takes attach.Takes
+	// Schemas are the rules for the schemas of tools that all of them take.
+	Schemas toolfit.Rules
 	// CanSearch reports whether the model, and those that stand in for it, can search the web.
 	CanSearch bool
 
@@ -113,7 +119,7 @@ func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) 
 		c.baseURL = r.address(p)
 	}
 	if c.baseURL == "" {
-		return Model{}, fmt.Errorf("type %s has no address: set base_url%s", p.name, orVariable(p.urlVar))
+		return Model{}, fmt.Errorf("type %s has no address: set base_url%s", p.name, orVariables(p.urlVars))
 	}
 	r.Secrets.AddURL(c.baseURL)
 	var keyVar string
@@ -136,7 +142,7 @@ func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) 
 	known, _ := r.prices.Lookup(p.name, c.model) // of others the sizes are 0
 	return Model{
 		Backend: backend, Provider: p.name, Name: c.model, BaseURL: c.baseURL, Window: known.ContextWindow, MaxOutput: known.MaxOutput,
-		Local: p.local, CanSearch: canSearch(r, p, c, b), splits: splitsTools(p, c.model), Takes: takesOf(p.protocol, c),
+		Local: p.local, TextCalls: mayWriteCalls(p, c.baseURL), CanSearch: canSearch(r, p, c, b), splits: splitsTools(p, c.model), Schemas: p.schemas(c), Takes: takesOf(p.protocol, c),
 	}, err
 }
 
@@ -169,9 +175,10 @@ func (r *Resolver) resolve(ctx context.Context, b configs.Backend, isAgent bool)
 			Headers: f.Params.Headers, ExtraBody: f.Params.ExtraBody,
 		})
 		m.Takes = m.Takes.And(other.Takes)
+		m.Schemas = m.Schemas.And(other.Schemas)
 		m.CanSearch, m.splits = m.CanSearch && other.CanSearch, m.splits || other.splits
 		m.Window, m.MaxOutput = smaller(m.Window, other.Window), smaller(m.MaxOutput, other.MaxOutput)
-		m.Local = m.Local && other.Local
+		m.Local, m.TextCalls = m.Local && other.Local, m.TextCalls && other.TextCalls
 	}
 	switch {
 	case len(faults) > 0:
@@ -200,11 +207,11 @@ func smaller(a, b int) int {
 	return min(a, b)
 }
 
-func orVariable(name string) string {
-	if name == "" {
+func orVariables(names []string) string {
+	if len(names) == 0 {
 		return ""
 	}
-	return ", or " + name + " in the environment"
+	return ", or " + strings.Join(names, " or ") + " in the environment"
 }
 
 // provider returns the provider of a backend, and fills in what auto found.
@@ -261,10 +268,8 @@ func (r *Resolver) localWith(ctx context.Context, b *configs.Backend) (provider,
 
 // address is where the provider is when the configuration does not say.
 func (r *Resolver) address(p provider) string {
-	if p.urlVar != "" {
-		if url, _ := r.World.Environment(p.urlVar); url != "" {
-			return url
-		}
+	if url := r.World.address(p); url != "" {
+		return url
 	}
 	if url := r.World.LocalServers[p.name]; url != "" {
 		return url
@@ -276,8 +281,8 @@ func (r *Resolver) address(p provider) string {
 // service that needs a key is refused without, unless it is reached at another
 // address than its own: there, no key may be right.
 func (r *Resolver) key(p provider, b configs.Backend) (key, variable string, err error) {
-	if b.APIKey != "" {
-		return b.APIKey, "", nil
+	if key = strings.TrimSpace(b.APIKey); key != "" {
+		return key, "", nil
 	}
 	if key, variable = r.keyOf(p); key != "" {
 		if strings.ContainsFunc(key, unicode.IsControl) {
@@ -294,7 +299,7 @@ func (r *Resolver) key(p provider, b configs.Backend) (key, variable string, err
 // keyOf returns the key in the provider's variables, and the variable's name.
 func (r *Resolver) keyOf(p provider) (key, variable string) {
 	for _, name := range p.keyVars {
-		if key, _ := r.World.Lookup(name); key != "" {
+		if key := r.World.key(name); key != "" {
 			r.Secrets.Add(key)
 			return key, name
 		}

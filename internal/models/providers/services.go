@@ -6,6 +6,7 @@ import (
 	"github.com/massgen/massgen/backends/anthropic"
 	"github.com/massgen/massgen/backends/gemini"
 	"github.com/massgen/massgen/backends/openai"
+	"github.com/massgen/massgen/internal/models/toolfit"
 )
 
 // providers lists them in the order in which type auto takes them. What a service
@@ -17,17 +18,17 @@ var providers = slices.Concat(largeProviders(), hosts(), otherProviders(), local
 func largeProviders() []provider {
 	return []provider{
 		{
-			name: openAIType, title: "OpenAI", baseURL: openai.DefaultBaseURL, urlVar: "OPENAI_BASE_URL",
+			name: openAIType, title: "OpenAI", baseURL: openai.DefaultBaseURL, urlVars: []string{"OPENAI_BASE_URL"}, domain: "openai.com",
 			keyVars: []string{"OPENAI_API_KEY"}, prefixes: []string{"gpt-", "chatgpt-", "o1", "o3", "o4"},
 			model: "gpt-5-mini", protocol: chat{openai.OpenAI()},
 		},
 		{
-			name: "claude", title: "Anthropic", baseURL: anthropic.DefaultBaseURL,
+			name: "claude", title: "Anthropic", baseURL: anthropic.DefaultBaseURL, domain: "anthropic.com",
 			keyVars: []string{"ANTHROPIC_API_KEY"}, prefixes: []string{"claude-"},
 			model: "claude-sonnet-5-5", protocol: claude{},
 		},
 		{
-			name: "gemini", title: "Google Gemini", baseURL: gemini.DefaultBaseURL,
+			name: "gemini", title: "Google Gemini", baseURL: gemini.DefaultBaseURL, domain: "googleapis.com",
 			keyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, prefixes: []string{"gemini-"},
 			model: "gemini-2.5-flash", protocol: google{},
 		},
@@ -212,7 +213,7 @@ func otherProviders() []provider {
 			}},
 		},
 		{
-			name: azureType, title: "Azure OpenAI", urlVar: "AZURE_OPENAI_ENDPOINT",
+			name: azureType, title: "Azure OpenAI", urlVars: []string{"AZURE_OPENAI_ENDPOINT"}, domain: "openai.azure.com",
 			keyVars: []string{"AZURE_OPENAI_API_KEY"}, protocol: azure{},
 		},
 	}
@@ -223,21 +224,26 @@ func localServers() []provider {
 	servers := []provider{
 		{
 			name: "ollama", title: "Ollama", baseURL: "http://localhost:11434/v1", local: true,
-			hint: "start it with: ollama serve",
+			urlVars: []string{"OLLAMA_HOST"}, readURL: ollamaAddress, hint: "start it with: ollama serve",
 			// https://docs.ollama.com/openai
-			protocol: chat{openai.Dialect{All: openai.Limits{NoPDF: true, Efforts: "none low medium high max"}, ThinkTags: true}},
+			protocol: chat{openai.Dialect{Schemas: toolfit.Ollama(), All: openai.Limits{NoPDF: true, Efforts: "none low medium high max"}, ThinkTags: true, EndsLoops: true}},
 		},
 	}
-	for _, s := range []struct{ name, title, port, start string }{
-		{"lmstudio", "LM Studio", "1234", "start its server with: lms server start"},
-		{"llamacpp", "llama.cpp", "8080", "start it with: llama-server --jinja -m MODEL.gguf"},
-		{"vllm", "vLLM", "8000", "start it with: vllm serve MODEL"},
-		{"sglang", "SGLang", "30000", "start it with: python -m sglang.launch_server"},
+	local := func(schemas toolfit.Rules) protocol {
+		return chat{openai.Dialect{Schemas: schemas, All: openai.Limits{NoPDF: true}, ThinkTags: true, EndsLoops: true}}
+	}
+	// LM Studio, vLLM and SGLang read no variable for their address.
+	for _, s := range []provider{
+		{name: "lmstudio", title: "LM Studio", baseURL: "http://localhost:1234/v1", hint: "start its server with: lms server start", protocol: local(toolfit.LMStudio())},
+		{
+			name: "llamacpp", title: "llama.cpp", baseURL: "http://localhost:8080/v1", hint: "start it with: llama-server --jinja -m MODEL.gguf",
+			urlVars: []string{"LLAMA_ARG_HOST", "LLAMA_ARG_PORT", "LLAMA_ARG_API_PREFIX"}, readURL: llamaAddress, protocol: local(toolfit.LlamaCpp()),
+		},
+		{name: "vllm", title: "vLLM", baseURL: "http://localhost:8000/v1", hint: "start it with: vllm serve MODEL", protocol: local(toolfit.Rules{})},
+		{name: "sglang", title: "SGLang", baseURL: "http://localhost:30000/v1", hint: "start it with: python -m sglang.launch_server", protocol: local(toolfit.Rules{})},
 	} {
-		servers = append(servers, provider{
-			name: s.name, title: s.title, baseURL: "http://localhost:" + s.port + "/v1", local: true, hint: s.start,
-			protocol: chat{openai.Dialect{All: openai.Limits{NoPDF: true}, ThinkTags: true}},
-		})
+		s.local = true
+		servers = append(servers, s)
 	}
 	return servers
 }

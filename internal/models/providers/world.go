@@ -2,6 +2,7 @@ package providers
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/massgen/massgen/configs"
@@ -31,11 +32,34 @@ func NewWorld(environment Lookup) World {
 	lookup, others, unread := configs.WithDotEnv(".", environment)
 	w := World{Environment: environment, Lookup: lookup, Unread: unread}
 	for _, p := range providers {
-		if _, set := environment(p.urlVar); !set && slices.Contains(others, p.urlVar) && !slices.Contains(w.PassedOver, p.urlVar) {
-			w.PassedOver = append(w.PassedOver, p.urlVar)
+		for _, name := range p.urlVars {
+			if value, _ := environment(name); strings.TrimSpace(value) == "" && slices.Contains(others, name) && !slices.Contains(w.PassedOver, name) {
+				w.PassedOver = append(w.PassedOver, name)
+			}
 		}
 	}
 	return w
+}
+
+// address returns the address of a provider in the environment, "" for none.
+func (w World) address(p provider) string {
+	get := func(name string) string {
+		value, _ := w.Environment(name)
+		return strings.TrimSpace(value)
+	}
+	switch {
+	case p.readURL != nil:
+		return p.readURL(get)
+	case len(p.urlVars) > 0:
+		return get(p.urlVars[0])
+	}
+	return ""
+}
+
+// key returns the key in a variable, without blanks around it.
+func (w World) key(name string) string {
+	key, _ := w.Lookup(name)
+	return strings.TrimSpace(key)
 }
 
 // Notices are what a user has to know of the file .env, and of keys in variables that are too
@@ -46,8 +70,7 @@ func (w World) Notices(secrets *configs.Secrets) (lines []string) {
 	}
 	for _, p := range providers {
 		for _, name := range p.keyVars {
-			key, _ := w.Lookup(name)
-			if warning := secrets.WarnShort(name, key); warning != "" {
+			if warning := secrets.WarnShort(name, w.key(name)); warning != "" {
 				lines = append(lines, warning)
 			}
 		}
@@ -74,8 +97,7 @@ func (w World) configOptions(secrets *configs.Secrets) configs.Options {
 func (w World) HideKeys(secrets *configs.Secrets) {
 	for _, p := range providers {
 		for _, name := range p.keyVars {
-			key, _ := w.Lookup(name)
-			secrets.Add(key)
+			secrets.Add(w.key(name))
 		}
 	}
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"} {

@@ -44,8 +44,9 @@ func newBreaker(provider string, failures int, pause time.Duration) *breaker {
 	return b
 }
 
-// errNoVerdict is the end of an attempt that says nothing about the service.
-var errNoVerdict = errors.New("ended by the caller")
+// errNoVerdict is the end of an attempt that says nothing about the service: its caller ended it, or this
+// machine had no resources for it.
+var errNoVerdict = errors.New("no verdict on the service")
 
 // isOutage reports whether err means that the service is down. A service that refuses a
 // request works.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/system/httpclient"
 )
 
 // The breaker of the zero Limits.
@@ -86,7 +87,7 @@ func (g *Gate) enter(ctx context.Context, tokens int) (pass, error) {
 // leave ends an attempt with its error, or nil, and its usage, if that is known.
 func (p pass) leave(ctx context.Context, err error, usage *backends.Usage) {
 	p.booked.Settle(usage)
-	if err != nil && (ctx.Err() != nil || errors.Is(err, errStopped)) {
+	if err != nil && (ctx.Err() != nil || errors.Is(err, errStopped) || httpclient.IsLocalFault(err)) {
 		err = errNoVerdict
 	}
 	p.done(err)

@@ -2,8 +2,10 @@ package retry_test
 
 import (
 	"context"
+	"net"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -245,6 +247,26 @@ func TestBreakerEndsRetries(t *testing.T) {
 		_, e := call(t.Context(), t, retry.New(inner, gate, retry.Options{}))
 		if len(inner.starts) != 2 || e == nil || e.Kind != backends.KindOverloaded || !strings.Contains(e.Message, "script: network: no luck") {
 			t.Errorf("%d attempts, %+v", len(inner.starts), e)
+		}
+	})
+}
+
+// TestLocalFaultsOpenNoBreaker: running out of file descriptors says nothing about the service, neither that
+// it is down nor that it works again.
+func TestLocalFaultsOpenNoBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := &backends.Error{Kind: backends.KindNetwork, Message: "socket: too many open files", Err: &net.OpError{Op: "dial", Err: syscall.EMFILE}}
+		local, down := outcome{err: full}, failing(backends.KindNetwork)
+		inner := &script{outcomes: []outcome{local, local, local, down, local, down, local}}
+		b := once(inner, newGate("gate", retry.Limits{Failures: 2}))
+		for range 6 {
+			call(t.Context(), t, b)
+		}
+		if len(inner.starts) != 6 {
+			t.Errorf("%d attempts before the breaker opened, want 6", len(inner.starts))
+		}
+		if _, e := call(t.Context(), t, b); len(inner.starts) != 6 || e == nil || e.Kind != backends.KindOverloaded {
+			t.Errorf("two failures of the service did not open it: %+v", e)
 		}
 	})
 }

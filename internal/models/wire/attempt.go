@@ -22,11 +22,12 @@ type Attempt[E any] struct {
 	Open func(ctx context.Context) error
 	// Answer receives the events.
 	Answer Answer[E]
-	// IsAnswer reports whether a body that is one JSON object is the answer of a service
-	// that does not stream. Nil means never.
+	// IsAnswer reports whether the JSON of an event, or of a body in place of events, is a part of
+	// an answer or a whole one, and no error in a form of the service's own. It reports true for
+	// every event that Answer knows. Nil takes no body of JSON, and each event for a part.
 	IsAnswer func(body []byte) bool
 	// Marked reports whether an end mark makes an answer whole that has no finish reason.
-	// The end of a body that is one JSON object is such a mark.
+	// The end of a body that is JSON is such a mark.
 	Marked bool
 	// Abandon, if it is not nil, returns what is left of an answer that failed: its usage,
 	// if it is known, and the tool calls that had begun and did not end.
@@ -38,14 +39,14 @@ type Answer[E any] interface {
 	// Add takes the next event. It returns the events that are complete, and an error if the
 	// answer cannot go on.
 	Add(event E) ([]backends.Event, error)
-	// Progress says how far the answer has come.
+	// Progress returns how far the answer has come.
 	Progress() Progress
 	// End returns the last events of a whole answer, or an error if the answer was
 	// withheld.
 	End() ([]backends.Event, error)
 }
 
-// Progress says how far an answer has come.
+// Progress is how far an answer has come.
 type Progress struct {
 	// Begun reports whether a part of a message came, readable or not.
 	Begun bool
@@ -105,12 +106,12 @@ func (a Attempt[E]) exchange(x *exchange, emit Emit) error {
 const endMark = "[DONE]"
 
 func (a Attempt[E]) read(x *exchange, emit Emit) error {
-	events := newEventReader(x.kept)
+	events := newEventReader(x.kept, a.IsAnswer)
 	marked := false
-	for !marked && !a.Answer.Progress().Ended {
-		next, err := events.next()
-		if errors.Is(err, io.EOF) || err == nil && string(next.data) == endMark {
-			marked = err == nil
+	for !a.Answer.Progress().Ended {
+		data, err := events.next()
+		if errors.Is(err, io.EOF) || err == nil && string(data) == endMark {
+			marked = err == nil || events.endsMarked()
 			break
 		}
 		if err != nil {
@@ -119,10 +120,7 @@ func (a Attempt[E]) read(x *exchange, emit Emit) error {
 			}
 			return err
 		}
-		if marked = next.whole; marked && (a.IsAnswer == nil || !a.IsAnswer(next.data)) {
-			return notAnAnswer(next.data)
-		}
-		if err := a.add(next.data, emit); isUnreadable(err) && a.Answer.Progress().Whole {
+		if err := a.add(data, emit); isUnreadable(err) && a.Answer.Progress().Whole {
 			break // as where the stream breaks off
 		} else if err != nil {
 			return err

@@ -18,6 +18,13 @@ func CallID(key backends.Key, position int) string {
 	return fmt.Sprintf("call_%x", sum[:12])
 }
 
+// ShortID returns the id that a call has where the id that another service gave it is refused. The
+// same id gives the same, of 29 letters, digits and "_".
+func ShortID(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return fmt.Sprintf("call_%x", sum[:12])
+}
+
 // TidyArguments returns arguments as JSON where they are JSON in some disguise
 // that models use (a code fence, a trailing comma, a JSON string around it, or
 // nothing for no arguments), else as they are.

@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
+
+	"github.com/massgen/massgen/internal/system/sse"
 )
 
 // maxShown is how much is kept of a text that is no stream, to be shown.
@@ -14,138 +17,176 @@ const maxShown = 4 << 10
 // ErrCut is the error of a stream that ended before its answer did.
 var ErrCut = errors.New("the stream was cut: it ended with neither a finish reason nor an end mark")
 
-// event is the data of a server-sent event, or the whole of an answer that is one JSON
-// object. Services write one line of data for each event, so each such line is one.
-type event struct {
-	data  []byte
-	whole bool
-}
-
-// eventReader reads the events of a response body. It takes what services send
-// around them: comments, other fields, blank lines or their absence, CRs, a byte order
-// mark, a last line that never ends.
+// eventReader reads the pieces of an answer: the data of server-sent events, or in their place a body
+// of JSON, which is one object, an array of pieces, or one piece after the other.
 type eventReader struct {
-	lines   *bufio.Reader
-	started bool
-	ended   bool
-	events  int
-	name    string // of the present event
-	stray   []byte // the start of what was no event
+	source   *bufio.Reader
+	events   *sse.Reader
+	isAnswer func(data []byte) bool // Attempt.IsAnswer
+	begun    bool
+	count    int
+	stray    []byte // the start of what was no event
+	// pieces are those of a body of JSON that were not read yet.
+	pieces []json.RawMessage
+	isJSON bool
+	// broken is the error at which a body of JSON breaks off, or nil.
+	broken error
 }
 
-// newEventReader reads from source, and never further than the last event needs.
-// How long a line may be is for source to limit.
-func newEventReader(source io.Reader) *eventReader {
-	return &eventReader{lines: bufio.NewReader(source)}
+// newEventReader reads from source, which limits how long a line may be. A nil isAnswer takes no
+// JSON in place of events.
+func newEventReader(source io.Reader, isAnswer func(data []byte) bool) *eventReader {
+	r := &eventReader{source: bufio.NewReader(source), isAnswer: isAnswer}
+	r.events = sse.NewReader(r.source)
+	r.events.Last = endMark
+	r.events.IsWhole = func(data []byte) bool { return string(bytes.TrimSpace(data)) == endMark || json.Valid(data) }
+	r.events.Other = r.other
+	return r
 }
 
-// next returns the next event, or io.EOF at the end of the body. An error that the
-// service reports is a *StreamError; a body without a single event is a
-// *NotAnAnswer, if it holds anything.
-func (r *eventReader) next() (event, error) {
-	if !r.started {
-		r.started = true
-		if whole, err := r.readObject(); err != nil || whole != nil {
-			return event{data: whole, whole: true}, err
-		}
-	}
-	for !r.ended {
-		line, err := r.readLine()
-		if r.ended = errors.Is(err, io.EOF); r.ended {
-			line = withoutHalf(line)
-		} else if err != nil {
-			return event{}, err
-		}
-		data, err := r.take(bytes.TrimRight(line, "\r\n"))
-		if err != nil {
-			return event{}, err
-		}
-		if len(data) > 0 {
-			r.events++
-			return event{data: data}, nil
-		}
-	}
-	if r.events == 0 && len(bytes.TrimSpace(r.stray)) > 0 {
-		return event{}, &NotAnAnswer{Body: r.stray}
-	}
-	return event{}, io.EOF
-}
-
-func (r *eventReader) readLine() ([]byte, error) {
-	var line []byte
-	for {
-		piece, err := r.lines.ReadSlice('\n')
-		line = append(line, piece...)
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
-		}
-	}
-}
-
-// take returns the data of a line, or nothing.
-func (r *eventReader) take(line []byte) ([]byte, error) {
-	field, value, _ := bytes.Cut(line, []byte(":"))
-	value = bytes.TrimSpace(value)
-	switch {
-	case len(line) == 0:
-		r.name = ""
-	case len(field) == 0, string(field) == "id", string(field) == "retry":
-	case string(field) == "event":
-		r.name = string(value)
-	case string(field) == "data":
-		return value, r.reported(value)
-	default:
-		if err := errorObject(line); err != nil {
+// next returns the data of the next piece, or io.EOF at the end of the body. An error that the
+// service reports is a *StreamError; a body without a single piece is a *NotAnAnswer, if it holds
+// anything.
+func (r *eventReader) next() ([]byte, error) {
+	if !r.begun {
+		r.begun = true
+		if err := r.readJSON(); err != nil {
 			return nil, err
 		}
-		if len(r.stray) < maxShown {
-			r.stray = append(append(r.stray, line...), '\n')
+	}
+	if r.isJSON {
+		return r.nextOfJSON()
+	}
+	for {
+		ev, err := r.events.Next()
+		if errors.Is(err, io.EOF) && r.count == 0 && len(bytes.TrimSpace(r.stray)) > 0 {
+			return nil, &NotAnAnswer{Body: r.stray}
 		}
+		if err != nil {
+			return nil, err
+		}
+		data := bytes.TrimSpace(ev.Data)
+		if len(data) == 0 {
+			continue
+		}
+		r.count++
+		if ev.Name == "error" && string(data) != endMark {
+			return nil, r.reported(data)
+		}
+		return data, r.errorIn(data)
 	}
-	return nil, nil
 }
 
-// reported returns the error that the data of an event is, or nil.
+// endsMarked reports whether the end of the body marks the end of the answer: a whole body of JSON does.
+func (r *eventReader) endsMarked() bool { return r.isJSON && r.broken == nil }
+
+// nextOfJSON returns the next piece of a body of JSON.
+func (r *eventReader) nextOfJSON() ([]byte, error) {
+	if len(r.pieces) == 0 {
+		if r.broken != nil {
+			return nil, r.broken
+		}
+		return nil, io.EOF
+	}
+	piece := r.pieces[0]
+	r.pieces = r.pieces[1:]
+	return piece, r.errorIn(piece)
+}
+
+// other keeps the start of a line that is no field of an event, and returns the error that it reports.
+func (r *eventReader) other(line []byte) error {
+	if err := errorObject(line); err != nil {
+		return err
+	}
+	if len(r.stray) < maxShown {
+		r.stray = append(append(r.stray, line...), '\n')
+	}
+	return nil
+}
+
+// reported returns the error of an event that is named so.
 func (r *eventReader) reported(data []byte) error {
-	if len(data) > 0 && r.name == "error" {
-		return &StreamError{Body: bytes.Clone(data)}
+	if err := r.errorIn(data); err != nil {
+		return err
 	}
-	return errorObject(data)
+	return &StreamError{Body: bytes.Clone(data)}
 }
 
-// withoutHalf returns a last line that has no newline, or nothing if it is data of
-// which only a part came.
-func withoutHalf(line []byte) []byte {
-	data, isData := bytes.CutPrefix(bytes.TrimRight(line, "\r"), []byte("data:"))
-	data = bytes.TrimSpace(data)
-	if isData && string(data) != "[DONE]" && !json.Valid(data) {
+// errorIn returns the error that a piece carries, or nil.
+func (r *eventReader) errorIn(piece []byte) error {
+	if err := errorObject(piece); err != nil {
+		return err
+	}
+	if r.isAnswer != nil && mayReport(piece) && !r.isAnswer(piece) {
+		return ownError(piece, false)
+	}
+	return nil
+}
+
+// mayReport reports whether a piece has a word that each error in a service's own form has. It spares
+// most pieces of an answer a second reading.
+func mayReport(piece []byte) bool {
+	has := func(word string) bool { return bytes.Contains(piece, []byte(word)) }
+	return has("essage") || has("msg") || has("Msg") || has("etail") || has("rror")
+}
+
+// readJSON reads a body that is JSON. A body that holds no piece of an answer is an error, perhaps
+// one that the service reports.
+func (r *eventReader) readJSON() error {
+	first, err := r.firstByte()
+	if err != nil || first != '{' && first != '[' {
+		return err
+	}
+	body, err := io.ReadAll(r.source)
+	if err != nil {
+		return err
+	}
+	r.isJSON = true
+	r.pieces, r.broken = piecesOf(body)
+	reports := func(piece json.RawMessage) bool { return errorObject(piece) != nil }
+	if r.isAnswer != nil && slices.ContainsFunc(r.pieces, func(p json.RawMessage) bool { return r.isAnswer(p) }) || slices.ContainsFunc(r.pieces, reports) {
 		return nil
 	}
-	return line
+	for _, piece := range r.pieces {
+		if err := ownError(piece, true); err != nil {
+			return err
+		}
+	}
+	return notAnAnswer(body)
 }
 
-// readObject returns a body that is one JSON object: an answer of a service that
-// does not stream, or an error that came with status 200.
-func (r *eventReader) readObject() ([]byte, error) {
-	first, err := r.firstByte()
-	if err != nil || first != '{' {
-		return nil, err
+// piecesOf returns the values of a body of JSON, those of an array one by one. The error is for a
+// body that breaks off.
+func piecesOf(body []byte) (pieces []json.RawMessage, err error) {
+	from := json.NewDecoder(bytes.NewReader(body))
+	for {
+		if !from.More() { // a closing bracket, or the end
+			if _, err := from.Token(); errors.Is(err, io.EOF) {
+				return pieces, nil
+			} else if err != nil {
+				return pieces, ErrCut
+			}
+			continue
+		}
+		if next := bytes.TrimLeft(body[from.InputOffset():], " \t\r\n,"); len(next) > 0 && next[0] == '[' {
+			if _, err := from.Token(); err != nil {
+				return pieces, ErrCut
+			}
+			continue
+		}
+		var piece json.RawMessage
+		if err := from.Decode(&piece); err != nil {
+			return pieces, ErrCut
+		}
+		pieces = append(pieces, piece)
 	}
-	body, err := io.ReadAll(r.lines)
-	if err != nil {
-		return nil, err
-	}
-	if err := errorObject(body); err != nil {
-		return nil, err
-	}
-	return body, nil
 }
 
 // firstByte returns the first byte that is not white space or part of a byte
 // order mark, and leaves it to be read. At the end of the body it is 0.
 func (r *eventReader) firstByte() (byte, error) {
 	for {
-		c, err := r.lines.ReadByte()
+		c, err := r.source.ReadByte()
 		if errors.Is(err, io.EOF) {
 			return 0, nil
 		}
@@ -156,7 +197,7 @@ func (r *eventReader) firstByte() (byte, error) {
 		case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF:
 			continue
 		}
-		return c, r.lines.UnreadByte()
+		return c, r.source.UnreadByte()
 	}
 }
 
@@ -177,9 +218,20 @@ func errorObject(body []byte) error {
 	if json.Unmarshal(body, &object) != nil {
 		return nil //nolint:nilerr // a body that is not an object of JSON carries no error
 	}
-	switch string(object.Error) {
-	case "", "null", "false", `""`, "{}":
+	if saysNothing(object.Error) {
 		return nil
 	}
 	return &StreamError{Body: bytes.Clone(body)}
+}
+
+// ErrorObject returns the error that a field of an answer holds, or nil if it says nothing.
+func ErrorObject(field json.RawMessage) error {
+	if saysNothing(field) {
+		return nil
+	}
+	return &StreamError{Body: slices.Concat([]byte(`{"error":`), field, []byte(`}`))}
+}
+
+func saysNothing(field json.RawMessage) bool {
+	return slices.Contains([]string{"", "null", "false", `""`, "{}", "[]", "0"}, string(bytes.TrimSpace(field)))
 }

@@ -16,10 +16,10 @@ func TestEvents(t *testing.T) {
 		"{\"choices\":\n[]}": {"{\"choices\":\n[]}"},
 	} {
 		var got []string
-		events := newEventReader(strings.NewReader(in))
+		events := newEventReader(strings.NewReader(in), func([]byte) bool { return true })
 		next, err := events.next()
 		for ; err == nil; next, err = events.next() {
-			got = append(got, string(next.data))
+			got = append(got, string(next))
 		}
 		if !errors.Is(err, io.EOF) || !slices.Equal(got, want) {
 			t.Errorf("%q is read as %q (%v), want %q", in, got, err, want)

@@ -8,11 +8,11 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/system/httpclient"
 )
 
 // exchange is a request and its answer. Through it the transport and the caller of a
@@ -97,12 +97,6 @@ type transport struct {
 	query url.Values // of the base URL
 }
 
-// isHome reports whether a request goes to the service itself, and as safely: not to
-// where a redirect leads.
-func (t *transport) isHome(to *url.URL) bool {
-	return strings.EqualFold(to.Host, t.home.Host) && (to.Scheme == t.home.Scheme || to.Scheme == "https")
-}
-
 // CloseIdleConnections closes the connections that no call uses.
 func (t *transport) CloseIdleConnections() {
 	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
@@ -119,8 +113,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !ok {
 		return nil, errors.New("a request outside of an exchange")
 	}
-	if !t.isHome(req.URL) {
-		x.failure = &strayError{from: t.home, to: req.URL}
+	if !httpclient.IsSameOrigin(t.home, req.URL) {
+		x.failure = &httpclient.StrayError{Setting: baseURLSetting, From: t.home, To: req.URL}
 		return nil, x.failure
 	}
 	x.prepare(req)
@@ -196,16 +190,25 @@ func (x *exchange) receive(from *url.URL, resp *http.Response) error {
 		resp.Body = http.NoBody
 		return err
 	}
-	source := &watchedBody{body: resp.Body, trace: x.trace, watch: x.watch}
+	body, err := uncompressed(resp.Body, resp.Header.Values("Content-Encoding"))
+	if err != nil {
+		x.failure = err
+		return errors.Join(err, resp.Body.Close())
+	}
+	source := &watchedBody{body: body, trace: x.trace, watch: x.watch}
 	if resp.StatusCode >= http.StatusOK && resp.StatusCode < http.StatusMultipleChoices {
 		x.kept, resp.Body = source, http.NoBody
 		return nil
 	}
 	x.watch.limitRest(errorTimeout)
 	// The status and the headers say what to do, however little of the body comes.
-	body, _ := io.ReadAll(io.LimitReader(source, maxErrorBody))
+	said, _ := io.ReadAll(io.LimitReader(source, maxErrorBody))
 	_ = source.Close() // likewise
-	x.failure = &statusError{status: resp.StatusCode, from: from, header: resp.Header, body: body}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
+	refused := &statusError{status: resp.StatusCode, from: from, header: resp.Header, body: said}
+	x.failure = refused
+	if to, isRedirect := refused.leadsTo(); isRedirect && !httpclient.IsSameOrigin(from, to) {
+		x.failure = &httpclient.StrayError{Setting: baseURLSetting, From: from, To: to}
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(said))
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/system/httpclient"
 )
 
 // statusError is an answer with an HTTP status other than success.
@@ -25,15 +26,11 @@ type statusError struct {
 
 func (e *statusError) Error() string { return fmt.Sprintf("HTTP %d", e.status) }
 
-// strayError is a redirect to another origin.
-type strayError struct{ from, to *url.URL }
-
-func (e *strayError) Error() string {
-	return fmt.Sprintf("%s redirects to %s, which is sent nothing: name that address as base_url, if it is right", withoutSecrets(e.from), withoutSecrets(e.to))
-}
-
 // StreamError is an error object that came with status 200: Body holds it.
-type StreamError struct{ Body []byte }
+type StreamError struct {
+	Body []byte
+	own  bool // Body was written from a form of the service's own
+}
 
 func (e *StreamError) Error() string { return parseReport(e.Body, redactor{}).message }
 
@@ -106,7 +103,7 @@ func withoutURL(err error) error {
 func describe(out *backends.Error, err error, secret redactor) {
 	var (
 		status   *statusError
-		stray    *strayError
+		stray    *httpclient.StrayError
 		stream   *StreamError
 		page     *NotAnAnswer
 		tooMuch  *limitError
@@ -119,7 +116,9 @@ func describe(out *backends.Error, err error, secret redactor) {
 	case errors.As(err, &stray):
 		out.Kind, out.Message, out.Free = backends.KindBadRequest, stray.Error(), true
 	case errors.As(err, &stream):
-		describeReport(out, parseReport(stream.Body, secret), 0)
+		r := parseReport(stream.Body, secret)
+		r.own = stream.own
+		describeReport(out, r, 0)
 	case errors.As(err, &page):
 		out.Kind, out.Message = backends.KindBadRequest, page.text(secret)
 	case errors.As(err, &tooMuch):
@@ -212,15 +211,17 @@ func (e *statusError) isRedirect() bool {
 	return false
 }
 
-func (e *statusError) redirect() string {
-	to, err := e.from.Parse(e.header.Get("Location"))
-	if err != nil || e.header.Get("Location") == "" {
-		return fmt.Sprintf("%s redirects without an address to go to", withoutSecrets(e.from))
-	}
-	return fmt.Sprintf("%s redirects to %s, and so on without end", withoutSecrets(e.from), withoutSecrets(to))
+// leadsTo returns the address of a redirect.
+func (e *statusError) leadsTo() (to *url.URL, isThere bool) {
+	place := e.header.Get("Location")
+	to, err := e.from.Parse(place)
+	return to, e.isRedirect() && place != "" && err == nil
 }
 
-// withoutSecrets returns an address without its user and query.
-func withoutSecrets(u *url.URL) string {
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+func (e *statusError) redirect() string {
+	to, isThere := e.leadsTo()
+	if !isThere {
+		return fmt.Sprintf("%s redirects without an address to go to", httpclient.Shown(e.from))
+	}
+	return fmt.Sprintf("%s redirects to %s, and so on without end", httpclient.Shown(e.from), httpclient.Shown(to))
 }

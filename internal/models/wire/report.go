@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,7 @@ type report struct {
 	words      string // type, status, reasons and code, for the kind
 	code       int    // a code that is a number
 	retryAfter time.Duration
+	own        bool // the service has a form of its own for errors
 }
 
 func parseReport(body []byte, secret redactor) report {
@@ -107,6 +109,9 @@ func (r report) status() int {
 			return known.status
 		}
 	}
+	if r.own {
+		return r.ownStatus()
+	}
 	return http.StatusInternalServerError
 }
 
@@ -116,11 +121,11 @@ func says(text string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// kind says what can be done about an error with an HTTP status.
+// kind returns the kind of an error with an HTTP status.
 func (r report) kind(status int) backends.Kind {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden,
-		status == http.StatusPaymentRequired, saysUnpaid(r.message), says(r.words, "api_key_invalid"):
+		status == http.StatusPaymentRequired, saysUnpaid(r.words + " " + r.message), says(r.words, "api_key_invalid"):
 		return backends.KindAuth
 	case status == http.StatusRequestEntityTooLarge:
 		return backends.KindTooLong
@@ -128,7 +133,7 @@ func (r report) kind(status int) backends.Kind {
 		return backends.KindRateLimit
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status >= http.StatusInternalServerError:
 		return backends.KindOverloaded
-	case says(r.words, "content_filter", "content_policy"), says(r.message, "violating our usage policy"):
+	case says(r.words, "content_filter", "content_policy", "datainspection"), says(r.message, "violating our usage policy"):
 		return backends.KindRefused
 	case says(r.words, "context_length", "exceed_context"), saysTooLong(r.message):
 		return backends.KindTooLong
@@ -136,11 +141,17 @@ func (r report) kind(status int) backends.Kind {
 	return backends.KindBadRequest
 }
 
-// saysUnpaid knows the words of Claude's API, which reports an account without
-// money and a limit that its owner set as requests that are not valid.
-func saysUnpaid(message string) bool {
-	return says(message, "credit balance is too low", "api usage limits")
-}
+// unpaid matches the words of services for an account without money: of Claude's API, which reports
+// it, and a limit that the account's owner set, as a request that is not valid, and of others, which
+// report it with a status of their own or as a rate limit (DeepSeek, MiniMax, Moonshot, SiliconFlow,
+// Alibaba's "Arrearage", Zhipu's 余额不足 and 欠费).
+var unpaid = regexp.MustCompile(`(?i)credit balance is too low|api usage limits` +
+	`|(insufficient|not enough|out of|no remaining) (account )?(balance|credits?|funds?)\b|(insufficient|no)_(balance|credits?|funds?)` +
+	`|(balance|credits?|funds?) (is |are )?(insufficient|not enough|exhausted|depleted|used up|too low)` +
+	`|arrear|overdue|in good standing|payment required|please (recharge|top[ -]?up)|余额不足|额度不足|欠费|请充值`)
+
+// saysUnpaid reports whether a service's words are about an account without money.
+func saysUnpaid(words string) bool { return unpaid.MatchString(words) }
 
 // saysTooLong knows the words of services that have no code for it: vLLM,
 // llama.cpp, Groq, xAI, Together, Claude, Gemini.
@@ -155,13 +166,13 @@ func saysTooLong(message string) bool {
 const maxRetryAfter = 24 * time.Hour
 
 // retryAfter reads how long a service asks to wait (RFC 9110, section 10.2.3:
-// seconds or a date), or the milliseconds that OpenAI sends beside it.
+// seconds or a date, and what parseWait knows), or the milliseconds that OpenAI sends beside it.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return toWait(ms / 1000)
 	}
-	value := header.Get("Retry-After")
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
+	value := strings.TrimSpace(header.Get("Retry-After"))
+	if seconds, ok := parseWait(value); ok {
 		return toWait(seconds)
 	}
 	date, err := http.ParseTime(value)
@@ -172,6 +183,23 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 		now = sent // the service's own clock
 	}
 	return toWait(date.Sub(now).Seconds())
+}
+
+// parseWait reads a number of seconds, or a duration as proxies write it: "3s", "1m30s", "500 ms",
+// "2 seconds".
+func parseWait(value string) (seconds float64, ok bool) {
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
+		return seconds, true
+	}
+	value = strings.ReplaceAll(strings.ToLower(value), " ", "")
+	for _, unit := range [][2]string{{"milliseconds", "ms"}, {"seconds", "s"}, {"second", "s"}, {"secs", "s"}, {"sec", "s"}, {"minutes", "m"}, {"minute", "m"}, {"mins", "m"}, {"min", "m"}, {"hours", "h"}, {"hour", "h"}} {
+		if number, isUnit := strings.CutSuffix(value, unit[0]); isUnit {
+			value = number + unit[1]
+			break
+		}
+	}
+	wait, err := time.ParseDuration(value)
+	return wait.Seconds(), err == nil
 }
 
 func toWait(seconds float64) time.Duration {

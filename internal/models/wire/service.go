@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/system/httpclient"
 )
 
 // The time limits of the zero Config.
@@ -85,9 +86,12 @@ func NewService(cfg Config, paths ...string) (*Service, error) {
 	}, nil
 }
 
+// baseURLSetting is the key of a configuration for the service's address.
+const baseURLSetting = "base_url"
+
 // Client returns a client for a library. It sends only requests whose context is
 // an exchange's.
-func (s *Service) Client() *http.Client { return &http.Client{Transport: s.transport} }
+func (s *Service) Client() *http.Client { return httpclient.New(s.transport, baseURLSetting) }
 
 // Close closes the connections that no call uses. The service still works after it.
 func (s *Service) Close() error {
@@ -169,28 +173,8 @@ func parseBaseURL(text string, paths []string) (*url.URL, url.Values, error) {
 // maxIdleConnections keeps the connections of a large panel between its rounds.
 const maxIdleConnections = 1024
 
-// HTTP2Limits returns the limits by which a connection over HTTP/2 is closed that died without a
-// word, or whose service reads nothing, which holds the client in a write. That takes 30 s at
-// most, and two thirds of the shortest of the limits of a call that are positive: a call that
-// runs out of time leaves no dead connection to the next.
-func HTTP2Limits(ofCall ...time.Duration) *http.HTTP2Config {
-	part := 15 * time.Second
-	for _, limit := range ofCall {
-		if limit > 0 {
-			part = min(part, limit/3)
-		}
-	}
-	return &http.HTTP2Config{SendPingTimeout: part, PingTimeout: part, WriteByteTimeout: min(part, 10*time.Second)}
-}
-
 func newHTTPTransport(limits *http.HTTP2Config) http.RoundTripper {
-	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		ForceAttemptHTTP2:   true,
-		MaxIdleConns:        maxIdleConnections,
-		MaxIdleConnsPerHost: maxIdleConnections,
-		IdleConnTimeout:     90 * time.Second,
-		TLSHandshakeTimeout: 10 * time.Second,
-		HTTP2:               limits,
-	}
+	t := httpclient.NewTransport(limits)
+	t.MaxIdleConns, t.MaxIdleConnsPerHost = maxIdleConnections, maxIdleConnections
+	return t
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/massgen/massgen/internal/system/httpclient"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -21,7 +22,7 @@ type Shared struct {
 
 // NewShared returns a Shared for adapters with these time limits, which are as in Config.
 func NewShared(firstByte, idle time.Duration) *Shared {
-	return &Shared{transport: newHTTPTransport(HTTP2Limits(firstByte, idle))}
+	return &Shared{transport: newHTTPTransport(httpclient.HTTP2Limits(firstByte, idle))}
 }
 
 // EncodeText returns the JSON of what form makes of a text. It calls form unless kind and text are

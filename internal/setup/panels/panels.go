@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
@@ -83,10 +85,11 @@ type Opened struct {
 	Sidecalls *sidecalls.Keeper
 	// Record has the model calls; nil if none are recorded.
 	Record *debugbackend.Recorder
-	// Notices are the warnings that belong to every result.
-	Notices []string
 	// CanSearch reports that an agent can search the web in turns that ask for it (WithWebSearch).
 	CanSearch bool
+
+	noticing sync.Mutex
+	notices  []string // see Notices
 
 	ids      []string // of the agents, in the config's order
 	resolver *providers.Resolver
@@ -170,7 +173,7 @@ func (p *Opened) open(ctx context.Context, s Settings) error {
 		addTurnTools(&opts)
 	}
 	if p.IsDemo() {
-		p.Notices = append(p.Notices, DemoNotice)
+		p.addNotice(DemoNotice)
 	}
 	p.Panel, err = coordinator.New(opts)
 	return err
@@ -202,7 +205,7 @@ func (p *Opened) connect(ctx context.Context, s Settings, opts *coordinator.Opti
 		p.CanSearch = p.CanSearch || search[len(search)-1] != nil
 		opts.Agents = append(opts.Agents, coordinator.Agent{
 			ID: a.ID, SystemMessage: a.SystemMessage, Backend: m.Backend, Provider: m.Provider, Model: m.Name, Params: p.resolver.Bounded(m, a.Backend.Params),
-			ToolMode: toolMode(m, a.Backend), Bounded: m.Local, Context: agents.Context{Policy: a.Context, Window: m.Window, Counter: p.resolver.Counter(m)},
+			ToolMode: toolMode(m, a.Backend), Bounded: m.Local, TextCalls: m.TextCalls, Context: agents.Context{Policy: a.Context, Window: m.Window, Counter: p.resolver.Counter(m)},
 			Takes: m.Takes,
 		})
 	}
@@ -226,9 +229,22 @@ func (p *Opened) model(ctx context.Context, s Settings, agent int) (providers.Mo
 	return p.resolver.Resolve(ctx, b)
 }
 
+// Notices returns the warnings that belong to every result. It may be called concurrently.
+func (p *Opened) Notices() []string {
+	p.noticing.Lock()
+	defer p.noticing.Unlock()
+	return slices.Clone(p.notices)
+}
+
+func (p *Opened) addNotice(text string) {
+	p.noticing.Lock()
+	defer p.noticing.Unlock()
+	p.notices = append(p.notices, text)
+}
+
 // notice warns now, and with every result.
 func (p *Opened) notice(s Settings, text string) {
-	p.Notices = append(p.Notices, text)
+	p.addNotice(text)
 	s.Warn(text)
 }
 
@@ -238,7 +254,8 @@ func (p *Opened) openTools(ctx context.Context, s Settings, opts *coordinator.Op
 		p.notice(s, notice)
 	}
 	options := toolbox.Options{
-		Given: s.Given, Without: s.Store.Files(), Own: store.OfUser(s.World.Environment), Warn: s.Warn, Waiting: s.Waiting,
+		Given: s.Given, Without: s.Store.Files(), Own: store.OfUser(s.World.Environment), Waiting: s.Waiting,
+		Warn: func(text string) { p.notice(s, text) }, Unfit: p.unfit,
 	}
 	if s.Store.Lasts() {
 		options.Snapshots = s.Store.Snapshots
@@ -249,11 +266,14 @@ func (p *Opened) openTools(ctx context.Context, s Settings, opts *coordinator.Op
 	if p.tools, err = toolbox.Open(ctx, s.Config, s.Log, options); err != nil {
 		return err
 	}
-	for _, notice := range p.tools.Notices {
-		p.notice(s, notice)
-	}
 	p.tools.AddTo(opts)
 	return nil
+}
+
+// unfit returns the reason why the model of an agent cannot be sent a tool.
+func (p *Opened) unfit(agent int, tool backends.Tool) error {
+	_, err := p.Models[agent].Schemas.Fit(tool)
+	return err
 }
 
 // DemoNotice is the reason why answers are canned.

@@ -16,13 +16,14 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/system/httpclient"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // Exporter follows turns and sends their spans and metrics. It is safe for concurrent use.
 type Exporter struct {
 	settings
-	client http.Client
+	client *http.Client
 	warn   func(string)
 	lost   sync.Once
 	redact func(string) string
@@ -58,7 +59,9 @@ func New(lookup func(string) (string, bool), version string, redact func(string)
 	for name, values := range s.headers {
 		secret(name, values[0])
 	}
-	return &Exporter{settings: s, client: http.Client{Timeout: s.timeout, Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}, warn: warn, redact: redact, metrics: newMetrics(time.Now())}, nil
+	client := httpclient.New(httpclient.NewTransport(httpclient.HTTP2Limits(s.timeout)), "OTEL_EXPORTER_OTLP_ENDPOINT")
+	client.Timeout = s.timeout
+	return &Exporter{settings: s, client: client, warn: warn, redact: redact, metrics: newMetrics(time.Now())}, nil
 }
 
 func read(get func(string) string, version string) (s settings, err error) {

@@ -286,6 +286,26 @@ func TestResumedWorkIsSentOnce(t *testing.T) {
 	}
 }
 
+// TestTelemetryFollowsNoRedirect sends neither headers nor texts to another origin than the collector's.
+func TestTelemetryFollowsNoRedirect(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("another origin got %s", r.URL) }))
+	defer other.Close()
+	collector := httptest.NewServer(http.RedirectHandler(other.URL+"/v1/traces", http.StatusTemporaryRedirect))
+	defer collector.Close()
+	variables := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": collector.URL, "OTEL_EXPORTER_OTLP_HEADERS": "x-key=secret"}
+	var warnings []string
+	e, err := telemetry.New(func(name string) (string, bool) { value, set := variables[name]; return value, set },
+		"v1", func(text string) string { return text }, func(string, string) {}, func(text string) { warnings = append(warnings, text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Follow(telemetry.Of{}, slices.Values((&clock{at: time.Unix(1e9, 0)}).stamp(run()...)))
+	e.Close()
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "redirects to "+other.URL+"/v1/traces, which is sent nothing") {
+		t.Errorf("the warnings are %q", warnings)
+	}
+}
+
 func TestEnvironment(t *testing.T) {
 	for _, row := range []struct {
 		variables map[string]string

@@ -15,6 +15,14 @@ func Foresee(config *configs.Config) (notices []string) {
 	if notice := Unfenced(config); notice != "" {
 		notices = append(notices, notice)
 	}
+	for _, w := range wantedServers(config) {
+		server, err := w.inFolder(config) // Check reports the error
+		if err == nil && !server.Required {
+			if err := findProgram(server); err != nil {
+				notices = append(notices, w.withoutTools(config, err))
+			}
+		}
+	}
 	lists := make([]toolList, len(config.Agents))
 	for i, a := range config.Agents {
 		l := toolList{settings: a.Tools, known: map[string]bool{}}

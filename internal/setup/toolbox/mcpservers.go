@@ -84,8 +84,8 @@ func placed(place string, err error) error {
 // slowStart is the time after which massgen reports servers that still start.
 const slowStart = 2 * time.Second
 
-// openServers starts all servers of a config in parallel. If some do not start, the others stay
-// open.
+// openServers starts all servers of a config in parallel. A server that does not start costs its tools and
+// a warning, unless it is required.
 func (b *Toolbox) openServers(ctx context.Context) error {
 	launcher, err := mcp.Launcher()
 	if err != nil {
@@ -100,32 +100,46 @@ func (b *Toolbox) openServers(ctx context.Context) error {
 	defer waiting.Stop()
 	options := mcp.Options{Launcher: launcher, Log: func(server, line string) {
 		b.log.Debug("an MCP server says", "server", server, "line", line)
-	}}
+	}, Warn: func(server, text string) { b.warn(fmt.Sprintf("MCP server %q: %s", server, text)) }}
 	servers := make([]*toolServer, len(list))
 	for i, w := range list {
 		servers[i] = &toolServer{wanted: w}
 	}
 	errs := atOnce(servers, func(s *toolServer) (err error) {
 		server, err := s.inFolder(b.config)
-		if err == nil && server.MassGenCure() != "" {
+		if err != nil {
+			return s.fault(b.config, err)
+		}
+		if server.MassGenCure() != "" {
 			err = findProgram(server)
 		}
 		if err == nil {
 			s.client, err = mcp.Start(ctx, mcpServer(server, b.config.Orchestrator.ToolTimeout), options)
 		}
-		if err != nil {
+		switch {
+		case err == nil:
+			s.told = definitions(s.client)
+			return nil
+		case server.Required || ctx.Err() != nil:
 			return s.fault(b.config, err)
 		}
-		s.told = definitions(s.client)
+		b.warn(s.withoutTools(b.config, err))
 		return nil
 	})
-	for i, s := range servers {
-		if errs[i] == nil {
+	for _, s := range servers {
+		if s.client != nil {
 			b.opened = append(b.opened, s.client)
 			b.servers = append(b.servers, s)
+		} else {
+			b.missing = append(b.missing, s.wanted)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// withoutTools returns the warning about a server that does not start.
+func (w wanted) withoutTools(config *configs.Config, err error) string {
+	return w.fault(config, err).Error() + "; its tools are left out (required: true ends the run)"
 }
 
 // atOnce runs do for each element of a list, each in a goroutine, and returns their errors.

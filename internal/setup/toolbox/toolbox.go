@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator"
@@ -29,9 +30,12 @@ type Toolbox struct {
 	// snapshots copy the workspaces of agents that have one.
 	snapshots []func(context.Context, agents.CallInfo) (agents.Snapshot, error)
 	servers   []*toolServer
+	missing   []wanted // servers that did not start
 	opened    []io.Closer
-	// Notices are warnings about the config's rules and lists of tools.
-	Notices []string
+
+	// warned has each warning once.
+	warning sync.Mutex
+	warned  map[string]bool
 
 	listing sync.Mutex // held while the tools are listed
 	// listed are the agents' tools at a version, nil before the first turn.
@@ -51,6 +55,9 @@ type Options struct {
 	Without []string
 	// Own are the user's folders with massgen's programs and keys. No agent may write there.
 	Own []string
+	// Unfit returns the reason why an agent's model cannot be sent a tool; nil for a tool that it
+	// can be sent.
+	Unfit func(agent int, tool backends.Tool) error
 	// Warn receives warnings for the user, and Waiting the names of MCP servers that take long
 	// to start.
 	Warn    func(text string)
@@ -63,7 +70,7 @@ func Open(ctx context.Context, config *configs.Config, log *slog.Logger, o Optio
 	n := len(config.Agents)
 	b := &Toolbox{
 		Options: o, config: config, log: log, own: make([][]agents.Tool, n), keep: make([]func(string, string) (string, error), n),
-		snapshots: make([]func(context.Context, agents.CallInfo) (agents.Snapshot, error), n), clashes: map[string]bool{},
+		snapshots: make([]func(context.Context, agents.CallInfo) (agents.Snapshot, error), n), clashes: map[string]bool{}, warned: map[string]bool{},
 	}
 	if o.Given != nil {
 		for i := range b.own {
@@ -78,8 +85,26 @@ func Open(ctx context.Context, config *configs.Config, log *slog.Logger, o Optio
 		b.Close()
 		return nil, err
 	}
-	b.Notices, _ = findings(config, b.lists())
+	lists := b.lists()
+	notices, _ := findings(config, lists)
+	for _, l := range lists {
+		notices = append(notices, l.unfit...)
+	}
+	for _, notice := range notices {
+		b.warn(notice)
+	}
 	return b, nil
+}
+
+// warn warns the user, once in the same words.
+func (b *Toolbox) warn(text string) {
+	b.warning.Lock()
+	known := b.warned[text]
+	b.warned[text] = true
+	b.warning.Unlock()
+	if !known {
+		b.Warn(text)
+	}
 }
 
 // AddTo gives the agents of a panel their tools, with a store for long results, snapshots, and
@@ -246,7 +271,7 @@ func Check(config *configs.Config) error {
 	errs := []error{err}
 	for _, w := range wantedServers(config) {
 		server, err := w.inFolder(config)
-		if err == nil {
+		if err == nil && server.Required {
 			err = findProgram(server)
 		}
 		if err != nil {

@@ -43,6 +43,9 @@ type toolList struct {
 	clashes  []string        // names that another tool had already
 	all      []backends.Tool // before any is excluded
 	unlisted []string        // prefixes of the tools of MCP servers that are not running
+	unfit    []string        // warnings about tools that the agent's model cannot be sent
+	// check is Options.Unfit for the agent, nil for none.
+	check func(backends.Tool) error
 }
 
 // add adds tools, except those that the agent's settings exclude. Models know them by their
@@ -67,6 +70,12 @@ func (l *toolList) add(tools []agents.Tool, server string, allowed bool) {
 			l.clashes = append(l.clashes, name)
 			continue
 		}
+		if l.check != nil {
+			if err := l.check(definition); err != nil {
+				l.unfit = append(l.unfit, fmt.Sprintf("the tool %s is left out: %v", name, err))
+				continue
+			}
+		}
 		l.names[name] = true
 		l.tools, l.sources = append(l.tools, tool), append(l.sources, server)
 	}
@@ -77,10 +86,18 @@ func (b *Toolbox) lists() []toolList {
 	lists := make([]toolList, len(b.config.Agents))
 	for i, a := range b.config.Agents {
 		l := toolList{settings: a.Tools, names: map[string]bool{}, known: map[string]bool{}}
+		if b.Unfit != nil {
+			l.check = func(t backends.Tool) error { return b.Unfit(i, t) }
+		}
 		l.add(b.own[i], "", true)
 		for _, s := range b.servers {
 			if s.agent == ofAll || s.agent == i {
 				l.add(s.client.Tools(), s.server.Name, s.server.AllowedTools == nil)
+			}
+		}
+		for _, w := range b.missing {
+			if w.agent == ofAll || w.agent == i {
+				l.unlisted = append(l.unlisted, mcp.Prefix(w.server.Name))
 			}
 		}
 		lists[i] = l
@@ -123,14 +140,14 @@ func (b *Toolbox) tools(ctx context.Context) ([][]agents.Tool, error) {
 	b.listing.Lock()
 	defer b.listing.Unlock()
 	for _, notice := range b.refresh(ctx) {
-		b.Warn(notice)
+		b.warn(notice)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if version := b.version(); b.listed == nil || b.listedAt != version {
 		for _, notice := range b.list(version) {
-			b.Warn(notice)
+			b.warn(notice)
 		}
 	}
 	return b.listed, nil
@@ -143,6 +160,7 @@ func (b *Toolbox) list(version uint64) (notices []string) {
 	b.listed, b.listedAt = make([][]agents.Tool, len(lists)), version
 	for i, l := range lists {
 		b.listed[i] = slices.Clip(l.tools) // turns share it
+		notices = append(notices, l.unfit...)
 		for _, name := range l.clashes {
 			notice := fmt.Sprintf("%s has two tools named %s, of two MCP servers, and only the first is used: rename one of the servers", b.config.Agents[i].ID, name)
 			if !b.clashes[notice] {

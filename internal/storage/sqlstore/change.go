@@ -47,9 +47,24 @@ func (w *Tx) mustBeNew(id string) {
 	}
 }
 
-// Delete implements sessions.Backing.
+// Delete implements sessions.Backing. A session of more than one batch disappears first.
 func (s *Store) Delete(ctx context.Context, id string) error {
-	return s.holds.Alone(ctx, "delete session "+id, id, true, func(w *Tx) { w.delete(id) })
+	what := "delete session " + id
+	ends, err := s.ends(ctx, id, mostDropped)
+	if err != nil {
+		return err
+	}
+	if len(ends) <= 1 {
+		return s.holds.Alone(ctx, what, id, true, func(w *Tx) { w.delete(id) })
+	}
+	if err := s.DropLost(ctx); err != nil {
+		return err
+	}
+	hidden := hiddenName()
+	if err := s.holds.Alone(ctx, what, id, false, func(w *Tx) { w.hide(id, hidden) }); err != nil {
+		return err
+	}
+	return s.drop(context.WithoutCancel(ctx), hidden)
 }
 
 func (w *Tx) delete(name string) {

@@ -42,7 +42,7 @@ func (s *Store) checkHistories(ctx context.Context) error {
 		err = rows.Scan(&n.id, &n.head.sum, &n.head.bytes, &n.answered)
 		return n, err
 	}, `SELECT name, sha256, length(data), (SELECT count(link) FROM turns WHERE session = sessions.id)
-		FROM sessions LEFT JOIN texts ON texts.{key} = head`)
+		FROM sessions LEFT JOIN texts ON texts.{key} = head WHERE `+isShown)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/system/blob"
@@ -57,93 +58,110 @@ func (d *DB) dump(ctx context.Context, id string) (dump *sessions.Dump, err erro
 	return dump, err
 }
 
-// Load implements sessions.Backing.
-func (s *Store) Load(ctx context.Context, what string, d *sessions.Dump) error {
-	return s.holds.Alone(ctx, what, d.Session.ID, false, func(w *Tx) { w.load(d) })
-}
-
-// load adds a session that was checked.
-func (w *Tx) load(d *sessions.Dump) {
-	w.mustBeNew(d.Session.ID)
-	session := w.newSession(d.Session)
-	var texts []text
-	for ref, data := range d.Texts {
-		texts = append(texts, text{ref, data})
-	}
-	w.put(texts...)
-	all := sums{messages: d.Session.Messages, usage: d.Session.Usage}
-	turns := make([][]any, len(d.Turns))
-	for i, t := range d.Turns {
-		turns[i] = w.db.turnArgs(session, t)
-		if t.Link != (blob.Ref{}) {
-			all.head = t.Link
-		}
-	}
-	w.insert(insertTurn, turnRow, "", turns)
-	w.addUp(session, all)
-	ids := List(w, Scan[int64], "SELECT id FROM turns WHERE session = $1 ORDER BY number", session)
-	var events, refs [][]any
-	var words []Indexed
-	for i, turn := range ids {
-		for place, event := range d.Journals[i] {
-			events = append(events, []any{turn, place, event})
-		}
-		for _, ref := range distinct(d.Names(i)) {
-			refs = append(refs, []any{turn, SumOf(ref)})
-		}
-		if t := d.Turns[i]; t.Status != sessions.Running {
-			words = append(words, Indexed{turn, []string{t.Question, t.Answer}})
-		}
-	}
-	w.insert("INSERT INTO events (turn, place, data) VALUES ", "($, $, $)", "", events)
-	w.insert("INSERT INTO refs (turn, text) VALUES ", "($, "+keyOf+")", "", refs)
-	w.index("turns", words...)
-}
-
-// Copy implements sessions.Backing.
+// Copy implements sessions.Backing. A branch of more than one batch appears with its last batch.
 func (s *Store) Copy(ctx context.Context, what, from string, turn int, to string, next func(sessions.Session, kernel.Status) (sessions.Session, error)) error {
-	return s.holds.Alone(ctx, what, to, false, func(w *Tx) {
-		parent := w.session(from) // it stays until the transaction's end
-		w.mustBeNew(to)
-		var status kernel.Status
-		w.Row("SELECT status FROM turns WHERE session = $1 AND number = $2", []any{parent, turn}, &status)
-		list := List(w, scanSession, selectSessions+" WHERE name = $1", from)
-		if w.err != nil || len(list) == 0 {
-			return
+	ends, err := s.ends(ctx, from, mostLoad)
+	if err != nil {
+		return err
+	}
+	c := copying{from: from, to: to, next: next, turn: turn}
+	at := slices.IndexFunc(ends, func(end int) bool { return end >= turn })
+	ends = ends[:max(at, 0)] // the last batch ends with the turn
+	if len(ends) > 0 {
+		if err := s.DropLost(ctx); err != nil {
+			return err
 		}
-		made, err := next(list[0], status)
-		w.Refuse(err)
-		if w.err == nil {
-			w.copyTurns(parent, turn, w.newSession(made))
+		c.hidden = hiddenName()
+	}
+	done := 0
+	for _, end := range ends {
+		change := s.db.Change
+		if done == 0 { // while it is free: the rest would be in vain
+			change = func(ctx context.Context, what string, do func(*Tx)) error { return s.holds.Alone(ctx, what, to, false, do) }
 		}
-	})
+		if err = change(ctx, what, func(w *Tx) { c.copyTo(w, done, end) }); err != nil {
+			break
+		}
+		done = end
+	}
+	if err == nil {
+		err = s.holds.Alone(ctx, what, to, false, func(w *Tx) { c.copyTo(w, done, turn) })
+	}
+	if err != nil && done > 0 {
+		err = errors.Join(err, s.drop(context.WithoutCancel(ctx), c.hidden))
+	}
+	return err
 }
 
-// copyTurns copies a session's turns, up to one, to another session that has none yet.
-func (w *Tx) copyTurns(parent int64, turn int, branch int64) {
+// copying is a branch that is being made. Without a hidden session it is made in one transaction.
+type copying struct {
+	from, to, hidden string
+	next             func(sessions.Session, kernel.Status) (sessions.Session, error)
+	turn             int // the last turn of the branch
+}
+
+// copyTo copies the turns after one turn up to another. With the last turn of the branch, the branch
+// appears.
+func (c copying) copyTo(w *Tx, done, end int) {
+	parent := w.session(c.from) // it stays until the transaction's end
+	w.mustBeNew(c.to)
+	var status kernel.Status
+	w.Row("SELECT status FROM turns WHERE session = $1 AND number = $2", []any{parent, c.turn}, &status)
+	list := List(w, scanSession, selectSessions+" WHERE name = $1", c.from)
+	if w.err != nil || len(list) == 0 {
+		return
+	}
+	made, err := c.next(list[0], status)
+	w.Refuse(err)
+	if w.err != nil {
+		return
+	}
+	var branch int64
+	switch {
+	case c.hidden == "":
+		branch = w.newSession(made)
+	case done == 0:
+		branch = w.newSession(sessions.Session{ID: c.hidden, Created: w.At, Updated: w.At})
+	default:
+		branch = w.session(c.hidden)
+	}
+	w.copyTurns(parent, done, end, branch)
+	if end < c.turn {
+		w.Exec("UPDATE sessions SET updated = $2 WHERE id = $1", branch, w.db.Time(w.At))
+		return
+	}
+	if c.hidden != "" {
+		w.show(c.hidden, made)
+	}
+	w.Exec(`
+		UPDATE sessions SET turns = $2,
+			head = (SELECT link FROM turns WHERE session = $1 AND link IS NOT NULL ORDER BY number DESC LIMIT 1),
+			messages = (SELECT sum(messages) FROM turns WHERE session = $1)
+		WHERE id = $1`, branch, c.turn)
+}
+
+// copyTurns copies a session's turns after one turn, up to another, to another session that has none of
+// them yet.
+func (w *Tx) copyTurns(parent int64, done, end int, branch int64) {
 	w.Exec(`
 		INSERT INTO turns (session, number, question, answer, list, link, winner, status, started, ended, messages,
 			calls, input_tokens, output_tokens, cached_tokens, reasoning_tokens, unknown_calls, cost_usd{words})
 		SELECT CAST($1 AS bigint), number, question, answer, list, link, winner, status, started, ended, messages,
 			calls, input_tokens, output_tokens, cached_tokens, reasoning_tokens, unknown_calls, cost_usd{words}
-		FROM turns WHERE session = $2 AND number <= $3 ORDER BY number`, branch, parent, turn)
+		FROM turns WHERE session = $2 AND number > $3 AND number <= $4 ORDER BY number`, branch, parent, done, end)
+	const those = "session = $1 AND number > $2"
 	w.Exec(`
 		INSERT INTO refs (turn, text)
-		SELECT id, question FROM turns WHERE session = $1
-		UNION SELECT id, answer FROM turns WHERE session = $1 AND answer IS NOT NULL
-		UNION SELECT id, list FROM turns WHERE session = $1 AND list IS NOT NULL
-		UNION SELECT id, link FROM turns WHERE session = $1 AND link IS NOT NULL`, branch)
-	w.nameLists(branch)
-	w.namePages(branch)
-	w.Exec(`
-		UPDATE sessions SET turns = $2,
-			head = (SELECT link FROM turns WHERE session = $1 AND link IS NOT NULL ORDER BY number DESC LIMIT 1),
-			messages = (SELECT sum(messages) FROM turns WHERE session = $1)
-		WHERE id = $1`, branch, turn)
+		SELECT id, question FROM turns WHERE `+those+`
+		UNION SELECT id, answer FROM turns WHERE `+those+` AND answer IS NOT NULL
+		UNION SELECT id, list FROM turns WHERE `+those+` AND list IS NOT NULL
+		UNION SELECT id, link FROM turns WHERE `+those+` AND link IS NOT NULL`, branch, done)
+	w.nameLists(branch, done)
+	w.namePages(branch, done)
 }
 
-// namePages keeps, for each turn of a session, the page that its link names.
-func (w *Tx) namePages(session int64) {
+// namePages keeps, for each turn of a session after one turn, the page that its link names.
+func (w *Tx) namePages(session int64, after int) {
 	type paged struct {
 		turn int64
 		link sessions.Link
@@ -154,7 +172,7 @@ func (w *Tx) namePages(session int64) {
 			err = json.Unmarshal(data, &p.link)
 		}
 		return p, err
-	}, "SELECT turns.id, data FROM turns JOIN texts ON texts.{key} = link WHERE session = $1", session)
+	}, "SELECT turns.id, data FROM turns JOIN texts ON texts.{key} = link WHERE session = $1 AND number > $2", session, after)
 	for _, p := range links {
 		if p.link.Page != (blob.Ref{}) {
 			w.name(p.turn, []blob.Ref{p.link.Page})
@@ -162,9 +180,9 @@ func (w *Tx) namePages(session int64) {
 	}
 }
 
-// nameLists keeps, for each turn of a session, the stored texts that its list of messages
+// nameLists keeps, for each turn of a session after one turn, the stored texts that its list of messages
 // names.
-func (w *Tx) nameLists(session int64) {
+func (w *Tx) nameLists(session int64, after int) {
 	type list struct {
 		turn int64
 		refs []blob.Ref
@@ -174,7 +192,7 @@ func (w *Tx) nameLists(session int64) {
 		err = rows.Scan(&l.turn, &data)
 		l.refs = distinct(sessions.Refs(data))
 		return l, err
-	}, "SELECT turns.id, data FROM turns JOIN texts ON texts.{key} = list WHERE session = $1", session)
+	}, "SELECT turns.id, data FROM turns JOIN texts ON texts.{key} = list WHERE session = $1 AND number > $2", session, after)
 	var all []blob.Ref
 	for _, l := range lists {
 		all = append(all, l.refs...)

@@ -74,7 +74,7 @@ func (s *Store) List(ctx context.Context, f sessions.Filter) ([]sessions.Session
 
 // chosen returns the condition of a filter.
 func chosen(f sessions.Filter) (where string, args []any) {
-	var conditions []string
+	conditions := []string{isShown}
 	if f.ID != "" {
 		args, conditions = append(args, f.ID), append(conditions, "sessions.name = $1")
 	}
@@ -85,9 +85,6 @@ func chosen(f sessions.Filter) (where string, args []any) {
 	}
 	if f.Unended {
 		conditions = append(conditions, "sessions.id IN (SELECT session FROM turns WHERE status = 'running')")
-	}
-	if len(conditions) == 0 {
-		return "", nil
 	}
 	return " WHERE " + strings.Join(conditions, " AND "), args
 }

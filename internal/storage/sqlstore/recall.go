@@ -13,7 +13,7 @@ func (s *Store) Search(ctx context.Context, q sessions.Query, limit int) ([]sess
 	if wanted == "" {
 		return []sessions.Hit{}, ctx.Err()
 	}
-	statement, args := s.db.Search+" ORDER BY updated DESC, name, turn", []any{wanted}
+	statement, args := s.db.Search+" WHERE "+isShown+" ORDER BY updated DESC, name, turn", []any{wanted}
 	if limit > 0 {
 		statement, args = statement+" LIMIT $2", append(args, limit)
 	}

@@ -8,7 +8,8 @@ CREATE TABLE texts (
     data {bytes} NOT NULL
 ){strict};
 
--- A session has at least one turn. Its sums are those of sessions.Session.
+-- A session has at least one turn. Its sums are those of sessions.Session. A row with turns 0 is a session
+-- that is being imported.
 CREATE TABLE sessions (
     id            {id},
     name          {name} NOT NULL UNIQUE, -- the id that people know

@@ -98,13 +98,8 @@ func Of(kept sessions.Keeper, redact func(string) string) *Store {
 type Shared interface {
 	sessions.Keeper
 	io.Closer
-	common
-}
-
-// common is the part of a store that all its open handles share.
-type common interface {
-	// Place names the store, for people.
-	Place() string
+	// Database returns the random id of the store, and where the store is, for people.
+	Database() (id, place string)
 	// Limiter returns the keeper of an account's limits over all machines. The account's name
 	// is no secret.
 	Limiter(account string, l retry.Limits) retry.Limiter
@@ -113,7 +108,8 @@ type common interface {
 // OfSeveral returns the store of several machines. Snapshots of workspaces are kept beside
 // file, if it is not empty.
 func OfSeveral(shared Shared, file string, redact func(string) string) *Store {
-	s := &Store{Sessions: shared.Masked(redact), path: shared.Place(), lasting: shared, redact: redact, Limiter: shared.Limiter}
+	_, place := shared.Database()
+	s := &Store{Sessions: shared.Masked(redact), path: place, lasting: shared, redact: redact, Limiter: shared.Limiter}
 	if file != "" {
 		s.Snapshots = beside(file)
 	}

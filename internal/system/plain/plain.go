@@ -27,25 +27,16 @@ func Line(text string) string {
 // characters in kept stay as they are.
 func Escape(text, kept string) string {
 	var b strings.Builder
-	copied := 0 // bytes of text
 	for i, r := range text {
-		var escape string
-		size := utf8.RuneLen(r)
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD"):
-			escape, size = fmt.Sprintf(`\x%02x`, text[i]), 1
+			fmt.Fprintf(&b, `\x%02x`, text[i])
 		case IsControl(r) && !strings.ContainsRune(kept, r):
-			escape = fmt.Sprintf(`\u%04x`, r)
+			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
-			continue
+			b.WriteRune(r)
 		}
-		b.WriteString(text[copied:i] + escape)
-		copied = i + size
 	}
-	if copied == 0 {
-		return text // most texts: nothing is copied
-	}
-	b.WriteString(text[copied:])
 	return b.String()
 }
 

@@ -220,18 +220,30 @@ func (c *Client) drop(ctx context.Context) error {
 func (c *Client) open(ctx context.Context) error {
 	ctx, cancel := c.startLimit(ctx)
 	defer cancel()
-	err := c.greet(ctx, firstVersion)
+	err := c.greet(ctx, firstVersion, false)
 	if _, ok := answered(err); ok {
 		if dropped := c.drop(ctx); dropped != nil {
 			return dropped
 		}
-		if c.greet(ctx, newestVersion) == nil {
+		if c.greet(ctx, newestVersion, false) == nil {
 			err = nil
+		}
+	}
+	if posted := c.session.posted; err != nil && ctx.Err() == nil && posted != nil && speaksOlder(int(posted.Load())) {
+		if dropped := c.drop(ctx); dropped != nil {
+			return dropped
+		}
+		if older := c.greet(ctx, firstVersion, true); older == nil {
+			err = nil
+		} else {
+			err = fmt.Errorf("%w; over the older transport HTTP+SSE: %s", err, plainError(older))
 		}
 	}
 	if err == nil {
 		c.stale.Store(false)
-		err = c.list(ctx, c.session)
+		if err = c.list(ctx, c.session); err == nil {
+			c.session.listed.Store(true)
+		}
 	}
 	if err != nil {
 		err = c.session.explain(ctx, "start", err)
@@ -240,9 +252,11 @@ func (c *Client) open(ctx context.Context) error {
 	return err
 }
 
-// greet opens a session in a version of the protocol.
-func (c *Client) greet(ctx context.Context, version string) error {
+// greet opens a session in a version of the protocol, and over the older transport HTTP+SSE if older is
+// true.
+func (c *Client) greet(ctx context.Context, version string, older bool) error {
 	c.session = newSession(c.server, c.options, c.listChanged)
+	c.session.older = older
 	return c.session.open(ctx, version)
 }
 
@@ -254,7 +268,7 @@ func (c *Client) startLimit(ctx context.Context) (context.Context, context.Cance
 }
 
 func (c *Client) list(ctx context.Context, s *session) error {
-	found, err := readTools(ctx, s.conn, c.server, c.note)
+	found, err := readTools(ctx, s.conn, c.server, c.note, func(text string) { c.options.warn(c.server.Name, text) })
 	if err != nil {
 		return err
 	}

@@ -8,12 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/internal/models/toolfit"
+	answers "github.com/massgen/massgen/internal/tools/schema"
 )
 
 // The limits of a server's list. Every model call pays for every definition, so sensible lists are far
@@ -30,6 +31,7 @@ const (
 type listing struct {
 	server Server
 	note   func(line string)
+	warn   func(text string)
 	tools  []listed
 	seen   map[string]bool
 	size   int // of the definitions, in bytes
@@ -47,11 +49,19 @@ type listed struct {
 
 // readTools asks a server for its tools and returns the usable ones. It leaves a faulty tool out, with
 // a note.
-func readTools(ctx context.Context, session *sdk.ClientSession, server Server, note func(line string)) ([]listed, error) {
-	l := listing{server: server, note: note, seen: map[string]bool{}}
+func readTools(ctx context.Context, session *sdk.ClientSession, server Server, note, warn func(line string)) ([]listed, error) {
+	l := listing{server: server, note: note, warn: warn, seen: map[string]bool{}}
+	if !offersTools(session.InitializeResult()) {
+		warn("it offers no tools")
+		return nil, nil
+	}
 	params := &sdk.ListToolsParams{}
 	for pages, count := 1, 0; ; pages++ {
 		page, err := session.ListTools(ctx, params)
+		if answer, ok := answered(err); ok && answer.Code == jsonrpc.CodeMethodNotFound {
+			warn("it offers no tools")
+			return nil, nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +72,7 @@ func readTools(ctx context.Context, session *sdk.ClientSession, server Server, n
 		count += len(kept)
 		isLast := page.NextCursor == ""
 		if len(kept) < len(page.Tools) || !isLast && (count == mostTools || pages == mostPages) {
-			note(fmt.Sprintf("it lists more than %d tools, or %d pages of them; the rest is left out", mostTools, mostPages))
+			warn(fmt.Sprintf("it lists more than %d tools, or %d pages of them; the rest is left out", mostTools, mostPages))
 			isLast = true
 		}
 		if isLast {
@@ -95,7 +105,7 @@ func (l *listing) add(tool *sdk.Tool) {
 	if !l.wanted(tool.Name) {
 		return
 	}
-	schema, err := objectSchema(tool.InputSchema)
+	schema, err := objectSchema(tool)
 	if err == nil && tool.Name == "" {
 		err = errors.New("it has no name")
 	}
@@ -107,7 +117,7 @@ func (l *listing) add(tool *sdk.Tool) {
 		err = fmt.Errorf("with it the server's definitions have more than %d bytes; allowed_tools can choose among them", mostDefinitions)
 	}
 	if err != nil {
-		l.note(fmt.Sprintf("its tool %q is left out: %v", oneLine(tool.Name, mostLogged), err))
+		l.warn(fmt.Sprintf("its tool %q is left out: %v", oneLine(tool.Name, mostLogged), err))
 		return
 	}
 	l.size += size
@@ -142,30 +152,33 @@ func (l *listing) recordUnknown() {
 	}
 }
 
-// objectSchema returns a tool's schema if providers accept it: they refuse a whole request for one bad
-// schema.
-func objectSchema(schema any) (json.RawMessage, error) {
-	object, ok := schema.(map[string]any)
-	if !ok {
-		return nil, errors.New("its schema is no JSON object")
+// objectSchema returns the schema of a tool as the server wrote it. It refuses one that cannot describe the
+// arguments of a call; package toolfit makes the others fit their service.
+func objectSchema(tool *sdk.Tool) (json.RawMessage, error) {
+	text, _ := tool.Meta[schemaKey].(string)
+	if text == "" || text == "null" || text == "[]" { // PHP writes an empty object as a list
+		return json.RawMessage(`{"type":"object","properties":{}}`), nil
 	}
-	if _, ok := object["type"]; !ok {
-		object["type"] = "object"
+	if len(text) > mostSchema {
+		return nil, fmt.Errorf("its schema has %d bytes, more than %d", len(text), mostSchema)
 	}
-	if object["type"] != "object" {
-		return nil, errors.New(`its schema is not of type "object"`)
+	data := json.RawMessage(text)
+	if err := answers.CheckDepth(data); err != nil {
+		return nil, fmt.Errorf("read its schema: %w", err)
 	}
-	data, err := plain.JSON(object)
-	if err != nil {
-		return nil, fmt.Errorf("encode its schema: %w", err)
-	}
-	if len(data) > mostSchema {
-		return nil, fmt.Errorf("its schema has %d bytes, more than %d", len(data), mostSchema)
-	}
-	if err := json.Unmarshal(data, new(jsonschema.Schema)); err != nil {
-		return nil, fmt.Errorf("its schema is no JSON Schema: %w", err)
+	if _, err := (toolfit.Rules{}).Fit(backends.Tool{Schema: data}); err != nil {
+		return nil, err
 	}
 	return data, nil
+}
+
+// offersTools reports whether a server may have tools. Some that have tools declare nothing at all.
+func offersTools(result *sdk.InitializeResult) bool {
+	if result == nil || result.Capabilities == nil {
+		return true
+	}
+	c := result.Capabilities
+	return c.Tools != nil || c.Prompts == nil && c.Resources == nil && c.Completions == nil
 }
 
 // mostLogged is how many bytes of a server's text are logged or shown as progress.

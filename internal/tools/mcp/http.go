@@ -8,19 +8,28 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/massgen/massgen/internal/models/wire"
+	"github.com/massgen/massgen/internal/system/httpclient"
 	"github.com/massgen/massgen/internal/system/sleep"
 )
 
-// httpTransport returns the SDK's transport to the server's URL, and a function that closes its
-// connections, which ends its requests.
-func httpTransport(server Server) (transport sdk.Transport, sever func()) {
+// httpLink is a connection to the server's URL.
+type httpLink struct {
+	transport sdk.Transport
+	// sever closes the connections, which ends their requests.
+	sever func()
+	// posted has the status of the first request, 0 before its answer.
+	posted *atomic.Int32
+}
+
+// newHTTPLink returns a link over streamable HTTP, or over the older transport HTTP+SSE.
+func newHTTPLink(server Server, older bool) httpLink {
 	life, end := context.WithCancel(context.Background())
 	base := newBase(func(_ context.Context, network, address string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(life, network, address)
@@ -29,18 +38,25 @@ func httpTransport(server Server) (transport sdk.Transport, sever func()) {
 		}
 		return severable{conn, context.AfterFunc(life, func() { _ = conn.Close() })}, nil // it may have been closed before
 	}, server.CallTimeout)
-	client := &http.Client{Transport: carefulTripper{base: base, headers: server.Headers, listening: &listening{}}, CheckRedirect: stayThere}
-	return &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: client, MaxEventSize: mostMessage}, end
+	link := httpLink{sever: end, posted: &atomic.Int32{}}
+	tripper := carefulTripper{
+		base: base, home: server.URL, headers: server.Headers, listening: &listening{}, older: older, posted: link.posted,
+	}
+	client := httpclient.New(tripper, "its url")
+	if older {
+		link.transport = &sdk.SSEClientTransport{Endpoint: server.URL, HTTPClient: client, MaxEventSize: mostMessage}
+	} else {
+		link.transport = &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: client, MaxEventSize: mostMessage}
+	}
+	return link
 }
 
 // newBase returns the transport of a server whose calls have a limit. A connection that dies in a
 // call is closed before that limit.
 func newBase(dial func(ctx context.Context, network, address string) (net.Conn, error), limit time.Duration) *http.Transport {
-	return &http.Transport{
-		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DialContext: dial,
-		IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second,
-		HTTP2: wire.HTTP2Limits(limit),
-	}
+	base := httpclient.NewTransport(httpclient.HTTP2Limits(limit))
+	base.DialContext = dial
+	return base
 }
 
 // severable is a connection that a function closes, unless it is closed before.
@@ -55,29 +71,23 @@ func (c severable) Close() error {
 	return c.Conn.Close()
 }
 
-// stayThere refuses redirects to another host, which would be sent the headers.
-func stayThere(req *http.Request, via []*http.Request) error {
-	from := via[0].URL
-	if req.URL.Host != from.Host || req.URL.Scheme != from.Scheme {
-		return fmt.Errorf("it redirects to %s://%s: give that address as its url, if it is right", req.URL.Scheme, req.URL.Host)
-	}
-	if len(via) >= 10 {
-		return errors.New("it redirects without end")
-	}
-	return nil
-}
-
-// carefulTripper adds the server's headers, and limits the size of answers that the SDK reads whole, and
-// the time that it waits for them.
+// carefulTripper adds the server's headers, repairs messages, and limits the size of answers that the SDK
+// reads whole, and the time that it waits for them.
 type carefulTripper struct {
 	base      http.RoundTripper
+	home      string // the server's URL
 	headers   map[string]string
 	listening *listening
+	older     bool          // the transport is HTTP+SSE
+	posted    *atomic.Int32 // the status of the first POST
 }
 
 // RoundTrip is safe for concurrent use.
 func (t carefulTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
+	if err := t.checkOrigin(req.URL); err != nil {
+		return nil, err
+	}
 	req.GetBody = nil // over HTTP/2 net/http would send a call again as often as a server resets it
 	for name, value := range t.headers {
 		req.Header.Set(name, value)
@@ -89,8 +99,18 @@ func (t carefulTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	if resp.StatusCode == http.StatusSwitchingProtocols { // what follows is no HTTP, and no context would end it
 		return nil, errors.Join(fmt.Errorf("it answers %s, which nobody asked for", resp.Status), resp.Body.Close())
 	}
-	if resp.StatusCode == http.StatusNotFound {
-		recordRefusal(req.Context())
+	if req.Method == http.MethodPost {
+		t.posted.CompareAndSwap(0, int32(resp.StatusCode))
+		if t.older || req.Header.Get(sessionHeader) != "" {
+			lost, err := isLost(resp)
+			if err != nil {
+				return nil, err
+			}
+			if lost {
+				recordRefusal(req.Context())
+				return asLost(resp), nil
+			}
+		}
 	}
 	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
 		resp.Body.Close()
@@ -98,10 +118,29 @@ func (t carefulTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	// The SDK reads the whole body of an error, whatever its type.
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if err != nil || kind != "text/event-stream" || resp.StatusCode < 200 || resp.StatusCode > 299 {
+	isGood := err == nil && resp.StatusCode >= 200 && resp.StatusCode <= 299
+	switch {
+	case isGood && kind == "text/event-stream":
+		resp.Body = newEventBody(resp.Body)
+	case isGood && kind == "application/json":
+		resp.Body = &jsonBody{ReadCloser: http.MaxBytesReader(nil, resp.Body, mostMessage)}
+	default:
 		resp.Body = http.MaxBytesReader(nil, resp.Body, mostMessage)
 	}
 	return resp, nil
+}
+
+// checkOrigin refuses the address of another host: a server of the older transport names the address for
+// messages itself, and the request has the headers of this one.
+func (t carefulTripper) checkOrigin(to *url.URL) error {
+	home, err := url.Parse(t.home)
+	if err != nil || t.home == "" {
+		return err
+	}
+	if to.Host != home.Host || to.Scheme != home.Scheme {
+		return fmt.Errorf("it names the address %s://%s for its messages: give that address as its url, if it is right", to.Scheme, to.Host)
+	}
+	return nil
 }
 
 type refusalKey struct{}

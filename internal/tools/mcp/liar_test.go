@@ -112,6 +112,15 @@ var lies = map[string]map[string]func(out io.Writer, r request){
 	}},
 	"empty pages": {"tools/list": func(out io.Writer, r request) { answer(out, r, `{"tools":[],"nextCursor":"again"}`) }},
 	"modern":      modern(),
+	"no list":     {"tools/list": func(out io.Writer, r request) { answerError(out, r, -32601) }},
+	"untidy": {
+		"initialize": func(out io.Writer, r request) {
+			fmt.Fprint(out, "\uFEFF")
+			answerTruly(out, asText(r))
+		},
+		"tools/list": func(out io.Writer, r request) { answerTruly(out, asText(r)) },
+		"tools/call": func(out io.Writer, r request) { answerTruly(out, asText(r)) },
+	},
 }
 
 // modern knows no initialization. It has other tools after a call, and says that its list
@@ -166,6 +175,12 @@ func flood(out io.Writer, size int) {
 	for range size / len(piece) {
 		fmt.Fprint(out, piece)
 	}
+}
+
+// asText returns a request whose id is a text.
+func asText(r request) request {
+	r.ID = json.RawMessage(fmt.Sprintf("%q", r.ID))
+	return r
 }
 
 // silence says nothing any more, and does not end when it is asked to.

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"regexp"
@@ -178,25 +177,61 @@ func TestRender(t *testing.T) {
 	}
 }
 
+// TestObjectSchema: a schema stays as the server wrote it, unless it cannot describe the arguments of a
+// call.
 func TestObjectSchema(t *testing.T) {
+	const nothing = `{"type":"object","properties":{}}`
 	for schema, want := range map[string]string{
-		`{}`:                                   `{"type":"object"}`,
-		`{"type":"object","required":["<a>"]}`: `{"required":["<a>"],"type":"object"}`,
-		`{"type":["object"]}`:                  "",
-		`{"type":"string"}`:                    "",
-		`true`:                                 "",
-		`null`:                                 "",
-		`{"properties":{"a":{"type":7}}}`:      "",
-		`{"properties":{"a":{"pattern":"(?=x)"}}}`: `{"properties":{"a":{"pattern":"(?=x)"}},"type":"object"}`,
+		`{}`: `{}`,
+		`{"type": "object","required":["<a>"], "a":1}`: `{"type": "object","required":["<a>"], "a":1}`,
+		`{"type":["object"]}`:                          `{"type":["object"]}`,
+		`{"type":"string"}`:                            "",
+		`true`:                                         "",
+		`null`:                                         nothing,
+		`[]`:                                           nothing,
+		``:                                             nothing,
+		`{"properties":{"a":{"type":7}}}`:              `{"properties":{"a":{"type":7}}}`,
 	} {
-		var value any
-		if err := json.Unmarshal([]byte(schema), &value); err != nil {
-			t.Fatal(err)
-		}
-		got, err := objectSchema(value)
+		got, err := objectSchema(&sdk.Tool{Meta: sdk.Meta{schemaKey: schema}})
 		if string(got) != want || (err == nil) != (want != "") {
 			t.Errorf("%s became %s: %v", schema, got, err)
 		}
+	}
+}
+
+// TestRepaired: what costs one piece of a message does not cost the message.
+func TestRepaired(t *testing.T) {
+	for from, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"<a>"}]}}`: `{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"<a>"}]}}`,
+		"\uFEFF" + `{"id":1,"result":{}}`:                                              `{"id":1,"result":{}}`,
+		`{"id":"07","result":{}}`:                                                      `{"id":7,"result":{}}`,
+		`{"id":"0","error":{"code":1}}`:                                                `{"error":{"code":1},"id":0}`,
+		`{"id":"7","method":"ping"}`:                                                   `{"id":"7","method":"ping"}`,
+		`{"id":"q7","result":{}}`:                                                      `{"id":"q7","result":{}}`,
+		"{\"id\":1,\"result\":{\"a\":\"x\x00y\x01z\"}}":                                `{"id":1,"result":{"a":"xy z"}}`,
+		"{\x00\"\x00i\x00d\x00\"\x00:\x001\x00}\x00":                                   `{"id":1}`,
+		"Listening\x00 on":                                                             "Listening\x00 on",
+		`{"id":1,"result":{"content":[{"type":"smell","text":"rose"},null,{"type":"text","text":"fine"},{"type":"image","data":7}]}}`: `{"id":1,"result":{"content":[{"text":"[content of a kind that is not shown: smell]\nrose","type":"text"},` +
+			`{"type":"text","text":"fine"},{"text":"[content of a kind that is not shown: image]","type":"text"}]}}`,
+		`{"id":1,"result":{"content":"said"}}`:                            `{"id":1,"result":{"content":[{"text":"said","type":"text"}]}}`,
+		`{"id":1,"result":{"content":[{"type":"text","text":{"a": 1}}]}}`: `{"id":1,"result":{"content":[{"text":"{\"a\":1}","type":"text"}]}}`,
+		`{"id":1,"result":{"tools":[null,7,{"name":"a","description":5,"annotations":[],"inputSchema":{"b":1, "a":2}}]}}`: `{"id":1,"result":{"tools":[` +
+			`{"_meta":{"massgen/inputSchema":"{\"b\":1, \"a\":2}"},"inputSchema":{"b":1,"a":2},"name":"a"}]}}`,
+	} {
+		if got := string(repaired([]byte(from))); got != want {
+			t.Errorf("%q became\n%s, not\n%s", from, got, want)
+		}
+	}
+}
+
+// TestEventBody: the messages of events are repaired, however they are cut into lines and reads.
+func TestEventBody(t *testing.T) {
+	long := "data: " + strings.Repeat("x", mostMessage) + "\n\n"
+	from := "\uFEFFevent: endpoint\ndata: /messages?id=1\n\n" + "id: 5\nevent: message\ndata: {\"id\":\"1\",\r\ndata: \"result\":{}}\r\n\r\n" + long + "data: {\"id\":\"2\",\"result\":{}}\n\n: end"
+	want := "event: endpoint\ndata: /messages?id=1\n\n" + "id: 5\nevent: message\ndata: {\"id\":1,\"result\":{}}\n\n" + long + "data: {\"id\":2,\"result\":{}}\n\n: end"
+	got, err := io.ReadAll(newEventBody(io.NopCloser(iotest.HalfReader(strings.NewReader(from)))))
+	if err != nil || string(got) != want {
+		t.Errorf("%d bytes came, not %d: %v, %.300q", len(got), len(want), err, got)
 	}
 }
 

@@ -38,7 +38,7 @@ func render(ctx context.Context, result *sdk.CallToolResult) (string, error) {
 		}
 		parts = append(parts, string(data))
 	}
-	text := strings.Join(parts, "\n")
+	text := strings.ReplaceAll(strings.Join(parts, "\n"), "\x00", "") // no service takes a NUL
 	switch {
 	case result.IsError && text == "":
 		return "", errors.New("the tool failed and does not say why")

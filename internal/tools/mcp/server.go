@@ -78,6 +78,9 @@ type Options struct {
 	// Log gets each line that a server prints on its standard error, and a line for each fault of
 	// a server and its cure. It is called concurrently.
 	Log func(server, line string)
+	// Warn gets what a person should know: a tool that is left out, a server that ended. It is
+	// called concurrently.
+	Warn func(server, text string)
 	// Launcher is the command that runs a server under a guard: see the function
 	// Launcher. Without one, servers are ended by Close, but not when the program is
 	// killed. On Windows it is not needed, and not used.
@@ -88,4 +91,14 @@ type Options struct {
 	lastWait time.Duration
 	// pingLimit and closeLimit stand in for the constants of these names, unless they are 0.
 	pingLimit, closeLimit time.Duration
+}
+
+// warn logs a text, and warns of it.
+func (o Options) warn(server, text string) {
+	if o.Log != nil {
+		o.Log(server, text)
+	}
+	if o.Warn != nil {
+		o.Warn(server, text)
+	}
 }

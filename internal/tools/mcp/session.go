@@ -28,9 +28,13 @@ type session struct {
 	server   Server
 	options  Options
 	conn     *sdk.ClientSession
-	process  *process    // nil over HTTP
-	sever    func()      // ends all requests over HTTP
-	changed  func()      // told that the server's list of tools is not what it was
+	process  *process      // nil over HTTP
+	older    bool          // the transport is HTTP+SSE
+	sever    func()        // ends all requests over HTTP
+	posted   *atomic.Int32 // the status of the first request over HTTP; nil for a process
+	changed  func()        // called when the server's list of tools has changed
+	died     sync.Once
+	listed   atomic.Bool // the tools were listed, so an end is no failed start
 	suspect  atomic.Bool // a call was given up, and nothing came since
 	lost     atomic.Bool // the server does not know it any more (HTTP)
 	calls    sync.Map    // of the progress token of a call: func(agents.Progress)
@@ -80,17 +84,24 @@ func (s *session) open(ctx context.Context, version string) error {
 	}
 	go func() {
 		// The calls that it breaks report the reason.
-		s.lose(s.conn.Wait())
+		err := s.conn.Wait()
+		s.lose(err)
 		s.finish()
+		if s.listed.Load() && s.life.Err() == nil {
+			s.mourn()
+		}
 	}()
 	return nil
 }
 
 func (s *session) transport() (sdk.Transport, error) {
 	if s.server.URL != "" {
-		transport, sever := httpTransport(s.server)
-		s.sever = sever
-		return transport, nil
+		link := newHTTPLink(s.server, s.older)
+		s.sever, s.posted = link.sever, link.posted
+		if s.older {
+			return lasting{link.transport, s.life}, nil
+		}
+		return link.transport, nil
 	}
 	p, err := startProcess(s.server, s.options, s.note)
 	if err != nil {
@@ -98,6 +109,34 @@ func (s *session) transport() (sdk.Transport, error) {
 	}
 	s.process = p
 	return stdioTransport{p, s.note, s.notified}, nil
+}
+
+// lasting is a transport whose connection lasts as long as the session. The SDK ends the stream of the
+// older transport with the context of Connect.
+type lasting struct {
+	sdk.Transport
+	life context.Context
+}
+
+// Connect implements sdk.Transport.
+func (t lasting) Connect(ctx context.Context) (sdk.Connection, error) {
+	own, cancel := context.WithCancel(t.life)
+	defer context.AfterFunc(ctx, cancel)()
+	return t.Transport.Connect(own)
+}
+
+// mourn warns once that the server has ended unasked.
+func (s *session) mourn() {
+	if s.lost.Load() {
+		return // it runs, and has only forgotten the session
+	}
+	s.died.Do(func() {
+		how := "it ended the connection"
+		if s.process != nil {
+			how = "it ended (" + s.process.epitaph() + ")"
+		}
+		s.options.warn(s.server.Name, how+"; the next call starts it again")
+	})
 }
 
 func (s *session) note(line string) {
@@ -162,8 +201,8 @@ func (s *session) call(ctx context.Context, tool string, arguments any) (*sdk.Ca
 	case err == nil:
 		s.suspect.Store(false)
 		return result, nil
-	case errors.Is(err, sdk.ErrSessionMissing):
-		s.lose(err)
+	case errors.Is(err, sdk.ErrSessionMissing), refused.Load():
+		s.lost.Store(true)
 		s.finish()
 		// It ends all calls of the session, also those that the server was sent before.
 		if refused.Load() {
@@ -171,6 +210,9 @@ func (s *session) call(ctx context.Context, tool string, arguments any) (*sdk.Ca
 		}
 	case errors.Is(err, sdk.ErrConnectionClosed):
 		s.finish()
+		if s.life.Err() == nil {
+			s.mourn()
+		}
 		return nil, errUnsent{s.explain(ctx, "call", err)}
 	case ctx.Err() == nil && s.life.Err() != nil:
 		return nil, errors.New("it was ended during the call")
@@ -181,6 +223,9 @@ func (s *session) call(ctx context.Context, tool string, arguments any) (*sdk.Ca
 			return nil, ctx.Err()
 		}
 		return nil, fmt.Errorf("it did not answer within %s; the call was cancelled", s.server.CallTimeout)
+	}
+	if errors.Is(err, io.EOF) && s.life.Err() == nil {
+		s.mourn()
 	}
 	return nil, s.explain(ctx, "call", err)
 }

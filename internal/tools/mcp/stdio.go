@@ -134,6 +134,7 @@ func (c *stdioConn) next() (jsonrpc.Message, error) {
 		case len(bytes.TrimSpace(l.text)) == 0:
 			continue
 		}
+		l.text = repaired(l.text)
 		message, err := jsonrpc.DecodeMessage(l.text)
 		if err == nil {
 			return message, nil

@@ -25,8 +25,9 @@ type Schema struct {
 	// references begin at the root, also if the schema is a part of another.
 	nested json.RawMessage
 	defs   map[string]json.RawMessage
-	// isFit checks a value.
-	isFit *jsonschema.Resolved
+	// parsed is the schema, and isFit checks a value by it.
+	parsed *jsonschema.Schema
+	isFit  *jsonschema.Resolved
 }
 
 // MaxBytes is the size of the largest schema in bytes: every call sends it.
@@ -34,10 +35,17 @@ const MaxBytes = 64 << 10
 
 // Parse reads a JSON Schema for answers. It describes an object, has at most
 // MaxBytes bytes, names only types that JSON has, and refers to nothing but its own $defs or
-// definitions. The error says what to change.
+// definitions. It is not nested too deep, and checking an answer takes few enough steps. The error says
+// what to change.
 func Parse(schema []byte) (*Schema, error) {
-	s, err := ParseStored(schema)
+	if err := CheckDepth(schema); err != nil && len(schema) <= MaxBytes {
+		return nil, err
+	}
+	s, err := parse(schema, checkPatterns)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.checkCost(); err != nil {
 		return nil, err
 	}
 	var whole any
@@ -53,6 +61,11 @@ func Parse(schema []byte) (*Schema, error) {
 // ParseStored reads the schema of a turn that has begun. It also accepts schemas that only an older Parse
 // accepted.
 func ParseStored(schema []byte) (*Schema, error) {
+	return parse(schema, func(*jsonschema.Schema) error { return nil })
+}
+
+// parse reads a schema. It calls check before it compiles the patterns.
+func parse(schema []byte, check func(*jsonschema.Schema) error) (*Schema, error) {
 	if len(schema) > MaxBytes {
 		return nil, fmt.Errorf("it has %d bytes, and the most is %d: every model call is sent it", len(schema), MaxBytes)
 	}
@@ -73,11 +86,14 @@ func ParseStored(schema []byte) (*Schema, error) {
 	if s.text, err = plain.JSON(root); err != nil {
 		return nil, fmt.Errorf("encode it: %w", err)
 	}
-	var parsed jsonschema.Schema
-	if err := json.Unmarshal(s.text, &parsed); err != nil {
+	s.parsed = new(jsonschema.Schema)
+	if err := json.Unmarshal(s.text, s.parsed); err != nil {
 		return nil, fmt.Errorf("it is no JSON Schema: %w", err)
 	}
-	if s.isFit, err = parsed.Resolve(nil); err != nil {
+	if err := check(s.parsed); err != nil {
+		return nil, err
+	}
+	if s.isFit, err = s.parsed.Resolve(nil); err != nil {
 		return nil, fmt.Errorf("it cannot be used: %w", err)
 	}
 	for _, key := range []string{"$defs", "definitions"} {
@@ -112,37 +128,44 @@ func (s *Schema) Within(outer json.RawMessage) json.RawMessage {
 }
 
 // InText reads the answer in a text, perhaps in a fence or between other words. It returns the answer on
-// one line, or the reason why there is none.
-func (s *Schema) InText(text string) (answer, problem string) {
+// one line, or the reason why there is none. err is the error of ctx.
+func (s *Schema) InText(ctx context.Context, text string) (answer, problem string, err error) {
 	start, end := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
 	if start < 0 || end < start {
-		return "", "there is no JSON object in it"
+		return "", "there is no JSON object in it", nil
 	}
-	return s.fit([]byte(text[start : end+1]))
+	return s.fit(ctx, []byte(text[start:end+1]))
 }
 
 // InArgument reads the answer in an argument of a call: a value, or a text that holds one.
-func (s *Schema) InArgument(value json.RawMessage) (answer, problem string) {
+func (s *Schema) InArgument(ctx context.Context, value json.RawMessage) (answer, problem string, err error) {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
-		return s.InText(text)
+		return s.InText(ctx, text)
 	}
-	return s.fit(value)
+	return s.fit(ctx, value)
 }
 
-func (s *Schema) fit(value []byte) (answer, problem string) {
+// mostProblem is how many bytes of the checker's words are kept.
+const mostProblem = 16 << 10
+
+func (s *Schema) fit(ctx context.Context, value []byte) (answer, problem string, err error) {
 	var decoded any
 	if err := json.Unmarshal(value, &decoded); err != nil {
-		return "", fmt.Sprintf("it is not valid JSON (%s)", err)
+		return "", fmt.Sprintf("it is not valid JSON (%s)", err), nil
 	}
-	if err := s.isFit.Validate(decoded); err != nil {
-		return "", fmt.Sprintf("it does not fit the JSON Schema of the answer: %s", plain.Line(err.Error()))
+	misfit, err := s.validate(ctx, decoded)
+	if err != nil {
+		return "", "", err
+	}
+	if misfit != nil {
+		return "", fmt.Sprintf("it does not fit the JSON Schema of the answer: %s", plain.Line(plain.CutBytes(misfit.Error(), mostProblem))), nil
 	}
 	var line bytes.Buffer
 	if err := json.Compact(&line, value); err != nil {
-		return "", fmt.Sprintf("it is not valid JSON (%s)", err)
+		return "", fmt.Sprintf("it is not valid JSON (%s)", err), nil
 	}
-	return line.String(), ""
+	return line.String(), "", nil
 }
 
 // checkReferences refuses references to anything except definitions at the top, and definitions that

@@ -13,6 +13,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/massgen/massgen/internal/system/heavy"
 )
 
 const (
@@ -198,7 +200,7 @@ func (v *view) searchFiles(ctx context.Context, a searchFilesArgs) (any, error) 
 	if len(a.Pattern) > longestPattern {
 		return nil, fmt.Errorf("the pattern has %d bytes: it may have %d", len(a.Pattern), longestPattern)
 	}
-	pattern, err := regexp.Compile(a.Pattern)
+	pattern, err := heavy.Pattern(a.Pattern)
 	if err != nil {
 		return nil, fmt.Errorf("the pattern is no regular expression: %w", err)
 	}

@@ -38,8 +38,10 @@ func TestWorkersOfAnotherDatabase(t *testing.T) {
 	s := newService(t, agreeable)
 	config := w.config(s.agents(3)...)
 	other.worker("other worker", config)
-	w.ask(config, "energy?").refused(t, "have the database postgres on ", "(id "+other.store().Database()+"), and this program has postgres on ",
-		"(id "+w.store().Database()+"): give them and this program the same (--database)")
+	theirs, _ := other.store().Database()
+	mine, _ := w.store().Database()
+	w.ask(config, "energy?").refused(t, "have the database postgres on ", "(id "+theirs+"), and this program has postgres on ",
+		"(id "+mine+"): give them and this program the same (--database)")
 	if n := len(s.Calls()); n != 0 {
 		t.Errorf("the models were asked %d times", n)
 	}

@@ -73,9 +73,10 @@ func (c *cluster) ownedBy(owner string, redact func(string) string) *postgres.St
 }
 
 func (c *cluster) dial(ctx context.Context, at app.ClusterAddress) (*engine.Engine, error) {
+	id, place := c.store.Database()
 	e, err := engine.Dial(ctx, engine.Options{
 		Address: at.Address, Namespace: at.Namespace, Queue: at.Queue, Settings: c.settings, TLS: at.TLS, APIKey: at.APIKey, Log: at.Log,
-		DatabaseID: c.store.Database(), DatabasePlace: c.store.Place(),
+		DatabaseID: id, DatabasePlace: place,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)

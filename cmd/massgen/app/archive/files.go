@@ -11,6 +11,7 @@ import (
 
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/system/charset"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
 )
@@ -64,7 +65,7 @@ func ReadRecording(ctx context.Context, file string) (r Recording, id string, er
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	store := sessions.NewMemory()
-	kept, err := store.Import(ctx, f, "")
+	kept, err := store.Import(ctx, charset.NewReader(f), "")
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: %w", file, err)
 	}

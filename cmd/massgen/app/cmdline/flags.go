@@ -21,6 +21,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/charset"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/internal/tools/schema"
 )
@@ -81,11 +82,15 @@ func (f *PanelFlags) readTurnLimit(_ *cli.Context, text string) error {
 
 // readSchema reads the value of --schema.
 func (f *PanelFlags) readSchema(_ *cli.Context, file string) error {
-	text, err := readUpTo(file, schema.MaxBytes+1)
+	data, err := readUpTo(file, 2*schema.MaxBytes+4) // UTF-16 takes two bytes for a character
 	if err != nil {
 		return fmt.Errorf("--schema: %w; name a file with a JSON Schema", err)
 	}
-	if f.Schema, err = schema.Parse(text); err != nil {
+	text, err := charset.Strict(data)
+	if err == nil {
+		f.Schema, err = schema.Parse([]byte(text))
+	}
+	if err != nil {
 		return fmt.Errorf("--schema: %s: %w", plain.Line(file), err)
 	}
 	return nil

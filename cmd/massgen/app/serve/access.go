@@ -18,6 +18,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/cmd/massgen/server"
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/internal/system/charset"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -102,7 +103,7 @@ func readTokens(file string) ([]server.Token, error) {
 		return nil, fmt.Errorf("%s can be read or changed by other users: chmod 600 %s", file, wording.ShellWord(file))
 	}
 	var tokens []server.Token
-	lines := bufio.NewScanner(f)
+	lines := bufio.NewScanner(charset.NewReader(f))
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())
 		if line == "" || strings.HasPrefix(line, "#") {

@@ -21,6 +21,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/program"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/charset"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
 )
@@ -88,7 +89,7 @@ func (c *command) branchSession(ctx context.Context, store *store.Store, words [
 	if err != nil {
 		return err
 	}
-	from, to, turn := kept.ID, sessions.CopyID(kept.ID), 0
+	from, to, turn := kept.ID, sessions.NewIDLike(kept.ID), 0
 	if len(rest) > 0 {
 		n, err := strconv.Atoi(rest[0])
 		switch {
@@ -190,7 +191,7 @@ func (c *command) importSession(ctx context.Context, store *store.Store, words [
 		defer func() { err = errors.Join(err, f.Close()) }()
 		source = f
 	}
-	data, err := io.ReadAll(source)
+	data, err := io.ReadAll(charset.NewReader(source))
 	if err != nil {
 		return fmt.Errorf("read %s: %w", file, err)
 	}

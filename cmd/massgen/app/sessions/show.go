@@ -216,7 +216,11 @@ func (c *command) showUsage(ctx context.Context, store *store.Store, words []str
 	var total budget.Usage
 	var err error
 	if len(words) == 0 {
-		total, err = store.Sessions.Usage(ctx, sessions.Filter{})
+		var all []sessions.Session
+		all, err = store.Sessions.List(ctx, sessions.Filter{})
+		for _, s := range all {
+			total = total.Plus(s.Usage)
+		}
 	} else {
 		var kept sessions.Session
 		kept, _, err = c.kept.Pick(ctx, store, words, 0)

@@ -240,7 +240,7 @@ func (d *dialogue) talk(ctx context.Context) error {
 		case errors.Is(err, cmdline.ErrQuit):
 			space()
 			return cmdline.WithStatus(cmdline.ExitInterrupted, nil)
-		case errors.Is(err, errNotText):
+		case errors.As(err, new(notTextError)):
 			return cmdline.WithStatus(cmp.Or(status, cmdline.ExitUsage), err)
 		case err != nil && !errors.Is(err, errTooLong):
 			return err

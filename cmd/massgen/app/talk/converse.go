@@ -17,7 +17,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/program"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/system/charset"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -162,33 +162,53 @@ func (p *input) inPlace(ctx context.Context) (string, error) {
 	return question, nil
 }
 
-// errNotText reports piped bytes that are no UTF-8: a model would get other characters.
-var errNotText = errors.New("question: standard input is no text in UTF-8: convert it, as with iconv -f UTF-16 -t UTF-8, or give a PDF or picture to --attach")
+// notTextError reports piped bytes that are no text: a model would get other characters.
+type notTextError struct{ err *charset.Error }
 
-// readInput reads standard input to its end, without a byte order mark and the last line's end. It
-// returns an error if the input is no text, or has more than a question may have. For silence see piped.
-func (p *input) readInput(ctx context.Context, silence string) (text string, err error) {
-	if in, isPiped := pipedInput(p.env.Stdin); isPiped {
-		text, err = p.piped(ctx, in, silence)
-	} else {
-		text, err = readAll(p.env.Stdin)
+func (e notTextError) Error() string {
+	hint := ""
+	if e.err.Encoding == "" {
+		hint = ": give a PDF or picture to --attach"
 	}
-	switch {
-	case err != nil:
+	return "question: standard input cannot be asked: " + e.err.Error() + hint
+}
+
+// decodePiped decodes piped bytes. The error is a notTextError.
+func decodePiped(data []byte) (string, error) {
+	text, err := charset.Decode(data)
+	var of *charset.Error
+	if errors.As(err, &of) {
+		return "", notTextError{of}
+	}
+	return text, err
+}
+
+// mostPiped is how many bytes of a pipe are read. In UTF-16 a character takes twice the bytes.
+const mostPiped = 2*coordinator.MaxQuestion + 4
+
+// readInput reads standard input to its end, decodes it, and cuts off the last line's end. It returns an
+// error if the input is no text, or has more than a question may have. For silence see piped.
+func (p *input) readInput(ctx context.Context, silence string) (text string, err error) {
+	var data []byte
+	if in, isPiped := pipedInput(p.env.Stdin); isPiped {
+		data, err = p.piped(ctx, in, silence)
+	} else {
+		data, err = readAll(p.env.Stdin)
+	}
+	if err != nil {
 		return "", fmt.Errorf("question: cannot read standard input: %w", err)
-	case !attach.IsText([]byte(plain.CutBytes(text, coordinator.MaxQuestion))):
-		return "", errNotText
-	case len(text) > coordinator.MaxQuestion:
+	}
+	if text, err = decodePiped(data); err != nil {
+		return "", err
+	}
+	if len(text) > coordinator.MaxQuestion {
 		return "", tooLong()
 	}
-	return strings.TrimRight(strings.TrimPrefix(text, plain.ByteOrderMark), "\r\n"), nil
+	return strings.TrimRight(text, "\r\n"), nil
 }
 
 // readAll reads to the end, or to more bytes than a question may have.
-func readAll(in io.Reader) (string, error) {
-	data, err := io.ReadAll(io.LimitReader(in, coordinator.MaxQuestion+1))
-	return string(data), err
-}
+func readAll(in io.Reader) ([]byte, error) { return io.ReadAll(io.LimitReader(in, mostPiped)) }
 
 func tooLong() error {
 	return fmt.Errorf("question: it has more than %d bytes (1 MiB), the most that is taken: every agent is sent it in every round; shorten it", coordinator.MaxQuestion)
@@ -207,20 +227,20 @@ func pipedInput(in io.Reader) (*os.File, bool) {
 
 // piped reads a pipe to its end, or to more bytes than a question may have.
 // With a text for silence, nobody waits for a pipe that stays silent.
-func (p *input) piped(ctx context.Context, in *os.File, silence string) (string, error) {
+func (p *input) piped(ctx context.Context, in *os.File, silence string) ([]byte, error) {
 	reader, err := cancelreader.NewReader(in)
 	if err != nil { // a file, which is never silent
 		return readAll(in)
 	}
 	defer func() { _ = reader.Close() }() // it does not close standard input
 	began, ended := make(chan struct{}), make(chan struct{})
-	var text strings.Builder
+	var text bytes.Buffer
 	go func() {
 		defer close(ended)
 		_, err = io.CopyN(&text, reader, 1)
 		close(began)
 		if err == nil {
-			_, err = io.Copy(&text, io.LimitReader(reader, coordinator.MaxQuestion))
+			_, err = io.Copy(&text, io.LimitReader(reader, mostPiped-1))
 		}
 	}()
 	stop := func() {
@@ -237,19 +257,19 @@ func (p *input) piped(ctx context.Context, in *os.File, silence string) (string,
 	case <-tooLate:
 		stop()
 		p.console.Warn(fmt.Sprintf("nothing came on standard input for %s, so %s, </dev/null says that there is none", pipePatience, silence))
-		return "", nil
+		return nil, nil
 	case <-ctx.Done():
 		stop()
-		return "", ctx.Err()
+		return nil, ctx.Err()
 	}
 	select {
 	case <-ended:
 	case <-ctx.Done():
 		stop()
-		return "", ctx.Err()
+		return nil, ctx.Err()
 	}
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	return text.String(), err
+	return text.Bytes(), err
 }

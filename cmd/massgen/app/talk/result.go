@@ -39,8 +39,11 @@ func (o *results) allNotices() []string {
 // deliver prints a result, writes the file, and returns the exit status that the
 // result stands for.
 func (o *results) deliver(r report.Result) (int, error) {
-	for _, w := range r.Warnings[len(o.allNotices()):] {
-		o.feed.console.Warn(w)
+	known := o.allNotices() // also those that came while the turn ended
+	for _, w := range r.Warnings {
+		if !slices.Contains(known, w) {
+			o.feed.console.Warn(w)
+		}
 	}
 	if !o.feed.isShown() {
 		for _, w := range r.ContextWarnings {

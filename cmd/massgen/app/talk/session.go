@@ -27,6 +27,7 @@ import (
 	"github.com/massgen/massgen/internal/setup/panels"
 	"github.com/massgen/massgen/internal/setup/telemetry"
 	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/charset"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/internal/tools/permission"
 	"github.com/massgen/massgen/internal/tools/schema"
@@ -234,14 +235,18 @@ func (s *session) ask(ctx context.Context, question string, signals <-chan os.Si
 	if s.engine != nil {
 		s.engine.Interrupts = signals
 	}
-	t, err := s.begin(ctx, question)
+	t, err := s.beginUntil(ctx, question, signals)
 	if errors.Is(err, cmdline.ErrQuit) {
 		return report.Result{}, err
 	}
 	if err != nil {
 		return report.Result{}, s.refused(ctx, fmt.Errorf("question: %w", err))
 	}
-	return s.watchTurn(ctx, t, signals)
+	result, err := s.watchTurn(ctx, t, signals)
+	if note := charset.Note(question); note != "" {
+		result.Warnings = append(result.Warnings, note)
+	}
+	return result, err
 }
 
 // begin begins a turn. The transaction of its first event also stores the panel, if the session has to

@@ -211,7 +211,7 @@ func TestSlowServerIsTold(t *testing.T) {
 	told := filepath.Join(dir, "told")
 	config := filepath.Join(dir, "panel.yaml")
 	command := fmt.Sprintf("until [ -e %s ]; do sleep 0.1; done", told)
-	text := fmt.Sprintf("agent: {id: a, backend: {type: demo, mcp_servers: {late: {command: sh, args: [-c, %q]}}}}\n", command)
+	text := fmt.Sprintf("agent: {id: a, backend: {type: demo, mcp_servers: {late: {command: sh, args: [-c, %q], required: true}}}}\n", command)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/tui"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/system/charset"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/internal/tools/permission"
 )
@@ -191,8 +191,8 @@ func (t *terminal) offer(call coordinator.ApprovalRequest) tui.Offer {
 
 // keyboard is where lines come from: a pipe, or a person at a terminal.
 type keyboard struct {
-	// lines yields each line, without a byte order mark. After an error other than errTooLong, such as
-	// errNotText for a line of a pipe, it yields that error again for every further line.
+	// lines yields each line, without a byte order mark. After an error other than errTooLong, such as a
+	// notTextError for a line of a pipe, it yields that error again for every further line.
 	lines <-chan inputLine
 	// isTyped reports whether a person types the lines.
 	isTyped bool
@@ -233,18 +233,15 @@ func readLines(r io.Reader, isTyped bool) *keyboard {
 	lines, done, ended := make(chan inputLine), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		buffered := bufio.NewReader(r)
+		buffered := bufio.NewReader(charset.NewReader(r))
 		var text string
 		var err error
-		for first := true; ; first = false {
+		for {
 			if err == nil || errors.Is(err, errTooLong) {
 				text, err = readLine(buffered)
 			}
-			if first {
-				text = strings.TrimPrefix(text, plain.ByteOrderMark)
-			}
-			if err == nil && !isTyped && !attach.IsText([]byte(text)) {
-				text, err = "", errNotText
+			if err == nil && !isTyped {
+				text, err = decodePiped([]byte(text))
 			}
 			if isTyped && len(text) >= mostInRow {
 				text, err = "", cutLine{}

@@ -13,9 +13,28 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// mostText is the length of the longest text that is parsed. A longer one is shown as it was written: for
-// some texts, such as brackets alone, the parser's time is quadratic.
-const mostText = 64 << 10
+// The limits of a text that is parsed: its length in bytes, and the parser's steps. Another text is shown as
+// it was written. From each bracket, comment and fence the parser may read to the end of the text, so the
+// steps are quadratic, and nothing ends the parser.
+const (
+	mostText  = 64 << 10
+	mostSteps = 256 << 20
+)
+
+// steps returns about how many steps the parser takes for a text. Brackets in code take none.
+func (p parter) steps(text string) int {
+	marks, fence := 0, ""
+	for line := range strings.Lines(text) {
+		before := fence
+		if fence = p.fenced(fence, line); fence != before {
+			marks++
+		}
+		if fence == "" {
+			marks += strings.Count(line, "[") + strings.Count(line, "<!--")
+		}
+	}
+	return marks * len(text)
+}
 
 // Render draws a text in lines of at most width columns, in colours that are readable on light and
 // dark, or without any: then marks such as # and ` stay. Nothing in the text reaches the terminal as a
@@ -33,6 +52,9 @@ func Render(text string, width int, isColoured bool) (lines []string) {
 		}
 	}()
 	p := newParter()
+	if p.steps(text) > mostSteps {
+		return asWritten()
+	}
 	return trimmed(joined(drawer{isColoured, p, p.referenced(text)}.groups(text, width, 0), beforeAll))
 }
 

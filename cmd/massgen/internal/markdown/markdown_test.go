@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -155,5 +156,29 @@ func TestLongWordsAreDrawn(t *testing.T) {
 		if got := strings.Join(markdown.Render(strings.Repeat(letter, letters), 80, false), ""); strings.Count(got, letter) != letters {
 			t.Errorf("%d of %d letters are drawn", strings.Count(got, letter), letters)
 		}
+	}
+}
+
+// TestNoTextTakesLong draws texts for which the parser's time is quadratic.
+func TestNoTextTakesLong(t *testing.T) {
+	t.Parallel()
+	for _, piece := range []string{"[", "![", "[]", "[[a", "[a][", "[](", "![[", "```\n", "~~~\n", "<!--", "> [\n", "* [\n", "[a]: b\n", "*a _b ", "`a ``", "<div>\n\n"} {
+		text := strings.Repeat(piece, (64<<10)/len(piece))
+		begun := time.Now()
+		lines := markdown.Render(text, 80, true)
+		if took := time.Since(begun); took > 2*time.Second {
+			t.Errorf("%q, again and again, takes %v", piece, took)
+		}
+		if len(lines) == 0 {
+			t.Errorf("%q is not drawn", piece)
+		}
+	}
+}
+
+func TestBracketsInCodeTakeNoSteps(t *testing.T) {
+	t.Parallel()
+	text := "**bold**\n```json\n" + strings.Repeat("[1]\n", 10_000) + "```\n"
+	if lines := markdown.Render(text, 80, false); lines[0] != "bold" {
+		t.Errorf("the first line is %q", lines[0])
 	}
 }

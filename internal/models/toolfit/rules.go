@@ -1,0 +1,127 @@
+package toolfit
+
+import (
+	"path"
+	"regexp"
+	"strings"
+)
+
+// Rules says which schemas a service takes. The zero Rules are those that all services share: a valid
+// JSON Schema (2020-12) of an object, without a combinator at its root.
+type Rules struct {
+	// NeedsProperties is set where an object at the root must have "properties", and NeedsItems where
+	// each array must have "items".
+	NeedsProperties, NeedsItems bool
+	// NoRefs is set where references are not followed: each becomes a copy of its target.
+	NoRefs bool
+	// NoAllOf is set where allOf has no effect below the root.
+	NoAllOf bool
+	// NoBooleans is set where a schema cannot be true or false.
+	NoBooleans bool
+	// NoSchemaKey is set where "$schema" is refused.
+	NoSchemaKey bool
+	// NamedRequired is set where "required" may name only properties that the schema has.
+	NamedRequired bool
+	// SimplePatterns is set where a pattern must begin with ^ and end with $, and use no escapes of
+	// classes and no lookaround.
+	SimplePatterns bool
+	// Typed is set where each schema must have a type, or another keyword that tells it.
+	Typed bool
+	// MaxRepeat is the highest minLength, maxLength, minItems or maxItems; 0 for any.
+	MaxRepeat int
+	// PlainNames is set where the name of a property has 1 to 64 letters, digits, "_", "." and "-", and
+	// LetterFirst where it begins with a letter or "_", too.
+	PlainNames, LetterFirst bool
+	// MaxDescription is how many characters the description of a tool may have; 0 for any number.
+	MaxDescription int
+}
+
+// OpenAI returns the rules of OpenAI's APIs (refusals "object schema missing properties", "array schema
+// missing items", "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at
+// the top level", "string too long. Expected a string with maximum length 1024").
+func OpenAI() Rules {
+	r := Compatible()
+	r.SimplePatterns, r.MaxDescription = false, 1024
+	return r
+}
+
+// Compatible returns the rules for a service that speaks as OpenAI does and is not known: it may be
+// OpenAI's own or llama.cpp behind a proxy.
+func Compatible() Rules {
+	return Rules{NeedsProperties: true, NeedsItems: true, SimplePatterns: true}
+}
+
+// Claude returns the rules of Anthropic's Messages API (refusals "input_schema does not support oneOf,
+// allOf, or anyOf at the top level", "JSON schema is invalid. It must match JSON Schema draft 2020-12",
+// "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'").
+func Claude() Rules { return Rules{PlainNames: true} }
+
+// Gemini returns the rules of the Gemini API (refusals "reference to undefined schema", "items: missing
+// field", "property is not defined"; "JSON Schema support" in its docs lists the keywords).
+func Gemini() Rules {
+	return Rules{
+		NeedsItems: true, NoRefs: true, NoAllOf: true, NoBooleans: true, NoSchemaKey: true, NamedRequired: true,
+		PlainNames: true, LetterFirst: true,
+	}
+}
+
+// LlamaCpp returns the rules of llama.cpp, which makes a grammar of all schemas
+// (common/json-schema-to-grammar.cpp; refusals "Pattern must start with '^' and end with '$'",
+// "Unrecognized schema", "number of repetitions exceeds sane defaults").
+func LlamaCpp() Rules {
+	return Rules{NeedsProperties: true, NoBooleans: true, SimplePatterns: true, Typed: true, MaxRepeat: 1000}
+}
+
+// Ollama returns the rules of Ollama, which reads schemas into structs and loses what these lack
+// (api/types.go: ToolFunctionParameters, ToolProperty), before llama.cpp may get them.
+func Ollama() Rules {
+	return LlamaCpp().And(Rules{NoRefs: true, NoAllOf: true})
+}
+
+// LMStudio returns the rules of LM Studio, which runs llama.cpp and checks schemas before it.
+func LMStudio() Rules {
+	return LlamaCpp().And(Rules{NoRefs: true, NeedsItems: true})
+}
+
+// For adds the rules of the company that made a model, for services that pass calls on to others, such
+// as "anthropic/claude-opus-4.6".
+func (r Rules) For(model string) Rules {
+	name := strings.ToLower(path.Base(model))
+	switch {
+	case strings.HasPrefix(name, "claude"), strings.HasPrefix(name, "anthropic."):
+		return r.And(Claude())
+	case strings.HasPrefix(name, "gemini"):
+		return r.And(Gemini())
+	}
+	return r
+}
+
+// And returns the rules of a schema that two services take.
+func (r Rules) And(o Rules) Rules {
+	return Rules{
+		NeedsProperties: r.NeedsProperties || o.NeedsProperties,
+		NeedsItems:      r.NeedsItems || o.NeedsItems,
+		NoRefs:          r.NoRefs || o.NoRefs,
+		NoAllOf:         r.NoAllOf || o.NoAllOf,
+		NoBooleans:      r.NoBooleans || o.NoBooleans,
+		NoSchemaKey:     r.NoSchemaKey || o.NoSchemaKey,
+		NamedRequired:   r.NamedRequired || o.NamedRequired,
+		SimplePatterns:  r.SimplePatterns || o.SimplePatterns,
+		Typed:           r.Typed || o.Typed,
+		MaxRepeat:       lower(r.MaxRepeat, o.MaxRepeat),
+		PlainNames:      r.PlainNames || o.PlainNames,
+		LetterFirst:     r.LetterFirst || o.LetterFirst,
+		MaxDescription:  lower(r.MaxDescription, o.MaxDescription),
+	}
+}
+
+// lower returns the lower of two limits, of which 0 is none.
+func lower(a, b int) int {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// simplePattern matches the patterns that llama.cpp makes a grammar of.
+var simplePattern = regexp.MustCompile(`^\^(?:[^\\(]|\\[^a-zA-Z0-9]|\((?:[^?]|\?:))*\$$`)

@@ -1,0 +1,292 @@
+package toolfit
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/massgen/massgen/backends"
+)
+
+func services() map[string]Rules {
+	return map[string]Rules{
+		"OpenAI": OpenAI(), "compatible": Compatible(), "Claude": Claude(), "Gemini": Gemini(), "llama.cpp": LlamaCpp(),
+		"Ollama": Ollama(), "LM Studio": LMStudio(), "Claude elsewhere": Compatible().For("anthropic/claude-opus-5"),
+	}
+}
+
+func corpus(t *testing.T) map[string]json.RawMessage {
+	t.Helper()
+	text, err := os.ReadFile("testdata/schemas.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestCorpus: every schema of the corpus fits every service.
+func TestCorpus(t *testing.T) {
+	t.Parallel()
+	for name, schema := range corpus(t) {
+		for service, rules := range services() {
+			f, err := rules.Fit(backends.Tool{Name: "t", Schema: schema})
+			if err != nil {
+				t.Errorf("%s, %s: %v", name, service, err)
+				continue
+			}
+			for _, fault := range faults(t, rules, f.Tool.Schema) {
+				t.Errorf("%s, %s: %s: %s", name, service, fault, f.Tool.Schema)
+			}
+			again, err := rules.Fit(f.Tool)
+			if err != nil || !bytes.Equal(again.Tool.Schema, f.Tool.Schema) {
+				t.Errorf("%s, %s: it does not stay as it is: %s became %s: %v", name, service, f.Tool.Schema, again.Tool.Schema, err)
+			}
+		}
+	}
+}
+
+// faults returns what a service would refuse, by its refusals and not by Rules' own code.
+func faults(t *testing.T, rules Rules, text json.RawMessage) (all []string) {
+	t.Helper()
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	root := value.(map[string]any)
+	if root["$schema"] != nil {
+		root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	}
+	delete(root, "id")
+	c := jsonschema.NewCompiler()
+	c.UseRegexpEngine(func(text string) (jsonschema.Regexp, error) { return anyPattern(text), nil })
+	if err := c.AddResource("mem://tool", root); err != nil {
+		return []string{err.Error()}
+	}
+	if _, err := c.Compile("mem://tool"); err != nil {
+		all = append(all, err.Error())
+	}
+	for _, key := range []string{"anyOf", "oneOf", "allOf", "enum", "not", "if"} {
+		if root[key] != nil {
+			all = append(all, key+" at the root")
+		}
+	}
+	if _, ok := root["properties"].(map[string]any); root["type"] != "object" || rules.NeedsProperties && !ok {
+		all = append(all, "an object without properties")
+	}
+	if rules.NoSchemaKey && root["$schema"] != nil {
+		all = append(all, "$schema")
+	}
+	v := visitor{rules: rules}
+	v.visit("", root, true)
+	return append(all, v.found...)
+}
+
+// visitor finds what a service would refuse in a part of a schema.
+type visitor struct {
+	rules Rules
+	found []string
+}
+
+func (v *visitor) add(at, fault string) { v.found = append(v.found, at+": "+fault) }
+
+// visit looks at a schema, or at schemas by name.
+func (v *visitor) visit(at string, value any, isSchema bool) {
+	if list, ok := value.([]any); ok {
+		for i, inner := range list {
+			v.visit(fmt.Sprintf("%s[%d]", at, i), inner, isSchema)
+		}
+		return
+	}
+	if _, ok := value.(bool); ok && isSchema && v.rules.NoBooleans && !strings.HasSuffix(at, "additionalProperties") {
+		v.add(at, "a boolean")
+	}
+	s, ok := value.(map[string]any)
+	if !ok {
+		return
+	}
+	if !isSchema {
+		for name, inner := range s {
+			v.visit(at+"."+name, inner, true)
+		}
+		return
+	}
+	v.check(at, s)
+	for key, inner := range s {
+		switch key {
+		case "properties", "$defs", "definitions", "patternProperties":
+			v.visit(at+"."+key, inner, false)
+		case "items", "anyOf", "oneOf", "allOf", "prefixItems", "additionalProperties", "not":
+			v.visit(at+"."+key, inner, true)
+		}
+	}
+}
+
+// check looks at one schema.
+func (v *visitor) check(at string, s map[string]any) {
+	if kind := s["type"]; v.rules.NeedsItems && s["items"] == nil {
+		if list, _ := kind.([]any); kind == "array" || slices.Contains(list, any("array")) {
+			v.add(at, "array schema missing items")
+		}
+	}
+	p, ok := s["pattern"].(string)
+	if v.rules.SimplePatterns && ok && (!strings.HasPrefix(p, "^") || !strings.HasSuffix(p, "$") || strings.Contains(p, "(?!") || strings.Contains(p, `\d`)) {
+		v.add(at, "the pattern "+p)
+	}
+	if _, ok := s["$ref"]; v.rules.NoRefs && ok {
+		v.add(at, "a reference")
+	}
+	tells := func(key string) bool { return s[key] != nil }
+	if v.rules.Typed && len(s) > 0 && at != "" &&
+		!slices.ContainsFunc([]string{"type", "$ref", "anyOf", "oneOf", "allOf", "const", "enum", "properties", "items", "prefixItems"}, tells) {
+		v.add(at, "unrecognized schema")
+	}
+	properties, _ := s["properties"].(map[string]any)
+	valid := regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+	if v.rules.LetterFirst {
+		valid = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$`)
+	}
+	for name := range properties {
+		if v.rules.PlainNames && !valid.MatchString(name) {
+			v.add(at, "the property "+name)
+		}
+	}
+}
+
+// anyPattern stands for a pattern that Go's regular expressions lack.
+type anyPattern string
+
+func (anyPattern) MatchString(string) bool { return true }
+func (p anyPattern) String() string        { return string(p) }
+
+// TestUnchanged: a schema that its service takes goes out byte for byte.
+func TestUnchanged(t *testing.T) {
+	t.Parallel()
+	const schema = `{ "required":["b"], "type":"object",  "properties":{"b":{"type":"string","pattern":"^[a-z]{1,3}$"},"a":{"type":"array","items":{"type":"integer","maximum":1e2}}}}`
+	for service, rules := range services() {
+		if f, err := rules.Fit(backends.Tool{Schema: json.RawMessage(schema)}); err != nil || string(f.Tool.Schema) != schema {
+			t.Errorf("%s: it became %s: %v", service, f.Tool.Schema, err)
+		}
+	}
+	for rules, want := range map[Rules]string{
+		Claude(): `{"type": "object"}`, OpenAI(): `{"type": "object", "properties": {"a": {"pattern": "x"}}}`,
+		LlamaCpp(): `{"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"type": "array"}}}`,
+	} {
+		if f, err := rules.Fit(backends.Tool{Schema: json.RawMessage(want)}); err != nil || string(f.Tool.Schema) != want {
+			t.Errorf("%s became %s: %v", want, f.Tool.Schema, err)
+		}
+	}
+}
+
+// TestFit: what a repaired schema says.
+func TestFit(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		rules      Rules
+		name, want string
+	}{
+		{OpenAI(), "notion root anyOf", `{"description":"(Give the arguments of one of these lists: content; source_url)","properties":{"content":{"type":"string"},"source_url":{"type":"string"}},"type":"object"}`},
+		{OpenAI(), "zod union at the root", `{"description":"(Give the arguments of one of these lists: op, x; op)","properties":{"op":{"enum":["add","drop"]},"x":{"anyOf":[{"type":"string"},{"type":"integer"}]}},"required":["op"],"type":"object"}`},
+		{Claude(), "zod intersection at the root", `{"$defs":{"B":{"properties":{"b":{"type":"string"}},"required":["b"],"type":"object"}},"properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a","b"],"type":"object"}`},
+		{Claude(), "draft-04 limits", `{"id":"x","properties":{"n":{"exclusiveMinimum":0,"maximum":9,"type":"number"}},"type":"object"}`},
+		{Claude(), "draft-03 required", `{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a"],"type":"object"}`},
+		{Claude(), "tuple of draft-07", `{"properties":{"range":{"items":false,"prefixItems":[{"type":"number"},{"type":"number"}],"type":"array"}},"type":"object"}`},
+		{Gemini(), "nested allOf", `{"properties":{"p":{"description":"a point","properties":{"x":{"type":"number"}},"type":"object"}},"type":"object"}`},
+		{Gemini(), "lost $defs (sandbox 83)", `{"properties":{"language":{}},"required":["language"],"type":"object"}`},
+		{LlamaCpp(), "long repetition (firecrawl 4512)", `{"properties":{"prompt":{"description":"(Its maxLength is 10000)","type":"string"},"urls":{"description":"(Its maxItems is 5000)","items":{"type":"string"},"minItems":1,"type":"array"}},"type":"object"}`},
+		{Ollama(), "php", `{"properties":{},"required":[],"type":"object"}`},
+	} {
+		f, err := test.rules.Fit(backends.Tool{Schema: corpus(t)[test.name]})
+		if err != nil || string(f.Tool.Schema) != test.want {
+			t.Errorf("%s became\n%s, not\n%s: %v", test.name, f.Tool.Schema, test.want, err)
+		}
+	}
+}
+
+// TestUnfit: what cannot describe the arguments of a call is refused with the reason.
+func TestUnfit(t *testing.T) {
+	t.Parallel()
+	for schema, want := range map[string]string{
+		`{"type":"string"}`: `of type "string"`, `"object"`: "no JSON object", `{`: "not JSON", `[1]`: "no JSON object", `{"type":["string"]}`: "not of type",
+		`{"type":"object","properties":` + strings.Repeat(`{"a":{"properties":`, 300) + `{}` + strings.Repeat(`}}`, 300) + `}`: "deep",
+	} {
+		if _, err := Gemini().Fit(backends.Tool{Schema: json.RawMessage(schema)}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40s: %v", schema, err)
+		}
+	}
+}
+
+// TestDoubling: a small schema that unfolds to 2^40 schemas is cut or refused at once.
+func TestDoubling(t *testing.T) {
+	t.Parallel()
+	var defs []string
+	for i := range 40 {
+		defs = append(defs, fmt.Sprintf(`"d%d":{"type":"object","properties":{"a":{"$ref":"#/$defs/d%d"},"b":{"$ref":"#/$defs/d%d"}}}`, i, i+1, i+1))
+	}
+	schema := json.RawMessage(`{"type":"object","properties":{"x":{"$ref":"#/$defs/d0"}},"$defs":{` + strings.Join(defs, ",") + `,"d40":{"type":"string"}}}`)
+	for service, rules := range services() {
+		if f, err := rules.Fit(backends.Tool{Schema: schema}); err != nil || len(f.Tool.Schema) > 1<<20 {
+			t.Errorf("%s: %d bytes: %v", service, len(f.Tool.Schema), err)
+		}
+	}
+}
+
+// TestDescription: a description is cut where the service limits it, at a whole character.
+func TestDescription(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("ä", 1025)
+	f, err := OpenAI().Fit(backends.Tool{Description: long})
+	if want := strings.Repeat("ä", 1023) + "…"; err != nil || f.Tool.Description != want {
+		t.Errorf("%d bytes: %v", len(f.Tool.Description), err)
+	}
+	if f, _ := Claude().Fit(backends.Tool{Description: long}); f.Tool.Description != long {
+		t.Error("it was cut for Claude")
+	}
+}
+
+// TestRequest: names go out and come back, the coordination's tools stay, and an unfit tool is left out.
+func TestRequest(t *testing.T) {
+	t.Parallel()
+	odd := json.RawMessage(`{"anyOf":[{"properties":{"$x":{}}}]}`)
+	req := backends.Request{
+		Tools: []backends.Tool{
+			{Name: "new_answer", Schema: odd}, {Name: "odata", Schema: json.RawMessage(`{"type":"object","properties":{"$filter":{"type":"array","items":{"type":"object","properties":{"a b":{"type":"string"}}}}}}`)},
+			{Name: "list", Schema: json.RawMessage(`{"type":"array"}`)}, {Name: "vote", Schema: odd},
+		},
+		Messages: []backends.Message{{Role: backends.RoleAssistant, Parts: []backends.Part{
+			backends.ToolCall{ID: "1", Name: "odata", Arguments: `{"$filter":[{"a b":12345678901234567890}]}`}, backends.ToolCall{ID: "2", Name: "other", Arguments: `{"$filter":1}`},
+		}}},
+	}
+	var got []backends.Event
+	sent, emit := Claude().Request(req, func(events ...backends.Event) error { got = append(got, events...); return nil })
+	var names []string
+	for _, tool := range sent.Tools {
+		names = append(names, tool.Name)
+	}
+	if !slices.Equal(names, []string{"new_answer", "odata", "vote"}) || !bytes.Equal(sent.Tools[0].Schema, odd) || !bytes.Equal(sent.Tools[2].Schema, odd) {
+		t.Errorf("the tools are %v", sent.Tools)
+	}
+	calls := sent.Messages[0].ToolCalls()
+	if calls[0].Arguments != `{"_filter":[{"a_b":12345678901234567890}]}` || calls[1].Arguments != `{"$filter":1}` {
+		t.Errorf("the calls are sent as %v", calls)
+	}
+	if own := req.Messages[0].ToolCalls()[0].Arguments; !strings.Contains(own, "$filter") {
+		t.Error("the request itself was changed")
+	}
+	if err := emit(backends.TextDelta{Text: "x"}, backends.ToolCall{Name: "odata", Arguments: `{"_filter":[{"a_b":1}],"_filter2":2}`}, backends.ToolCall{Name: "odata", Arguments: `{"_fil`}); err != nil {
+		t.Fatal(err)
+	}
+	if got[1].(backends.ToolCall).Arguments != `{"$filter":[{"a b":1}],"_filter2":2}` || got[2].(backends.ToolCall).Arguments != `{"_fil` {
+		t.Errorf("the calls come back as %v", got)
+	}
+}

@@ -1,0 +1,233 @@
+package textcall
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/massgen/massgen/internal/system/plain"
+)
+
+// readJSON returns the JSON object or list at the beginning of a text, and its length in the text. It corrects
+// three faults of small models: control characters within strings, backslashes that escape nothing, and commas before a
+// closing bracket. value is empty if the text has another fault; length is 0 if nothing ends the value.
+func readJSON(text string) (value string, length int) {
+	var out strings.Builder
+	depth, inString := 0, false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case inString && c == '\\' && i+1 < len(text):
+			if !strings.ContainsRune(`"\/bfnrtu`, rune(text[i+1])) {
+				out.WriteByte('\\')
+				break
+			}
+			out.WriteByte(c)
+			i++
+			c = text[i]
+		case inString && c < ' ':
+			fmt.Fprintf(&out, `\u%04x`, c)
+			continue
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			depth--
+		case c == ',' && closing.MatchString(text[i+1:]):
+			continue
+		}
+		out.WriteByte(c)
+		if depth == 0 && !inString {
+			if value = out.String(); !json.Valid([]byte(value)) {
+				value = ""
+			}
+			return value, i + 1
+		}
+	}
+	return "", 0
+}
+
+var closing = regexp.MustCompile(`^[ \t\r\n]*[}\]]`)
+
+// object is a JSON object under construction.
+type object []string
+
+func (o *object) add(key, value string) { *o = append(*o, quoted(key)+":"+value) }
+
+func (o object) String() string { return "{" + strings.Join(o, ",") + "}" }
+
+func quoted(text string) string {
+	data, err := plain.JSON(text)
+	if err != nil {
+		return `""`
+	}
+	return string(data)
+}
+
+// typed returns the JSON of an argument that was written without quotes: a string, unless the tool's schema has another
+// type for it and the text fits JSON.
+func (t Tool) typed(key, text string) string {
+	var schema struct {
+		Properties map[string]struct {
+			Type json.RawMessage `json:"type"`
+		} `json:"properties"`
+	}
+	_ = json.Unmarshal(t.Schema, &schema) // a schema without properties has no types
+	property, isKnown := schema.Properties[key]
+	isText := !isKnown || strings.Contains(string(property.Type), `"string"`)
+	if value := strings.TrimSpace(text); !isText && json.Valid([]byte(value)) {
+		return value
+	}
+	return quoted(text)
+}
+
+// first returns the name of the tool's first required argument.
+func (t Tool) first() string {
+	var schema struct {
+		Required []string `json:"required"`
+	}
+	if err := json.Unmarshal(t.Schema, &schema); err != nil || len(schema.Required) == 0 {
+		return ""
+	}
+	return schema.Required[0]
+}
+
+// callsIn returns the calls of a JSON value; ok is false unless it is a call, or a list of nothing else.
+func callsIn(value string, tools []Tool, isMarked bool) (calls []Call, ok bool) {
+	return callsWithin(value, tools, isMarked, maxWraps)
+}
+
+// callsWithin is callsIn for a value within as many objects as depth leaves of maxWraps.
+func callsWithin(value string, tools []Tool, isMarked bool, depth int) (calls []Call, ok bool) {
+	if !strings.HasPrefix(value, "[") {
+		return callsOf(value, tools, isMarked, depth)
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal([]byte(value), &list); err != nil {
+		return nil, false
+	}
+	for _, v := range list {
+		of, ok := callsOf(string(v), tools, isMarked, depth)
+		if !ok {
+			return nil, false
+		}
+		calls = append(calls, of...)
+	}
+	return calls, len(calls) > 0
+}
+
+// The keys of a call in the forms that models write.
+var (
+	wraps        = []string{"action", "function", "function_call", "tool_call", "tool_calls"}
+	nameKeys     = []string{"name", "action", "tool", "tool_name", "function", "function_name", "type"}
+	argumentKeys = []string{"arguments", "parameters", "args", "params", "input", "action_input", "tool_input"}
+	// bareKeys are the keys of a call of an agent's own tool that stands without a mark.
+	bareKeys = []string{"arguments", "id", "name", "parameters", "type"}
+)
+
+// maxWraps is the most objects around a call.
+const maxWraps = 2
+
+// callsOf returns the calls of a JSON object.
+func callsOf(value string, tools []Tool, isMarked bool, depth int) (calls []Call, ok bool) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(value), &fields); err != nil {
+		return nil, false
+	}
+	for _, key := range nameKeys {
+		tool, ok := find(textOf(fields[key]), tools)
+		if !ok {
+			continue
+		}
+		arguments, isCall := argumentsIn(fields, key, tool, isMarked)
+		return []Call{{tool.Name, arguments}}, isCall
+	}
+	for _, t := range tools {
+		if raw, has := fields[t.Name]; has && t.IsAct && len(fields) == 1 {
+			return []Call{{t.Name, actArguments(t, raw)}}, true
+		}
+	}
+	if depth == 0 {
+		return nil, false
+	}
+	for _, key := range wraps {
+		if inner := string(fields[key]); strings.HasPrefix(inner, "[") || strings.HasPrefix(inner, "{") {
+			return callsWithin(inner, tools, isMarked, depth-1)
+		}
+	}
+	return nil, false
+}
+
+// argumentsIn returns the arguments of a call whose name stands under a key. Calls without a mark, except acts,
+// have one form, because a JSON object may also be an answer.
+func argumentsIn(fields map[string]json.RawMessage, nameKey string, tool Tool, isMarked bool) (arguments string, isCall bool) {
+	isBare := !isMarked && !tool.IsAct
+	for _, key := range argumentKeys {
+		if raw, has := fields[key]; has {
+			return argumentsOf(raw), !isBare || nameKey == "name" && hasOnly(fields, bareKeys)
+		}
+	}
+	if isBare {
+		return "", false
+	}
+	var rest object
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if key != nameKey {
+			rest.add(key, string(fields[key]))
+		}
+	}
+	return rest.String(), true
+}
+
+func hasOnly(fields map[string]json.RawMessage, keys []string) bool {
+	return !slices.ContainsFunc(slices.Sorted(maps.Keys(fields)), func(key string) bool { return !slices.Contains(keys, key) })
+}
+
+// argumentsOf returns arguments as JSON, also where they are JSON in a string, or missing.
+func argumentsOf(raw json.RawMessage) string {
+	var text string
+	switch {
+	case string(raw) == "null":
+		return "{}"
+	case json.Unmarshal(raw, &text) == nil:
+		return text
+	}
+	return string(raw)
+}
+
+// actArguments returns the arguments of an act whose name is a key. A value that is no object is the first
+// argument.
+func actArguments(t Tool, raw json.RawMessage) string {
+	if strings.HasPrefix(string(raw), "{") {
+		return string(raw)
+	}
+	var fields object
+	fields.add(t.first(), string(raw))
+	return fields.String()
+}
+
+func textOf(raw json.RawMessage) string {
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return ""
+	}
+	return text
+}
+
+// named matches the beginning of a call in JSON, up to its name.
+var named = regexp.MustCompile(`^[\[\s]*\{\s*"(?:name|action|tool|function)"\s*:\s*(?:\{\s*"name"\s*:\s*)?"([^"]{1,100})"`)
+
+// names reports whether a text begins as a call of one of the tools.
+func names(text string, tools []Tool) bool {
+	m := named.FindStringSubmatch(text)
+	if m == nil {
+		return false
+	}
+	_, ok := find(m[1], tools)
+	return ok
+}

@@ -1,0 +1,99 @@
+package textcall_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/massgen/massgen/internal/tools/textcall"
+)
+
+var tools = []textcall.Tool{
+	{Name: "new_answer", IsAct: true, Schema: []byte(`{"properties":{"content":{"type":"string"}},"required":["content"]}`)},
+	{Name: "vote", IsAct: true, Schema: []byte(`{"properties":{"agent_id":{"type":"string"}},"required":["agent_id","reason"]}`)},
+	{Name: "search", Schema: []byte(`{"properties":{"q":{"type":"string"},"limit":{"type":"integer"},"tags":{"type":"array"},"of":{"type":["string","null"]}}}`)},
+	{Name: "functions.own"},
+	{Name: "hidden", Withheld: true},
+}
+
+// TestScripts reads the texts in testdata. The tools are those above; hidden is not on offer.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			if d.Cmd == "agent" {
+				return numbers(d.Input)
+			}
+			return describe(textcall.Read(strings.ReplaceAll(d.Input, `\z`, ""), tools))
+		})
+	})
+}
+
+func describe(r textcall.Reading) string {
+	var b strings.Builder
+	for _, c := range r.Calls {
+		fmt.Fprintf(&b, "%s %s\n", c.Name, c.Arguments)
+	}
+	switch {
+	case r.HasMarkup:
+		b.WriteString("markup\n")
+	case len(r.Calls) == 0:
+		b.WriteString("text\n")
+	case r.Prose != "":
+		fmt.Fprintf(&b, "prose: %q\n", r.Prose)
+	}
+	return b.String()
+}
+
+func numbers(names string) string {
+	var b strings.Builder
+	for name := range strings.Lines(names) {
+		number, is := textcall.AgentNumber(name)
+		fmt.Fprintln(&b, strings.TrimSpace(name), number, is)
+	}
+	return b.String()
+}
+
+// TestLongTextsAreReadInTime: each text is one that a careless reader needs the square of its length for.
+func TestLongTextsAreReadInTime(t *testing.T) {
+	t.Parallel()
+	for _, part := range []string{"{", "[", `{"name":`, "<tool_call>", "<function=vote>", "`", "```\n", `{"a":"`, "<|channel|>commentary to=", "{}", `{"tool_calls":[`, ", ", "<arg_key>"} {
+		begun := time.Now()
+		textcall.Read(strings.Repeat(part, 1<<20/len(part)), tools)
+		if took := time.Since(begun); took > 10*time.Second {
+			t.Errorf("a MiB of %q took %s", part, took)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, text := range []string{
+		`<tool_call>{"name": "vote", "arguments": {"agent_id": "agent1"}}</tool_call>`,
+		"I vote:\n```json\n{\"action\":\"vote\",\"agent_id\":\"agent1\"}\n```",
+		"<function=search><parameter=q>sun</parameter></function>", "[TOOL_CALLS]vote[ARGS]{}", "`{` {", "functools[{}]",
+		`<tool_call>vote<arg_key>a</arg_key><arg_value>b</arg_value></tool_call>`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r := textcall.Read(text, tools)
+		if again := textcall.Read(text, tools); describe(again) != describe(r) {
+			t.Errorf("read once more it is %+v", again)
+		}
+		if len(r.Calls) == 0 && r.Prose != text || len(r.Calls) > 0 && r.HasMarkup {
+			t.Errorf("%+v", r)
+		}
+		for _, c := range r.Calls {
+			known := c.Name == "new_answer" || c.Name == "vote" || r.Prose == "" && (c.Name == "search" || c.Name == "functions.own")
+			if !known || !strings.Contains(text, strings.TrimPrefix(c.Name, "functions.")) {
+				t.Errorf("%+v", c)
+			}
+		}
+		if fewer := textcall.Read(text, nil); len(fewer.Calls) > 0 {
+			t.Errorf("without tools it calls %+v", fewer.Calls)
+		}
+	})
+}
