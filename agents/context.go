@@ -37,6 +37,8 @@ type Chosen struct {
 	// Tokens counts the agent's first input with that selection. It is not counted if the whole
 	// history is shown in any case, and no warning depends on it.
 	Tokens prices.Count
+	// Limit is the number of tokens of the largest first input that is sent whole, 0 if unknown.
+	Limit int
 	// Step limits what the agent's steps may add; nil if nothing was counted.
 	Step *policy.StepLimits
 	// NewSummary are the turns that a new summary must cover; zero if no summary is needed.
@@ -59,6 +61,9 @@ func Count(ctx context.Context, blobs Blobs, turn *effect.Turn, agent int, c Con
 	}
 	if len(turn.Agents) == 1 {
 		call.Key.Purpose = effect.Conversation
+	}
+	if carry := turn.Agents[agent].Carry; carry != nil && len(turn.Agents) > 1 {
+		call.Carried = carry.Earlier
 	}
 	b := newInputBuilder(ctx, newShared(turn, blobs), turn, call)
 	b.isBlank = true
@@ -93,7 +98,7 @@ func Count(ctx context.Context, blobs Blobs, turn *effect.Turn, agent int, c Con
 	selection := picker.Selection()
 	sum.Tokens += selection.Tokens
 	step := c.Policy.StepLimits(c.Window, sum.Tokens, output, prices.BytesPerToken)
-	chosen := Chosen{Selection: selection, Tokens: sum, Step: &step}
+	chosen := Chosen{Selection: selection, Tokens: sum, Limit: policy.FirstLimit(c.Window, output, len(turn.Agents)), Step: &step}
 	chosen.NewSummary, _ = picker.NewSummary()
 	return chosen, nil
 }

@@ -32,10 +32,10 @@ func (b *inputBuilder) build(call effect.ModelCall) (backends.Request, error) {
 }
 
 // Transcript builds the messages that a step added to its first input up to a call, as they are
-// stored: without the reminder of the last turn, which was for that turn alone.
+// stored: without the message about the last turn, which was for that turn alone.
 func Transcript(ctx context.Context, blobs Blobs, turn *effect.Turn, call effect.ModelCall) ([]backends.Message, error) {
 	b := newInputBuilder(ctx, newShared(turn, blobs), turn, call)
-	entries := slices.Clone(call.Transcript)
+	entries := slices.DeleteFunc(slices.Clone(call.Transcript), func(e effect.Entry) bool { return e.Kind == effect.FinalTurn })
 	for i := range entries {
 		entries[i].Final = false
 	}
@@ -122,7 +122,29 @@ func (b *inputBuilder) messages(call effect.ModelCall) []backends.Message {
 		return nil
 	}
 	left := b.leftOut(call)
-	return append(slices.Clip(b.markLeftOut(first, left, call.Summary)), b.transcript(call.Transcript[left.Entries:])...)
+	messages := slices.Clip(b.markLeftOut(first, left, call.Summary))
+	if len(call.Carried) > 0 {
+		messages = append(messages, b.carried(call)...)
+	}
+	return append(messages, b.transcript(call.Transcript[left.Entries:])...)
+}
+
+// carried renders the agent's tool calls of earlier rounds and turns. They stand behind the step's first messages, as
+// if the agent had made them in this step: a call is valid there for every provider.
+func (b *inputBuilder) carried(call effect.ModelCall) []backends.Message {
+	if call.JSON {
+		return nil
+	}
+	messages := b.transcript(call.Carried)
+	for i, m := range messages {
+		if m.Role == backends.RoleAssistant {
+			messages[i].Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p backends.Part) bool {
+				c, isCall := p.(backends.ToolCall)
+				return isCall && effect.Call{Name: c.Name}.IsAct()
+			})
+		}
+	}
+	return messages
 }
 
 // first builds the first messages of a call's step.
@@ -246,6 +268,8 @@ func (b *inputBuilder) transcript(entries []effect.Entry) []backends.Message {
 				reminder = b.noticeText(*e.Notice)
 			}
 			messages = append(messages, backends.User(b.withWord(reminder, e)))
+		case effect.FinalTurn:
+			messages = append(messages, backends.User(contextbuild.FinalTurn(b.coordinates)))
 		}
 	}
 	return messages

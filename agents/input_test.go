@@ -72,6 +72,23 @@ var inputs = map[string]func(w *world) effect.ModelCall{
 		}
 		return c
 	},
+	"final_turn_message": func(w *world) effect.ModelCall {
+		c := w.call(analyst, effect.Coordination, analyst)
+		c.OwnTools = false
+		update := kernel.Offer{Set: 2, Shown: w.answers(analyst, creative), MayAnswer: true}
+		c.Transcript = []effect.Entry{
+			w.message("", backends.ToolCall{ID: "a", Name: "search", Arguments: `{}`}),
+			{Kind: effect.Result, CallID: "a", Name: "search", Text: w.put("found"), Update: &update},
+			{Kind: effect.FinalTurn},
+		}
+		return c
+	},
+	"final_turn_first": func(w *world) effect.ModelCall {
+		c := w.call(creative, effect.Conversation)
+		c.OwnTools = false
+		c.Transcript = []effect.Entry{{Kind: effect.FinalTurn}}
+		return c
+	},
 	"notes": func(w *world) effect.ModelCall {
 		c := w.call(analyst, effect.Coordination, analyst)
 		c.Notes = []blob.Ref{w.put("In French.")}

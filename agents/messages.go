@@ -11,6 +11,7 @@ import (
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/blob"
+	"github.com/massgen/massgen/sessions"
 )
 
 // PutMessages stores the messages and tool results of a panel of one in the step that ended
@@ -35,10 +36,14 @@ func PutMessages(ctx context.Context, blobs Blobs, turn *effect.Turn, said []eff
 	return list, len(messages), nil
 }
 
-// withoutRepairs returns entries without the answers that were refused, and what was said to them.
+// withoutRepairs returns entries without the answers that were refused, what was said to them, and the
+// messages about the last turn.
 func withoutRepairs(said []effect.Entry) []effect.Entry {
 	kept := make([]effect.Entry, 0, len(said))
 	for _, e := range said {
+		if e.Kind == effect.FinalTurn {
+			continue
+		}
 		if e.Kind == effect.Reminder && e.Notice != nil {
 			kept = kept[:max(len(kept)-1, 0)]
 			continue
@@ -78,6 +83,21 @@ func addMessages(ctx context.Context, blobs Blobs, list blob.Ref, e *contextbuil
 		note(fmt.Sprintf("turn %d was repaired before it was shown: %s", e.Turn, strings.Join(repairs, "; ")))
 	}
 	return nil
+}
+
+// MessagesBetween returns the messages of a panel of one between the question and the answer of a
+// past turn. It returns none for a list that cannot be read, as later turns do: only a store that
+// failed is an error.
+func MessagesBetween(ctx context.Context, blobs Blobs, past sessions.Turn) ([]backends.Message, error) {
+	if past.Messages == (blob.Ref{}) {
+		return nil, nil
+	}
+	e := contextbuild.Exchange{Turn: past.Number, Question: past.Question, Answer: past.Answer}
+	err := addMessages(ctx, blobs, past.Messages, &e, func(string) {})
+	if err != nil || len(e.Messages) < 2 {
+		return nil, err
+	}
+	return e.Messages[1 : len(e.Messages)-1], nil
 }
 
 // readMessages reads a list that PutMessages wrote, or that an import brought: from an import

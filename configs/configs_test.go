@@ -174,6 +174,7 @@ context:
   keep_recent: 4
   keep_system: no
   window: {messages: 8, shown: 4, characters: 0}
+  carry: tools
   warn_at: {approaching_limit: "75.5 %", at_limit: 100_000 tokens}
   summarize: {backend: {type: openai, model: small, api_key: "${KEY}", temperature: 0.5}}
 topic: {detect: yes, backend: {model: gpt-5-mini, fallback: [gpt-5]}}
@@ -188,6 +189,7 @@ func TestParsedValues(t *testing.T) {
 	}
 	context := policy.Settings{
 		Kind: policy.Prune, MaxMessages: 40, KeepRecent: 4, WindowMessages: 8, WindowShown: 4,
+		Carry:  policy.CarryTools,
 		WarnAt: policy.Thresholds{Approaching: policy.Threshold{Percent: 75.5}, Limit: policy.Threshold{Tokens: 100_000}},
 	}
 	own := context

@@ -319,6 +319,7 @@ func contextSection() section[policy.Settings] {
 		{"keep_recent", amount(func(c *policy.Settings) *int { return &c.KeepRecent })},
 		{"keep_system", value(boolean(), func(c *policy.Settings) *bool { return &c.KeepSystem })},
 		{"window", item[policy.Settings]{mapping(windowSection, func(c *policy.Settings) *policy.Settings { return c }).read, windowText}},
+		{"carry", enum(func(c *policy.Settings) *policy.Carry { return &c.Carry }, policy.CarryNone, policy.CarryTools)},
 		{"warn_at", mapping(warnSection, func(c *policy.Settings) *policy.Settings { return c })},
 	}}
 }

@@ -107,7 +107,7 @@ func (in *Input) AddAnswerForm(schema string, coordinates bool) {
 	in.Sections = append(in.Sections, form+"\n\n"+schema)
 }
 
-// FinalTurn returns the text that says to an agent that its own tools are gone, and that only
+// FinalTurn returns the message that says to an agent that its own tools are gone, and that only
 // the coordination tools are left, or none if it does not coordinate.
 func FinalTurn(coordinates bool) string {
 	if coordinates {

@@ -30,25 +30,40 @@ const (
 
 // Topic is the input of TopicSections.
 type Topic struct {
-	// Text is the topic of the conversation, empty without one.
-	Text string
-	// History holds the turns before this one, oldest first; the last two are used.
-	History []Exchange
-	// Greeted is true if the conversation has had a greeting.
+	// Text is the topic of the conversation, and Role the role that its session names; both may be
+	// empty.
+	Text, Role string
+	// History holds the turns before this one, oldest first; the last two are used. InHistory
+	// reports whether the agents read these turns in their history.
+	History   []Exchange
+	InHistory bool
+	// Greeted is true if the user must not be greeted again.
 	Greeted bool
 }
 
 // TopicSections returns the sections of the system message that hold a conversation to its
-// topic (seed 002, injection via system message): the topic, if there is one, the last
-// messages, and the rules.
-func TopicSections(t Topic) []string {
-	rules := topicRules
-	if t.Greeted {
-		rules += "\n" + noGreeting
-	}
-	sections := []string{headed("RECENT CONVERSATION", RecentConversation(t.History)), headed("RULES", rules)}
+// topic (seed 002, injection via system message): the topic and the role, the last messages if the
+// agents do not read them elsewhere, and the rules. Without a topic there is at most the role, and
+// the rule not to greet.
+func TopicSections(t Topic) (sections []string) {
+	var about, rules []string
 	if t.Text != "" {
-		sections = append([]string{headed("CONTEXT", t.Text)}, sections...)
+		about, rules = append(about, t.Text), append(rules, topicRules)
+	}
+	if t.Role != "" {
+		about = append(about, "Role: "+oneLine(t.Role))
+	}
+	if t.Greeted {
+		rules = append(rules, noGreeting)
+	}
+	if len(about) > 0 {
+		sections = append(sections, headed("CONTEXT", strings.Join(about, "\n")))
+	}
+	if t.Text != "" && !(t.InHistory && len(t.History) > 0) {
+		sections = append(sections, headed("RECENT CONVERSATION", RecentConversation(t.History)))
+	}
+	if len(rules) > 0 {
+		sections = append(sections, headed("RULES", strings.Join(rules, "\n")))
 	}
 	return sections
 }

@@ -97,8 +97,8 @@ func (p *Panel) chooseFor(ctx context.Context, d *effect.Turn, agent int) (chose
 func contextWarning(session string, messages int, c agents.Context, chosen agents.Chosen) report.ContextWarning {
 	return report.ContextWarning{
 		SessionID: session, MessageCount: messages, EstimatedTokens: chosen.Tokens.Tokens, Estimated: chosen.Tokens.Estimated,
-		Window: c.Window, Warning: c.Policy.WarnAt.Warning(policy.Use{
-			Tokens: chosen.Tokens.Tokens, Window: c.Window, Messages: messages, NoRoom: chosen.Selection.NoRoom,
+		Window: c.Window, Limit: chosen.Limit, Warning: c.Policy.WarnAt.Warning(policy.Use{
+			Tokens: chosen.Tokens.Tokens, Limit: chosen.Limit, Messages: messages, NoRoom: chosen.Selection.NoRoom,
 		}),
 	}
 }

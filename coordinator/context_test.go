@@ -108,7 +108,7 @@ func TestHistoryIsCutToTheContextWindow(t *testing.T) {
 			t.Errorf("the fifth turn shows %v", got)
 		}
 		warned := []report.ContextWarned{{Actor: report.Actor{Agent: "agent1"}, Context: report.ContextWarning{
-			SessionID: "s", MessageCount: 9, EstimatedTokens: 96, Warning: policy.AtLimit, Estimated: true, Window: 250,
+			SessionID: "s", MessageCount: 9, EstimatedTokens: 96, Warning: policy.AtLimit, Estimated: true, Window: 250, Limit: 125,
 		}}}
 		if diff := cmp.Diff(warned, eventsOf[report.ContextWarned](t, last), headless()); diff != "" {
 			t.Errorf("the warnings (-want +got):\n%s", diff)
@@ -130,6 +130,46 @@ func TestHistoryIsCutToTheContextWindow(t *testing.T) {
 		}
 		rebuilds(t, store, recorder, len(weather))
 	})
+}
+
+// TestContextWarningComesBeforeTheLoss asks until something is left out: under each policy that
+// leaves out what does not fit, an earlier turn has warned that the limit is near.
+func TestContextWarningComesBeforeTheLoss(t *testing.T) {
+	for name, c := range map[string]struct {
+		agents, window int
+		kind           policy.Kind
+	}{
+		"one":             {1, 1200, policy.Full},
+		"one that prunes": {1, 1200, policy.Prune},
+		"a panel":         {3, 3000, policy.Full},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				context := small(c.kind)
+				context.Window = c.window
+				script := talks
+				if c.agents > 1 {
+					script = agree
+				}
+				p, _ := panelOf(t, c.agents, script, nil, recorded(debugbackend.NewRecorder(debugbackend.Options{}), context))
+				hasWarned := false
+				for n := range 60 {
+					r := wait(t, start(t, p, fmt.Sprintf("question %d, which is as long as questions are", n)))
+					isCut := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.HasPrefix(w, "not all of the conversation") })
+					switch {
+					case isCut && !hasWarned:
+						t.Fatalf("turn %d is the first that warns, and leaves something out: %q", n+1, r.Warnings)
+					case isCut:
+						return
+					}
+					hasWarned = hasWarned || slices.ContainsFunc(r.ContextWarnings, func(w report.AgentContextWarning) bool {
+						return w.Warning == policy.ApproachingLimit && w.EstimatedTokens <= w.Limit
+					})
+				}
+				t.Error("nothing was ever left out")
+			})
+		})
+	}
 }
 
 // rebuilds checks that the journals of the turns give the inputs that were sent.

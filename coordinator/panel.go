@@ -192,7 +192,7 @@ func New(opts Options) (*Panel, error) {
 	if opts.Limits.MaxTurns < 1 || opts.Limits.MaxAttempts < 1 {
 		return nil, errors.New("max_turns and max_attempts must be at least 1")
 	}
-	opts.Limits.EndAtLimits = true
+	opts.Limits.EndAtLimits, opts.Limits.FinalMessage = true, true
 	if opts.Store == nil {
 		return nil, errors.New("a panel needs a store: sessions.NewMemory() makes one")
 	}
@@ -394,7 +394,7 @@ func (p *Panel) describe(ctx context.Context, t *Turn, history blob.Ref) (effect
 		agent.TextCalls = a.TextCalls
 		d.Agents = append(d.Agents, agent)
 	}
-	return d, nil
+	return d, p.carry(ctx, &d)
 }
 
 // sections stores the texts of Options.Sections for a session's next turn, and returns their

@@ -74,15 +74,19 @@ func TestLongStepIsHeldToThePolicy(t *testing.T) {
 		// moves are the calls, from 0, whose input is not the one before and something more.
 		moves []int
 		told  string
-		// warned is the context warning that the result has, with the messages that the
+		// warned are the context warnings that the result has, with the messages that the
 		// step had by then and the tokens that are sent of them.
-		warned *report.ContextWarning
+		warned []report.ContextWarning
 	}{
 		"full": {context: stepContextOf(policy.Full, 0)},
 		"full in a small window": {
 			context: stepContextOf(policy.Full, window), moves: []int{20, 31, 42, 53},
-			told:   "in a long step of agent1 44 earlier messages and 44 tool results were left out, which would not fit; policy full",
-			warned: &report.ContextWarning{MessageCount: 40, EstimatedTokens: 1422, LeftOut: true},
+			told: "in a long step of agent1 44 earlier messages and 44 tool results were left out, which would not fit; policy full",
+			warned: []report.ContextWarning{
+				{MessageCount: 32, EstimatedTokens: 2502, Warning: policy.ApproachingLimit},
+				{MessageCount: 38, EstimatedTokens: 2965, Warning: policy.AtLimit},
+				{MessageCount: 40, EstimatedTokens: 1422, Warning: policy.AtLimit, LeftOut: true},
+			},
 		},
 		"prune": {
 			context: stepContextOf(policy.Prune, 0), moves: []int{26, 47},
@@ -206,14 +210,14 @@ func checkStepSummaries(t *testing.T, last *Turn, r *debugbackend.Recorder, wind
 	}
 }
 
-// checkStepWarnings looks for the one context warning of a turn, if it has one.
-func checkStepWarnings(t *testing.T, last *Turn, r report.Result, want *report.ContextWarning) {
+// checkStepWarnings looks for the context warnings of a turn, mildest first.
+func checkStepWarnings(t *testing.T, last *Turn, r report.Result, want []report.ContextWarning) {
 	t.Helper()
 	list, events := []report.AgentContextWarning{}, []report.ContextWarned(nil)
-	if want != nil {
-		want.SessionID, want.Round, want.Warning, want.Estimated, want.Window = "s", 1, policy.AtLimit, true, 4000
-		list = append(list, report.AgentContextWarning{Agent: "agent1", ContextWarning: *want})
-		events = append(events, report.ContextWarned{Actor: report.Actor{Agent: "agent1", Round: 1}, Context: *want})
+	for _, w := range want {
+		w.SessionID, w.Round, w.Estimated, w.Window, w.Limit = "s", 1, true, 4000, 3000
+		list = append(list, report.AgentContextWarning{Agent: "agent1", ContextWarning: w})
+		events = append(events, report.ContextWarned{Actor: report.Actor{Agent: "agent1", Round: 1}, Context: w})
 	}
 	if diff := cmp.Diff(list, r.ContextWarnings); diff != "" {
 		t.Errorf("the result's warnings of the context (-want +got):\n%s", diff)

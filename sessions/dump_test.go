@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,6 +58,36 @@ func sealed(lines []string) string {
 	text := strings.Join(lines, "")
 	sum := sha256.Sum256([]byte(text))
 	return text + fmt.Sprintf(`{"type":"end","lines":%d,"sha256":"%s"}`, len(lines), hex.EncodeToString(sum[:])) + "\n"
+}
+
+// TestListOfLinesIsReadBack: it is one JSON document, which may be formatted in another way, and says
+// the same as the lines.
+func TestListOfLinesIsReadBack(t *testing.T) {
+	data := dumped(t)
+	document := slices.Concat([]byte("["), bytes.ReplaceAll(bytes.TrimSpace(data), []byte("\n"), []byte(",\n")), []byte("]\n"))
+	var list []json.RawMessage
+	if err := json.Unmarshal(document, &list); err != nil || len(list) != bytes.Count(data, []byte("\n")) {
+		t.Fatalf("%d items, %v", len(list), err)
+	}
+	var spaced bytes.Buffer
+	if err := json.Indent(&spaced, document, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range [][]byte{document, spaced.Bytes()} {
+		d, err := sessions.ReadDump(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again bytes.Buffer
+		if err := d.Write(&again); err != nil || !bytes.Equal(again.Bytes(), data) {
+			t.Errorf("it is read as\n%s", again.Bytes())
+		}
+	}
+	for _, wrong := range []string{string(document[:len(document)-3]), string(document) + "{}", "[]", "[1]"} {
+		if _, err := sessions.ReadDump(strings.NewReader(wrong)); err == nil {
+			t.Errorf("%.20q… is read", wrong)
+		}
+	}
 }
 
 func TestReadDumpLooksBehindTheEnd(t *testing.T) {

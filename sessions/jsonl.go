@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"iter"
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/internal/system/blob"
@@ -118,20 +119,18 @@ func (o *dumpWriter) event(event []byte) {
 	o.line(l)
 }
 
-// ReadDump reads a session that Write wrote. It returns a complete and consistent session; an
-// error names the line or the turn at fault.
+// ReadDump reads a session that Write wrote, or a Document of that. It returns a complete and consistent
+// session; an error names the line or the turn at fault. In a list an item counts as a line.
 func ReadDump(r io.Reader) (*Dump, error) {
 	in := dumpReader{hash: sha256.New(), dump: &Dump{Texts: map[blob.Ref][]byte{}}}
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, mostLine)
-	for lines.Scan() {
-		if err := in.line(lines.Bytes()); err != nil {
+	for line, err := range dumpLines(r) {
+		if err != nil {
+			return nil, fmt.Errorf("import: after line %d: %w", in.lines, err)
+		}
+		if err := in.line(line); err != nil {
 			return nil, fmt.Errorf("import: line %d: %w", in.lines+1, err)
 		}
 		in.lines++
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("import: after line %d: %w", in.lines, err)
 	}
 	if !in.ended {
 		return nil, fmt.Errorf("import: the end is missing after line %d: the file is no exported session, or was cut", in.lines)
@@ -140,6 +139,52 @@ func ReadDump(r io.Reader) (*Dump, error) {
 		return nil, fmt.Errorf("import: %w", err)
 	}
 	return in.dump, nil
+}
+
+// dumpLines yields the lines of an exported session, or the items of a list of them.
+func dumpLines(r io.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		text := bufio.NewReader(r)
+		if first, err := text.Peek(1); err == nil && first[0] == '[' {
+			readItems(text, yield)
+			return
+		}
+		lines := bufio.NewScanner(text)
+		lines.Buffer(nil, mostLine)
+		for lines.Scan() {
+			if !yield(lines.Bytes(), nil) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// readItems yields the items of a list as they would stand in a line each.
+func readItems(text io.Reader, yield func([]byte, error) bool) {
+	d := json.NewDecoder(text)
+	_, err := d.Token()
+	for err == nil && d.More() {
+		var item json.RawMessage
+		var line bytes.Buffer
+		if err = d.Decode(&item); err == nil {
+			err = json.Compact(&line, item)
+		}
+		if err == nil && !yield(line.Bytes(), nil) {
+			return
+		}
+	}
+	if err == nil {
+		_, err = d.Token()
+	}
+	if err == nil && d.More() {
+		err = errors.New("there is data after the list")
+	}
+	if err != nil {
+		yield(nil, err)
+	}
 }
 
 type dumpReader struct {

@@ -3,6 +3,7 @@ package sessions
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -50,6 +51,33 @@ func ParseID(id string) map[string]string {
 		add(key, value)
 	}
 	return said
+}
+
+// metaSession is the key in an id that tells apart the sessions of one user.
+const metaSession = "id"
+
+// NewIDLike returns an id for a new session of the user of another one: it keeps what the other id says of the user, and
+// the parts with other keys than these. For an id without a user it is NewID. If the id would be too long, it has the
+// application and the user alone.
+func NewIDLike(like string, without ...string) string {
+	own := NewID()
+	if ParseID(like)[MetaUser] == "" {
+		return own
+	}
+	parts := strings.Split(like, "|")
+	kept := slices.Clone(parts[:2])
+	for _, part := range parts[2:] {
+		if key, _, _ := strings.Cut(part, ":"); key != metaSession && !slices.Contains(without, key) {
+			kept = append(kept, part)
+		}
+	}
+	last := metaSession + ":" + own
+	for _, list := range [][]string{kept, kept[:2], {"", kept[1]}} {
+		if id := strings.Join(list, "|") + "|" + last; len(id) <= mostID {
+			return id
+		}
+	}
+	return own
 }
 
 // titleRunes is the most runes of a question that become a title.

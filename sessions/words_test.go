@@ -28,6 +28,30 @@ func TestParseID(t *testing.T) {
 	}
 }
 
+// TestUserStaysInNewIDs keeps the user and the application of an id, and so the facts about the user.
+func TestUserStaysInNewIDs(t *testing.T) {
+	const own = "|id:20"
+	long := strings.Repeat("x", 230)
+	for id, want := range map[string]struct{ fresh, copied string }{
+		"Dan|fractional_abc123|role:cfo":                        {"Dan|fractional_abc123|role:cfo" + own, "Dan|fractional_abc123|role:cfo" + own},
+		"Sarah|lostlondon_xyz789|topic:tyburn":                  {"Sarah|lostlondon_xyz789" + own, "Sarah|lostlondon_xyz789|topic:tyburn" + own},
+		"Dan|u":                                                 {"Dan|u" + own, "Dan|u" + own},
+		"Dan|app_u|id:20261121-142523-abcdef|role:x|etc":        {"Dan|app_u|role:x|etc" + own, "Dan|app_u|role:x|etc" + own},
+		"Dan|app_u|note:" + long:                                {"Dan|app_u" + own, "Dan|app_u" + own},
+		long + "|app_userof50bytesandmoresothatthenamegoesaway": {"|app_userof50bytesandmoresothatthenamegoesaway" + own, "|app_userof50bytesandmoresothatthenamegoesaway" + own},
+		"default": {"20", "20"}, "|": {"20", "20"}, "Dan|" + long + "0123456789012345678901234567890": {"20", "20"},
+	} {
+		for got, want := range map[string]string{sessions.NewIDLike(id, "topic"): want.fresh, sessions.NewIDLike(id): want.copied} {
+			if !strings.HasPrefix(got, want) || sessions.CheckID(got) != nil || got == id {
+				t.Errorf("%s: %s, want %s…", id, got, want)
+			}
+			if strings.Contains(want, own) && sessions.ParseID(got)[sessions.MetaUser] != sessions.ParseID(id)[sessions.MetaUser] {
+				t.Errorf("%s: the user of %s is another", id, got)
+			}
+		}
+	}
+}
+
 func TestTitleOf(t *testing.T) {
 	for question, want := range map[string]string{
 		"Why?":                     "Why?",

@@ -126,6 +126,11 @@ func (f toolFaultCase) check(t *testing.T, calls []backendtest.Call) {
 		t.Fatalf("%d calls: the loop did not go on", len(calls))
 	}
 	results := toolResults(calls[1].Messages())
+	for _, m := range calls[1].Messages() {
+		if m.Role == backends.RoleUser { // what is said behind the results
+			results = append(results, m.Text())
+		}
+	}
 	if !strings.Contains(strings.Join(results, "\n"), f.want) {
 		t.Errorf("the results are %.500q, without %q", results, f.want)
 	}

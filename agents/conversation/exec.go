@@ -100,7 +100,7 @@ func (x *exchange) loop(ctx context.Context, open Messages, maxTurns int) (Statu
 	most := maxTurns + len(open)
 	s, effects := step.Begin(step.Task{
 		Purpose: effect.Conversation,
-		Limits:  effect.Limits{MaxTurns: most, MaxAttempts: most + 1}, // turns are the limit
+		Limits:  effect.Limits{MaxTurns: most, MaxAttempts: most + 1, FinalMessage: true}, // turns are the limit
 	})
 	if len(open) > 0 {
 		var err error

@@ -93,13 +93,12 @@ func TestLastTurn(t *testing.T) {
 	ended(t, r, conversation.Done, 3, conversation.Messages{backends.User("a"), asked, found, asked, found, backends.Assistant("I give up.")})
 	for i, req := range s.requests {
 		last := req.Messages[len(req.Messages)-1]
-		_, told := last.Parts[0].(backends.ToolResult)
-		told = told && strings.HasSuffix(last.Parts[0].(backends.ToolResult).Content, "\n\nThis is your FINAL turn. Reply with your whole answer now; no tool will be run.")
+		told := cmp.Equal(last, backends.User("This is your FINAL turn. Reply with your whole answer now; no tool will be run."))
 		if told != (i == 2) || (len(req.Tools) == 0) != (i == 2) {
 			t.Errorf("call %d: told of the last turn %t, %d tools", i+1, told, len(req.Tools))
 		}
 	}
-	if r := exec(t, a, conversation.Request{Prompt: "a", Tools: []string{"search"}}, 1); r.Content != "No tools." || r.Turns != 1 {
+	if r := exec(t, a, conversation.Request{Prompt: "a", Tools: []string{"search"}}, 1); r.Content != "I give up." || r.Turns != 1 {
 		t.Errorf("the only turn is the last, and says %q", r.Content)
 	}
 }
@@ -108,7 +107,7 @@ func TestLastTurn(t *testing.T) {
 func TestContentIsThatOfTheLastMessage(t *testing.T) {
 	a, _ := scripted(t, `
 rules:
-  - {when: {last: tool}, reply: {tool_calls: [{id: "2", name: search, arguments: {}}]}}
+  - {when: {index: 1}, reply: {tool_calls: [{id: "2", name: search, arguments: {}}]}}
   - {reply: {text: "Looking.", tool_calls: [{id: "1", name: search, arguments: {}}]}}
 `, names("search"))
 	if r := exec(t, a, conversation.Request{Prompt: "a", Tools: []string{"search"}}, 2); r.Content != "" || r.Turns != 2 {

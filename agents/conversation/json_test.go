@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -162,7 +163,6 @@ func TestWrongConversationsAreNamed(t *testing.T) {
 		`[{"role":"model","content":""}]`: `message 1: role "model" is unknown: the roles are system, user, assistant and tool`,
 		`[{"role":"user","content":"","Content":"x"}]`:                                                     `message 1: field "Content" is unknown: the fields are role, content, tool_calls, has_tool_calls`,
 		`[{"role":"user","content":"","tool_calls":[]}]`:                                                   "message 1: tool_calls belongs to a message of role assistant, not user",
-		`[{"role":"tool","content":"x"}]`:                                                                  "message 1: content of a tool message is a list of tool_result blocks, which name their calls",
 		`[{"role":"tool","content":[{"type":"text"}]}]`:                                                    `message 1: content[0]: a message of role tool has only tool_result blocks, and this is of type "text"`,
 		block(`{"type":"text","text":"a"},2`):                                                              "message 2: content[1]: it is not an object",
 		block(`{"text":"a"}`):                                                                              "message 2: content[0]: type is missing",
@@ -354,4 +354,54 @@ func FuzzParse(f *testing.F) {
 			t.Fatal(diff)
 		}
 	})
+}
+
+// TestMessagesOfSeed004 are those of its message format reference, of chat completions, and of Ollama.
+func TestMessagesOfSeed004(t *testing.T) {
+	want := conversation.Messages{
+		backends.User("Create a file"),
+		assistant(backends.Text{Text: "Let me create that file..."}, call("call_123", "filesystem", `{"operation":"write"}`), call("call_124", "shell", `{}`)),
+		results(result("call_123", "filesystem", `{"success": true}`), result("call_124", "shell", "done")),
+		backends.Assistant("It is there."),
+	}
+	const begin, end = `[{"role":"user","content":"Create a file"},{"role":"assistant","content":"Let me create that file...","tool_calls":[`, `{"role":"assistant","content":"It is there."}]`
+	for name, c := range map[string]struct{ calls, results, ids string }{
+		"seed 004": {
+			`{"id":"call_123","function":{"name":"filesystem","arguments":{"operation":"write"}}},{"id":"call_124","function":{"name":"shell","arguments":{}}}`,
+			`{"role":"tool","content":"{\"success\": true}"},{"role":"tool","content":"done"}`, "",
+		},
+		"chat completions": {
+			`{"id":"call_123","type":"function","function":{"name":"filesystem","arguments":"{\"operation\":\"write\"}"}},{"id":"call_124","type":"function","function":{"name":"shell","arguments":"{}"}}`,
+			`{"role":"tool","tool_call_id":"call_124","content":"done"},{"role":"tool","tool_call_id":"call_123","content":"{\"success\": true}"}`, "",
+		},
+		"Ollama": {
+			`{"function":{"index":0,"name":"filesystem","arguments":{"operation":"write"}}},{"function":{"index":1,"name":"shell"}}`,
+			`{"role":"tool","tool_name":"shell","content":"done"},{"role":"tool","name":"filesystem","content":"{\"success\": true}"}`, "noid",
+		},
+	} {
+		want := slices.Clone(want)
+		if c.ids != "" {
+			want[1] = assistant(backends.Text{Text: "Let me create that file..."}, call("noid00001", "filesystem", `{"operation":"write"}`), call("noid00002", "shell", `{}`))
+			want[2] = results(result("noid00001", "filesystem", `{"success": true}`), result("noid00002", "shell", "done"))
+		}
+		got, warnings, err := conversation.Parse([]byte(begin + c.calls + `]},` + c.results + `,` + end))
+		if diff := cmp.Diff(want, got); diff != "" || err != nil || len(warnings) > 0 {
+			t.Errorf("%s: %v, %q (-want +got):\n%s", name, err, warnings, diff)
+		}
+	}
+	orphan, warnings, err := conversation.Parse([]byte(`[{"role":"user","content":"a"},{"role":"tool","content":"x"}]`))
+	if diff := cmp.Diff(conversation.Messages{backends.User("a")}, orphan); diff != "" || err != nil || len(warnings) != 1 {
+		t.Errorf("a result without a call: %v, %q (-want +got):\n%s", err, warnings, diff)
+	}
+	for text, want := range map[string]string{
+		`[{"role":"tool","content":"x","tool_calls":[]}]`:                                                      `message 1: field "tool_calls" is unknown: the fields are role, content, tool_call_id, tool_name, name, is_error`,
+		`[{"role":"assistant","content":"","tool_calls":[{"id":"a","function":{"arguments":{}}}]}]`:            "message 1: tool_calls[0]: function: name is missing",
+		`[{"role":"assistant","content":"","tool_calls":[{"id":"a","function":{"name":"f","arguments":[]}}]}]`: "message 1: tool_calls[0]: function: arguments is not an object",
+		`[{"role":"assistant","content":"","tool_calls":[{"id":"a","function":3}]}]`:                           "message 1: tool_calls[0]: function: it is not an object",
+		`[{"role":"user","content":"x","tool_call_id":"a"}]`:                                                   `message 1: field "tool_call_id" is unknown: the fields are role, content, tool_calls, has_tool_calls`,
+	} {
+		if _, _, err := conversation.Parse([]byte(text)); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
 }

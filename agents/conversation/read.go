@@ -40,9 +40,9 @@ func (m *Messages) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("the conversation %w", err)
 	}
 	read := Messages{}
-	names := map[string]string{}
+	calls := newCallBook()
 	for i, raw := range list {
-		messages, err := readMessage(raw, names)
+		messages, err := readMessage(raw, calls)
 		if err != nil {
 			return fmt.Errorf("message %d: %w", i+1, err)
 		}
@@ -53,24 +53,32 @@ func (m *Messages) UnmarshalJSON(data []byte) error {
 }
 
 // readMessage reads a message. It returns two if a user's message has tool results beside other
-// parts: the results come first, in a message of their own. names has the tools of the calls so
-// far, by the ids that results refer to.
-func readMessage(raw json.RawMessage, names map[string]string) ([]backends.Message, error) {
+// parts: the results come first, in a message of their own.
+func readMessage(raw json.RawMessage, calls *callBook) ([]backends.Message, error) {
 	o := readObject(raw)
-	o.only("role", "content", "tool_calls", "has_tool_calls")
-	role := o.role()
-	parts := o.withToolCalls(role, o.content(role))
+	var role backends.Role
+	var parts []backends.Part
+	if o.isTextResult() {
+		role, parts = backends.RoleTool, []backends.Part{o.textResult(calls)}
+	} else {
+		o.only("role", "content", "tool_calls", "has_tool_calls")
+		role = o.role()
+		parts = o.withToolCalls(role, o.content(), calls)
+	}
 	if o.err != nil {
 		return nil, o.err
+	}
+	if role == backends.RoleAssistant {
+		calls.open = nil // later results are of this message's calls
 	}
 	var results, rest []backends.Part
 	for _, p := range parts {
 		switch p := p.(type) {
 		case backends.ToolCall:
-			names[p.ID] = p.Name
+			calls.add(p)
 			rest = append(rest, p)
 		case backends.ToolResult:
-			p.Name = names[p.CallID]
+			p.Name = calls.answer(p.CallID)
 			results = append(results, p)
 		default:
 			rest = append(rest, p)
@@ -98,7 +106,7 @@ func (o *object) role() backends.Role {
 
 // content reads a text, or a list of blocks. An empty text is no part. A message with
 // tool_calls may lack its content.
-func (o *object) content(role backends.Role) (parts []backends.Part) {
+func (o *object) content() (parts []backends.Part) {
 	raw := o.fields["content"]
 	if isNull(raw) {
 		if o.fields["tool_calls"] == nil {
@@ -108,10 +116,7 @@ func (o *object) content(role backends.Role) (parts []backends.Part) {
 	}
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		switch {
-		case role == backends.RoleTool:
-			o.fail("content of a tool message is a list of tool_result blocks, which name their calls")
-		case text != "":
+		if text != "" {
 			parts = []backends.Part{backends.Text{Text: text}}
 		}
 		return parts
@@ -121,7 +126,7 @@ func (o *object) content(role backends.Role) (parts []backends.Part) {
 		o.fail("content is neither a text nor a list of blocks")
 	}
 	for i, raw := range blocks {
-		part, err := readBlock(raw, role)
+		part, err := readBlock(raw, o.role())
 		if err != nil {
 			o.fail("content[%d]: %w", i, err)
 		}
@@ -132,7 +137,7 @@ func (o *object) content(role backends.Role) (parts []backends.Part) {
 
 // withToolCalls adds the calls of tool_calls. If the blocks have calls too, both lists must be
 // equal, and has_tool_calls must fit them.
-func (o *object) withToolCalls(role backends.Role, parts []backends.Part) []backends.Part {
+func (o *object) withToolCalls(role backends.Role, parts []backends.Part, book *callBook) []backends.Part {
 	for _, field := range []string{"tool_calls", "has_tool_calls"} {
 		if o.fields[field] != nil && role != backends.RoleAssistant {
 			o.fail("%s belongs to a message of role assistant, not %s", field, role)
@@ -141,7 +146,7 @@ func (o *object) withToolCalls(role backends.Role, parts []backends.Part) []back
 	blocks := backends.Message{Parts: parts}.ToolCalls()
 	calls := blocks
 	if !isNull(o.fields["tool_calls"]) {
-		calls = o.toolCalls()
+		calls = o.toolCalls(book)
 		if len(blocks) > 0 && !slices.Equal(blocks, calls) {
 			o.fail("tool_calls says otherwise than the tool_use blocks of content: change both, or leave tool_calls out")
 		}
@@ -157,15 +162,14 @@ func (o *object) withToolCalls(role backends.Role, parts []backends.Part) []back
 	return parts
 }
 
-func (o *object) toolCalls() (calls []backends.ToolCall) {
+func (o *object) toolCalls(book *callBook) (calls []backends.ToolCall) {
 	list, err := readList(o.fields["tool_calls"])
 	if err != nil {
 		o.fail("tool_calls %w", err)
 	}
 	for i, raw := range list {
 		call := readObject(raw)
-		call.only("id", "name", "arguments")
-		calls = append(calls, call.toolCall("arguments"))
+		calls = append(calls, call.listedCall(book))
 		if call.err != nil {
 			o.fail("tool_calls[%d]: %w", i, call.err)
 		}

@@ -29,7 +29,7 @@ func TestLongLoopIsHeldToThePolicy(t *testing.T) {
 	}
 	note := "a\n\n[16 earlier messages and 16 tool results were left out]"
 	want := append(conversation.Messages{backends.User(note)}, r.Conversation[33:38]...)
-	want = append(want, results(result("1", "search", "search of {}\n\n"+contextbuild.FinalTurn(false))))
+	want = append(want, results(result("1", "search", "search of {}")), backends.User(contextbuild.FinalTurn(false)))
 	if diff := cmp.Diff(want, s.said()); diff != "" {
 		t.Errorf("the last turn is sent (-want +got):\n%s", diff)
 	}

@@ -126,6 +126,7 @@ func (n names) Call(_ context.Context, arguments string) (string, error) {
 const reading = `
 rules:
   - {when: {last: tool}, reply: {text: "It says hello."}}
+  - {when: {contains: "This is your FINAL turn"}, reply: {text: "It says hello."}}
   - {when: {tools: [read_file]}, reply: {text: "Let me see.", tool_calls: [
       {id: call_123, name: read_file, arguments: {path: main.py}}, {id: call_124, name: read_file, arguments: "{"}]}}
   - {reply: {text: "I have no tools."}}

@@ -39,7 +39,7 @@ func (e encoder) encode(req *backends.Request) (map[string]any, error) {
 	if err := e.dialect.Check(e.model, req.Params); err != nil {
 		return nil, err
 	}
-	messages, err := e.encodeMessages(backends.Repair(req.Messages))
+	messages, err := e.encodeMessages(e.alternating(backends.Repair(req.Messages)))
 	if err != nil {
 		return nil, err
 	}

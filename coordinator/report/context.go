@@ -34,6 +34,9 @@ type ContextWarning struct {
 	// the number of tokens that the model can read, 0 if unknown.
 	Estimated bool `json:"estimated,omitempty"`
 	Window    int  `json:"context_window,omitempty"`
+	// Limit is the number of tokens of the largest input that is sent whole, 0 if unknown: the
+	// rest of the window is for output. Shares in warn_at are shares of Limit.
+	Limit int `json:"input_limit,omitempty"`
 	// Round is the round of a step that has come so far. MessageCount then counts the messages
 	// of the step, and EstimatedTokens its next input. It is 0 for a turn that begins.
 	Round int `json:"round,omitempty"`
@@ -99,11 +102,12 @@ func severity(w AgentContextWarning) int {
 // stepWarning returns the warning about a call's size for its model.
 func (r *Report) stepWarning(call effect.ModelCall, limits policy.StepLimits, left effect.LeftOut) AgentContextWarning {
 	sent := limits.FirstTokens + left.Bytes/prices.BytesPerToken
+	most := limits.Limit(prices.BytesPerToken)
 	warnAt, _ := r.member(call.Key.Agent)
 	return AgentContextWarning{r.id(call.Key.Agent), ContextWarning{
-		SessionID: r.source.Session, MessageCount: left.AllMessages, EstimatedTokens: sent, Estimated: true, Window: limits.Window,
+		SessionID: r.source.Session, MessageCount: left.AllMessages, EstimatedTokens: sent, Estimated: true, Window: limits.Window, Limit: most,
 		Round: call.Key.Round, LeftOut: left.Entries > 0,
-		Warning: warnAt.Warning(policy.Use{Tokens: sent, Window: limits.Window, NoRoom: left.NoRoom}),
+		Warning: warnAt.Warning(policy.Use{Tokens: sent, Limit: most, NoRoom: left.NoRoom}),
 	}}
 }
 

@@ -2,7 +2,7 @@
 //
 //	go run ./examples/weather -model claude-sonnet-5-5 "Do I need a coat in Oslo?"
 //
-// The key stands in the environment or in .env. Without -model the answer is canned.
+// The key stands in the environment or in .env. Without -model no key is needed: the tool is called, and the answer is canned.
 package main
 
 import (
@@ -11,11 +11,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"strings"
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/backends"
 )
 
 // place is what the model says when it calls the tool. Its schema is made from this struct.
@@ -44,13 +46,37 @@ func main() {
 	massgen.Launcher()
 	model := flag.String("model", "", "the model to ask; without one the answer is canned")
 	flag.Parse()
-	agent := massgen.Agent{ID: "forecaster", Model: *model}
-	if *model == "" {
-		agent.Provider = "demo"
-	}
-	if err := ask(context.Background(), os.Stdout, agent, strings.Join(flag.Args(), " ")); err != nil {
+	if err := ask(context.Background(), os.Stdout, forecaster(*model), strings.Join(flag.Args(), " ")); err != nil {
 		fmt.Fprintln(os.Stderr, "weather:", err)
 		os.Exit(1)
+	}
+}
+
+// forecaster returns the agent. Without a model its replies are canned.
+func forecaster(model string) massgen.Agent {
+	agent := massgen.Agent{ID: "forecaster", Model: model}
+	if model != "" {
+		return agent
+	}
+	agent.Model, agent.Backend = "canned", canned{}
+	return agent
+}
+
+// canned plays a model for those who have no key: it calls the tool, and then answers.
+type canned struct{}
+
+func (canned) Stream(_ context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
+	last := req.Messages[len(req.Messages)-1]
+	var said backends.Event = backends.TextDelta{Text: "This answer is canned: dress for the weather that the tool tells. -model NAME asks a real model."}
+	if last.Role == backends.RoleUser {
+		city := "Oslo"
+		if strings.Contains(last.Text(), "Rome") {
+			city = "Rome"
+		}
+		said = backends.ToolCall{ID: "call_1", Name: "weather", Arguments: fmt.Sprintf(`{"city":%q}`, city)}
+	}
+	return func(yield func(backends.Event, error) bool) {
+		_ = yield(said, nil) && yield(backends.Finish{Reason: "stop"}, nil)
 	}
 }
 

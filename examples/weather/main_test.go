@@ -31,3 +31,16 @@ rules:
 		t.Errorf("it prints %q, want %q", out.String(), want)
 	}
 }
+
+// Without a model the tool is called all the same, and no key is needed.
+func TestTheToolIsCalledWithoutAKey(t *testing.T) {
+	for question, want := range map[string]string{
+		"Do I need a coat in Oslo?": `weather {"city":"Oslo"}: {"city":"Oslo","celsius":-2,"sky":"snow"}` + "\n",
+		"And in Rome?":              `weather {"city":"Rome"}: {"city":"Rome","celsius":19,"sky":"clear"}` + "\n",
+	} {
+		var out strings.Builder
+		if err := ask(t.Context(), &out, forecaster(""), question); err != nil || !strings.HasPrefix(out.String(), want+"This answer is canned: ") {
+			t.Errorf("%q prints %q, %v", question, out.String(), err)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -53,10 +54,11 @@ func (c Call) System() string {
 }
 
 // User returns the text of the last user message, or "".
+// The message about the last turn does not count.
 func (c Call) User() string {
 	text := ""
 	for _, m := range c.decode().Messages {
-		if m.Role == backends.RoleUser {
+		if m.Role == backends.RoleUser && !strings.HasPrefix(m.Text(), "This is your FINAL turn.") {
 			text = m.Text()
 		}
 	}

@@ -37,7 +37,11 @@ func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 0 || neg && len(args) > 1 {
 		ts.Fatalf("usage: json [-file=FILE] PATH [VALUE…], or ! json [-file=FILE] PATH")
 	}
-	root, err := readJSON(textOf(ts, file))
+	read := readJSON
+	if strings.HasSuffix(file, ".json") { // a document, which may have several lines
+		read = oneJSON
+	}
+	root, err := read(textOf(ts, file))
 	ts.Check(err)
 	path := args[0]
 	if neg {

@@ -140,9 +140,7 @@ func acceptSystem(ctx context.Context, panel *massgen.Panel, session string, sys
 	if err != nil {
 		return err
 	}
-	for _, text := range system {
-		state.AcceptSystem(text)
-	}
+	state.AcceptSystem(system...)
 	return panel.SetTopic(ctx, session, state)
 }
 

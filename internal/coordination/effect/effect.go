@@ -59,6 +59,8 @@ type Agent struct {
 	Shown *policy.Selection `json:"shown,omitempty"`
 	// Step limits the part of a step's additions that the agent's inputs have; nil means all.
 	Step *policy.StepLimits `json:"step,omitempty"`
+	// Carry lets the agent's inputs have its own tool calls of earlier rounds and turns; nil means none.
+	Carry *Carry `json:"carry,omitempty"`
 	// Workspace reports whether each answer of the agent gets a snapshot of its files.
 	Workspace bool `json:"workspace,omitempty"`
 	// Bounded reports whether a small model runs on a server that enforces the schema of a reply: in
@@ -119,6 +121,10 @@ type Limits struct {
 	// up (OutOfTurns). New turns have it. Without it, as in older journals, each such message
 	// is an attempt, and a step may have MaxTurns + MaxAttempts model calls.
 	EndAtLimits bool `json:"end_at_limits,omitempty"`
+	// FinalMessage tells a model in a message of its own that a call is its last (FinalTurn). New
+	// turns have it. Without it, as in older journals, the sentence stands at the end of the last
+	// entry, and a step whose first call is its last does not have it.
+	FinalMessage bool `json:"final_message,omitempty"`
 	// ToolLimit is the longest time of a tool call in milliseconds, ResultLimit the most bytes
 	// of its result that the model gets; 0: no limit.
 	ToolLimit   int `json:"tool_limit,omitempty"`
@@ -212,6 +218,8 @@ type ModelCall struct {
 	// (rule 11).
 	Notes      []blob.Ref `json:"notes,omitempty"`
 	Transcript []Entry    `json:"transcript,omitempty"`
+	// Carried are the agent's tool calls of earlier rounds and turns, with their results (Agent.Carry).
+	Carried []Entry `json:"carried,omitempty"`
 	// Summary replaces omitted entries, nil for none. A call for a summary has the previous
 	// summary there, and in Transcript only the entries that the new one covers.
 	Summary *StepSummary `json:"summary,omitempty"`
@@ -275,8 +283,8 @@ func (c ModelCall) EffectKey() Key { return c.Key }
 // EffectKey returns the key under which the call is journaled.
 func (c ToolCall) EffectKey() Key { return c.Key }
 
-// Entry is one addition of a step to its first input: an assistant message, a tool's result, or
-// a reminder.
+// Entry is one addition of a step to its first input: an assistant message, a tool's result, a
+// reminder, or the message that this is the last turn.
 type Entry struct {
 	Kind EntryKind `json:"kind"`
 	// Text is the assistant's message (JSON of a backends.Message) or the result's
@@ -296,7 +304,7 @@ type Entry struct {
 	Update *kernel.Offer `json:"update,omitempty"`
 	// Notes stand at the end of this result or reminder (rule 11).
 	Notes []blob.Ref `json:"notes,omitempty"`
-	// Final adds the sentence that this is the last turn.
+	// Final adds the sentence that this is the last turn, in journals without Limits.FinalMessage.
 	Final bool `json:"final,omitempty"`
 	// JSON reports whether the act was requested as a JSON object. Then a result stands in a user
 	// message, since there is no call for it.
@@ -314,6 +322,7 @@ const (
 	Assistant EntryKind = "assistant"
 	Result    EntryKind = "result"
 	Reminder  EntryKind = "reminder"
+	FinalTurn EntryKind = "final_turn"
 )
 
 // Notice is a tool error for the model, with a cure.

@@ -28,7 +28,7 @@ type LeftOut struct {
 // for a call, and never parts an assistant's message from its results. Without limits it omits
 // nothing.
 func (c ModelCall) LeftOut(limits *policy.StepLimits) LeftOut {
-	taken := answerBytes(c.Offer) + noteBytes(c.Notes)
+	taken := answerBytes(c.Offer) + noteBytes(c.Notes) + bytesOf(c.Carried)
 	for _, v := range c.Votes {
 		taken += len(v.Reason)
 	}
@@ -50,16 +50,18 @@ func (c ModelCall) LeftOut(limits *policy.StepLimits) LeftOut {
 }
 
 func (l *LeftOut) add(e Entry) {
-	if e.Kind == Result && !e.JSON {
+	switch {
+	case e.Kind == FinalTurn:
+	case e.Kind == Result && !e.JSON:
 		l.Results++
-	} else {
+	default:
 		l.Messages++
 	}
 	if e.Update != nil {
 		l.Update = e.Update
 	}
 	l.Notes = append(l.Notes, e.Notes...)
-	l.Final = l.Final || e.Final
+	l.Final = l.Final || e.Final || e.Kind == FinalTurn
 }
 
 // wordBytes is about the length of one of the machine's own texts.
@@ -79,7 +81,7 @@ func stepUnits(entries []Entry) (units []policy.StepUnit, starts []int) {
 			u.Bytes += wordBytes
 		}
 		isFurther := e.Kind == Result && !e.JSON && entries[max(i-1, 0)].Kind == Result
-		if !isFurther {
+		if !isFurther && e.Kind != FinalTurn {
 			u.Messages++
 		}
 		if e.Update != nil {

@@ -53,6 +53,26 @@ func TestLeftOutCountsWhatIsSent(t *testing.T) {
 	}
 }
 
+// TestLastTurnIsToldAgain: the message about it is no message of the step, and stands in the place of what is
+// left out with it.
+func TestLastTurnIsToldAgain(t *testing.T) {
+	call := effect.ModelCall{Transcript: []effect.Entry{
+		{Kind: effect.FinalTurn},
+		{Kind: effect.Assistant, Text: sized(100)},
+		{Kind: effect.Result, Text: sized(200)},
+		{Kind: effect.FinalTurn},
+		{Kind: effect.Assistant, Text: sized(100)},
+		{Kind: effect.Reminder},
+	}}
+	want := effect.LeftOut{Entries: 4, Messages: 1, Results: 1, Final: true, AllMessages: 4, Bytes: 400}
+	if diff := cmp.Diff(want, call.LeftOut(&policy.StepLimits{Kind: policy.Prune, Messages: 3, Keep: 2})); diff != "" {
+		t.Errorf("what is left out (-want +got):\n%s", diff)
+	}
+	if left := call.LeftOut(nil); left.AllMessages != 4 || left.Final {
+		t.Errorf("without limits: %+v", left)
+	}
+}
+
 // TestNotesAreNeverLeftOut: those of all entries that are left out are told in their place,
 // and reckoned with, beside the newest answers.
 func TestNotesAreNeverLeftOut(t *testing.T) {

@@ -315,20 +315,20 @@ func TestWarning(t *testing.T) {
 		use  policy.Use
 		want policy.Warning
 	}{
-		{"below both", share, policy.Use{Tokens: 799, Window: 1000}, policy.NoWarning},
-		{"at 80 %", share, policy.Use{Tokens: 800, Window: 1000}, policy.ApproachingLimit},
-		{"below 95 %", share, policy.Use{Tokens: 949, Window: 1000}, policy.ApproachingLimit},
-		{"at 95 %", share, policy.Use{Tokens: 121_600, Window: 128_000}, policy.AtLimit},
-		{"over the window", share, policy.Use{Tokens: 2000, Window: 1000}, policy.AtLimit},
-		{"no window is known", share, policy.Use{Tokens: 1 << 40, Messages: 1000}, policy.NoWarning},
-		{"no room", share, policy.Use{Tokens: 500, Window: 1000, NoRoom: true}, policy.AtLimit},
+		{"below both", share, policy.Use{Tokens: 799, Limit: 1000}, policy.NoWarning},
+		{"at 80 %", share, policy.Use{Tokens: 800, Limit: 1000}, policy.ApproachingLimit},
+		{"below 95 %", share, policy.Use{Tokens: 949, Limit: 1000}, policy.ApproachingLimit},
+		{"at 95 %", share, policy.Use{Tokens: 121_600, Limit: 128_000}, policy.AtLimit},
+		{"over the limit", share, policy.Use{Tokens: 2000, Limit: 1000}, policy.AtLimit},
+		{"no limit is known", share, policy.Use{Tokens: 1 << 40, Messages: 1000}, policy.NoWarning},
+		{"no room", share, policy.Use{Tokens: 500, Limit: 1000, NoRoom: true}, policy.AtLimit},
 		{"below so many tokens", tokens, policy.Use{Tokens: 99, Messages: 1000}, policy.NoWarning},
 		{"so many tokens", tokens, policy.Use{Tokens: 100}, policy.ApproachingLimit},
 		{"more tokens", tokens, policy.Use{Tokens: 200}, policy.AtLimit},
-		{"below so many messages", messages, policy.Use{Messages: 9, Tokens: 1000, Window: 1000}, policy.NoWarning},
+		{"below so many messages", messages, policy.Use{Messages: 9, Tokens: 1000, Limit: 1000}, policy.NoWarning},
 		{"so many messages", messages, policy.Use{Messages: 10}, policy.ApproachingLimit},
 		{"more messages", messages, policy.Use{Messages: 25}, policy.AtLimit},
-		{"never", policy.Thresholds{}, policy.Use{Tokens: 1000, Window: 1000, Messages: 1000}, policy.NoWarning},
+		{"never", policy.Thresholds{}, policy.Use{Tokens: 1000, Limit: 1000, Messages: 1000}, policy.NoWarning},
 	} {
 		if got := tc.at.Warning(tc.use); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)

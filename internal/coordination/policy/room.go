@@ -22,6 +22,15 @@ func Room(window, fixed, output, agents int) int {
 	if window <= 0 {
 		return Unlimited
 	}
+	return max(FirstLimit(window, output, agents)-fixed, 0)
+}
+
+// FirstLimit returns the number of tokens of the largest first input that is sent whole,
+// 0 for a window of 0. The parameters are those of Room.
+func FirstLimit(window, output, agents int) int {
+	if window <= 0 {
+		return 0
+	}
 	if output <= 0 {
 		output = usualOutput
 	}
@@ -29,7 +38,7 @@ func Room(window, fixed, output, agents int) int {
 	if output < free/(agents+1) {
 		free = output * (agents + 1)
 	}
-	return max(window-free-fixed, 0)
+	return window - free
 }
 
 // SummaryWords returns the most words of a summary for a history with the given room:

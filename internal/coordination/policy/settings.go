@@ -37,12 +37,37 @@ type Settings struct {
 	// at WindowCharacters characters; 0 means no limit.
 	WindowMessages, WindowShown, WindowCharacters int
 	WarnAt                                        Thresholds
+	// Carry is what an agent of a panel is shown of its own work in earlier rounds and turns, beside
+	// the history.
+	Carry Carry
+}
+
+// Carry names a part of an agent's own work.
+type Carry string
+
+// CarryNone builds each input from the history and the answers alone (seed 003). CarryTools adds the agent's
+// tool calls with their results.
+const (
+	CarryNone  Carry = "none"
+	CarryTools Carry = "tools"
+)
+
+// mostCarried is the most bytes of tool calls and results that an input carries.
+const mostCarried = 64 << 10
+
+// CarriedBytes returns the most bytes that the inputs for a model with such a window carry: at most an eighth of
+// the window. A window of 0 is unknown.
+func CarriedBytes(window, bytesPerToken int) int {
+	if window <= 0 {
+		return mostCarried
+	}
+	return min(mostCarried, window/8*bytesPerToken)
 }
 
 // Defaults returns Full, with the numbers of seeds 000 and 002 for the others.
 func Defaults() Settings {
 	return Settings{
-		Kind:        Full,
+		Kind: Full, Carry: CarryNone,
 		MaxMessages: 50, KeepRecent: 10, KeepSystem: true,
 		WindowMessages: 6, WindowShown: 3, WindowCharacters: 200,
 		WarnAt: Thresholds{Approaching: Threshold{Percent: 80}, Limit: Threshold{Percent: 95}},
@@ -55,6 +80,9 @@ func (s Settings) Validate() error {
 	case Full, Window, Prune, Summarize:
 	default:
 		return fmt.Errorf("the policy %q is none of %s, %s, %s and %s", s.Kind, Full, Window, Prune, Summarize)
+	}
+	if s.Carry != "" && s.Carry != CarryNone && s.Carry != CarryTools {
+		return fmt.Errorf("carry is %q, and it is %s or %s", s.Carry, CarryNone, CarryTools)
 	}
 	for _, n := range []int{s.MaxMessages, s.KeepRecent, s.WindowMessages, s.WindowShown, s.WindowCharacters} {
 		if n < 0 {
@@ -69,6 +97,9 @@ func (s Settings) Validate() error {
 	}
 	return s.WarnAt.validate()
 }
+
+// ShowsLast reports whether the policy shows the last messages of a history that fits.
+func (s Settings) ShowsLast() bool { return s.most() > 0 }
 
 // Cut returns the most characters of each text, 0 for no limit.
 func (s Settings) Cut() int {

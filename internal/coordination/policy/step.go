@@ -21,6 +21,15 @@ type StepLimits struct {
 	SummaryWords int `json:"summary_words,omitempty"`
 }
 
+// Limit returns the number of tokens of the largest input of the step that is sent whole, 0
+// if the window is unknown. A token counts as so many bytes.
+func (l StepLimits) Limit(bytesPerToken int) int {
+	if l.Bytes == 0 {
+		return l.Window
+	}
+	return l.FirstTokens + l.Bytes/bytesPerToken
+}
+
 // SummaryBytes returns the most bytes of a summary that are sent.
 func (l StepLimits) SummaryBytes() int { return l.SummaryWords * bytesPerWord }
 

@@ -12,8 +12,8 @@ const (
 	AtLimit          Warning = "at_limit"
 )
 
-// Threshold is the size at which a warning begins: a share of the context window, or a
-// number of tokens or messages. Fields that are 0 do not count.
+// Threshold is the size at which a warning begins: a share of the largest input that
+// would still be sent, or a number of tokens or messages. Fields that are 0 do not count.
 type Threshold struct {
 	Percent          float64
 	Tokens, Messages int
@@ -24,9 +24,9 @@ type Thresholds struct{ Approaching, Limit Threshold }
 
 // Use is the size of a conversation.
 type Use struct {
-	// Tokens is the counted or estimated size of a call's input, and Window the size of
-	// the model's window, 0 if unknown.
-	Tokens, Window int
+	// Tokens is the counted or estimated size of a call's input, and Limit the size of the
+	// largest input that would still be sent whole, 0 if unknown.
+	Tokens, Limit int
 	// Messages counts the messages of the conversation, shown or not.
 	Messages int
 	// NoRoom reports whether a part is left out because it would not fit.
@@ -45,7 +45,7 @@ func (t Thresholds) Warning(u Use) Warning {
 }
 
 func (t Threshold) reached(u Use) bool {
-	return t.Percent > 0 && u.Window > 0 && float64(u.Tokens)*100 >= t.Percent*float64(u.Window) ||
+	return t.Percent > 0 && u.Limit > 0 && float64(u.Tokens)*100 >= t.Percent*float64(u.Limit) ||
 		t.Tokens > 0 && u.Tokens >= t.Tokens ||
 		t.Messages > 0 && u.Messages >= t.Messages
 }

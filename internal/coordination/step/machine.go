@@ -27,6 +27,8 @@ type Task struct {
 	// (ToolsAuto).
 	JSON       bool `json:"json,omitempty"`
 	MayUseJSON bool `json:"may_use_json,omitempty"`
+	// Carried are the agent's tool calls of earlier rounds and turns, with their results.
+	Carried []effect.Entry `json:"carried,omitempty"`
 	// Snapshot reports whether the agent's answer gets a snapshot of the agent's workspace.
 	Snapshot bool `json:"snapshot,omitempty"`
 	// Context is the part of the step that inputs have, if summaries cover the rest; nil if
@@ -125,6 +127,7 @@ func (s *Machine) UnmarshalJSON(data []byte) error {
 // Begin starts a step and returns it with its first effect.
 func Begin(task Task) (*Machine, []effect.Effect) {
 	s := &Machine{state{Task: task, Offer: task.Offer, JSON: task.JSON && task.Purpose == effect.Coordination}}
+	s.tellFinalTurn()
 	return s, []effect.Effect{s.callModel()}
 }
 
@@ -239,6 +242,7 @@ func (s *Machine) input() effect.ModelCall {
 		Votes:      s.s.Task.Votes,
 		Notes:      s.s.Task.Notes,
 		Transcript: slices.Clip(s.s.Transcript),
+		Carried:    s.s.Task.Carried,
 		Summary:    s.s.Summary,
 		OwnTools:   s.s.OwnTools,
 		JSON:       s.s.JSON,
@@ -263,10 +267,10 @@ func (s *Machine) Recall() (call effect.Effect, ok bool) {
 
 // applyNews adds what has come since the last result to the input of the next call.
 func (s *Machine) applyNews() {
-	if len(s.s.Transcript) == 0 {
+	if i := s.lastSaid(); i < 0 {
 		s.s.Task.Notes = slices.Concat(s.s.Task.Notes, s.s.Notes)
 	} else {
-		last := &s.s.Transcript[len(s.s.Transcript)-1]
+		last := &s.s.Transcript[i]
 		last.Notes = slices.Concat(last.Notes, s.s.Notes)
 		s.update(last)
 	}
@@ -442,8 +446,8 @@ func (s *Machine) mayUseJSON() bool { return s.s.Task.MayUseJSON && !s.s.JSON &&
 
 // tell adds to the transcript the news for the model's next call. After a message without any call
 // it adds a reminder (rule 7). Otherwise it adds a newer set of answers to the last result (rule
-// 8). To the reminder or the result it also adds the notes of a person (rule 11), and the sentence
-// that this is the last turn.
+// 8). To the reminder or the result it also adds the notes of a person (rule 11). A message that this
+// is the last turn follows.
 func (s *Machine) tell() {
 	if s.s.Transcript[len(s.s.Transcript)-1].Kind == effect.Assistant {
 		s.s.Transcript = append(s.s.Transcript, effect.Entry{
@@ -452,8 +456,25 @@ func (s *Machine) tell() {
 	}
 	last := &s.s.Transcript[len(s.s.Transcript)-1]
 	last.Notes, s.s.Notes = s.s.Notes, nil
-	last.Final = !s.s.JSON && s.isFinalTurn()
+	last.Final = !s.s.Task.Limits.FinalMessage && !s.s.JSON && s.isFinalTurn()
 	s.update(last)
+	s.tellFinalTurn()
+}
+
+// tellFinalTurn adds the message that the next call is the last turn, if it is.
+func (s *Machine) tellFinalTurn() {
+	if s.s.Task.Limits.FinalMessage && !s.s.JSON && s.isFinalTurn() {
+		s.s.Transcript = append(s.s.Transcript, effect.Entry{Kind: effect.FinalTurn})
+	}
+}
+
+// lastSaid returns the index of the last entry before a message that this is the last turn, or -1.
+func (s *Machine) lastSaid() int {
+	i := len(s.s.Transcript) - 1
+	if i >= 0 && s.s.Transcript[i].Kind == effect.FinalTurn {
+		i--
+	}
+	return i
 }
 
 // update adds the newer set of answers, if there is one, to the last entry if that is a result.

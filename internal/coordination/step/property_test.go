@@ -72,6 +72,7 @@ func drawTask(t *rapid.T) step.Task {
 
 			MaxToolCalls: rapid.IntRange(0, 3).Draw(t, "max tool calls"),
 			EndAtLimits:  rapid.Bool().Draw(t, "end at limits"),
+			FinalMessage: rapid.Bool().Draw(t, "final message"),
 		},
 	}
 }
@@ -249,6 +250,11 @@ func (r *run) checkCall(c effect.ModelCall) {
 	if c.OwnTools && limits.EndAtLimits && limits.MaxToolCalls > 0 && r.step.ToolCalls() >= limits.MaxToolCalls {
 		r.t.Fatalf("its own tools are offered after %d calls of them", r.step.ToolCalls())
 	}
+	if isLast := len(r.calls)+1 == limits.MaxTurns; isLast && limits.FinalMessage && !c.JSON {
+		if n := len(c.Transcript); n == 0 || c.Transcript[n-1].Kind != effect.FinalTurn {
+			r.t.Fatalf("call %d of %d is not told that it is the last", len(r.calls)+1, limits.MaxTurns)
+		}
+	}
 	if r.cancelled || len(r.tools) > 0 {
 		r.t.Fatalf("a model is called with cancelled=%t and %d tools out", r.cancelled, len(r.tools))
 	}
@@ -312,6 +318,11 @@ func (r *run) checkWork(o step.Outcome) {
 // checkAddition is DESIGN §7: every call of a message has its result, in order. A
 // message without calls is followed by the reminder.
 func (r *run) checkAddition(entries []effect.Entry) {
+	if last := len(entries) - 1; entries[last].Kind == effect.FinalTurn {
+		if entries = entries[:last]; !r.task.Limits.FinalMessage {
+			r.t.Fatal("a journal without final_message has the last turn as a message")
+		}
+	}
 	reply := r.replies[entries[0].Text.SHA256]
 	if entries[0].Kind != effect.Assistant || len(entries) != 1+max(1, len(reply.Calls)) {
 		r.t.Fatalf("%d calls led to %+v", len(reply.Calls), entries)

@@ -11,7 +11,7 @@ func (s *Machine) repairAnswer(r effect.ModelReply) []effect.Effect {
 	}
 	s.s.Repaired, s.s.Restricted = true, true
 	s.tell()
-	s.s.Transcript[len(s.s.Transcript)-1].Notice = &effect.Notice{Code: effect.BadAnswer, Detail: r.Problem}
+	s.s.Transcript[s.lastSaid()].Notice = &effect.Notice{Code: effect.BadAnswer, Detail: r.Problem}
 	return []effect.Effect{s.next()}
 }
 

@@ -33,7 +33,8 @@ import (
 //	state      what is out, and how many notes the call that is out tells
 //
 // With context=N a step is sent up to N of its messages, and a summary of the others.
-// With old a step is one of a journal that does not have EndAtLimits.
+// With old a step is one of a journal that does not have EndAtLimits. With final_message it is one of a
+// new turn, which tells the last turn in a message of its own.
 // The answer of agent 1 has the hash h1 unless shown=1:hash says another. After
 // each command the step is written to JSON and read again.
 func TestScripts(t *testing.T) {
@@ -219,7 +220,7 @@ func ref(text string) blob.Ref { return blob.Ref{SHA256: text, Bytes: len(text)}
 func task(t *testing.T, d *datadriven.TestData) step.Task {
 	task := step.Task{
 		Agent: 1, Round: 2, Purpose: effect.Coordination, Offer: offer(t, d),
-		Limits: effect.Limits{MaxTurns: 10, MaxAttempts: 3, EndAtLimits: !d.HasArg("old")},
+		Limits: effect.Limits{MaxTurns: 10, MaxAttempts: 3, EndAtLimits: !d.HasArg("old"), FinalMessage: d.HasArg("final_message")},
 	}
 	d.MaybeScanArgs(t, "agent", &task.Agent)
 	d.MaybeScanArgs(t, "round", &task.Round)

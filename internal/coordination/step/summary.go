@@ -35,7 +35,7 @@ func (s *Machine) callSummary() effect.Effect {
 func (s *Machine) applySummary(r effect.ModelReply) []effect.Effect {
 	s.s.Summarizing = false
 	if s.s.Cancelled { // the model was never sent the last entry, nor what that tells
-		untold := len(s.s.Transcript) - 1
+		untold := s.lastSaid()
 		s.s.Offer = effect.ModelCall{Offer: s.s.Task.Offer, Transcript: s.s.Transcript[:untold]}.Current()
 		return s.end(Outcome{Kind: Stopped, Reason: "cancelled"})
 	}

@@ -4,6 +4,7 @@
 package topic
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -62,28 +63,49 @@ type Pending struct {
 type State struct {
 	Current *Topic   `json:"current_topic,omitempty"`
 	Pending *Pending `json:"pending_topic,omitempty"`
-	// Greeted reports whether the session has had its greeting, LastMessage when its last
-	// message was.
+	// Greeted reports whether the session has had its greeting. LastMessage is when its last message
+	// was, or, before the session has one, when its user last had an answer in another session.
 	Greeted     bool      `json:"greeted_this_session"`
 	LastMessage time.Time `json:"last_interaction_time,omitzero"`
-	// Page is the page of the newest system message with page context.
-	Page Page `json:"page,omitzero"`
+	// Page is the page of the newest system message with page context. ConfigPage is the page that
+	// the configuration described last.
+	Page       Page `json:"page,omitzero"`
+	ConfigPage Page `json:"config_page,omitzero"`
 }
 
-// AcceptSystem reads the page from a client's system message. The page's previous topic
-// becomes the current one if there is no current one. ok is false for a message without
-// page context, which changes nothing. A message with the present page changes nothing
-// either, so the same message may be accepted before every turn.
-func (s *State) AcceptSystem(message string) (ok bool) {
-	page, ok := ParsePage(message)
-	if !ok || page == s.Page {
+// AcceptSystem reads the page from a client's system messages, oldest first. The newest page counts.
+// A new previous topic of a page becomes the current topic, in place of an older one. ok is false
+// for messages without page context, which change nothing. Messages with the present page change
+// nothing either, so the same messages may be accepted before every turn.
+func (s *State) AcceptSystem(messages ...string) (ok bool) {
+	var newest Page
+	previous := ""
+	for _, message := range messages {
+		if page, hasPage := ParsePage(message); hasPage {
+			newest, ok = page, true
+			previous = cmp.Or(page.PreviousTopic, previous)
+		}
+	}
+	if !ok || newest == s.Page {
 		return ok
 	}
-	s.Page = page
-	if s.Current == nil && page.PreviousTopic != "" {
-		s.Set(Topic{Name: page.PreviousTopic})
+	isNew := s.Current == nil || previous != s.Page.PreviousTopic && previous != s.Current.Name
+	s.Page = newest
+	if previous != "" && isNew {
+		s.Set(Topic{Name: previous})
 	}
 	return true
+}
+
+// AcceptConfig reads the page from a system message of the configuration, as AcceptSystem does. The page
+// that it accepted last changes nothing, whatever page a client has described since.
+func (s *State) AcceptConfig(message string) (ok bool) {
+	page, ok := ParsePage(message)
+	if !ok || page == s.ConfigPage {
+		return ok
+	}
+	s.ConfigPage = page
+	return s.AcceptSystem(message)
 }
 
 // Set makes t the current topic. It keeps the pending topic.
@@ -117,7 +139,7 @@ func (s *State) Decline() (ok bool) {
 const recent = 5 * time.Minute
 
 // ShouldGreet reports whether to greet at a moment: once in a session, and not within
-// five minutes of its last message.
+// five minutes of the user's last message.
 func (s *State) ShouldGreet(now time.Time) bool {
 	return !s.Greeted && (s.LastMessage.IsZero() || now.Sub(s.LastMessage) >= recent)
 }

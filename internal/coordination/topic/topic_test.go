@@ -2,6 +2,7 @@ package topic
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,7 +89,11 @@ func TestTakeSystem(t *testing.T) {
 	}{
 		"no page context":                   {State{Current: tyburn, Page: page}, "USER: Ann", false, State{Current: tyburn, Page: page}},
 		"a new session":                     {State{}, message, true, State{Current: previous, Page: page}},
-		"a session with a topic":            {State{Current: tyburn}, message, true, State{Current: tyburn, Page: page}},
+		"a session with an older topic":     {State{Current: tyburn}, message, true, State{Current: previous, Page: page}},
+		"a newer topic than the page's":     {State{Current: tyburn, Page: page}, message + " ", true, State{Current: tyburn, Page: page}},
+		"another page with the same topic":  {State{Current: tyburn, Page: page}, strings.Replace(message, "/jobs", "/", 1), true, State{Current: tyburn, Page: Page{CurrentPage: "/", User: "Dan", PreviousTopic: "the CFO role"}}},
+		"another page with another topic":   {State{Current: tyburn, Page: page}, strings.Replace(message, "CFO", "CTO", 1), true, State{Current: &Topic{Name: "the CTO role"}, Page: Page{CurrentPage: "/jobs", User: "Dan", PreviousTopic: "the CTO role"}}},
+		"the details of the topic stay":     {State{Current: &Topic{Name: "the CFO role", Details: map[string]string{"location": "Oslo"}}}, message, true, State{Current: &Topic{Name: "the CFO role", Details: map[string]string{"location": "Oslo"}}, Page: page}},
 		"a topic is pending":                {State{Pending: &Pending{Question: "q"}}, message, true, State{Current: previous, Pending: &Pending{Question: "q"}, Page: page}},
 		"the topic of that page is gone":    {State{Page: page}, message, true, State{Page: page}},
 		"another page, without a topic":     {State{Current: tyburn, Page: page}, "CURRENT PAGE: /", true, State{Current: tyburn, Page: Page{CurrentPage: "/"}}},
@@ -97,6 +102,38 @@ func TestTakeSystem(t *testing.T) {
 		ok := c.state.AcceptSystem(c.message)
 		if diff := cmp.Diff(c.want, c.state); diff != "" || ok != c.ok {
 			t.Errorf("%s: %t (-want +got)\n%s", name, ok, diff)
+		}
+	}
+}
+
+// TestNewestPageCounts: a client sends all pages of a conversation with each request.
+func TestNewestPageCounts(t *testing.T) {
+	pages := []string{"CURRENT PAGE: /a\nPREVIOUS TOPIC: a", "a text", "CURRENT PAGE: /b\nPREVIOUS TOPIC: b"}
+	var s State
+	if !s.AcceptSystem(pages...) || s.Current.Name != "b" || s.Page.CurrentPage != "/b" {
+		t.Errorf("%+v", s)
+	}
+	s.Set(Topic{Name: "c"})
+	if !s.AcceptSystem(pages...) || s.Current.Name != "c" {
+		t.Errorf("the same pages again: %+v", s)
+	}
+}
+
+// TestPageOfTheConfigIsAcceptedOnce, whatever page a client describes, until the config has another.
+func TestPageOfTheConfigIsAcceptedOnce(t *testing.T) {
+	const first, second = "CURRENT PAGE: /a\nPREVIOUS TOPIC: a", "CURRENT PAGE: /b\nPREVIOUS TOPIC: b"
+	var s State
+	for _, c := range []struct {
+		accept        func(string) bool
+		message, want string
+	}{
+		{s.AcceptConfig, first, "a"},
+		{func(m string) bool { return s.AcceptSystem(m) }, "CURRENT PAGE: /x\nPREVIOUS TOPIC: x", "x"},
+		{s.AcceptConfig, first, "x"},
+		{s.AcceptConfig, second, "b"},
+	} {
+		if !c.accept(c.message) || s.Current.Name != c.want {
+			t.Errorf("after %q: %+v", c.message, s.Current)
 		}
 	}
 }

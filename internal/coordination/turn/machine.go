@@ -33,6 +33,8 @@ type state struct {
 	Abandoned []int          `json:"abandoned,omitempty"`
 	// JSON has the agents whose models turned out to use no tools (ToolsAuto).
 	JSON []int `json:"json,omitempty"`
+	// Carried has the tool calls that each agent's later inputs have, nil for an agent that has ended no step.
+	Carried [][]effect.Entry `json:"carried,omitempty"`
 	// Tools has the changed list of own tools of each agent, nil for agents without a change.
 	Tools []*blob.Ref `json:"tools,omitempty"`
 	// Truncated has the agents with a message that was cut at its output limit.

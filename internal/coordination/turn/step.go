@@ -30,6 +30,7 @@ func (m *Machine) stepped(at kernel.Time, agent int, effects []effect.Effect) er
 		return nil
 	}
 	m.s.Steps[agent] = nil
+	m.carryStep(agent, s.Step.Transcript())
 	m.recordUnkept(agent, s.Purpose, outcome)
 	told := len(m.out)
 	m.out = append(m.out, StepEnded{})
@@ -94,7 +95,7 @@ func (m *Machine) carry(cause kernel.Event, c kernel.Command) error {
 }
 
 func (m *Machine) begin(at kernel.Time, task step.Task) {
-	task.Limits, task.Notes = m.s.Turn.Limits, m.notesSoFar()
+	task.Limits, task.Notes, task.Carried = m.s.Turn.Limits, m.notesSoFar(), m.Carried(task.Agent)
 	mode := m.s.Turn.Agents[task.Agent].ToolMode
 	task.JSON = mode == effect.ToolsJSON || slices.Contains(m.s.JSON, task.Agent)
 	task.MayUseJSON = mode == effect.ToolsAuto

@@ -79,7 +79,19 @@ func (c Counter) Text(text string) Count {
 			return sum
 		}
 	}
-	return Count{Tokens: (len(text) + BytesPerToken - 1) / BytesPerToken, Estimated: true}
+	return estimated(len(text))
+}
+
+func estimated(bytes int) Count {
+	return Count{Tokens: (bytes + BytesPerToken - 1) / BytesPerToken, Estimated: true}
+}
+
+// bytes is Text for data, which an estimate does not copy.
+func (c Counter) bytes(data []byte) Count {
+	if c.codec == nil {
+		return estimated(len(data))
+	}
+	return c.Text(string(data))
 }
 
 // count parts the text before each blank line that has white space in it. There
@@ -178,10 +190,10 @@ func (c Counter) Request(req backends.Request) Count {
 	sum := c.Messages(req.Messages)
 	for _, t := range req.Tools {
 		sum = sum.Plus(Count{Tokens: perTool})
-		sum = sum.Plus(c.Text(t.Name)).Plus(c.Text(t.Description)).Plus(c.Text(string(t.Schema)))
+		sum = sum.Plus(c.Text(t.Name)).Plus(c.Text(t.Description)).Plus(c.bytes(t.Schema))
 	}
 	if len(req.Schema) > 0 {
-		sum = sum.Plus(c.Text(string(req.Schema)))
+		sum = sum.Plus(c.bytes(req.Schema))
 	}
 	return sum
 }

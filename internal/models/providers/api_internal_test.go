@@ -180,3 +180,20 @@ func TestReasoningIsLimitedInOneWay(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
+
+// TestReservationCountsThreeBytesAToken: a tokenizer counts English lower, and a service may count more than
+// the tokenizer does.
+func TestReservationCountsThreeBytesAToken(t *testing.T) {
+	r, err := New(Settings{Config: configs.Default(), Secrets: &configs.Secrets{}}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Repeat("all there is to be said about the weather of today ", 100)
+	req := backends.Request{Messages: []backends.Message{backends.User(text)}, Params: backends.Params{MaxTokens: new(1)}}
+	for _, model := range []string{"gpt-4o", "some-model"} {
+		req.Model = model
+		if got := r.most("openai")(req).Tokens; got < len(text)/3 {
+			t.Errorf("%s: %d tokens are reserved for %d bytes", model, got, len(text))
+		}
+	}
+}

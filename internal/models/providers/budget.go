@@ -83,10 +83,11 @@ func (r *Resolver) checkInner(value any) (err error) {
 	return err
 }
 
-// most returns the most that an attempt may cost.
+// most returns the most that an attempt may cost. Its input never counts less than three bytes a
+// token: a service may count more than the tokenizer here.
 func (r *Resolver) most(provider string) func(backends.Request) backends.Cost {
 	return func(req backends.Request) backends.Cost {
-		input := r.vocabularies.Counter(provider, req.Model).Request(req).Tokens
+		input := max(r.vocabularies.Counter(provider, req.Model).Request(req).Tokens, prices.Counter{}.Request(req).Tokens)
 		output := budgetedOutput
 		if req.Params.MaxTokens != nil {
 			output = *req.Params.MaxTokens

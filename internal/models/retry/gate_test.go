@@ -87,17 +87,17 @@ func TestTokensAreSettled(t *testing.T) {
 		usage   *backends.Usage
 		missing time.Duration
 	}{
-		"more than booked":   {25, &backends.Usage{InputTokens: 4, OutputTokens: 25}, 27},
-		"less than booked":   {25, &backends.Usage{InputTokens: 1, OutputTokens: 1}, 0},
+		"more than booked":   {17, &backends.Usage{InputTokens: 4, OutputTokens: 25}, 27},
+		"less than booked":   {17, &backends.Usage{InputTokens: 1, OutputTokens: 1}, 0},
 		"a debt":             {0, &backends.Usage{InputTokens: 20, OutputTokens: 40}, 58},
-		"usage is not known": {25, nil, 26},
-		"larger than all":    {97, nil, 98},
+		"usage is not known": {17, nil, 26},
+		"larger than all":    {89, nil, 98},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			inner := &script{outcomes: []outcome{{text: "x", usage: c.usage}}}
 			b := once(inner, newGate("script", retry.Limits{TokensPerMinute: 120}))
-			for _, most := range []int{c.max, 25} {
-				req := request() // of three tokens
+			for _, most := range []int{c.max, 17} {
+				req := request() // of eleven tokens
 				req.Params.MaxTokens = &most
 				if _, err := backends.Collect(b.Stream(t.Context(), req), nil); err != nil {
 					t.Fatal(err)
@@ -140,7 +140,7 @@ func TestGateObeysContext(t *testing.T) {
 	for name, l := range map[string]retry.Limits{
 		"place":    {Concurrent: 1},
 		"requests": {RequestsPerMinute: 1},
-		"tokens":   {TokensPerMinute: 4},
+		"tokens":   {TokensPerMinute: 15},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			inner := &script{outcomes: []outcome{{takes: time.Hour, text: "x"}, well()}}
@@ -274,7 +274,7 @@ func TestLocalFaultsOpenNoBreaker(t *testing.T) {
 // TestRefusedCallsTakeNothing: one that the breaker refused after it had waited for
 // its limits does not hold up the next.
 func TestRefusedCallsTakeNothing(t *testing.T) {
-	for name, l := range map[string]retry.Limits{"requests": {RequestsPerMinute: 1}, "tokens": {TokensPerMinute: 3}} {
+	for name, l := range map[string]retry.Limits{"requests": {RequestsPerMinute: 1}, "tokens": {TokensPerMinute: 12}} {
 		synctest.Test(t, func(t *testing.T) {
 			l.Failures, l.Pause = 1, 110*time.Second
 			inner := &script{outcomes: []outcome{{takes: time.Second, err: failure(backends.KindNetwork)}, well()}}

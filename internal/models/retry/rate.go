@@ -6,6 +6,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/models/prices"
 )
 
 // Bucket returns how a limit on what is spent in a minute is kept: by a bucket that
@@ -55,54 +56,12 @@ func (p *perMinute) spend(now time.Time, n int) {
 	p.bucket.ReserveN(now, n)
 }
 
-// estimate returns about how many tokens a request may take: its input, and the most
-// output that it asks for.
+// estimate returns about how many tokens a request may take: its input, at three bytes a
+// token, and the most output that it asks for.
 func estimate(req backends.Request) int {
-	bytes, tokens := 0, 0
-	for _, m := range req.Messages {
-		for _, p := range m.Parts {
-			switch p := p.(type) {
-			case backends.Text:
-				bytes += len(p.Text)
-			case backends.Reasoning:
-				bytes += len(p.Text)
-			case backends.ToolCall:
-				bytes += len(p.Name) + len(p.Arguments)
-			case backends.ToolResult:
-				bytes += len(p.Content)
-				for _, f := range p.Files {
-					tokens += fileTokens(f)
-				}
-			case backends.Opaque:
-				bytes += len(p.Data)
-			case backends.Image:
-				tokens += imageTokens
-			case backends.File:
-				tokens += fileTokens(p)
-			}
-		}
-	}
-	for _, t := range req.Tools {
-		bytes += len(t.Name) + len(t.Description) + len(t.Schema)
-	}
+	tokens := prices.Counter{}.Request(req).Tokens
 	if req.Params.MaxTokens != nil {
 		tokens += *req.Params.MaxTokens
 	}
-	return tokens + bytes/bytesPerToken
-}
-
-const (
-	// bytesPerToken is DESIGN §6's estimate.
-	bytesPerToken = 3
-	// imageTokens is about what providers count for a picture of ordinary size, and pageTokens
-	// for a page of a PDF.
-	imageTokens = 1600
-	pageTokens  = 3000
-)
-
-func fileTokens(f backends.File) int {
-	if f.Pages > 0 {
-		return f.Pages * pageTokens
-	}
-	return imageTokens
+	return tokens
 }

@@ -13,24 +13,27 @@ import (
 // TestEachPartCounts looks at what a request is estimated to take.
 func TestEachPartCounts(t *testing.T) {
 	long := strings.Repeat("x", 900)
-	for name, p := range map[string]backends.Part{
-		"text":        backends.Text{Text: long},
-		"reasoning":   backends.Reasoning{Text: long},
-		"tool call":   backends.ToolCall{Name: long[:9], Arguments: long[9:]},
-		"tool result": backends.ToolResult{Content: long},
-		"opaque":      backends.Opaque{Data: []byte(long)},
+	for name, c := range map[string]struct {
+		part backends.Part
+		want int
+	}{
+		"text":        {backends.Text{Text: long}, 307},
+		"reasoning":   {backends.Reasoning{Text: long}, 7}, // it is not sent
+		"tool call":   {backends.ToolCall{Name: long[:9], Arguments: long[9:]}, 307},
+		"tool result": {backends.ToolResult{Content: long}, 307},
+		"opaque":      {backends.Opaque{Data: []byte(long)}, 307},
 	} {
-		if got := counted(t, backends.Request{Messages: []backends.Message{{Parts: []backends.Part{p}}}}); got != 300 {
-			t.Errorf("%s counts %d, want 300", name, got)
+		if got := counted(t, backends.Request{Messages: []backends.Message{{Parts: []backends.Part{c.part}}}}); got != c.want {
+			t.Errorf("%s counts %d, want %d", name, got, c.want)
 		}
 	}
 	tools := []backends.Tool{{Name: long[:300], Description: long[:300], Schema: []byte(long[:300])}}
-	if got := counted(t, backends.Request{Tools: tools}); got != 300 {
-		t.Errorf("a tool counts %d, want 300", got)
+	if got := counted(t, backends.Request{Tools: tools}); got != 315 {
+		t.Errorf("a tool counts %d, want 315", got)
 	}
 	image := backends.Image{Data: make([]byte, 1<<20)}
-	if got := counted(t, backends.Request{Messages: []backends.Message{{Parts: []backends.Part{image}}}}); got != 1600 {
-		t.Errorf("an image counts %d, want 1600", got)
+	if got := counted(t, backends.Request{Messages: []backends.Message{{Parts: []backends.Part{image}}}}); got != 1007 {
+		t.Errorf("an image counts %d, want 1007", got)
 	}
 }
 

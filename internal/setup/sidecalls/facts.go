@@ -31,10 +31,11 @@ func (k *Keeper) facts(ctx context.Context, id string) ([]string, error) {
 	return known, err
 }
 
-// factsSections returns the section with the facts about the user of a session, nil without facts.
+// factsSections returns the section with the facts about the user of a session. Without facts it says so where
+// the config finds facts (memory), and is nil elsewhere.
 func (k *Keeper) factsSections(ctx context.Context, id string) ([]string, error) {
 	known, err := k.facts(ctx, id)
-	if err != nil || len(known) == 0 {
+	if err != nil || len(known) == 0 && !k.settings.Config.Memory.Made {
 		return nil, err
 	}
 	return []string{contextbuild.FactsSection(known)}, nil

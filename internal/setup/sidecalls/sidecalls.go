@@ -38,6 +38,8 @@ type Keeper struct {
 	// pages are the agents' system messages that have page context (seed 002). The first one with
 	// a topic counts.
 	pages []string
+	// showsHistory reports whether every agent's history has the last messages.
+	showsHistory bool
 
 	mu sync.Mutex
 	// unkept are the topics of sessions that are not in the store yet. Their first turn stores
@@ -49,8 +51,9 @@ type Keeper struct {
 
 // New returns a Keeper for the sessions of a panel.
 func New(s providers.Settings, o Options) *Keeper {
-	k := &Keeper{Options: o, settings: s, unkept: map[string]topic.State{}, confirmed: map[string]string{}}
+	k := &Keeper{Options: o, settings: s, showsHistory: true, unkept: map[string]topic.State{}, confirmed: map[string]string{}}
 	for _, a := range s.Config.Agents {
+		k.showsHistory = k.showsHistory && a.Context.ShowsLast()
 		if _, hasPage := topic.ParsePage(a.SystemMessage); hasPage {
 			k.pages = append(k.pages, a.SystemMessage)
 		}
@@ -101,7 +104,7 @@ func keeping[T any](k *Keeper, store func(ctx context.Context, id string, found 
 // sections returns the texts that a session's next turn adds to the system messages: the client's
 // text, the session's topic if it has one, and the facts about its user.
 func (k *Keeper) sections(ctx context.Context, id string) ([]string, error) {
-	state, err := k.current(ctx, id)
+	state, err := k.Topic(ctx, id)
 	if err != nil {
 		return nil, err
 	}

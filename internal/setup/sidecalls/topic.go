@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/massgen/massgen/backends"
@@ -21,13 +22,21 @@ import (
 // can name it (sessions.ParseID).
 const MetaTopic = "massgen:topic"
 
-// ReadTopic reads the topic in a session's metadata, empty without one. A session counts as greeted once
-// it has messages, and its last message is as old as its last use.
+// The keys of an id for what its conversation begins with, and for the role that it is about (sessions.ParseID).
+const (
+	idTopic = "topic"
+	idRole  = "role"
+)
+
+// ReadTopic reads the topic in a session's metadata. A session that never had another one is about the
+// topic in its id. A session counts as greeted once it has messages, and its last message is as old as its
+// last use.
 func ReadTopic(s sessions.Session) (state topic.State, err error) {
-	if data := s.Metadata[MetaTopic]; data != "" {
-		if err = json.Unmarshal([]byte(data), &state); err != nil {
-			state, err = topic.State{}, fmt.Errorf("read the topic of session %s: %w; /topic sets another", plain.Line(s.ID), err)
-		}
+	data := s.Metadata[MetaTopic]
+	if data == "" {
+		state = beginning(s.ID)
+	} else if err = json.Unmarshal([]byte(data), &state); err != nil {
+		state, err = topic.State{}, fmt.Errorf("read the topic of session %s: %w; /topic sets another", plain.Line(s.ID), err)
 	}
 	state.Greeted, state.LastMessage = s.Messages > 0, time.Time{}
 	if state.Greeted {
@@ -36,11 +45,63 @@ func ReadTopic(s sessions.Session) (state topic.State, err error) {
 	return state, err
 }
 
-// Topic returns the current topic of a session, which another process may have changed.
+// beginning returns the state of a session before anybody changes it: its id may name a topic.
+func beginning(id string) (state topic.State) {
+	if name := strings.TrimSpace(sessions.ParseID(id)[idTopic]); name != "" {
+		state.Set(topic.Topic{Name: name})
+	}
+	return state
+}
+
+// LastMessage returns when the user of a session without messages last wrote: in a turn of the session that
+// has no answer, or in another session of the same application. It is zero if the id names no user.
+func LastMessage(ctx context.Context, store *sessions.Store, id string) (last time.Time, err error) {
+	turns, err := store.Turns(ctx, id, 2) // the last one may be running
+	if err != nil && !errors.Is(err, sessions.ErrNoSession) {
+		return last, err
+	}
+	for _, t := range turns {
+		if t.Ended.After(last) {
+			last = t.Ended
+		}
+	}
+	said := sessions.ParseID(id)
+	if said[sessions.MetaUser] == "" {
+		return last, nil
+	}
+	of := map[string]string{sessions.MetaUser: said[sessions.MetaUser]}
+	if app := said[sessions.MetaApp]; app != "" {
+		of[sessions.MetaApp] = app
+	}
+	others, err := store.List(ctx, sessions.Filter{Metadata: of, Limit: 5})
+	for _, s := range others {
+		if s.ID != id && s.Messages > 0 && s.Updated.After(last) {
+			last = s.Updated
+		}
+	}
+	return last, err
+}
+
+// Topic returns the current topic of a session, which another process may have changed, with the page
+// context of the agents' system messages, which count like a client's.
 func (k *Keeper) Topic(ctx context.Context, id string) (topic.State, error) {
+	state, err := k.stored(ctx, id)
+	for _, message := range k.pages {
+		if err == nil && state.AcceptConfig(k.settings.Secrets.Redact(message)) {
+			break
+		}
+	}
+	return state, err
+}
+
+// stored returns the state that is kept of a session, in the store or here.
+func (k *Keeper) stored(ctx context.Context, id string) (topic.State, error) {
 	k.mu.Lock()
-	state := k.unkept[id]
+	state, isHere := k.unkept[id]
 	k.mu.Unlock()
+	if !isHere {
+		state = beginning(id)
+	}
 	kept, err := k.Store.Session(ctx, id)
 	if errors.Is(err, sessions.ErrNoSession) {
 		return state, nil
@@ -53,7 +114,7 @@ func (k *Keeper) Topic(ctx context.Context, id string) (topic.State, error) {
 		k.settings.Log.Debug("the topic stays as it is", "error", err)
 	}
 	if err != nil || kept.Metadata[MetaTopic] == "" {
-		stored.Current, stored.Pending, stored.Page = state.Current, state.Pending, state.Page
+		stored.Current, stored.Pending, stored.Page, stored.ConfigPage = state.Current, state.Pending, state.Page, state.ConfigPage
 	}
 	return stored, nil
 }
@@ -124,18 +185,6 @@ func encodeTopic(state topic.State) ([]byte, error) {
 	return data, nil
 }
 
-// current returns a session's topic with page context from the agents' system messages, which count like
-// a client's.
-func (k *Keeper) current(ctx context.Context, id string) (topic.State, error) {
-	state, err := k.Topic(ctx, id)
-	for _, message := range k.pages {
-		if err == nil && state.AcceptSystem(k.settings.Secrets.Redact(message)) {
-			break
-		}
-	}
-	return state, err
-}
-
 // askTopic returns the call for the topic of a question, unless the user has just confirmed the topic.
 func (k *Keeper) askTopic(ctx context.Context, t coordinator.SidecallTurn) ([]backends.Message, []backends.Tool, error) {
 	if k.takeConfirmed(t.Session, t.Question) {
@@ -151,7 +200,7 @@ func (k *Keeper) askTopic(ctx context.Context, t coordinator.SidecallTurn) ([]ba
 
 func (k *Keeper) topicQuestion(ctx context.Context, t coordinator.SidecallTurn) (topic.State, contextbuild.TopicQuestion, error) {
 	in := contextbuild.TopicQuestion{Question: t.Question}
-	state, err := k.current(ctx, t.Session)
+	state, err := k.Topic(ctx, t.Session)
 	if err != nil {
 		return state, in, err
 	}
@@ -229,8 +278,17 @@ func (k *Keeper) showTopic(id string, state topic.State) {
 	}
 }
 
+// topicSections returns the sections about the topic, the role in the session's id, and the greeting. A
+// greeting is only spoken of where the conversation has a topic, a role or a memory: the inputs of a plain
+// session stay those of seed 003.
 func (k *Keeper) topicSections(ctx context.Context, state topic.State, id string) ([]string, error) {
-	if state.Current == nil && !k.settings.Log.Enabled(ctx, slog.LevelDebug) {
+	about := contextbuild.Topic{Role: strings.TrimSpace(sessions.ParseID(id)[idRole]), InHistory: k.showsHistory}
+	if state.Current != nil {
+		about.Text = state.Current.String()
+	}
+	config := k.settings.Config
+	isUsed := about.Text != "" || about.Role != "" || config.Topic.Made || config.Memory.Made
+	if !isUsed && !k.settings.Log.Enabled(ctx, slog.LevelDebug) {
 		return nil, nil
 	}
 	last, err := k.lastExchanges(ctx, id)
@@ -238,10 +296,16 @@ func (k *Keeper) topicSections(ctx context.Context, state topic.State, id string
 		return nil, err
 	}
 	k.logContext(state, last)
-	if state.Current == nil {
+	if !isUsed {
 		return nil, nil
 	}
-	return contextbuild.TopicSections(contextbuild.Topic{Text: state.Current.String(), History: last, Greeted: !state.ShouldGreet(time.Now())}), nil
+	if !state.Greeted {
+		if state.LastMessage, err = LastMessage(ctx, k.Store, id); err != nil {
+			return nil, err
+		}
+	}
+	about.History, about.Greeted = last, !state.ShouldGreet(time.Now())
+	return contextbuild.TopicSections(about), nil
 }
 
 // logContext logs the context of the next turn (seed 002, log context in prompts).
@@ -278,7 +342,7 @@ func (k *Keeper) afterTurn(ctx context.Context, t *coordinator.Turn, r report.Re
 	if r.Winner == "" || len(k.pages) == 0 && !k.isUnkept(t.Session()) {
 		return nil
 	}
-	state, err := k.current(ctx, t.Session())
+	state, err := k.Topic(ctx, t.Session())
 	if err == nil && (state.Current != nil || state.Page != topic.Page{}) {
 		err = k.SetTopic(ctx, t.Session(), state)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/massgen/massgen/internal/system/filelock"
@@ -14,8 +15,15 @@ import (
 )
 
 // IsExported reports whether a path names a file in the form that Export writes.
-func IsExported(path string) bool {
-	return strings.HasSuffix(path, ".json") || strings.HasSuffix(path, ".jsonl")
+func IsExported(path string) bool { return IsDocument(path) || strings.HasSuffix(path, ".jsonl") }
+
+// IsDocument reports whether a path names a file in that form that is one JSON document, and not a value a line.
+func IsDocument(path string) bool { return strings.HasSuffix(path, ".json") }
+
+// Document returns the JSONL that Export wrote as one JSON document: a list with an item for each line.
+func Document(lines []byte) []byte {
+	list := bytes.Split(bytes.TrimRight(lines, "\n"), []byte("\n"))
+	return slices.Concat([]byte("[\n"), bytes.Join(list, []byte(",\n")), []byte("\n]\n"))
 }
 
 // Exported is the place of one session, sessions.Default, in a file in the form that Export
@@ -122,15 +130,23 @@ func (e *exported) compare(ctx context.Context, s *Store) error {
 	if err = errors.Join(err, dbErr); err != nil || !written.ModTime().After(left.ModTime()) {
 		return err
 	}
-	text, err := e.write(ctx, s)
-	if err == nil && !bytes.Equal(text, e.text) {
+	lines, err := e.lines(ctx, s)
+	if err == nil && !bytes.Equal(e.form(lines), e.text) && !bytes.Equal(lines, e.text) { // older versions wrote lines
 		err = fmt.Errorf("%s was changed after a crash had left %s: remove one of them", e.file, s.path)
 	}
 	return err
 }
 
-// write returns the session in the file's form, nil if there is no session.
-func (e *exported) write(ctx context.Context, s *Store) ([]byte, error) {
+// form returns what Export wrote in the file's form.
+func (e *exported) form(lines []byte) []byte {
+	if len(lines) == 0 || !IsDocument(e.file) {
+		return lines
+	}
+	return Document(lines)
+}
+
+// lines returns the session as Export writes it, nil if there is no session.
+func (e *exported) lines(ctx context.Context, s *Store) ([]byte, error) {
 	var text bytes.Buffer
 	err := s.Sessions.Export(ctx, sessions.Default, &text)
 	if errors.Is(err, sessions.ErrNoSession) {
@@ -157,7 +173,8 @@ func (e *exported) close(s *Store) error {
 }
 
 func (e *exported) save(s *Store) error {
-	text, err := e.write(context.Background(), s)
+	lines, err := e.lines(context.Background(), s)
+	text := e.form(lines)
 	if err != nil || bytes.Equal(text, e.text) {
 		return err
 	}

@@ -89,7 +89,7 @@ func (c *command) branchSession(ctx context.Context, store *store.Store, words [
 	if err != nil {
 		return err
 	}
-	from, to, turn := kept.ID, sessions.NewID(), 0
+	from, to, turn := kept.ID, sessions.NewIDLike(kept.ID), 0
 	if len(rest) > 0 {
 		n, err := strconv.Atoi(rest[0])
 		switch {
@@ -155,7 +155,18 @@ func (c *command) exportSession(ctx context.Context, store *store.Store, words [
 	if len(rest) == 0 {
 		rest = []string{archive.StandardStream}
 	}
+	if !c.markdown {
+		text = inForm(rest[0], text)
+	}
 	return archive.PutFile(c.env, c.console, rest[0], text)
+}
+
+// inForm returns an exported session in the form that a file's name says.
+func inForm(file, text string) string {
+	if store.IsDocument(file) {
+		return string(store.Document([]byte(text)))
+	}
+	return text
 }
 
 // isMarkdown reports whether the name of a file has an ending of Markdown.

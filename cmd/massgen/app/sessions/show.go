@@ -160,8 +160,7 @@ func (s shownSession) rows() [][]string {
 	rows = append(rows, s.stateRows()...)
 	rows = append(rows,
 		[]string{"usage", wording.Usage(s.Usage)},
-		[]string{"history", fmt.Sprintf("%s · %s characters · about %s tokens (an estimate, %d bytes each)",
-			plain.Count(s.Messages, "message"), plain.Thousands(s.CharCount), plain.Thousands(s.ContextSize), prices.BytesPerToken)})
+		[]string{"history", fmt.Sprintf("%s · %s characters · %s", plain.Count(s.Messages, "message"), plain.Thousands(s.CharCount), s.contextSize())})
 	if len(s.Agents) > 0 {
 		rows = append(rows, []string{"context warning", s.ContextWarning})
 	}
@@ -169,6 +168,18 @@ func (s shownSession) rows() [][]string {
 		rows = append(rows, []string{"interrupted", fmt.Sprintf("turn %d; %s finishes it", t.Number, s.finish)}, []string{"unfinished", wording.UnfinishedCalls(s.Unfinished)})
 	}
 	return rows
+}
+
+// contextSize describes the size of the next input, or of the history alone if no panel is known.
+func (s shownSession) contextSize() string {
+	tokens := plain.Thousands(s.ContextSize) + " tokens"
+	switch {
+	case len(s.Agents) == 0:
+		return fmt.Sprintf("about %s (an estimate, %d bytes each)", tokens, prices.BytesPerToken)
+	case s.ContextSizeEstimated:
+		tokens = "about " + tokens
+	}
+	return tokens + " in the next input"
 }
 
 // stateRows are what is known of the topics, the greeting and the page.

@@ -71,6 +71,9 @@ func (d *dialogue) moveTo(id string) error {
 	return err
 }
 
+// freshID returns the id of a new session of the same user, which is not about the same topic.
+func freshID(like string) string { return sessions.NewIDLike(like, "topic") }
+
 // begin leaves the session as it is and begins another.
 func (d *dialogue) begin(string) error {
 	left := d.s.chat.id
@@ -79,12 +82,12 @@ func (d *dialogue) begin(string) error {
 	if err != nil && !empty {
 		return fmt.Errorf("/new: %w", err)
 	}
-	d.s.chat = conversation{id: sessions.NewID()}
+	d.s.chat = conversation{id: freshID(left)}
 	back := ""
 	if !empty {
 		back = fmt.Sprintf(" /session %s goes back.", plain.Line(left))
 	}
-	d.s.console.Say("A new session begins: %s.%s", d.s.chat.id, back)
+	d.s.console.Say("A new session begins: %s.%s", plain.Line(d.s.chat.id), back)
 	return nil
 }
 
@@ -105,14 +108,14 @@ func (d *dialogue) branch(word string) error {
 		}
 	}
 	from := d.s.chat.id
-	made, err := d.s.store.Sessions.Branch(ctx, from, after, sessions.NewID())
+	made, err := d.s.store.Sessions.Branch(ctx, from, after, sessions.NewIDLike(from))
 	if err == nil {
 		err = d.moveTo(made.ID)
 	}
 	if err != nil {
 		return fmt.Errorf("/branch: %w", err)
 	}
-	d.s.console.Say("This goes on in %s, a copy of %s after turn %d. /session %s goes back.", made.ID, plain.Line(from), after, plain.Line(from))
+	d.s.console.Say("This goes on in %s, a copy of %s after turn %d. /session %s goes back.", plain.Line(made.ID), plain.Line(from), after, plain.Line(from))
 	return nil
 }
 
@@ -132,8 +135,8 @@ func (d *dialogue) discard(word string) error {
 		return fmt.Errorf("/delete: %q is no yes: /delete yes deletes this session, %s another", wording.Shortened(word, 40), d.s.kept.Command("sessions", "delete", "ID"))
 	}
 	d.discarded = append(d.discarded, d.s.chat.id)
-	d.s.chat = conversation{id: sessions.NewID()}
-	d.s.console.Say("%s is deleted when massgen ends; /undo takes that back. A new session begins: %s.", plain.Line(kept.ID), d.s.chat.id)
+	d.s.chat = conversation{id: freshID(kept.ID)}
+	d.s.console.Say("%s is deleted when massgen ends; /undo takes that back. A new session begins: %s.", plain.Line(kept.ID), plain.Line(d.s.chat.id))
 	return nil
 }
 
@@ -153,9 +156,9 @@ func (d *dialogue) undo(string) error {
 	}
 	from := d.s.chat.id
 	if last.Number == 1 {
-		d.s.chat = conversation{id: sessions.NewID()}
+		d.s.chat = conversation{id: sessions.NewIDLike(from)}
 	} else {
-		made, err := d.s.store.Sessions.Branch(ctx, from, last.Number-1, sessions.NewID())
+		made, err := d.s.store.Sessions.Branch(ctx, from, last.Number-1, sessions.NewIDLike(from))
 		if err == nil {
 			err = d.moveTo(made.ID)
 		}
@@ -164,7 +167,7 @@ func (d *dialogue) undo(string) error {
 		}
 	}
 	d.draft = attach.Cut(last.Question)
-	d.s.console.Say("This goes on in %s, without turn %d. /session %s goes back to it.", d.s.chat.id, last.Number, plain.Line(from))
+	d.s.console.Say("This goes on in %s, without turn %d. /session %s goes back to it.", plain.Line(d.s.chat.id), last.Number, plain.Line(from))
 	return nil
 }
 

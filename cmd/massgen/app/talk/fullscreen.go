@@ -130,8 +130,9 @@ func (f *fullScreen) session(ctx context.Context) tui.Session {
 	return shown
 }
 
-// contextSize returns the tokens of the fullest context of an agent, and of its window, 0 if unknown.
-func (f *fullScreen) contextSize(ctx context.Context) (tokens, window int) {
+// contextSize returns the tokens of the fullest context of an agent, and the most tokens that the agent is
+// sent, 0 if unknown.
+func (f *fullScreen) contextSize(ctx context.Context) (tokens, limit int) {
 	s := f.d.s
 	turns, err := s.store.Sessions.Turns(ctx, s.chat.id, 1)
 	if err != nil {
@@ -144,14 +145,14 @@ func (f *fullScreen) contextSize(ctx context.Context) (tokens, window int) {
 	share := -1.0
 	for _, p := range previews {
 		of := 0.0
-		if p.Context.Window > 0 {
-			of = float64(p.Context.EstimatedTokens) / float64(p.Context.Window)
+		if p.Context.Limit > 0 {
+			of = float64(p.Context.EstimatedTokens) / float64(p.Context.Limit)
 		}
 		if of > share || of == share && p.Context.EstimatedTokens > tokens {
-			share, tokens, window = of, p.Context.EstimatedTokens, p.Context.Window
+			share, tokens, limit = of, p.Context.EstimatedTokens, p.Context.Limit
 		}
 	}
-	return tokens, window
+	return tokens, limit
 }
 
 // notices returns the lines that were written since the last call.

@@ -146,7 +146,7 @@ func (f *feed) logEvent(ctx context.Context, ev report.Event) {
 			"input_tokens", u.UsageTotal.InputTokens, "output_tokens", u.UsageTotal.OutputTokens)
 	}
 	if w := line.Context; w != nil {
-		f.log.Debug("the agent's context", "agent", line.Agent, "messages", w.MessageCount, "tokens", w.EstimatedTokens, "window", w.Window, "warning", w.Warning)
+		f.log.Debug("the agent's context", "agent", line.Agent, "messages", w.MessageCount, "tokens", w.EstimatedTokens, "window", w.Window, "limit", w.Limit, "warning", w.Warning)
 	}
 }
 
@@ -284,14 +284,16 @@ func contextWarning(agent string, w report.ContextWarning) string {
 		about = "about "
 	}
 	size := about + plain.Thousands(w.EstimatedTokens)
-	if w.Window > 0 {
-		size += " of " + plain.Thousands(w.Window)
+	of := ""
+	if w.Limit > 0 {
+		size += " of " + plain.Thousands(w.Limit)
+		of = fmt.Sprintf(" (window %s)", plain.Thousands(w.Window))
 	}
 	state := "nears the limit of its context"
 	if w.Warning == policy.AtLimit {
 		state = "is at the limit of its context"
 	}
-	text := fmt.Sprintf("%s %s: %s tokens, %s", agent, state, size, plain.Count(w.MessageCount, "message"))
+	text := fmt.Sprintf("%s %s: %s tokens%s, %s", agent, state, size, of, plain.Count(w.MessageCount, "message"))
 	if w.Round > 0 {
 		text += " in its step"
 	}

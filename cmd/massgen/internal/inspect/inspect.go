@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator"
@@ -61,8 +62,9 @@ type Size struct {
 	// CharCount counts the characters of the history: the questions that have an
 	// answer, and the answers.
 	CharCount int `json:"char_count"`
-	// ContextSize estimates the tokens of the history, at three bytes each. Models count in other
-	// ways.
+	// ContextSize counts the tokens of the next input without its question, with the tools that it
+	// offers: the count of the agent with the most. Without a panel it estimates the history alone,
+	// with the tool calls and results in it, at three bytes each.
 	ContextSize          int  `json:"context_size_estimate"`
 	ContextSizeEstimated bool `json:"context_size_is_estimate"`
 }
@@ -109,7 +111,9 @@ func Read(ctx context.Context, s *sessions.Store, kept sessions.Session, warn fu
 	for _, t := range turns {
 		shown.Turns = append(shown.Turns, ReadTurn(ctx, s, kept.ID, t, warn))
 	}
-	shown.measure(turns)
+	if err := shown.measure(ctx, s, turns); err != nil {
+		return Session{}, err
+	}
 	if n := len(shown.Turns); n > 0 && len(shown.Turns[n-1].StepStates) == 1 {
 		history, err := readSolo(ctx, s, shown.Link)
 		if err != nil {
@@ -129,6 +133,11 @@ func Read(ctx context.Context, s *sessions.Store, kept sessions.Session, warn fu
 	}
 	if shown.Summary, err = summaryOf(kept, turns); err != nil {
 		warn(err.Error())
+	}
+	if !shown.State.Greeted {
+		if shown.State.LastMessage, err = sidecalls.LastMessage(ctx, s, kept.ID); err != nil {
+			return Session{}, err
+		}
 	}
 	shown.ShouldGreet = shown.State.ShouldGreet(time.Now())
 	return shown, nil
@@ -152,24 +161,36 @@ func summaryOf(kept sessions.Session, turns []sessions.Turn) (string, error) {
 }
 
 // measure builds the history of the turns that have an answer, and measures it.
-func (s *Session) measure(turns []sessions.Turn) {
+func (s *Session) measure(ctx context.Context, texts *sessions.Store, turns []sessions.Turn) error {
 	var history []contextbuild.Exchange
-	size := 0
+	size, said := 0, 0
 	for _, t := range turns {
-		if t.Winner != "" {
-			history = append(history, contextbuild.Exchange{Turn: t.Number, Question: t.Question, Answer: t.Answer})
-			s.CharCount += utf8.RuneCountInString(t.Question) + utf8.RuneCountInString(t.Answer)
-			size += len(t.Question) + len(t.Answer)
+		if t.Winner == "" {
+			continue
+		}
+		history = append(history, contextbuild.Exchange{Turn: t.Number, Question: t.Question, Answer: t.Answer})
+		s.CharCount += utf8.RuneCountInString(t.Question) + utf8.RuneCountInString(t.Answer)
+		size += len(t.Question) + len(t.Answer)
+		between, err := agents.MessagesBetween(ctx, texts, t)
+		if err != nil {
+			return err
+		}
+		for _, m := range between {
+			said += prices.Counter{}.Message(m).Tokens
 		}
 	}
 	s.History = contextbuild.HistorySection(history)
-	s.ContextSize = (size + prices.BytesPerToken - 1) / prices.BytesPerToken
+	s.ContextSize = (size+prices.BytesPerToken-1)/prices.BytesPerToken + said
+	return nil
 }
 
-// SetAgents sets Agents, and ContextWarning by their warnings.
+// SetAgents sets Agents, and by them ContextWarning and ContextSize.
 func (s *Session) SetAgents(previews []coordinator.Preview) {
 	s.Agents = Agents(previews)
-	for _, a := range s.Agents {
+	for i, a := range s.Agents {
+		if i == 0 || a.Tokens > s.ContextSize {
+			s.ContextSize, s.ContextSizeEstimated = a.Tokens, a.Estimated
+		}
 		if s.ContextWarning != string(policy.AtLimit) && a.Warning != NoWarning {
 			s.ContextWarning = a.Warning
 		}
