@@ -57,7 +57,7 @@ func panelOf(t *testing.T, agents int) *massgen.Panel {
 // it. The limits have a quarter to spare above what was seen with the race detector, which adds
 // a seventh.
 func TestWhatATurnAllocates(t *testing.T) {
-	limits := map[int]allocated{3: {1_550, 175_000}, 100: {39_000, 5_300_000}, 1000: {390_000, 55_000_000}}
+	limits := map[int]allocated{3: {2_150, 250_000}, 100: {56_000, 7_000_000}, 1000: {555_000, 73_000_000}}
 	seen := map[int]allocated{}
 	for agents, most := range limits {
 		seen[agents] = leastOf(t, panelOf(t, agents))
