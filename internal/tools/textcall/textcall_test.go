@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/datadriven"
 
@@ -55,33 +54,6 @@ func numbers(names string) string {
 		fmt.Fprintln(&b, strings.TrimSpace(name), number, is)
 	}
 	return b.String()
-}
-
-// TestTheTimeOfATextGrowsWithItsLength: each text is one that a careless reader needs the square of its length for.
-// Eight times the text then takes 64 times as long.
-func TestTheTimeOfATextGrowsWithItsLength(t *testing.T) {
-	t.Parallel()
-	for _, part := range []string{
-		"```\n{\n```\n", "<tool_call>vote<arg_key>", "<tool_call>vote<arg_key>a</arg_key><arg_value>b</arg_value><arg_key>", "{\"a\":[}", "```\n{\"name\":\"search\",\"arguments\":{}}\n```\n \n",
-		"<function=vote><parameter=a>", "<tool_call>{}", "`a``b", "to=functions.vote{", "{", "[", `{"name":`, "<tool_call>", "<function=vote>", "`", "```\n", `{"a":"`, "<|channel|>commentary to=", "{}", `{"tool_calls":[`, ", ", "<arg_key>",
-	} {
-		short, long := fastest(part, 1<<13), fastest(part, 1<<16)
-		if long > 32*short {
-			t.Errorf("8 KiB of %q took %s, 64 KiB %s", part, short, long)
-		}
-	}
-}
-
-// fastest returns the shortest of five times that reading a text of length bytes took. The minimum says what the work
-// costs, also where other tests share the processors.
-func fastest(part string, length int) time.Duration {
-	shortest := time.Hour
-	for range 5 {
-		begun := time.Now()
-		textcall.Read(strings.Repeat(part, length/len(part)), tools)
-		shortest = min(shortest, time.Since(begun))
-	}
-	return shortest
 }
 
 func FuzzRead(f *testing.F) {
