@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/massgen/massgen/internal/tools/textcall"
+	"github.com/massgen/massgen/tests/linear"
 )
 
 var tools = []textcall.Tool{
@@ -54,6 +55,19 @@ func numbers(names string) string {
 		fmt.Fprintln(&b, strings.TrimSpace(name), number, is)
 	}
 	return b.String()
+}
+
+// TestTheWorkIsLinear reads texts for which a careless reader needs the square of their length.
+func TestTheWorkIsLinear(t *testing.T) {
+	t.Parallel()
+	for _, part := range []string{
+		"```\n{\n```\n", "<tool_call>vote<arg_key>", "<tool_call>vote<arg_key>a</arg_key><arg_value>b</arg_value><arg_key>", "{\"a\":[}", "```\n{\"name\":\"search\",\"arguments\":{}}\n```\n \n",
+		"<function=vote><parameter=a>", "<tool_call>{}", "`a``b", "to=functions.vote{", "{", "[", `{"name":`, "<tool_call>", "<function=vote>", "`", "```\n", `{"a":"`, "<|channel|>commentary to=", "{}", `{"tool_calls":[`, ", ", "<arg_key>",
+	} {
+		t.Run(part, func(t *testing.T) {
+			linear.Check(t, 8<<10, func(n int) { textcall.Read(strings.Repeat(part, n/len(part)), tools) })
+		})
+	}
 }
 
 func FuzzRead(f *testing.F) {
