@@ -36,8 +36,7 @@ func (a answers) render(text string, width int) string {
 	if !a.isRendered() {
 		return wording.Printable(text)
 	}
-	_, noColour := a.env.Lookup("NO_COLOR")
-	return strings.Join(markdown.Render(text, width, !noColour), "\n")
+	return strings.Join(markdown.Render(text, width, a.env.WantsColour()), "\n")
 }
 
 // printAnswer prints the answer of a turn on a terminal, unless it stands there already: in the
