@@ -159,7 +159,7 @@ func (s *turns) begin(ctx context.Context, m *model, q request) (*run, error) {
 		})
 	}, func(result massgen.Result) {
 		if q.session == "" && result.Answer != "" {
-			s.sequences.keep(sequence{id, result.Turn}, keyOf(callerOf(ctx), append(c.history, exchange{c.question, result.Answer})))
+			s.sequences.keep(sequence{id, result.Turn}, keyOf(callerOf(ctx), userOf(c.system), append(c.history, exchange{c.question, result.Answer})))
 		}
 	})
 }

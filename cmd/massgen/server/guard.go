@@ -81,14 +81,21 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = g.checkHost(r.Host)
 	}
-	if _, pattern := g.mux.Handler(r); err == nil && !isOpen(pattern) {
+	_, pattern := g.mux.Handler(r)
+	if err == nil && !isOpen(pattern) {
 		r, err = g.identify(w.Header(), r)
 	}
 	if err == nil {
 		err = checkType(r)
 	}
 	release := func() {}
-	if err == nil {
+	switch {
+	case err != nil:
+	case isOpen(pattern):
+		if r.Body != http.NoBody { // nobody reads it: a stranger would fill the budget of all bodies
+			w.Header().Set("Connection", "close")
+		}
+	default:
 		release, err = g.bodies.read(w, r)
 	}
 	if err != nil {

@@ -389,3 +389,15 @@ func TestNoRequestHidesInAnother(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenRoutesReadNoBody: a stranger's body is not held beside the bodies of clients with a token.
+func TestOpenRoutesReadNoBody(t *testing.T) {
+	s := serve(t, withToken)
+	tooMany := strings.Repeat(",", 300_000) // more values than a body that is read may have
+	if r := s.send(t, http.MethodGet, "/healthz", tooMany); r.status != http.StatusOK {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	if r := s.chat(t, tooMany); r.status != http.StatusRequestEntityTooLarge {
+		t.Errorf("a body that is read: %d", r.status)
+	}
+}

@@ -25,10 +25,10 @@ type sequence struct {
 // mostSequences is the number of conversations that are known at once.
 const mostSequences = 10_000
 
-// keyOf returns the key of a caller's history. It ignores white space at the ends of a text, which
-// some clients cut.
-func keyOf(c caller, history []exchange) [sha256.Size]byte {
-	all := strconv.AppendQuote(nil, c.name)
+// keyOf returns the key of a history of a caller's user, "" for none: what one user has said is not for another. It
+// ignores white space at the ends of a text, which some clients cut.
+func keyOf(c caller, user string, history []exchange) [sha256.Size]byte {
+	all := strconv.AppendQuote(strconv.AppendQuote(nil, c.name), user)
 	for _, e := range history {
 		all = strconv.AppendQuote(strconv.AppendQuote(all, strings.TrimSpace(e.question)), strings.TrimSpace(e.answer))
 	}
@@ -36,13 +36,13 @@ func keyOf(c caller, history []exchange) [sha256.Size]byte {
 }
 
 // take returns and forgets the session with this history. The next question makes the history longer.
-func (q *sequences) take(c caller, history []exchange) sequence {
+func (q *sequences) take(c caller, user string, history []exchange) sequence {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(history) == 0 {
 		return sequence{}
 	}
-	key := keyOf(c, history)
+	key := keyOf(c, user, history)
 	known, there := q.byKey[key]
 	if there {
 		delete(q.byKey, key)

@@ -21,7 +21,7 @@ import (
 func (s *turns) session(ctx context.Context, named string, c conversation) (id string, err error) {
 	if named != "" {
 		id, err = sessionID(ctx, named)
-	} else if id = s.sequel(ctx, c.history); id == "" {
+	} else if id = s.sequel(ctx, c); id == "" {
 		id = newID(ctx)
 		if user := userOf(c.system); user != "" && !callerOf(ctx).owns {
 			id = sessionOfUser(user, id)
@@ -37,9 +37,9 @@ func (s *turns) session(ctx context.Context, named string, c conversation) (id s
 	return id, s.keepHistory(ctx, id, c.history)
 }
 
-// sequel returns the session whose whole history this is, "" if none is known.
-func (s *turns) sequel(ctx context.Context, history []exchange) string {
-	known := s.sequences.take(callerOf(ctx), history)
+// sequel returns the session of the same user whose whole history this is, "" if none is known.
+func (s *turns) sequel(ctx context.Context, c conversation) string {
+	known := s.sequences.take(callerOf(ctx), userOf(c.system), c.history)
 	if known.session == "" {
 		return ""
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/system/httpclient"
 	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/internal/system/secrets"
 )
 
 // Exporter follows turns and sends their spans and metrics. It is safe for concurrent use.
@@ -58,6 +59,11 @@ func New(lookup func(string) (string, bool), version string, redact func(string)
 	}
 	for name, values := range s.headers {
 		secret(name, values[0])
+	}
+	for _, address := range []string{s.traces, s.metricsTo} {
+		for _, key := range secrets.InURL(address) {
+			secret("OTEL_EXPORTER_OTLP_ENDPOINT", key)
+		}
 	}
 	client := httpclient.New(httpclient.NewTransport(httpclient.HTTP2Limits(s.timeout)), "OTEL_EXPORTER_OTLP_ENDPOINT")
 	client.Timeout = s.timeout
@@ -134,11 +140,14 @@ func address(get func(string) string, signal string) (string, error) {
 	}
 	text, name := get(own), own
 	if text == "" {
-		text, name = strings.TrimSuffix(cmp.Or(get(all), "http://localhost:4318"), "/")+"/v1/"+strings.ToLower(signal), all
+		text, name = cmp.Or(get(all), "http://localhost:4318"), all
 	}
 	at, err := url.Parse(text)
 	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
 		return "", fmt.Errorf("%s is no address such as http://localhost:4318", name)
+	}
+	if name == all {
+		return at.JoinPath("v1", strings.ToLower(signal)).String(), nil
 	}
 	return text, nil
 }
@@ -159,23 +168,28 @@ func list(get func(string) string, name string) (pairs []attribute, err error) {
 	return pairs, nil
 }
 
-// Follow sends the spans and metrics of a turn's events until they end. It returns at once.
+// Follow sends the spans and metrics of a turn's events until they end. It returns at once. If the collector leaves one
+// request without an answer, it gets no other about this turn: the program would wait for each.
 func (e *Exporter) Follow(of Of, events iter.Seq[report.Event]) {
 	e.work.Go(func() {
 		p := newProjection(of, e.hasContent)
 		var waiting []*span
-		last := time.Now()
+		last, isThere := time.Now(), true
 		for ev := range events {
 			ended := p.apply(ev)
 			e.record(ended)
 			waiting = append(waiting, ended...)
-			if len(waiting) > 0 && time.Since(last) > delay {
-				e.sendSpans(waiting)
+			if isThere && len(waiting) > 0 && time.Since(last) > delay {
+				isThere = e.sendSpans(waiting)
 				waiting, last = nil, time.Now()
 			}
 		}
-		e.sendSpans(waiting)
-		e.sendMetrics()
+		if isThere {
+			var both sync.WaitGroup
+			both.Go(func() { e.sendSpans(waiting) })
+			both.Go(e.sendMetrics)
+			both.Wait()
+		}
 	})
 }
 
@@ -193,10 +207,11 @@ func (e *Exporter) record(spans []*span) {
 	}
 }
 
-func (e *Exporter) sendSpans(spans []*span) {
-	if e.traces != "" && len(spans) > 0 {
-		e.send(e.traces, tracesJSON(e.resource, spans))
+func (e *Exporter) sendSpans(spans []*span) (isThere bool) {
+	if e.traces == "" || len(spans) == 0 {
+		return true
 	}
+	return e.send(e.traces, tracesJSON(e.resource, spans))
 }
 
 func (e *Exporter) sendMetrics() {
@@ -209,11 +224,14 @@ func (e *Exporter) sendMetrics() {
 	e.send(e.metricsTo, request)
 }
 
-// send posts a request. The first failure is reported; the data of failed requests is lost.
-func (e *Exporter) send(to string, request object) {
-	if err := e.post(to, request); err != nil {
+// send posts a request. The first failure is reported; the data of failed requests is lost. isThere reports whether the
+// collector did anything but keep silent.
+func (e *Exporter) send(to string, request object) (isThere bool) {
+	err := e.post(to, request)
+	if err != nil {
 		e.lost.Do(func() { e.warn(e.redact(err.Error()) + ": telemetry is lost") })
 	}
+	return !errors.Is(err, context.DeadlineExceeded)
 }
 
 func (e *Exporter) post(to string, request object) (err error) {
@@ -228,6 +246,9 @@ func (e *Exporter) post(to string, request object) (err error) {
 	r.Header = e.headers.Clone()
 	r.Header.Set("Content-Type", "application/json")
 	response, err := e.client.Do(r)
+	if of := (*url.Error)(nil); errors.As(err, &of) { // its text has the address, which may have a key
+		err = fmt.Errorf("%s: %w", r.URL.Host, of.Err)
+	}
 	if err != nil {
 		return fmt.Errorf("send telemetry: %w", err)
 	}

@@ -74,11 +74,11 @@ type projection struct {
 	trace       [16]byte
 	count       int
 	root        *span
-	steps       map[string]*span   // by agent
-	calls       map[string]*span   // by agent
-	texts       map[string]string  // of the calls under way
-	sidecalls   map[string]*span   // by agent and purpose
-	tools       map[string][]*span // by agent, name and arguments
+	steps       map[string]*span            // by agent
+	calls       map[string]*span            // by agent
+	texts       map[string]*strings.Builder // of the calls under way
+	sidecalls   map[string]*span            // by agent and purpose
+	tools       map[string][]*span          // by agent, name and arguments
 	hasReplayed bool
 }
 
@@ -86,7 +86,7 @@ func newProjection(of Of, hasContent bool) *projection {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %q", of.Session, of.Turn, of.Question))
 	p := &projection{
 		of: of, hasContent: hasContent, trace: [16]byte(sum[:16]),
-		steps: map[string]*span{}, calls: map[string]*span{}, texts: map[string]string{}, sidecalls: map[string]*span{}, tools: map[string][]*span{},
+		steps: map[string]*span{}, calls: map[string]*span{}, texts: map[string]*strings.Builder{}, sidecalls: map[string]*span{}, tools: map[string][]*span{},
 	}
 	return p
 }
@@ -137,10 +137,10 @@ func (p *projection) take(ev report.Event, at time.Time) *span {
 		p.steps[ev.Agent] = s
 	case report.CallStarted:
 		p.calls[ev.Agent] = p.begin(at, p.over(ev.Agent), chat, "")
-		delete(p.texts, ev.Agent)
+		p.texts[ev.Agent] = &strings.Builder{}
 	case report.TextDelta:
-		if p.hasContent {
-			p.texts[ev.Agent] += ev.Text
+		if text := p.texts[ev.Agent]; p.hasContent && text != nil {
+			text.WriteString(ev.Text)
 		}
 	case report.CallEnded:
 		return p.endCall(ev)
@@ -167,6 +167,14 @@ func (p *projection) take(ev report.Event, at time.Time) *span {
 		return p.endStep(ev)
 	}
 	return nil
+}
+
+// said returns the text of an agent's call under way.
+func (p *projection) said(agent string) string {
+	if text := p.texts[agent]; text != nil {
+		return text.String()
+	}
+	return ""
 }
 
 // over returns the parent span of an agent's calls.
@@ -211,7 +219,7 @@ func (p *projection) endCall(ev report.CallEnded) *span {
 	}
 	s.add(agentKey, ev.Agent)
 	used(s, ev.Usage)
-	p.content(s, "gen_ai.output.messages", "assistant", p.texts[ev.Agent])
+	p.content(s, "gen_ai.output.messages", "assistant", p.said(ev.Agent))
 	delete(p.texts, ev.Agent)
 	s.fail(ev.Why)
 	return s
