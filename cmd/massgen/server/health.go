@@ -19,10 +19,12 @@ type readiness struct {
 	models    *models
 	runs      *runs
 
-	mu   sync.Mutex
-	at   time.Time
-	text string
-	ok   bool
+	mu sync.Mutex // guards the fields below
+	// looking is closed when the look under way is over, nil without one.
+	looking chan struct{}
+	at      time.Time
+	text    string
+	ok      bool
 }
 
 // How long an answer about readiness holds, and how long it may take.
@@ -34,19 +36,52 @@ const (
 // ServeHTTP answers GET /readyz: 200 if the store answers and has room, all panels can be opened and the server
 // is not about to end, else 503. The log has the reason.
 func (s *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.runs.isEnded() {
-		s.ok, s.text = false, "the server is ending\n"
-	} else if time.Since(s.at) > readyFor {
-		s.ok, s.text = s.look(context.WithoutCancel(r.Context()))
-		s.at = time.Now()
-	}
-	if !s.ok {
+	ok, text := s.answer(r.Context())
+	if !ok {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	s.respond.writeText(w, s.text)
+	s.respond.writeText(w, text)
+}
+
+// answer waits for a look at most readyLimit: a panel whose server is slow to start opens for a minute.
+func (s *readiness) answer(ctx context.Context) (ok bool, text string) {
+	if s.runs.isEnded() {
+		return false, "the server is ending\n"
+	}
+	if looking := s.begin(ctx); looking != nil {
+		late := time.NewTimer(readyLimit)
+		defer late.Stop()
+		select {
+		case <-looking:
+		case <-late.C:
+			return false, "the panels are still being opened\n"
+		case <-ctx.Done():
+			return false, "the request has ended\n"
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ok, s.text
+}
+
+// begin begins a look unless the last one still holds. It returns the look under way, nil without one.
+func (s *readiness) begin(ctx context.Context) (looking <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.looking != nil || time.Since(s.at) <= readyFor {
+		return s.looking
+	}
+	over := make(chan struct{})
+	s.looking = over
+	s.runs.work.Go(func() {
+		ok, text := s.look(context.WithoutCancel(ctx))
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.ok, s.text, s.at, s.looking = ok, text, time.Now(), nil
+		close(over)
+	})
+	return over
 }
 
 // look finds out whether the server is ready.
