@@ -134,16 +134,22 @@ func (s *turns) begin(ctx context.Context, m *model, q request) (*run, error) {
 	}
 	var id string
 	return s.track(ctx, m, func() (r *run, err error) {
+		var undo undoes
+		defer func() {
+			if err != nil {
+				undo.all(context.WithoutCancel(ctx), s.respond.log)
+			}
+		}()
 		if q.branches { // after the check of the limits
-			if err := s.branch(ctx, q.previous.place, q); err != nil {
+			if err := s.branch(ctx, q.previous.place, q, &undo); err != nil {
 				return nil, err
 			}
 		}
-		if id, err = s.session(ctx, q.session, c); err != nil {
+		if id, err = s.session(ctx, q.session, c, &undo); err != nil {
 			return nil, err
 		}
 		return m.with(ctx, id, func(panel *massgen.Panel) (*run, error) {
-			if err := acceptSystem(ctx, panel, id, c.system); err != nil {
+			if err := acceptSystem(ctx, panel, id, c.system, &undo); err != nil {
 				return nil, err
 			}
 			with := topic.WithClient(attach.With(with, c.files), s.respond.redact(strings.Join(c.system, "\n\n")))

@@ -29,3 +29,33 @@ func TestSameWordsOfTwoUsersAreTwoConversations(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedRequestsLeaveNothing: neither a session with the history of the request, nor another session for the
+// conversation.
+func TestRefusedRequestsLeaveNothing(t *testing.T) {
+	s := serve(t, nil)
+	begun := s.chat(t, `{"model":"pair/ada","messages":[{"role":"user","content":"Hi"}]}`)
+	var said answer
+	if err := json.Unmarshal([]byte(begun.body), &said); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(said.Choices[0].Message.Content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := s.send(t, "GET", "/sessions", "").body
+	on := `{"role":"user","content":"Hi"},{"role":"assistant","content":` + string(text) + `},{"role":"user","content":"And?"}`
+	page := `{"role":"system","content":"CURRENT PAGE: home\nUSER: Dan"},`
+	other := `{"role":"user","content":"q"},{"role":"assistant","content":"a"},{"role":"user","content":"q2"}`
+	for _, messages := range []string{on, other, page + other, page + `{"role":"user","content":"q"}`} {
+		if r := s.chat(t, `{"model":"pair/ada","web_search_options":{},"messages":[`+messages+`]}`); r.status < 400 {
+			t.Errorf("%s is answered with %d", messages, r.status)
+		}
+		if after := s.send(t, "GET", "/sessions", "").body; after != before {
+			t.Errorf("after %s there is %s", messages, after)
+		}
+	}
+	if r := s.chat(t, `{"model":"pair/ada","messages":[`+on+`]}`); r.session() != begun.session() {
+		t.Errorf("the conversation goes on in %s, not in %s", r.session(), begun.session())
+	}
+}

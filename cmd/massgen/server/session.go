@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,27 +20,63 @@ import (
 
 // session returns the session of a conversation. A new session gets the conversation's earlier
 // messages as its history.
-func (s *turns) session(ctx context.Context, named string, c conversation) (id string, err error) {
+func (s *turns) session(ctx context.Context, named string, c conversation, undo *undoes) (id string, err error) {
 	if named != "" {
 		id, err = sessionID(ctx, named)
-	} else if id = s.sequel(ctx, c); id == "" {
+	} else if id = s.sequel(ctx, c, undo); id == "" {
 		id = newID(ctx)
 		if user := userOf(c.system); user != "" && !callerOf(ctx).owns {
 			id = sessionOfUser(user, id)
 		}
 	}
-	if err != nil || len(c.history) == 0 {
+	if err != nil {
 		return id, err
 	}
 	_, err = s.store.Session(ctx, id)
 	if !errors.Is(err, sessions.ErrNoSession) {
 		return id, err
 	}
+	undo.add(s.deleting(id, len(c.history)))
+	if len(c.history) == 0 {
+		return id, nil
+	}
 	return id, s.keepHistory(ctx, id, c.history)
 }
 
+// undoes take back what a request has changed before it was refused.
+type undoes []func(ctx context.Context) error
+
+func (u *undoes) add(undo func(ctx context.Context) error) { *u = append(*u, undo) }
+
+// all takes everything back, the last change first. The client gets its refusal, and the log what went wrong here.
+func (u undoes) all(ctx context.Context, log *slog.Logger) {
+	for _, undo := range slices.Backward(u) {
+		if err := undo(ctx); err != nil {
+			log.Error("a refused request has left something behind", "error", err)
+		}
+	}
+}
+
+// deleting returns the deletion of a session that a request has made, with so many turns. It leaves a session that
+// another request has gone on with.
+func (s *turns) deleting(id string, turns int) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		kept, err := s.store.Session(ctx, id)
+		if errors.Is(err, sessions.ErrNoSession) || err == nil && kept.Turns != turns {
+			return nil
+		}
+		if err == nil {
+			err = s.store.Delete(ctx, id)
+		}
+		if errors.Is(err, sessions.ErrBusy) { // another request goes on with it
+			return nil
+		}
+		return err
+	}
+}
+
 // sequel returns the session of the same user whose whole history this is, "" if none is known.
-func (s *turns) sequel(ctx context.Context, c conversation) string {
+func (s *turns) sequel(ctx context.Context, c conversation, undo *undoes) string {
 	known := s.sequences.take(callerOf(ctx), userOf(c.system), c.history)
 	if known.session == "" {
 		return ""
@@ -47,6 +85,10 @@ func (s *turns) sequel(ctx context.Context, c conversation) string {
 	if err != nil || kept.Turns != known.turns { // it has gone on by its name, or from a response
 		return ""
 	}
+	undo.add(func(context.Context) error {
+		s.sequences.keep(known, keyOf(callerOf(ctx), userOf(c.system), c.history))
+		return nil
+	})
 	return known.session
 }
 
@@ -117,8 +159,11 @@ func (s *turns) dumpOf(id string, history []exchange) (*bytes.Buffer, error) {
 
 // branch makes the session of a request, which ends with the turn before. A request with a key may
 // have made the branch earlier and then begun no turn.
-func (s *turns) branch(ctx context.Context, before place, q request) error {
+func (s *turns) branch(ctx context.Context, before place, q request, undo *undoes) error {
 	_, err := s.store.Branch(ctx, before.session, before.turn, q.session)
+	if err == nil {
+		undo.add(s.deleting(q.session, before.turn))
+	}
 	if q.once == nil || !errors.Is(err, sessions.ErrExists) {
 		return err
 	}
@@ -132,7 +177,7 @@ func (s *turns) branch(ctx context.Context, before place, q request) error {
 
 // acceptSystem passes on the page that the system messages of a request describe to the session's
 // topic.
-func acceptSystem(ctx context.Context, panel *massgen.Panel, session string, system []string) error {
+func acceptSystem(ctx context.Context, panel *massgen.Panel, session string, system []string, undo *undoes) error {
 	if len(system) == 0 {
 		return nil
 	}
@@ -140,6 +185,8 @@ func acceptSystem(ctx context.Context, panel *massgen.Panel, session string, sys
 	if err != nil {
 		return err
 	}
+	before := state
+	undo.add(func(ctx context.Context) error { return panel.SetTopic(ctx, session, before) })
 	state.AcceptSystem(system...)
 	return panel.SetTopic(ctx, session, state)
 }
