@@ -26,8 +26,8 @@ func ShortID(id string) string {
 }
 
 // TidyArguments returns arguments as JSON where they are JSON in some disguise
-// that models use (a code fence, a trailing comma, a JSON string around it, or
-// nothing for no arguments), else as they are.
+// that models use (a code fence, a trailing comma, a line break within a string, a JSON
+// string around it, or nothing for no arguments), else as they are.
 func TidyArguments(arguments string) string {
 	text := strings.TrimSpace(arguments)
 	if text == "" {
@@ -40,7 +40,7 @@ func TidyArguments(arguments string) string {
 	if json.Valid([]byte(text)) {
 		return arguments
 	}
-	if plain := withoutTrailingCommas(withoutFence(text)); json.Valid([]byte(plain)) {
+	if plain := mended(withoutFence(text)); json.Valid([]byte(plain)) {
 		return plain
 	}
 	return arguments
@@ -58,9 +58,9 @@ func withoutFence(text string) string {
 	return text
 }
 
-// withoutTrailingCommas leaves out each comma, outside of strings, that only
-// white space parts from a closing bracket.
-func withoutTrailingCommas(text string) string {
+// mended leaves out each comma, outside of strings, that only white space parts from a
+// closing bracket, and escapes the control characters within strings.
+func mended(text string) string {
 	var out strings.Builder
 	inString := false
 	for i := 0; i < len(text); i++ {
@@ -68,6 +68,9 @@ func withoutTrailingCommas(text string) string {
 		case inString && c == '\\' && i+1 < len(text):
 			out.WriteByte(c)
 			i++
+		case inString && c < ' ':
+			fmt.Fprintf(&out, `\u%04x`, c)
+			continue
 		case c == '"':
 			inString = !inString
 		case c == ',' && !inString:
