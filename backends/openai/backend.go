@@ -143,6 +143,7 @@ func (b *Backend) attempt(ctx context.Context, req *backends.Request, fields map
 	}
 	answer := newAnswer(req.Key, b.dialect, origin{b.service.Provider, req.Model})
 	answer.searches = req.Params.Hosted.WebSearch
+	_, answer.others.ignored = req.Params.ExtraBody["n"]
 	return wire.Attempt[chunk]{
 		Headers: req.Params.Headers,
 		Body:    body,

@@ -32,6 +32,7 @@ func (a *arguments) UnmarshalJSON(data []byte) error {
 
 // openCall is a call that may get more fragments.
 type openCall struct {
+	choice    int
 	id        string
 	name      string
 	arguments argumentsText
@@ -48,24 +49,27 @@ func (c *openCall) saysNothing() bool {
 type callMerger struct {
 	key     backends.Key
 	calls   []*openCall
-	byIndex map[int]*openCall
+	byIndex map[callPlace]*openCall
 }
 
-// add takes the next fragment. It fails if that begins a call too many.
-func (m *callMerger) add(f callFragment) error {
-	call := m.find(f)
+// callPlace is where the fragments of a call stand: the index of their choice, and the index there.
+type callPlace struct{ choice, index int }
+
+// add takes the next fragment of a choice. It fails if that begins a call too many.
+func (m *callMerger) add(choice int, f callFragment) error {
+	call := m.find(choice, f)
 	if call == nil {
 		if len(m.calls) == wire.MaxCalls {
 			return wire.ErrTooManyCalls
 		}
-		call = &openCall{}
+		call = &openCall{choice: choice}
 		m.calls = append(m.calls, call)
 	}
 	if m.byIndex == nil {
-		m.byIndex = map[int]*openCall{}
+		m.byIndex = map[callPlace]*openCall{}
 	}
 	if f.Index != nil {
-		m.byIndex[*f.Index] = call
+		m.byIndex[callPlace{choice, *f.Index}] = call
 	}
 	if call.id == "" {
 		call.id = f.ID
@@ -77,28 +81,30 @@ func (m *callMerger) add(f callFragment) error {
 	return nil
 }
 
-// find returns the call that f goes on with, or nil if f begins one.
-func (m *callMerger) find(f callFragment) *openCall {
+// find returns the call of a choice that f goes on with, or nil if f begins one.
+func (m *callMerger) find(choice int, f callFragment) *openCall {
 	if f.Index != nil {
-		if call := m.byIndex[*f.Index]; call != nil {
+		if call := m.byIndex[callPlace{choice, *f.Index}]; call != nil {
 			return continued(call, f)
 		}
 	}
-	if f.ID != "" {
-		for _, call := range m.calls {
-			if call.id == f.ID {
-				return continued(call, f)
-			}
+	var last *openCall
+	for _, call := range m.calls {
+		if call.choice != choice {
+			continue
 		}
-	}
-	if f.Index == nil && len(m.calls) > 0 {
-		last := m.calls[len(m.calls)-1]
-		if f.ID == "" || f.Function.Name == "" {
-			return continued(last, f)
+		if f.ID != "" && call.id == f.ID {
+			return continued(call, f)
 		}
+		last = call
 	}
-	if f.Index != nil && f.Function.Name == "" && f.ID == "" && len(m.calls) > 0 {
-		return m.calls[len(m.calls)-1]
+	switch {
+	case last == nil:
+		return nil
+	case f.Index == nil && (f.ID == "" || f.Function.Name == ""):
+		return continued(last, f)
+	case f.Index != nil && f.Function.Name == "" && f.ID == "":
+		return last
 	}
 	return nil
 }
