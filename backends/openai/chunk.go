@@ -41,6 +41,7 @@ type delta struct {
 	Refusal          string         `json:"refusal"`
 	ToolCalls        []callFragment `json:"tool_calls"`
 	Annotations      annotations    `json:"annotations"`
+	extras
 }
 
 // content is a text, or a list of parts as Mistral sends it. Only parts with text or
@@ -222,6 +223,7 @@ func (a *answer) addDelta(choice int, d delta) ([]backends.Event, error) {
 		reasoning, content = "", ""
 	}
 	a.kept.add(reasoning, d.ReasoningDetails)
+	a.kept.extras.addSigned(d.extras)
 	return a.say(reasoning, content), nil
 }
 
@@ -265,7 +267,7 @@ func (a *answer) End() ([]backends.Event, error) {
 		return nil, &wire.Refusal{Message: a.refusal.String()}
 	}
 	events = append(events, a.rest()...)
-	if part, ok := a.kept.opaque(a.from); ok {
+	if part, ok := a.kept.opaque(a.from, a.calls.kept); ok {
 		events = append(events, part)
 	}
 	for _, c := range calls {

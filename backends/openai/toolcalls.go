@@ -15,7 +15,9 @@ type callFragment struct {
 	Function struct {
 		Name      string    `json:"name"`
 		Arguments arguments `json:"arguments"`
+		extras
 	} `json:"function"`
+	extras
 }
 
 // arguments is a piece of the arguments' text, or the whole of what a service
@@ -36,6 +38,7 @@ type openCall struct {
 	id        string
 	name      string
 	arguments argumentsText
+	kept      keptCall
 }
 
 func (c *openCall) saysNothing() bool {
@@ -50,6 +53,8 @@ type callMerger struct {
 	key     backends.Key
 	calls   []*openCall
 	byIndex map[callPlace]*openCall
+	// kept has the fields that go back with the merged calls, by their ids.
+	kept map[string]keptCall
 }
 
 // callPlace is where the fragments of a call stand: the index of their choice, and the index there.
@@ -78,6 +83,7 @@ func (m *callMerger) add(choice int, f callFragment) error {
 		call.name = f.Function.Name
 	}
 	call.arguments.write(string(f.Function.Arguments))
+	call.kept.add(keptCall{f.extras, f.Function.extras})
 	return nil
 }
 
@@ -130,6 +136,7 @@ func continued(call *openCall, f callFragment) *openCall {
 func (m *callMerger) merged() []backends.ToolCall {
 	var out []backends.ToolCall
 	ids := map[string]bool{}
+	m.kept = map[string]keptCall{}
 	for _, open := range m.calls {
 		if open.saysNothing() {
 			continue
@@ -140,13 +147,23 @@ func (m *callMerger) merged() []backends.ToolCall {
 			return b.ID == call.ID && b.Name == call.Name && (open.arguments.text.Len() == 0 || b.Arguments == call.Arguments)
 		}
 		if call.ID != "" && slices.ContainsFunc(out, said) {
+			m.keep(call.ID, open.kept)
 			continue
 		}
 		if call.ID == "" || ids[call.ID] {
 			call.ID = wire.CallID(m.key, len(out))
 		}
 		ids[call.ID] = true
+		m.keep(call.ID, open.kept)
 		out = append(out, call)
 	}
 	return out
+}
+
+// keep keeps the fields that go back with a call.
+func (m *callMerger) keep(id string, fields keptCall) {
+	kept := m.kept[id]
+	if kept.add(fields); !kept.isEmpty() {
+		m.kept[id] = kept
+	}
 }
