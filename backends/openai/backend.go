@@ -34,6 +34,8 @@ type Backend struct {
 	// refusedFields has a modelField for each field of a Responses request that the service
 	// says it does not take.
 	refusedFields sync.Map
+	// demands has the demands of each model whose service refused a request for them.
+	demands sync.Map
 }
 
 // callKind is a kind of call. A service may be able to stream one kind and not another.
@@ -84,6 +86,11 @@ func (b *Backend) Close() error { return b.service.Close() }
 //   - The service refuses a field on which the answer does not depend: the usage of a
 //     stream, and over the Responses API include and store. Stream leaves the field out,
 //     also of the model's later calls.
+//   - The service wants definitions of the tools in the messages, also where the request
+//     offers none. Stream adds them with tool_choice none, and without it if the service
+//     refuses that, also to the model's later calls.
+//   - The service wants the signature of a thought for calls of other models. Stream sends
+//     the one that Google's documentation gives for them, also in the model's later calls.
 //   - Over the Responses API, the service cannot open reasoning of an earlier answer.
 //     Stream leaves out what only the service can read.
 //
@@ -101,12 +108,27 @@ func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[ba
 	})
 }
 
-// run makes the call. If the service cannot stream it, run asks once more, for a whole answer.
+// run makes the call, and once more for each demand that the service's refusal shows.
 func (b *Backend) run(ctx context.Context, req *backends.Request, emit wire.Emit) error {
+	for {
+		known := b.demandsOf(req.Model)
+		err := b.ask(ctx, known, known.fit(req), emit)
+		learned := known.after(err, req)
+		if learned == known {
+			return err
+		}
+		b.demands.Store(req.Model, learned)
+	}
+}
+
+// ask makes the call. If the service cannot stream it, ask asks once more, for a whole answer.
+func (b *Backend) ask(ctx context.Context, known demands, req *backends.Request, emit wire.Emit) error {
 	if b.dialect.callsOverResponses(req.Model, req.Params.Hosted) {
 		return b.runResponses(ctx, req, emit)
 	}
-	fields, err := b.encoder(req.Model).encode(req)
+	e := b.encoder(req.Model)
+	e.signsForeign = known.signatures
+	fields, err := e.encode(req)
 	if err != nil {
 		return b.localError(err)
 	}
@@ -143,6 +165,7 @@ func (b *Backend) attempt(ctx context.Context, req *backends.Request, fields map
 	}
 	answer := newAnswer(req.Key, b.dialect, origin{b.service.Provider, req.Model})
 	answer.searches = req.Params.Hosted.WebSearch
+	_, answer.others.ignored = req.Params.ExtraBody["n"]
 	return wire.Attempt[chunk]{
 		Headers: req.Params.Headers,
 		Body:    body,

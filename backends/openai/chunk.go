@@ -14,7 +14,7 @@ import (
 // object"), or the whole answer of a service that does not stream.
 type chunk struct {
 	Choices []struct {
-		Index        int    `json:"index"`
+		Index        *int   `json:"index"`
 		Delta        delta  `json:"delta"`
 		Message      delta  `json:"message"`
 		FinishReason string `json:"finish_reason"`
@@ -41,6 +41,7 @@ type delta struct {
 	Refusal          string         `json:"refusal"`
 	ToolCalls        []callFragment `json:"tool_calls"`
 	Annotations      annotations    `json:"annotations"`
+	extras
 }
 
 // content is a text, or a list of parts as Mistral sends it. Only parts with text or
@@ -143,6 +144,7 @@ type answer struct {
 	refusal strings.Builder
 	usage   wire.UsageKeeper
 	sources chatSources
+	others  otherChoices
 	// searches reports whether the call asks for a search.
 	searches bool
 
@@ -150,9 +152,10 @@ type answer struct {
 	loop   *wire.Repetition
 	looped bool
 
-	reason  string
-	hasText bool
-	begun   bool // whether any part of a message came, yielded or not, readable or not
+	reason       string
+	hasText      bool
+	hasReasoning bool
+	begun        bool // whether any part of a message came, yielded or not, readable or not
 }
 
 func newAnswer(key backends.Key, d Dialect, from origin) *answer {
@@ -168,7 +171,7 @@ func newAnswer(key backends.Key, d Dialect, from origin) *answer {
 
 // Progress returns how far the answer has come.
 func (a *answer) Progress() wire.Progress {
-	finished := a.reason != ""
+	finished := a.reason != "" && !a.others.open
 	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished, Ended: a.looped}
 }
 
@@ -176,44 +179,72 @@ func (a *answer) Progress() wire.Progress {
 func (a *answer) Add(c chunk) ([]backends.Event, error) {
 	a.usage.Add(c.Usage, &usage{})
 	var events []backends.Event
-	for _, choice := range c.Choices {
-		if choice.Index != 0 {
+	for i, choice := range c.Choices {
+		if choice.Index != nil {
+			i = *choice.Index
+		}
+		if i != 0 && a.others.ignored {
 			continue
 		}
 		if err := wire.ErrorObject(choice.Error); err != nil {
 			return events, err
 		}
-		if choice.FinishReason != "" && choice.FinishReason != "null" {
-			a.reason = choice.FinishReason
-		}
 		for _, d := range []delta{choice.Delta, choice.Message} {
-			more, err := a.addDelta(d)
+			more, err := a.addDelta(i, d)
 			events = append(events, more...)
 			if err != nil {
 				return events, err
 			}
 		}
+		if choice.FinishReason != "" && choice.FinishReason != "null" && !a.looped {
+			a.reason = a.others.end(i, a.reason, choice.FinishReason)
+		}
 	}
 	return events, nil
 }
 
-func (a *answer) addDelta(d delta) ([]backends.Event, error) {
+// addDelta takes a piece of the choice with this index.
+func (a *answer) addDelta(choice int, d delta) ([]backends.Event, error) {
 	reasoning := cmp.Or(string(d.ReasoningContent), string(d.Reasoning), d.Content.thinking)
 	content := d.Content.text
 	a.begun = a.begun || reasoning != "" || content != "" || d.Refusal != "" || len(d.ToolCalls) > 0
-	a.hasText = a.hasText || content != ""
 	a.refusal.WriteString(d.Refusal)
 	a.sources = append(a.sources, d.Annotations.events()...)
 	for _, f := range d.ToolCalls {
-		if err := a.calls.add(f); err != nil {
+		a.others.open = a.others.open || choice != 0
+		if err := a.calls.add(choice, f); err != nil {
 			return nil, err
 		}
 		a.noteLoop(string(f.Function.Arguments))
 	}
 	a.noteLoop(reasoning + content)
+	if choice != 0 {
+		a.others.hold(choice, reasoning, content)
+		reasoning, content = "", ""
+	}
 	a.kept.add(reasoning, d.ReasoningDetails)
+	a.kept.extras.addSigned(d.extras)
+	return a.say(reasoning, content), nil
+}
+
+// say returns the events of a piece of the message.
+func (a *answer) say(reasoning, content string) []backends.Event {
+	a.hasText, a.hasReasoning = a.hasText || strings.TrimSpace(content) != "", a.hasReasoning || reasoning != ""
 	tagged, text := a.tags.split(a.text.join(content))
-	return wire.TextEvents(a.thought.join(reasoning)+tagged, text), nil
+	return wire.TextEvents(a.thought.join(reasoning)+tagged, text)
+}
+
+// sayOthers returns the texts of the other choices in place of those that choice 0 lacks.
+func (a *answer) sayOthers() []backends.Event {
+	reasoning, content := a.others.first()
+	if a.hasReasoning {
+		reasoning = ""
+	}
+	if a.hasText {
+		content = ""
+	}
+	a.kept.add(reasoning, nil)
+	return a.say(reasoning, content)
 }
 
 // noteLoop ends the answer if the model only repeats itself.
@@ -231,11 +262,12 @@ func (a *answer) End() ([]backends.Event, error) {
 	if err := wire.CheckEnding(a.reason, ""); err != nil {
 		return nil, err
 	}
+	events := a.sayOthers()
 	if a.refusal.Len() > 0 && !a.hasText && len(calls) == 0 {
 		return nil, &wire.Refusal{Message: a.refusal.String()}
 	}
-	events := a.rest()
-	if part, ok := a.kept.opaque(a.from); ok {
+	events = append(events, a.rest()...)
+	if part, ok := a.kept.opaque(a.from, a.calls.kept); ok {
 		events = append(events, part)
 	}
 	for _, c := range calls {

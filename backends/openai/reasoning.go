@@ -14,10 +14,17 @@ import (
 type origin struct{ provider, model string }
 
 // keptReasoning holds the reasoning fields that the next request returns, under their
-// names on the wire. It is also the data of an opaque part.
+// names on the wire.
 type keptReasoning struct {
 	Content string            `json:"reasoning_content,omitempty"`
 	Details []json.RawMessage `json:"reasoning_details,omitempty"`
+	extras
+}
+
+// keptMessage is the data of an opaque part: what goes back with a message, and with its calls by their ids.
+type keptMessage struct {
+	keptReasoning
+	Calls map[string]keptCall `json:"calls,omitempty"`
 }
 
 // noReasoning takes the place of missing reasoning, or of another model's: the services
@@ -25,12 +32,9 @@ type keptReasoning struct {
 // (github.com/BerriAI/litellm, llms/deepseek and llms/moonshot).
 const noReasoning = " "
 
-// kept returns the reasoning that goes back with a message.
-func (e encoder) kept(m backends.Message) keptReasoning {
-	var out keptReasoning
-	if e.dialect.Reasoning == "" {
-		return out
-	}
+// kept returns what goes back with a message.
+func (e encoder) kept(m backends.Message) keptMessage {
+	var out keptMessage
 	for _, p := range m.Parts {
 		o, ok := p.(backends.Opaque)
 		if !ok || o.Provider != e.provider || o.Model != e.model {
@@ -40,7 +44,9 @@ func (e encoder) kept(m backends.Message) keptReasoning {
 			continue // it was not kept by this package
 		}
 	}
-	if e.dialect.NeedsReasoning && out.Content == "" && len(m.ToolCalls()) > 0 {
+	if e.dialect.Reasoning == "" {
+		out.Content, out.Details = "", nil
+	} else if e.dialect.NeedsReasoning && out.Content == "" && len(m.ToolCalls()) > 0 {
 		out.Content = noReasoning
 	}
 	return out
@@ -52,6 +58,7 @@ type reasoningKeeper struct {
 	form    string
 	text    strings.Builder
 	details []*reasoningDetail
+	extras  extras
 }
 
 // reasoningDetail is one object of reasoning_details. Its texts come in pieces, all
@@ -134,8 +141,8 @@ func (d *reasoningDetail) whole() map[string]any {
 	return out
 }
 
-// opaque returns the part to keep, if there is something to be kept.
-func (k *reasoningKeeper) opaque(from origin) (backends.Opaque, bool) {
+// opaque returns the part to keep with a message and its calls, if there is something to be kept.
+func (k *reasoningKeeper) opaque(from origin, calls map[string]keptCall) (backends.Opaque, bool) {
 	kept := map[string]any{}
 	if k.text.Len() > 0 {
 		kept[string(ReasoningContent)] = joinHalves(k.text.String())
@@ -146,6 +153,16 @@ func (k *reasoningKeeper) opaque(from origin) (backends.Opaque, bool) {
 			list[i] = d.whole()
 		}
 		kept[ReasoningDetails] = list
+	}
+	for name, field := range map[string]extra{
+		"extra_content": k.extras.ExtraContent, "provider_specific_fields": k.extras.ProviderFields, "thought_signature": k.extras.ThoughtSignature,
+	} {
+		if len(field) > 0 {
+			kept[name] = field
+		}
+	}
+	if len(calls) > 0 {
+		kept["calls"] = calls
 	}
 	if len(kept) == 0 {
 		return backends.Opaque{}, false

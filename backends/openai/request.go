@@ -25,7 +25,9 @@ type encoder struct {
 	shared          *wire.Shared
 	// withoutKept leaves out the parts that only the model can read.
 	withoutKept bool
-	ids         *itemIDs // of the input that is encoded
+	// signsForeign adds a signature to calls that have none.
+	signsForeign bool
+	ids          *itemIDs // of the input that is encoded
 }
 
 // encode turns a request into the fields of its body. Nil fields are not sent. The
@@ -71,11 +73,24 @@ func (e encoder) encode(req *backends.Request) (map[string]any, error) {
 // message is a message on the wire. Content is a string, a list of parts, or nil
 // for a message that only calls tools.
 type message struct {
-	Role       backends.Role       `json:"role"`
-	Content    any                 `json:"content,omitempty"`
-	ToolCalls  []goopenai.ToolCall `json:"tool_calls,omitempty"`
-	ToolCallID string              `json:"tool_call_id,omitempty"`
+	Role       backends.Role `json:"role"`
+	Content    any           `json:"content,omitempty"`
+	ToolCalls  []toolCall    `json:"tool_calls,omitempty"`
+	ToolCallID string        `json:"tool_call_id,omitempty"`
 	keptReasoning
+}
+
+// toolCall is a call with the fields that its service wants back.
+type toolCall struct {
+	ID       string            `json:"id,omitempty"`
+	Type     goopenai.ToolType `json:"type"`
+	Function calledFunction    `json:"function"`
+	extras
+}
+
+type calledFunction struct {
+	goopenai.FunctionCall
+	extras
 }
 
 type tool struct {
@@ -266,12 +281,18 @@ func (e encoder) encodeMessage(m backends.Message) ([]message, error) {
 	case backends.RoleTool:
 		return e.encodeResults(m)
 	case backends.RoleAssistant:
+		kept := e.kept(m)
 		for _, c := range m.ToolCalls() {
-			out.ToolCalls = append(out.ToolCalls, goopenai.ToolCall{
+			fields := kept.Calls[c.ID]
+			out.ToolCalls = append(out.ToolCalls, toolCall{
 				ID:       e.callID(c.ID),
 				Type:     goopenai.ToolTypeFunction,
-				Function: goopenai.FunctionCall{Name: c.Name, Arguments: c.Arguments},
+				Function: calledFunction{goopenai.FunctionCall{Name: c.Name, Arguments: c.Arguments}, fields.Function},
+				extras:   fields.extras,
 			})
+		}
+		if e.signsForeign {
+			signForeign(out.ToolCalls)
 		}
 		if out.Content == "" {
 			out.Content = nil
@@ -279,7 +300,7 @@ func (e encoder) encodeMessage(m backends.Message) ([]message, error) {
 		if out.Content == nil && len(out.ToolCalls) == 0 {
 			return nil, nil
 		}
-		out.keptReasoning = e.kept(m)
+		out.keptReasoning = kept.keptReasoning
 	case backends.RoleUser:
 		if slices.ContainsFunc(m.Parts, wire.IsImage) {
 			out.Content = encodeParts(m.Parts)

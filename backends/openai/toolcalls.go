@@ -15,7 +15,9 @@ type callFragment struct {
 	Function struct {
 		Name      string    `json:"name"`
 		Arguments arguments `json:"arguments"`
+		extras
 	} `json:"function"`
+	extras
 }
 
 // arguments is a piece of the arguments' text, or the whole of what a service
@@ -32,9 +34,11 @@ func (a *arguments) UnmarshalJSON(data []byte) error {
 
 // openCall is a call that may get more fragments.
 type openCall struct {
+	choice    int
 	id        string
 	name      string
 	arguments argumentsText
+	kept      keptCall
 }
 
 func (c *openCall) saysNothing() bool {
@@ -48,24 +52,29 @@ func (c *openCall) saysNothing() bool {
 type callMerger struct {
 	key     backends.Key
 	calls   []*openCall
-	byIndex map[int]*openCall
+	byIndex map[callPlace]*openCall
+	// kept has the fields that go back with the merged calls, by their ids.
+	kept map[string]keptCall
 }
 
-// add takes the next fragment. It fails if that begins a call too many.
-func (m *callMerger) add(f callFragment) error {
-	call := m.find(f)
+// callPlace is where the fragments of a call stand: the index of their choice, and the index there.
+type callPlace struct{ choice, index int }
+
+// add takes the next fragment of a choice. It fails if that begins a call too many.
+func (m *callMerger) add(choice int, f callFragment) error {
+	call := m.find(choice, f)
 	if call == nil {
 		if len(m.calls) == wire.MaxCalls {
 			return wire.ErrTooManyCalls
 		}
-		call = &openCall{}
+		call = &openCall{choice: choice}
 		m.calls = append(m.calls, call)
 	}
 	if m.byIndex == nil {
-		m.byIndex = map[int]*openCall{}
+		m.byIndex = map[callPlace]*openCall{}
 	}
 	if f.Index != nil {
-		m.byIndex[*f.Index] = call
+		m.byIndex[callPlace{choice, *f.Index}] = call
 	}
 	if call.id == "" {
 		call.id = f.ID
@@ -74,31 +83,34 @@ func (m *callMerger) add(f callFragment) error {
 		call.name = f.Function.Name
 	}
 	call.arguments.write(string(f.Function.Arguments))
+	call.kept.add(keptCall{f.extras, f.Function.extras})
 	return nil
 }
 
-// find returns the call that f goes on with, or nil if f begins one.
-func (m *callMerger) find(f callFragment) *openCall {
+// find returns the call of a choice that f goes on with, or nil if f begins one.
+func (m *callMerger) find(choice int, f callFragment) *openCall {
 	if f.Index != nil {
-		if call := m.byIndex[*f.Index]; call != nil {
+		if call := m.byIndex[callPlace{choice, *f.Index}]; call != nil {
 			return continued(call, f)
 		}
 	}
-	if f.ID != "" {
-		for _, call := range m.calls {
-			if call.id == f.ID {
-				return continued(call, f)
-			}
+	var last *openCall
+	for _, call := range m.calls {
+		if call.choice != choice {
+			continue
 		}
-	}
-	if f.Index == nil && len(m.calls) > 0 {
-		last := m.calls[len(m.calls)-1]
-		if f.ID == "" || f.Function.Name == "" {
-			return continued(last, f)
+		if f.ID != "" && call.id == f.ID {
+			return continued(call, f)
 		}
+		last = call
 	}
-	if f.Index != nil && f.Function.Name == "" && f.ID == "" && len(m.calls) > 0 {
-		return m.calls[len(m.calls)-1]
+	switch {
+	case last == nil:
+		return nil
+	case f.Index == nil && (f.ID == "" || f.Function.Name == ""):
+		return continued(last, f)
+	case f.Index != nil && f.Function.Name == "" && f.ID == "":
+		return last
 	}
 	return nil
 }
@@ -124,6 +136,7 @@ func continued(call *openCall, f callFragment) *openCall {
 func (m *callMerger) merged() []backends.ToolCall {
 	var out []backends.ToolCall
 	ids := map[string]bool{}
+	m.kept = map[string]keptCall{}
 	for _, open := range m.calls {
 		if open.saysNothing() {
 			continue
@@ -134,13 +147,23 @@ func (m *callMerger) merged() []backends.ToolCall {
 			return b.ID == call.ID && b.Name == call.Name && (open.arguments.text.Len() == 0 || b.Arguments == call.Arguments)
 		}
 		if call.ID != "" && slices.ContainsFunc(out, said) {
+			m.keep(call.ID, open.kept)
 			continue
 		}
 		if call.ID == "" || ids[call.ID] {
 			call.ID = wire.CallID(m.key, len(out))
 		}
 		ids[call.ID] = true
+		m.keep(call.ID, open.kept)
 		out = append(out, call)
 	}
 	return out
+}
+
+// keep keeps the fields that go back with a call.
+func (m *callMerger) keep(id string, fields keptCall) {
+	kept := m.kept[id]
+	if kept.add(fields); !kept.isEmpty() {
+		m.kept[id] = kept
+	}
 }
