@@ -15,6 +15,8 @@ type otherChoices struct {
 	// ignored is set where the request itself asks for several answers.
 	ignored bool
 	said    map[int]*otherChoice
+	// hasText and hasReasoning report whether the message has these already.
+	hasText, hasReasoning bool
 	// open reports whether a call of these choices waits for the finish reason of its choice.
 	open bool
 	// endedBy is the choice whose finish reason counts.
@@ -38,13 +40,13 @@ func (o *otherChoices) hold(index int, reasoning, text string) {
 	o.said[index].text.WriteString(text)
 }
 
-// first returns the first reasoning and the first text of these choices.
+// first returns the first reasoning and the first text of these choices, each only if the message has none.
 func (o *otherChoices) first() (reasoning, text string) {
 	for _, index := range slices.Sorted(maps.Keys(o.said)) {
-		if reasoning == "" {
+		if reasoning == "" && !o.hasReasoning {
 			reasoning = o.said[index].reasoning.String()
 		}
-		if text == "" {
+		if text == "" && !o.hasText {
 			text = o.said[index].text.String()
 		}
 	}

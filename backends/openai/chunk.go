@@ -152,10 +152,8 @@ type answer struct {
 	loop   *wire.Repetition
 	looped bool
 
-	reason       string
-	hasText      bool
-	hasReasoning bool
-	begun        bool // whether any part of a message came, yielded or not, readable or not
+	reason string
+	begun  bool // whether any part of a message came, yielded or not, readable or not
 }
 
 func newAnswer(key backends.Key, d Dialect, from origin) *answer {
@@ -229,7 +227,8 @@ func (a *answer) addDelta(choice int, d delta) ([]backends.Event, error) {
 
 // say returns the events of a piece of the message.
 func (a *answer) say(reasoning, content string) []backends.Event {
-	a.hasText, a.hasReasoning = a.hasText || strings.TrimSpace(content) != "", a.hasReasoning || reasoning != ""
+	a.others.hasText = a.others.hasText || strings.TrimSpace(content) != ""
+	a.others.hasReasoning = a.others.hasReasoning || reasoning != ""
 	tagged, text := a.tags.split(a.text.join(content))
 	return wire.TextEvents(a.thought.join(reasoning)+tagged, text)
 }
@@ -237,12 +236,6 @@ func (a *answer) say(reasoning, content string) []backends.Event {
 // sayOthers returns the texts of the other choices in place of those that choice 0 lacks.
 func (a *answer) sayOthers() []backends.Event {
 	reasoning, content := a.others.first()
-	if a.hasReasoning {
-		reasoning = ""
-	}
-	if a.hasText {
-		content = ""
-	}
 	a.kept.add(reasoning, nil)
 	return a.say(reasoning, content)
 }
@@ -263,7 +256,7 @@ func (a *answer) End() ([]backends.Event, error) {
 		return nil, err
 	}
 	events := a.sayOthers()
-	if a.refusal.Len() > 0 && !a.hasText && len(calls) == 0 {
+	if a.refusal.Len() > 0 && !a.others.hasText && len(calls) == 0 {
 		return nil, &wire.Refusal{Message: a.refusal.String()}
 	}
 	events = append(events, a.rest()...)

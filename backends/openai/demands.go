@@ -71,7 +71,7 @@ func (d demands) fit(req *backends.Request) *backends.Request {
 func usedTools(messages []backends.Message) []backends.Tool {
 	var out []backends.Tool
 	seen := map[string]bool{}
-	for _, m := range messages {
+	for _, m := range backends.Repair(messages) {
 		for _, c := range m.ToolCalls() {
 			if c.Name != "" && !seen[c.Name] {
 				seen[c.Name] = true

@@ -44,7 +44,7 @@ type Dialect struct {
 	// WholeJSON reports whether a reply that has to fit a schema is not streamed.
 	WholeJSON bool
 	// ThinkTags reports whether reasoning may stand in the text, between <think> and
-	// </think> at its beginning.
+	// </think> at its beginning, or in the channels of gpt-oss.
 	ThinkTags bool
 	// Reasoning is the field of a message that takes back the reasoning which came with it; empty
 	// where no reasoning is sent back. NeedsReasoning is set where the service refuses a message with

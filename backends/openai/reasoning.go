@@ -183,11 +183,12 @@ const (
 	maxLead = 256
 )
 
-// tagSplitter parts reasoning in tags from the text that begins with it. It holds
-// back what may become a tag. The zero tagSplitter lets everything through.
+// tagSplitter parts reasoning in tags, or in a channel of gpt-oss, from the text that begins with it. It
+// holds back what may become a tag or a mark. The zero tagSplitter lets everything through.
 type tagSplitter struct {
-	state tagState
-	held  string
+	state   tagState
+	held    string
+	harmony harmony
 }
 
 type tagState int
@@ -197,6 +198,7 @@ const (
 	atStart                   // only space has come, or the beginning of the tag
 	inTags                    // reasoning
 	afterTags                 // the space before the text
+	inHarmony                 // messages of gpt-oss with their marks
 )
 
 // split takes the next piece, and returns the reasoning and the text that are certain by now.
@@ -204,6 +206,10 @@ func (s *tagSplitter) split(piece string) (reasoning, text string) {
 	s.held += piece
 	if s.state == atStart {
 		s.begin()
+	}
+	if s.state == inHarmony {
+		piece, s.held = s.held, ""
+		return s.harmony.split(piece)
 	}
 	if s.state == inTags {
 		reasoning = s.inside()
@@ -219,13 +225,15 @@ func (s *tagSplitter) split(piece string) (reasoning, text string) {
 	return reasoning, text
 }
 
-// begin looks whether the text begins with the tag.
+// begin looks whether the text begins with the tag, or with a mark of gpt-oss.
 func (s *tagSplitter) begin() {
 	start := strings.TrimLeft(s.held, " \t\r\n")
 	switch {
 	case strings.HasPrefix(start, openTag):
 		s.state, s.held = inTags, start[len(openTag):]
-	case !strings.HasPrefix(openTag, start), len(s.held) > maxLead:
+	case strings.HasPrefix(start, startMark), strings.HasPrefix(start, channelMark):
+		s.state, s.held = inHarmony, start
+	case !beginsMark(start, append(startMarks(), openTag)), len(s.held) > maxLead:
 		s.state = noTags
 	}
 }
@@ -250,6 +258,9 @@ func (s *tagSplitter) inside() string {
 
 // end returns what was held back.
 func (s *tagSplitter) end() (reasoning, text string) {
+	if s.state == inHarmony {
+		return s.harmony.end()
+	}
 	held := s.held
 	s.held = ""
 	if s.state == inTags {
