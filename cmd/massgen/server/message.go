@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -132,27 +133,42 @@ type conversation struct {
 	files []backends.File
 }
 
-// converse sorts the messages of a request. An answer without a question gets an empty one. It keeps no
-// calls of tools and no results, only the assistant's texts.
+// The texts of a user who wrote none. Some services refuse a user's message without a text.
+const (
+	greetedText   = "(The assistant begins the conversation.)"
+	onlyFilesText = "(See the attached files.)"
+)
+
+// converse sorts the messages of a request. It ignores texts of white space alone. If nobody but the system
+// speaks, its last message is the question. It keeps no calls of tools and no results, only the assistant's
+// texts.
 func converse(messages []message) (conversation, error) {
 	var c conversation
 	var asked, answered []string
 	for _, m := range messages {
+		isBlank := strings.TrimSpace(m.text) == ""
+		if m.role == roleUser && isBlank && len(m.files) > 0 {
+			m.text, isBlank = onlyFilesText, false
+		}
 		switch {
+		case isBlank:
 		case m.role == roleSystem:
 			c.system = append(c.system, m.text)
 		case m.role == roleUser:
 			if len(answered) > 0 {
-				c.history = append(c.history, exchange{strings.Join(asked, "\n\n"), strings.Join(answered, "\n\n")})
+				c.history = append(c.history, exchange{cmp.Or(strings.Join(asked, "\n\n"), greetedText), strings.Join(answered, "\n\n")})
 				asked, answered = nil, nil
 			}
 			asked = append(asked, m.text)
 			c.files = append(c.files, m.files...)
-		case m.role == roleAssistant && m.text != "":
+		case m.role == roleAssistant:
 			answered = append(answered, m.text)
 		}
 	}
-	if len(asked) == 0 || len(answered) > 0 {
+	if last := len(c.system) - 1; last >= 0 && len(asked)+len(answered) == 0 {
+		asked, c.system = c.system[last:], c.system[:last]
+	}
+	if len(answered) > 0 {
 		return c, badRequest("messages", "messages: the last one must be a question, with the role user")
 	}
 	c.question = strings.Join(asked, "\n\n")
