@@ -26,7 +26,7 @@ type sequence struct {
 const mostSequences = 10_000
 
 // keyOf returns the key of a caller's history. It ignores white space at the ends of a text, which
-// some clients cut.
+// some clients cut, and the work, which the session knows better.
 func keyOf(c caller, history []exchange) [sha256.Size]byte {
 	all := strconv.AppendQuote(nil, c.name)
 	for _, e := range history {
