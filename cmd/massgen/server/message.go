@@ -19,6 +19,8 @@ type message struct {
 	// tool message has.
 	calls   []toolCall
 	answers string
+	// reference is the item of an earlier response that the message stands for, nil for a message of its own.
+	reference *itemReference
 }
 
 // The roles of messages. A developer's message is a system message.

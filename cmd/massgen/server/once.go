@@ -113,6 +113,9 @@ func (s *starts) read(r *http.Request, q interface{ request() (request, error) }
 		asked, err = q.request()
 	}
 	if err == nil {
+		asked.messages, err = s.turns.resolve(r.Context(), asked.messages)
+	}
+	if err == nil {
 		asked.keyed(once)
 		err = s.turns.askings.check(asked.said)
 	}
