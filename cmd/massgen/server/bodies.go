@@ -55,7 +55,7 @@ func (b *bodies) read(w http.ResponseWriter, r *http.Request) (release func(), e
 		held.release()
 		return nil, err
 	}
-	if bytes.HasPrefix(held.data.Bytes(), byteOrderMark) {
+	if bytes.HasPrefix(held.data.Bytes(), []byte(byteOrderMark)) {
 		held.data.Next(len(byteOrderMark))
 	}
 	r.Body, r.ContentLength = &held, int64(held.data.Len())
@@ -63,7 +63,7 @@ func (b *bodies) read(w http.ResponseWriter, r *http.Request) (release func(), e
 }
 
 // byteOrderMark is what some programs of Windows write before a JSON text (RFC 8259, section 8.1).
-var byteOrderMark = []byte("\uFEFF")
+const byteOrderMark = "\uFEFF"
 
 // unread returns the refusal of a body that was not read.
 func unread(err error) error {
