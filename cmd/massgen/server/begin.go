@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 	"time"
 
@@ -60,15 +59,20 @@ func (s *turns) start(ctx context.Context, q request) (*run, *view, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	results, at, isResult, err := resultsOf(q.messages)
+	reply, isReply, err := s.replyOf(ctx, q)
 	if err != nil {
 		return nil, nil, err
 	}
 	var r *run
 	var v *view
-	if isResult {
-		r, v, err = s.goOn(ctx, m, at, results)
-	} else {
+	if isReply {
+		r, v, err = s.goOn(ctx, m, reply)
+		// What the user adds is a new question after the turn. A request with a key gets the turn's answer.
+		isReply = !isOver(err) || !reply.isWhole || reply.text == "" || q.once != nil
+	} else if reply.at.session != "" {
+		err = s.abandon(ctx, reply.at)
+	}
+	if !isReply && (err == nil || isOver(err)) {
 		r, err = s.beginAfter(ctx, m, q)
 	}
 	if err != nil {
@@ -116,7 +120,8 @@ func (s *turns) begin(ctx context.Context, m *model, q request) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := coordinator.CheckQuestion(c.question); err != nil {
+	question := c.open.asked()
+	if err := coordinator.CheckQuestion(question); err != nil {
 		return nil, badRequest("messages", "messages: "+err.Error())
 	}
 	if q.schema != nil && s.playedElsewhere {
@@ -157,7 +162,7 @@ func (s *turns) begin(ctx context.Context, m *model, q request) (*run, error) {
 			if err != nil {
 				return nil, err
 			}
-			turn, err := s.ask(with, panel, id, c.question, q.said)
+			turn, err := s.ask(with, panel, id, question, q.said)
 			if err != nil {
 				return nil, refusalOfBegin(err)
 			}
@@ -165,7 +170,7 @@ func (s *turns) begin(ctx context.Context, m *model, q request) (*run, error) {
 		})
 	}, func(result massgen.Result) {
 		if q.session == "" && result.Answer != "" {
-			s.sequences.keep(sequence{id, result.Turn}, keyOf(callerOf(ctx), userOf(c.system), append(c.history, exchange{c.question, result.Answer})))
+			s.sequences.keep(sequence{id, result.Turn}, keyOf(callerOf(ctx), userOf(c.system), append(c.history, exchange{question: c.open.question, answer: result.Answer})))
 		}
 	})
 }
@@ -266,16 +271,20 @@ func (s *turns) track(ctx context.Context, m *model, start func() (*run, error),
 }
 
 // goOn goes on with a turn whose client has run its tools, also with one that a lost process left.
-func (s *turns) goOn(ctx context.Context, m *model, at place, results map[string]string) (*run, *view, error) {
+func (s *turns) goOn(ctx context.Context, m *model, reply toolReply) (*run, *view, error) {
+	at := reply.at
 	if !mayUse(ctx, at.session) {
 		return nil, nil, sessions.NoSession(at.session)
 	}
 	if r := s.runs.find(at); r != nil {
 		v, free := r.takeView()
 		if !free {
-			return nil, nil, refusal{status: http.StatusConflict, code: "session_busy", message: "another request is at work on this turn"}
+			return nil, nil, atWorkRefusal()
 		}
-		err := r.calls.answer(results)
+		err := r.calls.check(reply.results)
+		if err == nil {
+			err = r.receive(context.WithoutCancel(ctx), reply)
+		}
 		if err == nil {
 			err = r.turn.Resume(context.WithoutCancel(ctx))
 		}
@@ -296,18 +305,29 @@ func (s *turns) goOn(ctx context.Context, m *model, at place, results map[string
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := s.proceed(ctx, m, at.session, tools, results)
+	r, err := s.proceed(ctx, m, at.session, tools, reply)
 	return r, nil, err
 }
 
+// abandon ends the turn whose calls a request answers without it, if it waits for its client here.
+func (s *turns) abandon(ctx context.Context, at place) error {
+	r := s.runs.find(at)
+	if r == nil {
+		return nil
+	}
+	if _, free := r.takeView(); !free {
+		return atWorkRefusal()
+	}
+	r.turn.Cancel()
+	_, err := r.result(ctx)
+	return err
+}
+
 // proceed goes on with the turn that a lost process left in a session, with tools of its client and
-// the results of their calls. The turn outlives ctx.
-func (s *turns) proceed(ctx context.Context, m *model, session string, tools []toolDefinition, results map[string]string) (*run, error) {
+// what the client replies. The turn outlives ctx.
+func (s *turns) proceed(ctx context.Context, m *model, session string, tools []toolDefinition, reply toolReply) (*run, error) {
 	with, calls, err := s.withTools(ctx, tools)
 	if err != nil {
-		return nil, err
-	}
-	if err := calls.answer(results); err != nil {
 		return nil, err
 	}
 	return s.track(ctx, m, func() (*run, error) {
@@ -316,7 +336,12 @@ func (s *turns) proceed(ctx context.Context, m *model, session string, tools []t
 			if err != nil {
 				return nil, refusalOfBegin(err)
 			}
-			return newRun(turn, m, panel, calls), nil
+			r := newRun(turn, m, panel, calls)
+			if err := r.receive(context.WithoutCancel(ctx), reply); err != nil {
+				turn.Cancel()
+				return nil, err
+			}
+			return r, nil
 		})
 	}, func(massgen.Result) {})
 }

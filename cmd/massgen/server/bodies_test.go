@@ -48,3 +48,20 @@ func TestBodiesOfManyValuesAreRefusedUnread(t *testing.T) {
 		}
 	}
 }
+
+// TestBodyMayBeginWithAByteOrderMark, as programs of Windows write it. A second mark is no JSON.
+func TestBodyMayBeginWithAByteOrderMark(t *testing.T) {
+	s := serve(t, nil)
+	for path, body := range map[string]string{
+		"/v1/chat/completions": `{"model":"pair","messages":[{"role":"user","content":"?"}]}`,
+		"/v1/responses":        `{"model":"pair","input":"?"}`,
+		"/sessions":            `{"model":"pair","question":"?"}`,
+	} {
+		if r := s.send(t, http.MethodPost, path, "\uFEFF"+body); r.status != http.StatusOK {
+			t.Errorf("%s: status %d, %s", path, r.status, r.body)
+		}
+		if r := s.send(t, http.MethodPost, path, "\uFEFF\uFEFF"+body); r.status != http.StatusBadRequest {
+			t.Errorf("%s with two marks: status %d, %s", path, r.status, r.body)
+		}
+	}
+}

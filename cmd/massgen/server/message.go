@@ -7,7 +7,6 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
-	"github.com/massgen/massgen/internal/models/attach"
 )
 
 // message is a message of a client's conversation, from any of the routes.
@@ -20,6 +19,8 @@ type message struct {
 	// tool message has.
 	calls   []toolCall
 	answers string
+	// reference is the item of an earlier response that the message stands for, nil for a message of its own.
+	reference *itemReference
 }
 
 // The roles of messages. A developer's message is a system message.
@@ -40,12 +41,23 @@ type toolCall struct {
 	} `json:"function"`
 }
 
+func newToolCall(id, name, arguments string) (c toolCall) {
+	c.ID, c.Type, c.Function.Name, c.Function.Arguments = id, "function", name, arguments
+	return c
+}
+
 // chatMessage is a message in the form of chat completions.
 type chatMessage struct {
 	Role       string          `json:"role"`
 	Content    json.RawMessage `json:"content"`
 	ToolCalls  []toolCall      `json:"tool_calls"`
 	ToolCallID string          `json:"tool_call_id"`
+	// FunctionCall is the call of an assistant message in the API's older form, whose result has the role
+	// function. It has no id.
+	FunctionCall *struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function_call"`
 }
 
 // mostMessages is the highest number of messages in a request. Each exchange becomes a turn of its
@@ -68,9 +80,14 @@ func readChat(list []chatMessage) ([]message, error) {
 	for i, m := range list {
 		place := fmt.Sprintf("messages[%d]", i)
 		read := message{role: m.Role, calls: m.ToolCalls, answers: m.ToolCallID}
+		if f := m.FunctionCall; f != nil {
+			read.calls = append(read.calls, newToolCall("", f.Name, f.Arguments))
+		}
 		switch m.Role {
 		case "developer":
 			read.role = roleSystem
+		case "function":
+			read.role = roleTool
 		case roleSystem, roleUser, roleAssistant, roleTool:
 		default:
 			return nil, badRequest(place+".role", fmt.Sprintf("%s.role is %q: it is system, developer, user, assistant or tool", place, shortened(m.Role)))
@@ -117,48 +134,4 @@ func (m *message) take(place string, content json.RawMessage) error {
 	}
 	m.text = contextbuild.Clean(strings.Join(texts, "\n"))
 	return nil
-}
-
-// exchange is a question that was answered.
-type exchange struct{ question, answer string }
-
-// conversation is the content of a request's messages.
-type conversation struct {
-	system   []string
-	history  []exchange
-	question string
-	// files are the files of all questions, each one once. A client repeats the files with the
-	// conversation, and expects the model to see them.
-	files []backends.File
-}
-
-// converse sorts the messages of a request. An answer without a question gets an empty one. It keeps no
-// calls of tools and no results, only the assistant's texts.
-func converse(messages []message) (conversation, error) {
-	var c conversation
-	var asked, answered []string
-	for _, m := range messages {
-		switch {
-		case m.role == roleSystem:
-			c.system = append(c.system, m.text)
-		case m.role == roleUser:
-			if len(answered) > 0 {
-				c.history = append(c.history, exchange{strings.Join(asked, "\n\n"), strings.Join(answered, "\n\n")})
-				asked, answered = nil, nil
-			}
-			asked = append(asked, m.text)
-			c.files = append(c.files, m.files...)
-		case m.role == roleAssistant && m.text != "":
-			answered = append(answered, m.text)
-		}
-	}
-	if len(asked) == 0 || len(answered) > 0 {
-		return c, badRequest("messages", "messages: the last one must be a question, with the role user")
-	}
-	c.question = strings.Join(asked, "\n\n")
-	c.files = attach.Once(c.files)
-	if err := attach.Check(c.files); err != nil {
-		return c, badRequest("messages", "messages: "+err.Error())
-	}
-	return c, nil
 }

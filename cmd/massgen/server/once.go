@@ -113,6 +113,9 @@ func (s *starts) read(r *http.Request, q interface{ request() (request, error) }
 		asked, err = q.request()
 	}
 	if err == nil {
+		asked.messages, err = s.turns.resolve(r.Context(), asked.messages)
+	}
+	if err == nil {
 		asked.keyed(once)
 		err = s.turns.askings.check(asked.said)
 	}
@@ -162,14 +165,14 @@ func (s *starts) start(ctx context.Context, q request) (*run, *view, error) {
 // startOnce starts a request with a key, unless a session has its turn.
 func (s *starts) startOnce(ctx context.Context, q request) (*run, *view, error) {
 	q.background = true
-	_, at, isResult, err := resultsOf(q.messages)
+	reply, isReply, err := s.turns.replyOf(ctx, q)
 	if err != nil {
 		return nil, nil, err
 	}
-	if isResult {
+	if isReply {
 		r, v, err := s.turns.start(ctx, q)
 		if known := (refusal{}); errors.As(err, &known) && known.status == http.StatusConflict {
-			return s.again(ctx, turnPlace{at, q.model}) // the results were sent before
+			return s.again(ctx, turnPlace{reply.at, q.model}) // the results were sent before
 		}
 		return r, v, err
 	}

@@ -120,7 +120,7 @@ func (s *turns) takeUp(ctx context.Context, p turnPlace) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := s.proceed(ctx, m, p.session, tools, nil)
+	r, err := s.proceed(ctx, m, p.session, tools, toolReply{})
 	if err == nil && len(tools) > 0 {
 		r.await(r.newView())
 	}

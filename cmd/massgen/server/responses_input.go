@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -125,14 +126,17 @@ func readMetadata(given map[string]json.RawMessage) (map[string]string, error) {
 	return metadata, nil
 }
 
-// inputItem is an item of a response's input: a message, a call of a client's tool, or its result.
+// inputItem is an item of a response's input: a message, a call of a client's tool, its result, or a
+// reference to an item of an earlier output.
 type inputItem struct {
+	ID        string          `json:"id"`
 	Type      string          `json:"type"`
 	Role      string          `json:"role"`
 	Content   json.RawMessage `json:"content"`
 	CallID    string          `json:"call_id"`
 	Name      string          `json:"name"`
 	Arguments string          `json:"arguments"`
+	Input     string          `json:"input"` // of a custom tool's call
 	Output    json.RawMessage `json:"output"`
 }
 
@@ -159,7 +163,7 @@ func readInput(input json.RawMessage) ([]message, error) {
 		last := len(messages) - 1
 		switch {
 		case read.role == "":
-		case len(read.calls) > 0 && last >= 0 && messages[last].role == roleAssistant:
+		case len(read.calls) > 0 && read.reference == nil && last >= 0 && messages[last].role == roleAssistant && messages[last].reference == nil:
 			messages[last].calls = append(messages[last].calls, read.calls...)
 		default:
 			messages = append(messages, read)
@@ -170,8 +174,15 @@ func readInput(input json.RawMessage) ([]message, error) {
 
 // message returns the item as a message, without a role if it has nothing for a model.
 func (i inputItem) message(place string) (m message, err error) {
-	switch i.Type {
-	case "", "message":
+	kind := i.Type
+	switch {
+	case kind == "" && i.Role == "" && i.ID != "":
+		kind = "item_reference" // the type is optional
+	case kind == "":
+		kind = "message"
+	}
+	switch kind {
+	case "message":
 		m = message{role: i.Role}
 		switch i.Role {
 		case "developer":
@@ -181,16 +192,17 @@ func (i inputItem) message(place string) (m message, err error) {
 			return m, badRequest(place+".role", fmt.Sprintf("%s.role is %q: it is system, developer, user or assistant", place, shortened(i.Role)))
 		}
 		err = m.take(place+".content", i.Content)
-	case "function_call":
-		call := toolCall{ID: i.CallID, Type: "function"}
-		call.Function.Name, call.Function.Arguments = i.Name, i.Arguments
-		m = message{role: roleAssistant, calls: []toolCall{call}}
-	case "function_call_output":
+	case "function_call", "custom_tool_call":
+		m = message{role: roleAssistant, calls: []toolCall{newToolCall(i.CallID, i.Name, cmp.Or(i.Arguments, i.Input))}}
+	case "function_call_output", "custom_tool_call_output":
 		m = message{role: roleTool, answers: i.CallID}
 		err = m.take(place+".output", i.Output)
 	case "reasoning": // the agents' messages before an answer
+	case "item_reference":
+		m = message{role: roleAssistant}
+		m.reference, err = readReference(place, i.ID)
 	default:
-		return m, badRequest(place+".type", fmt.Sprintf("%s.type is %q: it is message, function_call, function_call_output or reasoning", place, shortened(i.Type)))
+		return m, badRequest(place+".type", fmt.Sprintf("%s.type is %q: it is message, function_call, function_call_output, reasoning or item_reference", place, shortened(kind)))
 	}
 	return m, err
 }

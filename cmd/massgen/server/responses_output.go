@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/massgen/massgen/backends"
@@ -23,14 +24,14 @@ type response struct {
 	run          *run
 	view         *view
 	id           string
-	items        string // the part of the items' ids after their prefix
+	items        string // the part of the items' ids after their prefix, but not of calls
 	said         asking
 	instructions *string
 	tools        []toolDefinition
 }
 
 func newResponse(respond responder, r *run, v *view, said asking) *response {
-	return &response{respond: respond, run: r, view: v, said: said, items: r.id("", v), id: responseID(turnPlace{r.place(), r.model}, v.seen)}
+	return &response{respond: respond, run: r, view: v, said: said, items: itemsID(r.place(), v.seen), id: responseID(turnPlace{r.place(), r.model}, v.seen)}
 }
 
 // The states of a response and of its items.
@@ -154,10 +155,10 @@ func textPart(text string, annotations []object) object {
 	return object{"type": "output_text", "text": text, "annotations": annotations, "logprobs": []object{}}
 }
 
-// callOf returns the item of the output that asks the client to run one of its tools.
-func (r *response) callOf(c toolCall, index int, state, arguments string) object {
+// callOf returns the item of the output that asks the client to run one of its tools. Its id has the call's.
+func (r *response) callOf(c toolCall, state, arguments string) object {
 	return object{
-		"id": fmt.Sprintf("%s%s_%d", callItem, r.items, index), "type": "function_call", "status": state,
+		"id": callItem + strings.TrimPrefix(c.ID, callPrefix), "type": "function_call", "status": state,
 		"call_id": c.ID, "name": c.Function.Name, "arguments": arguments,
 	}
 }
@@ -172,7 +173,7 @@ func (r *response) finish(ctx context.Context) (end, []object) {
 		}
 	}
 	for _, c := range all.calls {
-		list = append(list, r.callOf(c, len(list), stateCompleted, c.Function.Arguments))
+		list = append(list, r.callOf(c, stateCompleted, c.Function.Arguments))
 	}
 	return e, list
 }
@@ -308,7 +309,7 @@ func (s *responseStream) closeItem() {
 // call sends a call of the client's tools.
 func (s *responseStream) call(c toolCall) {
 	index, arguments := len(s.done), c.Function.Arguments
-	begun, done := s.callOf(c, index, stateInProgress, ""), s.callOf(c, index, stateCompleted, arguments)
+	begun, done := s.callOf(c, stateInProgress, ""), s.callOf(c, stateCompleted, arguments)
 	s.send("response.output_item.added", object{"output_index": index, "item": begun})
 	s.send("response.function_call_arguments.delta", object{"item_id": begun["id"], "output_index": index, "delta": arguments})
 	s.send("response.function_call_arguments.done", object{"item_id": begun["id"], "output_index": index, "name": c.Function.Name, "arguments": arguments})

@@ -212,10 +212,13 @@ func TestInputItems(t *testing.T) {
 		{"type":"reasoning","id":"rs_1","summary":[]},
 		{"type":"function_call","call_id":"c1","name":"look","arguments":"{}"},
 		{"type":"function_call_output","call_id":"c1","output":"seen"},
+		{"type":"custom_tool_call","call_id":"c2","name":"patch","input":"a line"},
+		{"type":"custom_tool_call_output","call_id":"c2","output":"patched"},
 		{"type":"message","role":"assistant","id":"msg_1","status":"completed","content":[{"type":"output_text","text":"1","annotations":[]}]},
 		{"role":"user","content":"Two?"}]}`)
 	turns, err := s.store.Turns(t.Context(), "mine", 0)
-	if err != nil || len(turns) != 2 || turns[0].Question != "One?" || turns[0].Answer != "1" || turns[1].Question != "Two?" {
+	if err != nil || len(turns) != 2 || turns[0].Answer != "1" ||
+		turns[0].Question != "One?\n\nThe tool look with {} gave this result:\n> seen\n\nThe tool patch with a line gave this result:\n> patched" || turns[1].Question != "Two?" {
 		t.Errorf("the session has %+v, %v; the response %s", turns, err, r.body)
 	}
 	kept, err := s.store.Session(t.Context(), "mine")
@@ -233,7 +236,8 @@ func TestResponseRefusals(t *testing.T) {
 		`{"model":"pair","input":[` + strings.Repeat(`{},`, 4096) + `{}]}`:                 "there are 4097, and the most is 4096",
 		`{"model":"pair","input":" "}`:                                                     "question",
 		`{"model":"pair","input":[{"role":"king"}]}`:                                       "input[0].role",
-		`{"model":"pair","input":[{"type":"item_reference","id":"x"}]}`:                    "input[0].type",
+		`{"model":"pair","input":[{"type":"item_reference","id":"x"}]}`:                    "input[0].id names no item",
+		`{"model":"pair","input":[{"type":"king","role":"user"}]}`:                         "input[0].type",
 		`{"model":"pair","input":[{"role":"user","content":[{"type":"input_image"}]}]}`:    "has no image_url",
 		`{"model":"pair","input":"?","metadata":{"a":1}}`:                                  "metadata.a is no string",
 		`{"model":"pair","input":"?","metadata":{"a":"` + strings.Repeat("x", 513) + `"}}`: "metadata.a is too long",

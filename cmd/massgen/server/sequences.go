@@ -26,7 +26,7 @@ type sequence struct {
 const mostSequences = 10_000
 
 // keyOf returns the key of a history of a caller's user, "" for none: what one user has said is not for another. It
-// ignores white space at the ends of a text, which some clients cut.
+// ignores white space at the ends of a text, which some clients cut, and the work, which the session knows better.
 func keyOf(c caller, user string, history []exchange) [sha256.Size]byte {
 	all := strconv.AppendQuote(strconv.AppendQuote(nil, c.name), user)
 	for _, e := range history {

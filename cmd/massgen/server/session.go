@@ -134,13 +134,13 @@ func (s *turns) keepHistory(ctx context.Context, id string, history []exchange) 
 func (s *turns) dumpOf(id string, history []exchange) (*bytes.Buffer, error) {
 	now := time.Now()
 	d := sessions.Dump{
-		Session:  sessions.Session{ID: id, Title: sessions.TitleOf(s.respond.redact(history[0].question)), Created: now, Updated: now},
+		Session:  sessions.Session{ID: id, Title: sessions.TitleOf(s.respond.redact(history[0].asked())), Created: now, Updated: now},
 		Journals: make([][][]byte, len(history)),
 	}
 	var last blob.Ref
 	for i, e := range history {
 		t := sessions.Turn{
-			Number: i + 1, Question: s.respond.redact(e.question), Answer: s.respond.redact(e.answer), Winner: clientName,
+			Number: i + 1, Question: s.respond.redact(e.asked()), Answer: s.respond.redact(e.answer), Winner: clientName,
 			Status: kernel.Completed, Started: now, Ended: now, MessageCount: 2,
 		}
 		link, err := sessions.Link{

@@ -162,9 +162,8 @@ func (c *clientCalls) tell() {
 	}
 }
 
-// answer passes on the results of calls, by id. It refuses them if the result of a call that the
-// client knows of is missing.
-func (c *clientCalls) answer(results map[string]string) error {
+// check refuses results, by id, that lack the result of a call that the client knows of.
+func (c *clientCalls) check(results map[string]string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, w := range c.open {
@@ -172,6 +171,13 @@ func (c *clientCalls) answer(results map[string]string) error {
 			return badRequest("messages", fmt.Sprintf("messages: the result of the call %s of %s is missing", w.call.ID, w.call.Function.Name))
 		}
 	}
+	return nil
+}
+
+// answer passes on the results of calls, by id.
+func (c *clientCalls) answer(results map[string]string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for id, result := range results {
 		at := slices.IndexFunc(c.open, func(w *clientCall) bool { return w.call.ID == id })
 		if at < 0 {
@@ -181,7 +187,6 @@ func (c *clientCalls) answer(results map[string]string) error {
 		c.open[at].result <- result
 		c.open = slices.Delete(c.open, at, at+1)
 	}
-	return nil
 }
 
 // callPrefix begins the ids of calls.
@@ -202,23 +207,4 @@ func turnOfCall(id string) (at place, ok bool) {
 	number, session, hasSession := strings.Cut(rest, ".")
 	turn, numberErr := strconv.Atoi(number)
 	return place{session, turn}, ok && err == nil && isWhole && hasSession && numberErr == nil
-}
-
-// resultsOf returns the results that a request ends with, by the ids of their calls, and the turn of
-// these calls. ok is false if the request ends with something else.
-func resultsOf(messages []message) (results map[string]string, at place, ok bool, err error) {
-	results = map[string]string{}
-	for i := len(messages) - 1; i >= 0 && messages[i].role == roleTool; i-- {
-		param := fmt.Sprintf("messages[%d].tool_call_id", i)
-		of, known := turnOfCall(messages[i].answers)
-		switch {
-		case !known:
-			return nil, at, true, badRequest(param, param+" is the id of no call that this server has asked for")
-		case len(results) > 0 && of != at:
-			return nil, at, true, badRequest(param, param+" belongs to another turn than the others")
-		}
-		at = of
-		results[messages[i].answers] = messages[i].text
-	}
-	return results, at, len(results) > 0, nil
 }

@@ -195,7 +195,7 @@ func (t turnRoutes) goOn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	run, err := t.turns.proceed(r.Context(), m, kept.ID, nil, nil) // no client is there to run tools
+	run, err := t.turns.proceed(r.Context(), m, kept.ID, nil, toolReply{}) // no client is there to run tools
 	if err != nil {
 		return err
 	}
