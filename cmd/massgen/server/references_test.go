@@ -44,7 +44,7 @@ func TestItemReferencesAreTheItems(t *testing.T) {
 
 // TestItemReferencesInALoopOfTools name the calls, and a finished loop has its answer once.
 func TestItemReferencesInALoopOfTools(t *testing.T) {
-	s := serve(t, forecasters(&forecaster{}))
+	s := serve(t, forecasters(&forecaster{before: "I will look."}))
 	tools := strings.NewReplacer(`"function":{`, "", "}}}}]", "}}}]").Replace(weatherTool)
 	ask := func(input string) reply {
 		_, r := s.respond(t, `{"model":"one",`+tools+`,"input":[`+input+`]}`)
@@ -69,6 +69,15 @@ func TestItemReferencesInALoopOfTools(t *testing.T) {
 	input += "," + refersTo(t, second) + `,{"role":"user","content":"And tomorrow?"}`
 	if third := ask(input); third.status != http.StatusOK || third.session() != first.session() {
 		t.Errorf("the next question was asked in another session: status %d, %s", third.status, third.body)
+	}
+	restarted := serve(t, func(settings *server.Settings) {
+		settings.Store = s.store
+		forecasters(&forecaster{})(settings)
+	})
+	_, r := restarted.respond(t, `{"model":"one","input":[`+input+`]}`)
+	turns, err := s.store.Turns(t.Context(), r.session(), 0)
+	if err != nil || len(turns) != 2 || strings.Contains(turns[0].Question, "I was told") || !strings.Contains(turns[0].Question, "> 20 degrees") {
+		t.Errorf("after a restart the session has %+v, %v", turns, err)
 	}
 }
 

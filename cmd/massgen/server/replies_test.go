@@ -141,6 +141,22 @@ func TestReplyIsAnsweredWithoutItsTurn(t *testing.T) {
 	}
 }
 
+// TestSessionGoesOnAfterATurnThatCannotTakeAReply: its other turn begins when that turn has ended.
+func TestSessionGoesOnAfterATurnThatCannotTakeAReply(t *testing.T) {
+	s := serve(t, forecasters(&forecaster{}))
+	l := &loop{}
+	l.add("user", "How is the weather?")
+	named := func() string {
+		return strings.Replace(l.request(t, "one"), "{", `{"metadata":{"session_id":"mine"},`, 1)
+	}
+	l.run(t, s.chat(t, named()).body)
+	l.add("user", strings.Repeat("long ", 10_000))
+	contentOf(t, s.chat(t, named()))
+	if turns, err := s.store.Turns(t.Context(), "mine", 0); err != nil || len(turns) != 2 || !strings.Contains(turns[1].Question, "1 degrees") {
+		t.Errorf("the session has %.500v, %v", turns, err)
+	}
+}
+
 // TestToolCallsOfAnotherModelAreHistory, with their results, in the middle of a loop and after it.
 func TestToolCallsOfAnotherModelAreHistory(t *testing.T) {
 	for name, test := range map[string]struct {

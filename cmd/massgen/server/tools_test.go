@@ -24,6 +24,7 @@ import (
 // forecaster is a model that asks for the weather of two towns at once, if it may, and then says
 // what it was told. As a member of a panel it answers and votes for the first answer.
 type forecaster struct {
+	before  string // what it says before it asks for the weather
 	mu      sync.Mutex
 	offered map[string][]string // the tools of its calls, by purpose
 }
@@ -57,6 +58,9 @@ func (f *forecaster) Stream(_ context.Context, req backends.Request) iter.Seq2[b
 	case slices.Contains(tools, effect.Vote):
 		call(effect.Vote, `{"agent_id":"agent1","reason":"true"}`)
 	case len(told) == 0 && slices.Contains(tools, "weather"):
+		if f.before != "" {
+			events = append(events, backends.TextDelta{Text: f.before})
+		}
 		call("weather", `{"town":"Rome"}`)
 		call("weather", `{"town":"Oslo"}`)
 	default:
