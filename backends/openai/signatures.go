@@ -81,7 +81,7 @@ const foreignSignature = `{"google":{"thought_signature":"skip_thought_signature
 // signForeign signs the first call of a message that has no signature at all.
 func signForeign(calls []toolCall) {
 	for _, c := range calls {
-		if !c.isEmpty() || !c.Function.extras.isEmpty() {
+		if !c.isEmpty() || !c.Function.isEmpty() {
 			return
 		}
 	}
