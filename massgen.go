@@ -17,9 +17,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
-	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
@@ -149,8 +147,8 @@ func New(ctx context.Context, list []Agent, opts ...Option) (*Panel, error) {
 			if err := configs.CheckID(a.ID); err != nil {
 				return fmt.Errorf("agent %d: its ID %w", i+1, err)
 			}
-			if strings.ContainsFunc(a.APIKey, unicode.IsControl) {
-				return fmt.Errorf("agent %s: its APIKey has a control character, such as the end of a line: leave that out", a.ID)
+			if providers.HasUnseen(a.APIKey) {
+				return fmt.Errorf("agent %s: its APIKey has a character that cannot be seen, such as the end of a line: leave that out", a.ID)
 			}
 			if a.Backend != nil && (a.Provider != "" || a.BaseURL != "" || a.APIKey != "") {
 				return fmt.Errorf("agent %s has a Backend and a Provider, BaseURL or APIKey: leave these out", a.ID)

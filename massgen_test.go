@@ -133,7 +133,7 @@ func TestNewSaysWhatIsWrongWithAgents(t *testing.T) {
 		"agent 2: its ID is empty":                           {{ID: "ada", Provider: "demo"}, {Provider: "demo"}},
 		`agent 1: its ID is ".."; use letters`:               {{ID: "..", Provider: "demo"}},
 		"type demos is not known":                            {{ID: "ada", Provider: "demos"}},
-		"agent ada: its APIKey has a control character":      {{ID: "ada", Provider: "openai", APIKey: "sk-1\n"}},
+		"agent ada: its APIKey has a character that cannot":  {{ID: "ada", Provider: "openai", APIKey: "sk-1\n"}},
 		"agent ada: one of its tools is nil":                 {{ID: "ada", Provider: "demo", Tools: []agents.Tool{nil}}},
 		"agent ada: two of its tools are named look: rename": {{ID: "ada", Provider: "demo", Tools: []agents.Tool{tool, tool}}},
 	} {

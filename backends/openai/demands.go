@@ -10,12 +10,12 @@ import (
 	"github.com/massgen/massgen/backends"
 )
 
-// demands are what a service wants of the requests to a model beside the protocol, as its refusals showed.
+// demands are the demands on the requests to a model, beside the protocol's, that a service's refusals have shown.
 type demands struct {
-	// usedTools is set where messages with tool calls need definitions of tools, also in a request that
-	// offers none. noChoice is set where tool_choice cannot be none.
+	// usedTools is set where a request whose messages call tools must define tools, even if it offers none.
+	// noChoice is set where tool_choice cannot be none.
 	usedTools, noChoice bool
-	// signatures is set where calls need the signature of a thought, also those of another model.
+	// signatures is set where every call needs the signature of a thought, even a call of another model.
 	signatures bool
 }
 
@@ -36,7 +36,7 @@ func (d demands) after(err error, req *backends.Request) demands {
 	if !errors.As(err, &e) || e.Status < http.StatusBadRequest {
 		return d
 	}
-	lacksTools := len(req.Tools) == 0 && len(usedTools(req.Messages)) > 0
+	lacksTools := len(req.Tools) == 0 && len(calledTools(req.Messages)) > 0
 	switch {
 	case lacksTools && !d.usedTools && wantsTools.MatchString(e.Message):
 		d.usedTools = true
@@ -55,7 +55,7 @@ func (d demands) fit(req *backends.Request) *backends.Request {
 		return req
 	}
 	fitted := *req
-	if fitted.Tools = usedTools(req.Messages); len(fitted.Tools) == 0 {
+	if fitted.Tools = calledTools(req.Messages); len(fitted.Tools) == 0 {
 		return req
 	}
 	fitted.Params.ExtraBody = map[string]any{}
@@ -67,26 +67,22 @@ func (d demands) fit(req *backends.Request) *backends.Request {
 	return &fitted
 }
 
-// usedTools returns a definition of each tool that the messages call, without its parameters.
-func usedTools(messages []backends.Message) []backends.Tool {
+// calledTools returns a definition of each tool that the messages call, with nothing but its name.
+func calledTools(messages []backends.Message) []backends.Tool {
 	var out []backends.Tool
 	seen := map[string]bool{}
 	for _, m := range backends.Repair(messages) {
 		for _, c := range m.ToolCalls() {
 			if c.Name != "" && !seen[c.Name] {
 				seen[c.Name] = true
-				out = append(out, backends.Tool{
-					Name:        c.Name,
-					Description: "A tool that was called before. It cannot be called now.",
-					Schema:      json.RawMessage(`{"type":"object","properties":{}}`),
-				})
+				out = append(out, backends.Tool{Name: c.Name, Schema: json.RawMessage(`{"type":"object","properties":{}}`)})
 			}
 		}
 	}
 	return out
 }
 
-// demandsOf returns what is known of a model.
+// demandsOf returns the known demands on the requests to a model.
 func (b *Backend) demandsOf(model string) demands {
 	known, _ := b.demands.Load(model)
 	d, _ := known.(demands)

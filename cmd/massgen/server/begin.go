@@ -59,22 +59,7 @@ func (s *turns) start(ctx context.Context, q request) (*run, *view, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	reply, isReply, err := s.replyOf(ctx, q)
-	if err != nil {
-		return nil, nil, err
-	}
-	var r *run
-	var v *view
-	if isReply {
-		r, v, err = s.goOn(ctx, m, reply)
-		// What the user adds is a new question after the turn. A request with a key gets the turn's answer.
-		isReply = !isOver(err) || !reply.isWhole || reply.text == "" || q.once != nil
-	} else if reply.at.session != "" {
-		err = s.abandon(ctx, reply.at)
-	}
-	if !isReply && (err == nil || isOver(err)) {
-		r, err = s.beginAfter(ctx, m, q)
-	}
+	r, v, err := s.goOnOrBegin(ctx, m, q)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,6 +70,28 @@ func (s *turns) start(ctx context.Context, q request) (*run, *view, error) {
 		v = r.newView()
 	}
 	return r, v, nil
+}
+
+// goOnOrBegin goes on with the turn that a request replies to, or begins a turn.
+func (s *turns) goOnOrBegin(ctx context.Context, m *model, q request) (*run, *view, error) {
+	reply, isReply, err := s.replyOf(ctx, q)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case isReply:
+		r, v, err := s.goOn(ctx, m, reply)
+		// After the turn the user's text is a new question. A request with a key gets the turn's answer.
+		isQuestion := reply.isWhole && reply.text != "" && q.once == nil
+		if !isOver(err) || !isQuestion {
+			return r, v, err
+		}
+	case reply.at.session != "":
+		if err := s.abandon(ctx, reply.at); err != nil && !isOver(err) {
+			return nil, nil, err
+		}
+	}
+	r, err := s.beginAfter(ctx, m, q)
+	return r, nil, err
 }
 
 // beginAfter begins a turn after the one that the request names. If the session has gone on since,

@@ -55,15 +55,12 @@ func (b *bodies) read(w http.ResponseWriter, r *http.Request) (release func(), e
 		held.release()
 		return nil, err
 	}
-	if bytes.HasPrefix(held.data.Bytes(), []byte(byteOrderMark)) {
-		held.data.Next(len(byteOrderMark))
+	if bytes.HasPrefix(held.data.Bytes(), []byte(plain.ByteOrderMark)) {
+		held.data.Next(len(plain.ByteOrderMark))
 	}
 	r.Body, r.ContentLength = &held, int64(held.data.Len())
 	return held.release, nil
 }
-
-// byteOrderMark is what some programs of Windows write before a JSON text (RFC 8259, section 8.1).
-const byteOrderMark = "\uFEFF"
 
 // unread returns the refusal of a body that was not read.
 func unread(err error) error {

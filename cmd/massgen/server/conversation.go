@@ -1,8 +1,6 @@
 package server
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -19,12 +17,6 @@ type exchange struct {
 	// texts around them. The session of that turn knows them.
 	work string
 }
-
-// The texts of a user who wrote none. Some services refuse a user's message without a text.
-const (
-	greetedText   = "(The assistant begins the conversation.)"
-	onlyFilesText = "(See the attached files.)"
-)
 
 // asked returns the question for a session that does not know the exchange.
 func (e exchange) asked() string {
@@ -59,10 +51,7 @@ func converse(messages []message) (conversation, error) {
 				c.history = append(c.history, s.end())
 			}
 			c.files = append(c.files, m.files...)
-			if isBlank && len(m.files) > 0 {
-				m.text, isBlank = onlyFilesText, false
-			}
-			if !isBlank {
+			if !isBlank || len(m.files) > 0 {
 				s.ask(m.text)
 			}
 		case roleAssistant:
@@ -96,17 +85,13 @@ type sorter struct {
 	isCalling bool
 }
 
-// step is a part of an exchange before its answer: a user's text, an assistant's text beside a call, or a
-// call of a tool.
+// step is a part of an exchange before its answer.
 type step struct {
-	// isWork reports that a turn of this server has made the step, or got it.
+	// isWork reports that the step belongs to a turn of this server.
 	isWork bool
-	role   string
-	text   string
-	// call and result are those of a tool. hasResult is false until the result has come.
-	call      toolCall
-	result    string
-	hasResult bool
+	// call is the id of the step's call, empty for a text.
+	call string
+	contextbuild.ForeignStep
 }
 
 func (s *sorter) isEmpty() bool { return len(s.steps)+len(s.answered) == 0 }
@@ -117,7 +102,7 @@ func (s *sorter) isAnswered() bool { return len(s.answered) > 0 || s.isCalling }
 // ask adds a text of the user. After a call of this server's turn, the text belongs to that turn.
 func (s *sorter) ask(text string) {
 	isWork := slices.ContainsFunc(s.steps, func(x step) bool { return x.isWork })
-	s.steps = append(s.steps, step{isWork: isWork, role: roleUser, text: text})
+	s.steps = append(s.steps, step{isWork: isWork, ForeignStep: contextbuild.ForeignStep{Role: roleUser, Text: text}})
 	s.isCalling = false
 }
 
@@ -134,24 +119,26 @@ func (s *sorter) answer(m message, isBlank bool) {
 		return !isOwn
 	})
 	for _, text := range s.answered {
-		s.steps = append(s.steps, step{isWork: isWork, role: roleAssistant, text: text})
+		s.steps = append(s.steps, step{isWork: isWork, ForeignStep: contextbuild.ForeignStep{Role: roleAssistant, Text: text}})
 	}
 	s.answered, s.isCalling = nil, true
 	for _, c := range m.calls {
-		s.steps = append(s.steps, step{isWork: isWork, role: roleTool, call: c})
+		s.steps = append(s.steps, step{isWork: isWork, call: c.ID, ForeignStep: contextbuild.ForeignStep{
+			Role: roleTool, Tool: shortened(c.Function.Name), Arguments: c.Function.Arguments,
+		}})
 	}
 }
 
 // result adds the result of the first call with its id that has none. Some clients use an id again.
 func (s *sorter) result(m message) {
-	i := slices.IndexFunc(s.steps, func(x step) bool { return x.role == roleTool && !x.hasResult && x.call.ID == m.answers })
+	i := slices.IndexFunc(s.steps, func(x step) bool { return x.Role == roleTool && !x.HasResult && x.call == m.answers })
 	if i < 0 {
 		_, isWork := turnOfCall(m.answers)
-		s.steps = append(s.steps, step{isWork: isWork, role: roleTool})
+		s.steps = append(s.steps, step{isWork: isWork, ForeignStep: contextbuild.ForeignStep{Role: roleTool}})
 		i = len(s.steps) - 1
 	}
 	s.isCalling = false
-	s.steps[i].result, s.steps[i].hasResult = m.text, true
+	s.steps[i].Text, s.steps[i].HasResult = m.text, true
 }
 
 // end returns the exchange, and begins the next one.
@@ -165,30 +152,9 @@ func (s *sorter) end() exchange {
 		}
 	}
 	if len(s.steps) == 0 {
-		question = []string{greetedText}
+		question = []string{contextbuild.ForeignStep{Role: roleAssistant}.String()} // the assistant began
 	}
 	e := exchange{strings.Join(question, "\n\n"), strings.Join(s.answered, "\n\n"), strings.Join(work, "\n\n")}
 	*s = sorter{}
 	return e
 }
-
-// String returns the step as a part of a question. Texts that the user has not written are quoted.
-func (x step) String() string {
-	switch x.role {
-	case roleUser:
-		return x.text
-	case roleAssistant:
-		return "The assistant said:\n" + quoted(x.text)
-	}
-	name := "A tool"
-	if x.call.Function.Name != "" {
-		name = fmt.Sprintf("The tool %s with %s", shortened(x.call.Function.Name), contextbuild.Clean(strings.ReplaceAll(cmp.Or(x.call.Function.Arguments, "{}"), "\n", " ")))
-	}
-	if !x.hasResult {
-		return name + " was called, and gave no result."
-	}
-	return name + " gave this result:\n" + quoted(x.result)
-}
-
-// quoted returns a text with a mark before each line, so that nothing in it looks like a text of the user.
-func quoted(text string) string { return "> " + strings.ReplaceAll(text, "\n", "\n> ") }

@@ -2,11 +2,9 @@ package server_test
 
 import (
 	"context"
-	"iter"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/massgen/massgen"
@@ -14,39 +12,16 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/server"
 )
 
-// listener is a model that keeps what it was sent, and says "Rome.". As some services, it refuses an empty
-// message.
-type listener struct {
-	mu   sync.Mutex
-	sent [][]backends.Message
-}
-
-func (l *listener) Stream(_ context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.sent = append(l.sent, req.Messages)
-	return func(yield func(backends.Event, error) bool) {
-		for _, m := range req.Messages {
+// newListener returns a model that says "Rome.". As some services, it refuses an empty message.
+func newListener() *looking {
+	return &looking{answer: func(messages []backends.Message) (string, error) {
+		for _, m := range messages {
 			if strings.TrimSpace(textOf(m)) == "" {
-				yield(nil, &backends.Error{Kind: backends.KindBadRequest, Message: "messages must have non-empty content"})
-				return
+				return "", &backends.Error{Kind: backends.KindBadRequest, Message: "messages must have non-empty content"}
 			}
 		}
-		_ = yield(backends.TextDelta{Text: "Rome."}, nil) && yield(backends.Finish{Reason: "stop"}, nil)
-	}
-}
-
-// last returns the texts of the last input, each after its role.
-func (l *listener) last() (all []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.sent) == 0 {
-		return nil
-	}
-	for _, m := range l.sent[len(l.sent)-1] {
-		all = append(all, string(m.Role)+": "+textOf(m))
-	}
-	return all
+		return "Rome.", nil
+	}}
 }
 
 func textOf(m backends.Message) (all string) {
@@ -61,8 +36,8 @@ func textOf(m backends.Message) (all string) {
 	return all
 }
 
-// hears is the model "one", whose agent is a listener.
-func hears(l *listener) func(*server.Settings) {
+// hears is the model "one", whose agent is a model.
+func hears(l *looking) func(*server.Settings) {
 	return func(s *server.Settings) {
 		own := s.Store
 		s.Models = []server.Model{{ID: "one", Open: func(ctx context.Context) (*massgen.Panel, error) {
@@ -84,18 +59,18 @@ func TestNoMessageIsEmpty(t *testing.T) {
 		"only a file, earlier":   {`{"role":"user","content":[` + picture + `]},{"role":"assistant","content":"A text."},{"role":"user","content":"The capital?"}`, "A text."},
 		"an empty question":      {`{"role":"system","content":"Name a capital."},{"role":"user","content":""}`, "Name a capital."},
 	} {
-		l := &listener{}
+		l := newListener()
 		s := serve(t, hears(l))
 		r := s.chat(t, `{"model":"one","messages":[`+test.messages+`]}`)
-		if r.status != http.StatusOK || !strings.Contains(strings.Join(l.last(), "\n"), test.want) {
-			t.Errorf("%s: status %d, %s, after %q", name, r.status, r.body, l.last())
+		if r.status != http.StatusOK || !strings.Contains(strings.Join(l.texts(), "\n"), test.want) {
+			t.Errorf("%s: status %d, %s, after %q", name, r.status, r.body, l.texts())
 		}
 	}
 }
 
 // TestGreetingIsPartOfTheSession, which the client goes on with by sending all messages again.
 func TestGreetingIsPartOfTheSession(t *testing.T) {
-	s := serve(t, hears(&listener{}))
+	s := serve(t, hears(newListener()))
 	const messages = `{"model":"one","messages":[{"role":"assistant","content":"Welcome!"},{"role":"user","content":"The capital?"}`
 	first := s.chat(t, messages+`]}`)
 	if next := s.chat(t, messages+`,{"role":"assistant","content":"Rome."},{"role":"user","content":"And of France?"}]}`); next.session() != first.session() {
@@ -109,10 +84,10 @@ func TestSystemMessageAloneIsTheQuestion(t *testing.T) {
 		"/v1/chat/completions": `{"model":"one","messages":[{"role":"system","content":"Be brief."},{"role":"developer","content":"Name a capital."}]}`,
 		"/v1/responses":        `{"model":"one","instructions":"Be brief.","input":[{"role":"developer","content":"Name a capital."}]}`,
 	} {
-		l := &listener{}
+		l := newListener()
 		s := serve(t, hears(l))
 		r := s.send(t, http.MethodPost, path, body)
-		sent := l.last()
+		sent := l.texts()
 		if r.status != http.StatusOK || !slices.Contains(sent, "user: Name a capital.") || strings.Count(strings.Join(sent, "\n"), "Name a capital.") != 1 || !strings.Contains(sent[0], "Be brief.") {
 			t.Errorf("%s: status %d, %s, after %q", path, r.status, r.body, sent)
 		}

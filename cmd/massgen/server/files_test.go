@@ -25,6 +25,9 @@ import (
 
 // looking is a model that keeps what it is shown.
 type looking struct {
+	// answer is the reply to messages; nil means the word Answer with the number of the call.
+	answer func(messages []backends.Message) (string, error)
+
 	mu    sync.Mutex
 	shown [][]backends.Message
 }
@@ -34,9 +37,16 @@ func (l *looking) Stream(_ context.Context, req backends.Request) iter.Seq2[back
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.shown = append(l.shown, req.Messages)
-	n := len(l.shown)
+	text, err := fmt.Sprint("Answer ", len(l.shown)), error(nil)
+	if l.answer != nil {
+		text, err = l.answer(req.Messages)
+	}
 	return func(yield func(backends.Event, error) bool) {
-		_ = yield(backends.TextDelta{Text: fmt.Sprint("Answer ", n)}, nil) && yield(backends.Finish{Reason: "stop"}, nil)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		_ = yield(backends.TextDelta{Text: text}, nil) && yield(backends.Finish{Reason: "stop"}, nil)
 	}
 }
 
@@ -52,6 +62,19 @@ func (l *looking) last() (files []backends.File, text string) {
 		}
 	}
 	return files, m.Text()
+}
+
+// texts returns the texts of the last message list that it was shown, each after its role.
+func (l *looking) texts() (all []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.shown) == 0 {
+		return nil
+	}
+	for _, m := range l.shown[len(l.shown)-1] {
+		all = append(all, string(m.Role)+": "+textOf(m))
+	}
+	return all
 }
 
 func serveLooking(t *testing.T) (served, *looking) {

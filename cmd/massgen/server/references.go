@@ -118,7 +118,7 @@ func isFollowed(messages []message, by itemReference) bool {
 	return false
 }
 
-// answersFrom adds the answers of a session from a turn on, but not those of deleted responses.
+// answersFrom adds the answers of the turns of a session, beginning with first. It leaves out deleted responses.
 func (s *turns) answersFrom(ctx context.Context, first place, answers map[place]string) error {
 	if !mayUse(ctx, first.session) {
 		return nil

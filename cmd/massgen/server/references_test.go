@@ -24,12 +24,12 @@ func refersTo(t *testing.T, r reply) string {
 
 // TestItemReferencesAreTheItems that the server gave out, also after a restart.
 func TestItemReferencesAreTheItems(t *testing.T) {
-	h := &listener{}
+	h := newListener()
 	s := serve(t, hears(h))
 	_, first := s.respond(t, `{"model":"one","input":[{"role":"user","content":"The capital of Italy?"}]}`)
 	input := `{"model":"one","input":[{"role":"user","content":"The capital of Italy?"},` + refersTo(t, first) + `,{"role":"user","content":"And of France?"}]}`
 	_, second := s.respond(t, input)
-	if heard := strings.Join(h.last(), "\n"); second.status != http.StatusOK || second.session() != first.session() || strings.Count(heard, "assistant: Rome.") != 1 {
+	if heard := strings.Join(h.texts(), "\n"); second.status != http.StatusOK || second.session() != first.session() || strings.Count(heard, "assistant: Rome.") != 1 {
 		t.Errorf("status %d, %s, after %q", second.status, second.body, heard)
 	}
 	restarted := serve(t, func(settings *server.Settings) {
@@ -37,8 +37,8 @@ func TestItemReferencesAreTheItems(t *testing.T) {
 		hears(h)(settings)
 	})
 	untyped := strings.ReplaceAll(input, `"type":"item_reference",`, "")
-	if _, r := restarted.respond(t, untyped); r.status != http.StatusOK || !strings.Contains(strings.Join(h.last(), "\n"), "assistant: Rome.") {
-		t.Errorf("after a restart: status %d, %s, after %q", r.status, r.body, h.last())
+	if _, r := restarted.respond(t, untyped); r.status != http.StatusOK || !strings.Contains(strings.Join(h.texts(), "\n"), "assistant: Rome.") {
+		t.Errorf("after a restart: status %d, %s, after %q", r.status, r.body, h.texts())
 	}
 }
 
@@ -84,7 +84,7 @@ func TestItemReferencesInALoopOfTools(t *testing.T) {
 // TestItemReferencesAreRefused if they name nothing here, or what the client may not see.
 func TestItemReferencesAreRefused(t *testing.T) {
 	s := serve(t, func(settings *server.Settings) {
-		hears(&listener{})(settings)
+		hears(newListener())(settings)
 		settings.Access.Tokens = []server.Token{{Name: "ada", Secret: "secret-of-ada"}, {Name: "bob", Secret: "secret-of-bob"}}
 	})
 	const path = "/v1/responses"

@@ -22,11 +22,11 @@ type toolReply struct {
 	isWhole bool
 }
 
-// replyOf returns the reply to a turn of this server that the messages after the assistant's last one are.
-// ok is false if they are none: without results, with results of calls that others have asked for, or with
-// what a running turn cannot take. In the last case the reply has the place of the turn. A request that
-// continues a response has no question from before the calls.
-func replyOf(messages []message, continues bool) (reply toolReply, ok bool, err error) {
+// readReply reads the messages after the assistant's last one as the reply to a turn of this server. ok is false
+// if they have no results, results of calls that this server has not made, or files or a text that a running turn
+// cannot take. In the last case the reply has the place of the turn. A request that continues a response has no
+// question from before the calls.
+func readReply(messages []message, continues bool) (reply toolReply, ok bool, err error) {
 	start := 0
 	asked := map[string]bool{} // the ids of the request's calls
 	for i, m := range messages {
@@ -83,10 +83,10 @@ func replyOf(messages []message, continues bool) (reply toolReply, ok bool, err 
 	return reply, unfit == nil, nil
 }
 
-// replyOf returns the reply of a request, as the function replyOf does. The calls of a session that the
-// caller does not have here, as those of another server, are calls that others have asked for.
+// replyOf returns the reply of a request, as readReply does. A call counts as made by another server if the caller
+// has no such session here.
 func (s *turns) replyOf(ctx context.Context, q request) (reply toolReply, ok bool, err error) {
-	reply, ok, err = replyOf(q.messages, q.previous != nil)
+	reply, ok, err = readReply(q.messages, q.previous != nil)
 	if err != nil || !reply.isWhole {
 		return reply, ok, err
 	}
@@ -113,7 +113,7 @@ func (r *run) receive(ctx context.Context, reply toolReply) error {
 	return nil
 }
 
-// isOver reports whether an error is that of a turn that has ended.
+// isOver reports whether an error says that a turn has ended.
 func isOver(err error) bool {
 	var known refusal
 	return errors.Is(err, driver.ErrOver) || errors.As(err, &known) && known.code == overRefusal().code

@@ -124,7 +124,7 @@ func TestReplyIsAnsweredWithoutItsTurn(t *testing.T) {
 		first := s.chat(t, l.request(t, "one"))
 		l.run(t, first.body)
 		add(t, s, l)
-		h := &listener{}
+		h := newListener()
 		s2 := serve(t, hears(h))
 		if r := s.chat(t, l.request(t, "one")); r.status != http.StatusOK || r.session() == first.session() {
 			t.Errorf("%s: status %d, %s", name, r.status, r.body)
@@ -135,7 +135,7 @@ func TestReplyIsAnsweredWithoutItsTurn(t *testing.T) {
 			t.Errorf("%s: the turn that was left is %s, %v", name, kept[0].Status, err)
 		}
 		contentOf(t, s2.chat(t, l.request(t, "one")))
-		if heard := strings.Join(h.last(), "\n"); !strings.Contains(heard, "> 1 degrees") || !strings.Contains(heard, "See.") {
+		if heard := strings.Join(h.texts(), "\n"); !strings.Contains(heard, "> 1 degrees") || !strings.Contains(heard, "See.") {
 			t.Errorf("%s: another server's model was sent %.500q", name, heard)
 		}
 	}
@@ -199,12 +199,12 @@ func TestToolCallsOfAnotherModelAreHistory(t *testing.T) {
 				json.RawMessage(`{"role":"function","name":"weather","content":"sunny"}`))
 		}, []string{"> Let me see.", "The tool weather with {}", "> sunny"}},
 	} {
-		h := &listener{}
+		h := newListener()
 		s := serve(t, hears(h))
 		l := &loop{}
 		test.build(l)
 		r := s.chat(t, l.request(t, "one"))
-		said, heard := contentOf(t, r), strings.Join(h.last(), "\n")
+		said, heard := contentOf(t, r), strings.Join(h.texts(), "\n")
 		for _, want := range test.want {
 			if strings.Count(heard, want) != 1 {
 				t.Errorf("%s: the model was sent %q, without %q or with it twice", name, heard, want)
@@ -226,9 +226,9 @@ func TestFinishedCallsStayInANewSession(t *testing.T) {
 	l.run(t, s.chat(t, l.request(t, "one")).body)
 	l.add("assistant", contentOf(t, s.chat(t, l.request(t, "one"))))
 	l.add("user", "How warm exactly?")
-	h := &listener{}
+	h := newListener()
 	contentOf(t, serve(t, hears(h)).chat(t, l.request(t, "one")))
-	if heard := strings.Join(h.last(), "\n"); !strings.Contains(heard, "> 0 degrees") {
+	if heard := strings.Join(h.texts(), "\n"); !strings.Contains(heard, "> 0 degrees") {
 		t.Errorf("the model was sent %q", heard)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -57,21 +58,21 @@ func (u undoes) all(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// deleting returns the deletion of a session that a request has made, with so many turns. It leaves a session that
-// another request has gone on with.
+// deleting returns the deletion of a session that a request has made with a number of turns. It keeps a session in which
+// another request has asked meanwhile.
 func (s *turns) deleting(id string, turns int) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		kept, err := s.store.Session(ctx, id)
-		if errors.Is(err, sessions.ErrNoSession) || err == nil && kept.Turns != turns {
+		switch {
+		case errors.Is(err, sessions.ErrNoSession), err == nil && kept.Turns != turns:
 			return nil
+		case err != nil:
+			return err
 		}
-		if err == nil {
-			err = s.store.Delete(ctx, id)
+		if err := s.store.Delete(ctx, id); !errors.Is(err, sessions.ErrBusy) {
+			return err
 		}
-		if errors.Is(err, sessions.ErrBusy) { // another request goes on with it
-			return nil
-		}
-		return err
+		return nil
 	}
 }
 
@@ -186,8 +187,14 @@ func acceptSystem(ctx context.Context, panel *massgen.Panel, session string, sys
 		return err
 	}
 	before := state
-	undo.add(func(ctx context.Context) error { return panel.SetTopic(ctx, session, before) })
 	state.AcceptSystem(system...)
+	undo.add(func(ctx context.Context) error {
+		now, err := panel.Topic(ctx, session)
+		if err != nil || !reflect.DeepEqual(now, state) { // the turn that runs has changed it
+			return err
+		}
+		return panel.SetTopic(ctx, session, before)
+	})
 	return panel.SetTopic(ctx, session, state)
 }
 

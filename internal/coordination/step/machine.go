@@ -334,7 +334,7 @@ func (s *Machine) endConversation(r effect.ModelReply) []effect.Effect {
 	return s.act(Outcome{Kind: Answered, Answer: r.Text, Hash: r.Hash})
 }
 
-// askAgain makes the call again after an empty message. Its input has what came since, as that of any call.
+// askAgain makes the call again after an empty message, with the notes and answers that came meanwhile.
 func (s *Machine) askAgain() []effect.Effect {
 	s.s.AskedAgain = true
 	s.s.Transcript = slices.Clone(s.s.Transcript) // the call that is over keeps its entries

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
@@ -282,10 +281,11 @@ func (r *Resolver) address(p provider) string {
 // address than its own: there, no key may be right.
 func (r *Resolver) key(p provider, b configs.Backend) (key, variable string, err error) {
 	if key = bare(b.APIKey); key != "" {
+		r.Secrets.Add(key) // a configuration may have more than the key
 		return key, "", nil
 	}
 	if key, variable = r.keyOf(p); key != "" {
-		if strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+		if HasUnseen(key) {
 			return "", "", fmt.Errorf("type %s: the key in %s has a character that cannot be seen, such as the end of a line or a zero-width space: set it without", p.name, variable)
 		}
 		return key, variable, nil

@@ -66,8 +66,13 @@ func (w World) key(name string) string {
 // bare returns a key without the characters around it that nobody sees: blanks, and what a web page or a file leaves
 // beside copied text, such as a zero-width space.
 func bare(key string) string {
-	return strings.TrimFunc(key, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) })
+	return strings.TrimFunc(key, func(r rune) bool { return unicode.IsSpace(r) || isUnseen(r) })
 }
+
+// HasUnseen reports whether a key has a character that nobody sees, such as the end of a line. No header takes it.
+func HasUnseen(key string) bool { return strings.ContainsFunc(key, isUnseen) }
+
+func isUnseen(r rune) bool { return !unicode.IsGraphic(r) }
 
 // Notices are what a user has to know of the file .env, and of keys in variables that are too
 // short to hide.

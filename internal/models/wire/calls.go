@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // CallID names a call that came without an id. It depends on nothing but the
@@ -26,8 +27,8 @@ func ShortID(id string) string {
 }
 
 // TidyArguments returns arguments as JSON where they are JSON in some disguise
-// that models use (a code fence, a trailing comma, a line break within a string, a JSON
-// string around it, or nothing for no arguments), else as they are.
+// that models use (a code fence, a fault that plain.MendJSON corrects, a JSON string around
+// it, or nothing for no arguments), else as they are.
 func TidyArguments(arguments string) string {
 	text := strings.TrimSpace(arguments)
 	if text == "" {
@@ -40,8 +41,9 @@ func TidyArguments(arguments string) string {
 	if json.Valid([]byte(text)) {
 		return arguments
 	}
-	if plain := mended(withoutFence(text)); json.Valid([]byte(plain)) {
-		return plain
+	text = withoutFence(text)
+	if value, length := plain.MendJSON(text); length == len(text) && value != "" {
+		return value
 	}
 	return arguments
 }
@@ -56,30 +58,4 @@ func withoutFence(text string) string {
 		return strings.TrimSpace(body[start:])
 	}
 	return text
-}
-
-// mended leaves out each comma, outside of strings, that only white space parts from a
-// closing bracket, and escapes the control characters within strings.
-func mended(text string) string {
-	var out strings.Builder
-	inString := false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case inString && c == '\\' && i+1 < len(text):
-			out.WriteByte(c)
-			i++
-		case inString && c < ' ':
-			fmt.Fprintf(&out, `\u%04x`, c)
-			continue
-		case c == '"':
-			inString = !inString
-		case c == ',' && !inString:
-			rest := strings.TrimLeft(text[i+1:], " \t\r\n")
-			if strings.HasPrefix(rest, "}") || strings.HasPrefix(rest, "]") {
-				continue
-			}
-		}
-		out.WriteByte(text[i])
-	}
-	return out.String()
 }

@@ -18,6 +18,8 @@ func TestArgumentsAreTidied(t *testing.T) {
 		"{\"a\":\"one\n\ttwo\"}":        `{"a":"one\u000a\u0009two"}`,
 		"{\n\"a\": \"one\r\ntwo\",\n}":  "{\n\"a\": \"one\\u000d\\u000atwo\"\n}",
 		"{\"a\":\"one\\\" and\ntwo\",}": `{"a":"one\" and\u000atwo"}`,
+		`{"a":"\d+"}`:                   `{"a":"\\d+"}`,
+		`{"a":1} and more,}`:            `{"a":1} and more,}`,
 		"{\"a\":\"cut\n":                "{\"a\":\"cut\n",
 		"no JSON":                       "no JSON",
 	} {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -294,14 +293,7 @@ func TestTelemetryFollowsNoRedirect(t *testing.T) {
 	collector := httptest.NewServer(http.RedirectHandler(other.URL+"/v1/traces", http.StatusTemporaryRedirect))
 	defer collector.Close()
 	variables := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": collector.URL, "OTEL_EXPORTER_OTLP_HEADERS": "x-key=secret"}
-	var warnings []string
-	e, err := telemetry.New(func(name string) (string, bool) { value, set := variables[name]; return value, set },
-		"v1", func(text string) string { return text }, func(string, string) {}, func(text string) { warnings = append(warnings, text) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.Follow(telemetry.Of{}, slices.Values((&clock{at: time.Unix(1e9, 0)}).stamp(run()...)))
-	e.Close()
+	warnings := followed(t, variables)
 	if len(warnings) != 1 || !strings.Contains(warnings[0], "redirects to "+other.URL+"/v1/traces, which is sent nothing") {
 		t.Errorf("the warnings are %q", warnings)
 	}
@@ -310,42 +302,44 @@ func TestTelemetryFollowsNoRedirect(t *testing.T) {
 // TestKeyInAnAddressIsNotTold: the warning about a collector that is not there has no part of its address but the host.
 func TestKeyInAnAddressIsNotTold(t *testing.T) {
 	for _, address := range []string{"http://127.0.0.1:1/otlp?api_key=KEY", "http://KEY@127.0.0.1:1", "http://127.0.0.1:1/KEY"} {
-		var warnings []string
-		variables := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": address}
-		e, err := telemetry.New(func(name string) (string, bool) { value, set := variables[name]; return value, set },
-			"v1", func(text string) string { return text }, func(string, string) {}, func(text string) { warnings = append(warnings, text) })
-		if err != nil {
-			t.Fatal(err)
-		}
-		e.Follow(telemetry.Of{}, slices.Values((&clock{at: time.Unix(1e9, 0)}).stamp(run()...)))
-		e.Close()
+		warnings := followed(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": address})
 		if len(warnings) != 1 || strings.Contains(warnings[0], "KEY") || !strings.Contains(warnings[0], "127.0.0.1:1") {
 			t.Errorf("%s: the warnings are %q", address, warnings)
 		}
 	}
 }
 
-// TestSilentCollectorIsAskedOnce about a turn: the program waits for an answer before it ends.
-func TestSilentCollectorIsAskedOnce(t *testing.T) {
-	var asked atomic.Int32
-	end := make(chan struct{})
-	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		asked.Add(1)
-		<-end
+// TestTheEndIsSentAtOnce: the spans and the metrics wait together for a slow collector, so that the program ends after one
+// wait.
+func TestTheEndIsSentAtOnce(t *testing.T) {
+	var waiting sync.WaitGroup
+	waiting.Add(2)
+	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		waiting.Done()
+		waiting.Wait() // for the other request
 	}))
 	defer collector.Close()
-	defer close(end)
-	variables := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": collector.URL, "OTEL_EXPORTER_OTLP_TIMEOUT": "50"}
+	if warnings := followed(t, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": collector.URL}); len(warnings) > 0 {
+		t.Errorf("the warnings are %q", warnings)
+	}
+}
+
+// followed follows a turn with the variables of an environment, and returns the warnings.
+func followed(t *testing.T, variables map[string]string) (warnings []string) {
+	t.Helper()
+	var mu sync.Mutex
 	e, err := telemetry.New(func(name string) (string, bool) { value, set := variables[name]; return value, set },
-		"v1", func(text string) string { return text }, func(string, string) {}, func(string) {})
+		"v1", func(text string) string { return text }, func(string, string) {}, func(text string) {
+			mu.Lock()
+			defer mu.Unlock()
+			warnings = append(warnings, text)
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.Follow(telemetry.Of{}, slices.Values((&clock{at: time.Unix(1e9, 0)}).stamp(run()...)))
 	e.Close()
-	if n := asked.Load(); n > 2 { // the spans and the metrics of the end, at once
-		t.Errorf("it is asked %d times", n)
-	}
+	return warnings
 }
 
 func TestEnvironment(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // group is a run of calls at the beginning of a text, between marks.
@@ -79,7 +81,7 @@ func (g *group) nextJSON(rest string) int {
 	if *g.unclosed > maxUnclosed {
 		return 0
 	}
-	value, length := readJSON(rest)
+	value, length := plain.MendJSON(rest)
 	if length == 0 {
 		*g.unclosed++
 	}
@@ -121,7 +123,7 @@ func readFunction(text string, tools []Tool) ([]Call, int) {
 	at := len(m[0])
 	body := strings.TrimLeft(text[at:], " \t\r\n")
 	if strings.HasPrefix(body, "{") {
-		value, length := readJSON(body)
+		value, length := plain.MendJSON(body)
 		if value == "" {
 			return nil, 0
 		}
@@ -179,7 +181,7 @@ func readNamed(text string, tools []Tool) ([]Call, int) {
 		rest := text[at:]
 		switch {
 		case strings.HasPrefix(rest, "{") && isNamed:
-			value, length := readJSON(rest)
+			value, length := plain.MendJSON(rest)
 			if value == "" {
 				return nil, 0
 			}
