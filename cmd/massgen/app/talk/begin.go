@@ -10,10 +10,12 @@ import (
 )
 
 // beginUntil begins a turn. An interrupt ends it before it has begun: to make pictures smaller may take long.
-// An engine watches the interrupts itself.
-func (s *session) beginUntil(ctx context.Context, question string, signals <-chan os.Signal) (t *coordinator.Turn, err error) {
+// isInterrupted reports whether an interrupt came while the turn began all the same. An engine watches the
+// interrupts itself.
+func (s *session) beginUntil(ctx context.Context, question string, signals <-chan os.Signal) (t *coordinator.Turn, isInterrupted bool, err error) {
 	if s.engine != nil {
-		return s.begin(ctx, question)
+		t, err = s.begin(ctx, question)
+		return t, false, err
 	}
 	beginning, cancel := context.WithCancel(ctx)
 	defer func() {
@@ -26,14 +28,13 @@ func (s *session) beginUntil(ctx context.Context, question string, signals <-cha
 		defer close(begun)
 		t, err = s.begin(beginning, question)
 	}()
-	isInterrupted := false
 	for {
 		select {
 		case <-begun:
 			if isInterrupted && t == nil {
 				err = fmt.Errorf("%w before the turn had begun", cmdline.ErrQuit)
 			}
-			return t, err
+			return t, isInterrupted, err
 		case signal := <-signals:
 			s.term.terminated = cmdline.EndsProgram(signal)
 			isInterrupted = true

@@ -37,7 +37,7 @@ func (s *session) resume(ctx context.Context) error {
 	if s.feed.isShown() {
 		s.console.Say("turn %d goes on: %s", t.Number(), wording.Quoted(t.Question()))
 	}
-	return s.finish(s.watchTurn(ctx, t, s.term.watch.Take()))
+	return s.finish(s.watchTurn(ctx, t, false, s.term.watch.Take()))
 }
 
 // startOver gives up the turn that a process left, and asks its question again.
@@ -104,7 +104,7 @@ func goOnIn(ctx context.Context, p *program.Program, kept sessions.Session, from
 		return fmt.Errorf("replay: %w", err)
 	}
 	s.console.Say("massgen: turn %d of session %s goes on from round %d in session %s", from.Turn, plain.Line(kept.ID), from.Round, plain.Line(as))
-	return s.finish(s.watchTurn(ctx, t, s.term.watch.Take()))
+	return s.finish(s.watchTurn(ctx, t, false, s.term.watch.Take()))
 }
 
 // Work plays the turns of others until an interrupt.

@@ -235,14 +235,14 @@ func (s *session) ask(ctx context.Context, question string, signals <-chan os.Si
 	if s.engine != nil {
 		s.engine.Interrupts = signals
 	}
-	t, err := s.beginUntil(ctx, question, signals)
+	t, isInterrupted, err := s.beginUntil(ctx, question, signals)
 	if errors.Is(err, cmdline.ErrQuit) {
 		return report.Result{}, err
 	}
 	if err != nil {
 		return report.Result{}, s.refused(ctx, fmt.Errorf("question: %w", err))
 	}
-	result, err := s.watchTurn(ctx, t, signals)
+	result, err := s.watchTurn(ctx, t, isInterrupted, signals)
 	if note := charset.Note(question); note != "" {
 		result.Warnings = append(result.Warnings, note)
 	}
@@ -286,8 +286,9 @@ func (s *session) refused(ctx context.Context, err error) error {
 	return fmt.Errorf("%w; %s makes a copy to go on with", err, s.kept.Command("sessions", "branch", s.chat.id))
 }
 
-// watchTurn shows a turn's progress until it is over. See ask for the interrupts.
-func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-chan os.Signal) (report.Result, error) {
+// watchTurn shows a turn's progress until it is over. See ask for the interrupts; isInterrupted reports
+// whether the first one has come.
+func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, isInterrupted bool, signals <-chan os.Signal) (report.Result, error) {
 	s.memory.keep(ctx, &s.chat, s.asked.known)
 	shown, cut := make(chan struct{}), make(chan struct{}, 1)
 	s.term.live = openLive(s)
@@ -296,7 +297,14 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 		defer close(shown)
 		s.feed.follow(ctx, t, cut)
 	}()
-	interrupted := false
+	interrupt := func() {
+		isInterrupted = true
+		cut <- struct{}{}
+		t.Cancel()
+	}
+	if isInterrupted {
+		interrupt()
+	}
 	person := prompter{term: s.term, ctx: ctx, turn: t}
 	defer person.release()
 	person.attend()
@@ -312,7 +320,7 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 			person.notes.Wait()
 			r, err := t.Wait(ctx)
 			s.term.cut = time.Time{}
-			if interrupted {
+			if isInterrupted {
 				s.term.cut = time.Now()
 			}
 			hideReasons(r, s.console.Secrets.Redact)
@@ -322,15 +330,13 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, signals <-
 			return r, err
 		case signal := <-signals:
 			switch {
-			case interrupted && signal == syscall.SIGHUP:
+			case isInterrupted && signal == syscall.SIGHUP:
 				continue // it comes from the terminal and from the shell, and neither waits
-			case interrupted:
+			case isInterrupted:
 				return report.Result{}, cmdline.ErrQuit
 			}
 			s.term.terminated = cmdline.EndsProgram(signal)
-			interrupted = true
-			cut <- struct{}{}
-			t.Cancel()
+			interrupt()
 		}
 	}
 }
