@@ -34,6 +34,8 @@ type Rules struct {
 	PlainNames, LetterFirst bool
 	// MaxDescription is how many characters the description of a tool may have; 0 for any number.
 	MaxDescription int
+	// MaxTools is how many tools one request may have; 0 for any number.
+	MaxTools int
 }
 
 // OpenAI returns the rules of OpenAI's APIs (refusals "object schema missing properties", "array schema
@@ -41,9 +43,22 @@ type Rules struct {
 // the top level", "string too long. Expected a string with maximum length 1024").
 func OpenAI() Rules {
 	r := Compatible()
-	r.SimplePatterns, r.MaxDescription = false, 1024
+	r.SimplePatterns, r.MaxDescription, r.MaxTools = false, 1024, most128
 	return r
 }
+
+// most128 is the limit of OpenAI's APIs ("Invalid 'tools': array too long. Expected an array with maximum
+// length 128") and of services that copied it (Groq: "'tools' : maximum number of items is 128"; the
+// references of DeepSeek and Z.ai: 128 functions).
+const most128 = 128
+
+// UpTo128 returns the rules of a service that takes 128 tools and is otherwise as most are.
+func UpTo128() Rules { return upTo(most128) }
+
+// XAI returns the rules of xAI, whose reference limits a request to 1,000 tools.
+func XAI() Rules { return upTo(1000) }
+
+func upTo(tools int) Rules { return Rules{NeedsProperties: true, NeedsItems: true, MaxTools: tools} }
 
 // Compatible returns the rules for a service that speaks as OpenAI does and is not known: it may be
 // OpenAI's own or llama.cpp behind a proxy.
@@ -57,11 +72,12 @@ func Compatible() Rules {
 func Claude() Rules { return Rules{PlainNames: true} }
 
 // Gemini returns the rules of the Gemini API (refusals "reference to undefined schema", "items: missing
-// field", "property is not defined"; "JSON Schema support" in its docs lists the keywords).
+// field", "property is not defined", "At most 512 function declarations can be specified"; "JSON Schema
+// support" in its docs lists the keywords).
 func Gemini() Rules {
 	return Rules{
 		NeedsItems: true, NoRefs: true, NoAllOf: true, NoBooleans: true, NoSchemaKey: true, NamedRequired: true,
-		PlainNames: true, LetterFirst: true,
+		PlainNames: true, LetterFirst: true, MaxTools: 512,
 	}
 }
 
@@ -92,8 +108,20 @@ func (r Rules) For(model string) Rules {
 		return r.And(Claude())
 	case strings.HasPrefix(name, "gemini"):
 		return r.And(Gemini())
+	case isOpenAI(name):
+		return r.And(Rules{MaxTools: most128})
 	}
 	return r
+}
+
+// isOpenAI reports whether OpenAI serves a model. Its open models run everywhere.
+func isOpenAI(name string) bool {
+	for _, prefix := range []string{"gpt-", "chatgpt-", "o1", "o3", "o4"} {
+		if strings.HasPrefix(name, prefix) {
+			return !strings.HasPrefix(name, "gpt-oss")
+		}
+	}
+	return false
 }
 
 // And returns the rules of a schema that two services take.
@@ -112,6 +140,7 @@ func (r Rules) And(o Rules) Rules {
 		PlainNames:      r.PlainNames || o.PlainNames,
 		LetterFirst:     r.LetterFirst || o.LetterFirst,
 		MaxDescription:  lower(r.MaxDescription, o.MaxDescription),
+		MaxTools:        lower(r.MaxTools, o.MaxTools),
 	}
 }
 

@@ -290,3 +290,38 @@ func TestRequest(t *testing.T) {
 		t.Errorf("the calls come back as %v", got)
 	}
 }
+
+// TestTooManyTools: the last tools are left out where a service limits them, those of the coordination never.
+func TestTooManyTools(t *testing.T) {
+	t.Parallel()
+	tools := []backends.Tool{{Name: "new_answer"}}
+	for i := range 600 {
+		tools = append(tools, backends.Tool{Name: fmt.Sprint("t", i)})
+	}
+	tools = append(tools, backends.Tool{Name: "vote"})
+	for _, test := range []struct {
+		rules  Rules
+		hosted backends.HostedTools
+		want   int
+	}{
+		{OpenAI(), backends.HostedTools{}, 128}, {OpenAI(), backends.HostedTools{WebSearch: true, CodeInterpreter: true, CodeExecution: true}, 126},
+		{Gemini(), backends.HostedTools{}, 512}, {Claude(), backends.HostedTools{}, 602}, {Compatible(), backends.HostedTools{}, 602},
+		{Compatible().For("openai/gpt-5-mini"), backends.HostedTools{}, 128}, {Compatible().For("openai/gpt-oss-120b"), backends.HostedTools{}, 602},
+		{Claude().And(OpenAI()), backends.HostedTools{}, 128}, {UpTo128(), backends.HostedTools{}, 128},
+	} {
+		req := backends.Request{Tools: tools}
+		req.Params.Hosted = test.hosted
+		sent, _ := test.rules.Request(req, nil)
+		last := sent.Tools[len(sent.Tools)-1].Name
+		if len(sent.Tools) != test.want || sent.Tools[0].Name != "new_answer" || last != "vote" || sent.Tools[1].Name != "t0" {
+			t.Errorf("%+v: %d tools, the last is %s", test.rules, len(sent.Tools), last)
+		}
+		most, _, ok := test.rules.Most(true, test.hosted)
+		if ok != (test.want < 602) || ok && most != test.want-2 {
+			t.Errorf("%+v: the program lists %d tools, %v", test.rules, most, ok)
+		}
+	}
+	if most, _, _ := OpenAI().Most(false, backends.HostedTools{}); most != 128 {
+		t.Errorf("a single agent has %d tools", most)
+	}
+}
