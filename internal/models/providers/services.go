@@ -202,7 +202,7 @@ func otherProviders() []provider {
 			keyVars: []string{"MOONSHOT_API_KEY", "KIMI_API_KEY"}, prefixes: []string{"kimi-"}, model: "kimi-k3.1-pro",
 			// https://platform.kimi.ai/docs/api/models-overview
 			protocol: chat{openai.Dialect{
-				All: openai.Limits{NoSeed: true, NoPDF: true, MaxStop: 5, MaxTemperature: 1},
+				Schemas: toolfit.Moonshot(), All: openai.Limits{NoSeed: true, NoPDF: true, MaxStop: 5, MaxTemperature: 1},
 				Models: []openai.ModelLimits{
 					{Names: "kimi-k3", Limits: openai.Limits{FixedSampling: true, Reasons: true, Efforts: "low high max"}},
 					{Names: "kimi-", Limits: openai.Limits{FixedSampling: true, Reasons: true, NoEfforts: true}},

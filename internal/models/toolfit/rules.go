@@ -27,6 +27,9 @@ type Rules struct {
 	SimplePatterns bool
 	// Typed is set where each schema must have a type, or another keyword that tells it.
 	Typed bool
+	// OneType is set where each schema must have a type, and where beside anyOf and $ref, which have none,
+	// only a description may stand. DefsOnly is set where a reference must lead to the root's "$defs".
+	OneType, DefsOnly bool
 	// MaxRepeat is the highest minLength, maxLength, minItems or maxItems; 0 for any.
 	MaxRepeat int
 	// PlainNames is set where the name of a property has 1 to 64 letters, digits, "_", "." and "-", and
@@ -81,6 +84,13 @@ func Gemini() Rules {
 	}
 }
 
+// Moonshot returns the rules of Moonshot AI (refusals "not a valid moonshot flavored json schema: when using
+// anyOf, type should be defined in anyOf items instead of the parent schema", "type is not defined",
+// "references must start with #/$defs/"; github.com/MoonshotAI/walle has the dialect and its checks).
+func Moonshot() Rules {
+	return Rules{NeedsProperties: true, NoAllOf: true, NoBooleans: true, NamedRequired: true, OneType: true, DefsOnly: true}
+}
+
 // LlamaCpp returns the rules of llama.cpp, which makes a grammar of all schemas
 // (common/json-schema-to-grammar.cpp; refusals "Pattern must start with '^' and end with '$'",
 // "Unrecognized schema", "number of repetitions exceeds sane defaults").
@@ -108,6 +118,8 @@ func (r Rules) For(model string) Rules {
 		return r.And(Claude())
 	case strings.HasPrefix(name, "gemini"):
 		return r.And(Gemini())
+	case strings.HasPrefix(name, "kimi-"), strings.HasPrefix(name, "moonshot-"):
+		return r.And(Moonshot())
 	case isOpenAI(name):
 		return r.And(Rules{MaxTools: most128})
 	}
@@ -136,6 +148,8 @@ func (r Rules) And(o Rules) Rules {
 		NamedRequired:   r.NamedRequired || o.NamedRequired,
 		SimplePatterns:  r.SimplePatterns || o.SimplePatterns,
 		Typed:           r.Typed || o.Typed,
+		OneType:         r.OneType || o.OneType,
+		DefsOnly:        r.DefsOnly || o.DefsOnly,
 		MaxRepeat:       lower(r.MaxRepeat, o.MaxRepeat),
 		PlainNames:      r.PlainNames || o.PlainNames,
 		LetterFirst:     r.LetterFirst || o.LetterFirst,
