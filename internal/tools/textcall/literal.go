@@ -27,9 +27,6 @@ var (
 	spaces    = regexp.MustCompile(`^\s*`)
 )
 
-// quotes around texts that have no escapes, as Gemma's templates write them.
-var gemmaQuotes = [...]string{`<|"|>`, "<escape>"}
-
 func (l *literal) rest() string { return l.text[l.at:] }
 
 func (l *literal) skipSpaces() { l.at += len(spaces.FindString(l.rest())) }
@@ -148,7 +145,7 @@ func (l *literal) object() (value string, ok bool) {
 // string reads a text in quotes. Line ends may stand in any of them, because small models write them so.
 func (l *literal) string() (text string, ok bool) {
 	rest := l.rest()
-	for _, quote := range gemmaQuotes {
+	for _, quote := range []string{`<|"|>`, "<escape>"} { // Gemma's templates write texts so, without escapes
 		if inner, found := strings.CutPrefix(rest, quote); found {
 			text, _, ok = strings.Cut(inner, quote)
 			l.at += min(len(rest), len(text)+2*len(quote))
