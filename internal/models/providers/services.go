@@ -37,7 +37,7 @@ func largeProviders() []provider {
 			keyVars: []string{"XAI_API_KEY"}, prefixes: []string{"grok-"}, model: "grok-4.3",
 			// https://docs.x.ai/docs/guides/reasoning, https://docs.x.ai/developers/tools/overview;
 			// stop: LiteLLM, llms/xai
-			protocol: chat{openai.Dialect{All: openai.Limits{NoPDF: true}, Hosted: "web_search code_execution", HostedGoThere: true, Models: []openai.ModelLimits{
+			protocol: chat{openai.Dialect{Schemas: toolfit.XAI(), All: openai.Limits{NoPDF: true}, Hosted: "web_search code_execution", HostedGoThere: true, Models: []openai.ModelLimits{
 				{Names: "grok-3-mini", Limits: openai.Limits{NoStop: true, Efforts: "low high"}},
 				{Names: "grok-4.20-multi-agent", Limits: openai.Limits{NoStop: true, Efforts: "low medium high xhigh"}},
 				{Names: "grok-4.20 grok-code grok-build", Limits: openai.Limits{NoStop: true, NoEfforts: true}},
@@ -52,7 +52,7 @@ func largeProviders() []provider {
 			keyVars: []string{"DEEPSEEK_API_KEY"}, model: "deepseek-flash",
 			// https://api-docs.deepseek.com/guides/thinking_mode
 			protocol: chat{openai.Dialect{
-				All: openai.Limits{NoSeed: true, NoPDF: true, MaxStop: 16},
+				Schemas: toolfit.UpTo128(), All: openai.Limits{NoSeed: true, NoPDF: true, MaxStop: 16},
 				Models: []openai.ModelLimits{
 					{Names: "deepseek-chat", Limits: openai.Limits{NoImages: true}},
 					{Names: "deepseek-reasoner deepseek-v4-pro", Limits: openai.Limits{
@@ -109,7 +109,7 @@ func hosts() []provider {
 			// https://console.groq.com/docs/structured-outputs, https://console.groq.com/docs/reasoning,
 			// https://console.groq.com/docs/vision: requests of 4 MB, in Base64
 			protocol: chat{openai.Dialect{
-				All: openai.Limits{MaxStop: 4, NoPDF: true, MaxImage: 2_900_000},
+				Schemas: toolfit.UpTo128(), All: openai.Limits{MaxStop: 4, NoPDF: true, MaxImage: 2_900_000},
 				Models: []openai.ModelLimits{
 					gptOSS, {Names: "llama-3", Limits: openai.Limits{NoImages: true, NoEfforts: true}},
 				},
@@ -172,7 +172,7 @@ func otherProviders() []provider {
 			keyVars: []string{"ZAI_API_KEY", "ZHIPU_API_KEY"}, prefixes: []string{"glm-"}, model: "glm-5.3-flash",
 			// https://docs.z.ai/api-reference/llm/chat-completion
 			protocol: chat{openai.Dialect{
-				All: openai.Limits{NoSeed: true, NoPDF: true, MaxStop: 1, MaxTemperature: 1},
+				Schemas: toolfit.UpTo128(), All: openai.Limits{NoSeed: true, NoPDF: true, MaxStop: 1, MaxTemperature: 1},
 				Models: []openai.ModelLimits{
 					{Names: "glm-5.3-flash", Limits: openai.Limits{Efforts: "low high max"}},
 					{Names: "glm-5.3", Limits: openai.Limits{NoImages: true, Efforts: "low high max"}},
@@ -202,7 +202,7 @@ func otherProviders() []provider {
 			keyVars: []string{"MOONSHOT_API_KEY", "KIMI_API_KEY"}, prefixes: []string{"kimi-"}, model: "kimi-k3.1-pro",
 			// https://platform.kimi.ai/docs/api/models-overview
 			protocol: chat{openai.Dialect{
-				All: openai.Limits{NoSeed: true, NoPDF: true, MaxStop: 5, MaxTemperature: 1},
+				Schemas: toolfit.Moonshot(), All: openai.Limits{NoSeed: true, NoPDF: true, MaxStop: 5, MaxTemperature: 1},
 				Models: []openai.ModelLimits{
 					{Names: "kimi-k3", Limits: openai.Limits{FixedSampling: true, Reasons: true, Efforts: "low high max"}},
 					{Names: "kimi-", Limits: openai.Limits{FixedSampling: true, Reasons: true, NoEfforts: true}},

@@ -139,6 +139,8 @@ func (f *fitter) fitRoot(root schema) (schema, error) {
 	}
 	if f.NoRefs {
 		delete(root, "$defs")
+	}
+	if f.NoRefs || f.DefsOnly {
 		delete(root, "definitions")
 	}
 	fitted, err := f.fit(root, nil)
@@ -170,6 +172,11 @@ func (f *fitter) fit(value any, path []string) (any, error) {
 			return nil, err
 		}
 	}
+	if f.OneType {
+		if err := f.giveType(s); err != nil {
+			return nil, err
+		}
+	}
 	f.addType(s)
 	f.restrict(s)
 	if err := f.fitEach(s, append(path, "")); err != nil {
@@ -185,6 +192,9 @@ func (f *fitter) fit(value any, path []string) (any, error) {
 func (f *fitter) fitOther(value any) any {
 	if is, ok := value.(bool); ok && !f.NoBooleans {
 		return is
+	}
+	if f.OneType {
+		return schema{"type": anyType()}
 	}
 	return f.addType(schema{})
 }
@@ -214,6 +224,9 @@ func (f *fitter) fitEach(s schema, path []string) error {
 			if is, isBool := value.(bool); isBool && (key != "items" || !f.NoBooleans) {
 				s[key] = is
 				continue
+			}
+			if inner, ok := value.(schema); ok && len(inner) == 0 && key == "additionalProperties" && f.OneType {
+				continue // the service takes it for any value
 			}
 			s[key], err = f.fit(value, path)
 		}

@@ -18,7 +18,7 @@ func (f *fitter) resolve(s schema, path []string) (schema, []string, error) {
 		}
 		to, isText := value.(string)
 		target, found := f.find(to)
-		if isText && found && !f.NoRefs && isDefinition(to) {
+		if isText && found && !f.NoRefs && isDefinition(to) && (!f.DefsOnly || to == "#" || strings.HasPrefix(to, "#/$defs/")) {
 			return s, path, nil
 		}
 		delete(s, "$ref")

@@ -190,7 +190,7 @@ func (f *fitter) restrict(s schema) {
 		}
 	}
 	isArray := s["type"] == "array"
-	if list, ok := s["type"].([]any); ok {
+	if list, ok := s["type"].([]any); ok && !f.OneType {
 		isArray = containsText(list, "array")
 	}
 	if _, ok := s["items"]; !ok && f.NeedsItems && isArray {
@@ -218,7 +218,7 @@ func (f *fitter) addType(s schema) schema {
 		return s
 	}
 	delete(s, "not")
-	s["type"] = []any{"string", "number", "boolean", "object", "array", "null"}
+	s["type"] = anyType()
 	return s
 }
 

@@ -2,6 +2,7 @@ package toolfit
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/massgen/massgen/backends"
@@ -9,11 +10,12 @@ import (
 )
 
 // Request returns a request in the form that a service takes, and emit with the calls of its answer in
-// their own form. It leaves out a tool that cannot be made to fit; the program warns of that when it
-// lists the tools.
+// their own form. It leaves out a tool that cannot be made to fit, and the last tools where there are too
+// many; the program warns of that when it lists the tools.
 func (r Rules) Request(req backends.Request, emit func(...backends.Event) error) (backends.Request, func(...backends.Event) error) {
 	var tools []backends.Tool
 	fitted := map[string]names{}
+	own, room := 0, r.room(countCoordination(req.Tools), req.Params.Hosted)
 	for _, t := range req.Tools {
 		if isCoordination(t.Name) {
 			tools = append(tools, t)
@@ -24,9 +26,10 @@ func (r Rules) Request(req backends.Request, emit func(...backends.Event) error)
 			continue
 		}
 		f, err := r.Fit(t)
-		if err != nil {
+		if err != nil || own == room {
 			continue
 		}
+		own++
 		tools = append(tools, f.Tool)
 		if len(f.names.sent) > 0 {
 			fitted[t.Name] = f.names
@@ -47,6 +50,41 @@ func (r Rules) Request(req backends.Request, emit func(...backends.Event) error)
 		}
 		return emit(out...)
 	}
+}
+
+// Most returns how many of a program's tools fit into each request of an agent, and why no more do; ok is
+// false where the service has no limit. inPanel reports whether the coordination tools are sent, too.
+func (r Rules) Most(inPanel bool, hosted backends.HostedTools) (most int, why error, ok bool) {
+	if r.MaxTools == 0 {
+		return 0, nil, false
+	}
+	coordination := 0
+	if inPanel {
+		coordination = 2
+	}
+	return r.room(coordination, hosted), fmt.Errorf("its service takes %d tools in one request", r.MaxTools), true
+}
+
+// room returns how many tools fit beside those of the coordination and the hosted tools; -1 for any number.
+func (r Rules) room(coordination int, hosted backends.HostedTools) int {
+	if r.MaxTools == 0 {
+		return -1
+	}
+	for _, is := range []bool{hosted.WebSearch, hosted.WebFetch, hosted.Code()} {
+		if is {
+			coordination++
+		}
+	}
+	return max(0, r.MaxTools-coordination)
+}
+
+func countCoordination(tools []backends.Tool) (n int) {
+	for _, t := range tools {
+		if isCoordination(t.Name) {
+			n++
+		}
+	}
+	return n
 }
 
 // isCoordination reports whether a tool belongs to the coordination. No other tool may have its name.

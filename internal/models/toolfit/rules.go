@@ -27,6 +27,9 @@ type Rules struct {
 	SimplePatterns bool
 	// Typed is set where each schema must have a type, or another keyword that tells it.
 	Typed bool
+	// OneType is set where each schema must have a type, and where beside anyOf and $ref, which have none,
+	// only a description may stand. DefsOnly is set where a reference must lead to the root's "$defs".
+	OneType, DefsOnly bool
 	// MaxRepeat is the highest minLength, maxLength, minItems or maxItems; 0 for any.
 	MaxRepeat int
 	// PlainNames is set where the name of a property has 1 to 64 letters, digits, "_", "." and "-", and
@@ -34,6 +37,8 @@ type Rules struct {
 	PlainNames, LetterFirst bool
 	// MaxDescription is how many characters the description of a tool may have; 0 for any number.
 	MaxDescription int
+	// MaxTools is how many tools one request may have; 0 for any number.
+	MaxTools int
 }
 
 // OpenAI returns the rules of OpenAI's APIs (refusals "object schema missing properties", "array schema
@@ -41,9 +46,22 @@ type Rules struct {
 // the top level", "string too long. Expected a string with maximum length 1024").
 func OpenAI() Rules {
 	r := Compatible()
-	r.SimplePatterns, r.MaxDescription = false, 1024
+	r.SimplePatterns, r.MaxDescription, r.MaxTools = false, 1024, most128
 	return r
 }
+
+// most128 is the limit of OpenAI's APIs ("Invalid 'tools': array too long. Expected an array with maximum
+// length 128") and of services that copied it (Groq: "'tools' : maximum number of items is 128"; the
+// references of DeepSeek and Z.ai: 128 functions).
+const most128 = 128
+
+// UpTo128 returns the rules of a service that takes 128 tools and is otherwise as most are.
+func UpTo128() Rules { return upTo(most128) }
+
+// XAI returns the rules of xAI, whose reference limits a request to 1,000 tools.
+func XAI() Rules { return upTo(1000) }
+
+func upTo(tools int) Rules { return Rules{NeedsProperties: true, NeedsItems: true, MaxTools: tools} }
 
 // Compatible returns the rules for a service that speaks as OpenAI does and is not known: it may be
 // OpenAI's own or llama.cpp behind a proxy.
@@ -57,12 +75,20 @@ func Compatible() Rules {
 func Claude() Rules { return Rules{PlainNames: true} }
 
 // Gemini returns the rules of the Gemini API (refusals "reference to undefined schema", "items: missing
-// field", "property is not defined"; "JSON Schema support" in its docs lists the keywords).
+// field", "property is not defined", "At most 512 function declarations can be specified"; "JSON Schema
+// support" in its docs lists the keywords).
 func Gemini() Rules {
 	return Rules{
 		NeedsItems: true, NoRefs: true, NoAllOf: true, NoBooleans: true, NoSchemaKey: true, NamedRequired: true,
-		PlainNames: true, LetterFirst: true,
+		PlainNames: true, LetterFirst: true, MaxTools: 512,
 	}
+}
+
+// Moonshot returns the rules of Moonshot AI (refusals "not a valid moonshot flavored json schema: when using
+// anyOf, type should be defined in anyOf items instead of the parent schema", "type is not defined",
+// "references must start with #/$defs/"; github.com/MoonshotAI/walle has the dialect and its checks).
+func Moonshot() Rules {
+	return Rules{NeedsProperties: true, NoAllOf: true, NoBooleans: true, NamedRequired: true, OneType: true, DefsOnly: true}
 }
 
 // LlamaCpp returns the rules of llama.cpp, which makes a grammar of all schemas
@@ -92,8 +118,22 @@ func (r Rules) For(model string) Rules {
 		return r.And(Claude())
 	case strings.HasPrefix(name, "gemini"):
 		return r.And(Gemini())
+	case strings.HasPrefix(name, "kimi-"), strings.HasPrefix(name, "moonshot-"):
+		return r.And(Moonshot())
+	case isOpenAI(name):
+		return r.And(Rules{MaxTools: most128})
 	}
 	return r
+}
+
+// isOpenAI reports whether OpenAI serves a model. Its open models run everywhere.
+func isOpenAI(name string) bool {
+	for _, prefix := range []string{"gpt-", "chatgpt-", "o1", "o3", "o4"} {
+		if strings.HasPrefix(name, prefix) {
+			return !strings.HasPrefix(name, "gpt-oss")
+		}
+	}
+	return false
 }
 
 // And returns the rules of a schema that two services take.
@@ -108,10 +148,13 @@ func (r Rules) And(o Rules) Rules {
 		NamedRequired:   r.NamedRequired || o.NamedRequired,
 		SimplePatterns:  r.SimplePatterns || o.SimplePatterns,
 		Typed:           r.Typed || o.Typed,
+		OneType:         r.OneType || o.OneType,
+		DefsOnly:        r.DefsOnly || o.DefsOnly,
 		MaxRepeat:       lower(r.MaxRepeat, o.MaxRepeat),
 		PlainNames:      r.PlainNames || o.PlainNames,
 		LetterFirst:     r.LetterFirst || o.LetterFirst,
 		MaxDescription:  lower(r.MaxDescription, o.MaxDescription),
+		MaxTools:        lower(r.MaxTools, o.MaxTools),
 	}
 }
 

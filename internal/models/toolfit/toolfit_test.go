@@ -19,6 +19,7 @@ func services() map[string]Rules {
 	return map[string]Rules{
 		"OpenAI": OpenAI(), "compatible": Compatible(), "Claude": Claude(), "Gemini": Gemini(), "llama.cpp": LlamaCpp(),
 		"Ollama": Ollama(), "LM Studio": LMStudio(), "Claude elsewhere": Compatible().For("anthropic/claude-opus-5"),
+		"Moonshot": Moonshot(), "Kimi elsewhere": Compatible().For("moonshotai/kimi-k2.6"),
 	}
 }
 
@@ -135,7 +136,7 @@ func (v *visitor) visit(at string, value any, isSchema bool) {
 // check looks at one schema.
 func (v *visitor) check(at string, s map[string]any) {
 	if kind := s["type"]; v.rules.NeedsItems && s["items"] == nil {
-		if list, _ := kind.([]any); kind == "array" || slices.Contains(list, any("array")) {
+		if list, _ := kind.([]any); kind == "array" || !v.rules.OneType && slices.Contains(list, any("array")) {
 			v.add(at, "array schema missing items")
 		}
 	}
@@ -151,6 +152,9 @@ func (v *visitor) check(at string, s map[string]any) {
 		!slices.ContainsFunc([]string{"type", "$ref", "anyOf", "oneOf", "allOf", "const", "enum", "properties", "items", "prefixItems"}, tells) {
 		v.add(at, "unrecognized schema")
 	}
+	if v.rules.OneType {
+		v.checkType(at, s)
+	}
 	properties, _ := s["properties"].(map[string]any)
 	valid := regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 	if v.rules.LetterFirst {
@@ -159,6 +163,52 @@ func (v *visitor) check(at string, s map[string]any) {
 	for name := range properties {
 		if v.rules.PlainNames && !valid.MatchString(name) {
 			v.add(at, "the property "+name)
+		}
+	}
+}
+
+// checkType finds what MoonshotAI/walle refuses.
+func (v *visitor) checkType(at string, s map[string]any) {
+	if len(s) == 0 && strings.HasSuffix(at, ".additionalProperties") {
+		return
+	}
+	_, isTyped := s["type"]
+	to, isReference := s["$ref"].(string)
+	_, isChoice := s["anyOf"]
+	if isTyped == (isReference || isChoice) {
+		v.add(at, "type is not defined, or defined beside anyOf or $ref")
+	}
+	if isReference && to != "#" && !strings.HasPrefix(to, "#/$defs/") {
+		v.add(at, "references must start with #/$defs/")
+	}
+	for _, key := range []string{"oneOf", "allOf", "const"} {
+		if s[key] != nil {
+			v.add(at, key)
+		}
+	}
+	kinds, isList := s["type"].([]any)
+	values, hasValues := s["enum"].([]any)
+	for key := range s {
+		switch key {
+		case "anyOf", "$ref", "description", "title", "default", "$defs":
+		default:
+			if isChoice || isReference || isList && key != "type" && !(key == "enum" && len(kinds) == 2) {
+				v.add(at, key+" beside a choice")
+			}
+		}
+	}
+	for _, value := range values {
+		_, isText := value.(string)
+		_, isNumber := value.(json.Number)
+		if hasValues && !isText && !isNumber && !(value == nil && isList) {
+			v.add(at, "a value that is neither text nor number")
+		}
+	}
+	properties, _ := s["properties"].(map[string]any)
+	required, _ := s["required"].([]any)
+	for _, name := range required {
+		if _, ok := properties[name.(string)]; !ok {
+			v.add(at, "property is not defined")
 		}
 	}
 }
@@ -204,6 +254,9 @@ func TestFit(t *testing.T) {
 		{Gemini(), "nested allOf", `{"properties":{"p":{"description":"a point","properties":{"x":{"type":"number"}},"type":"object"}},"type":"object"}`},
 		{Gemini(), "lost $defs (sandbox 83)", `{"properties":{"language":{}},"required":["language"],"type":"object"}`},
 		{LlamaCpp(), "long repetition (firecrawl 4512)", `{"properties":{"prompt":{"description":"(Its maxLength is 10000)","type":"string"},"urls":{"description":"(Its maxItems is 5000)","items":{"type":"string"},"minItems":1,"type":"array"}},"type":"object"}`},
+		{Moonshot(), "apollo anyOf beside type", `{"properties":{"task":{"anyOf":[{"properties":{"id":{"type":"string"},"url":{"type":"string"}},"required":["id"],"type":"object"},{"properties":{"id":{"type":"string"},"url":{"type":"string"}},"required":["url"],"type":"object"}],"description":"which"}},"required":["task"],"type":"object"}`},
+		{Moonshot(), "types beside anyOf", `{"properties":{"any":{"type":["string","number","boolean","object","array","null"]},"mode":{"enum":["a","b"],"type":"string"},"n":{"anyOf":[{"minimum":1,"type":"integer"},{"type":"null"}]},"on":{"description":"(One of true)","type":"boolean"},"skill":{"anyOf":[{"items":{"type":"string"},"type":"array"},{"type":"boolean"}],"default":false},"x":{"anyOf":[{"type":"string"},{"minimum":0,"type":"number"}]}},"type":"object"}`},
+		{Moonshot(), "draft-07 definitions", `{"$defs":{"B":{"type":"string"}},"properties":{"a":{"properties":{"x":{"type":"string"}},"type":"object"},"b":{"$ref":"#/$defs/B","description":"b"}},"type":"object"}`},
 		{Ollama(), "php", `{"properties":{},"required":[],"type":"object"}`},
 	} {
 		f, err := test.rules.Fit(backends.Tool{Schema: corpus(t)[test.name]})
@@ -288,5 +341,40 @@ func TestRequest(t *testing.T) {
 	}
 	if got[1].(backends.ToolCall).Arguments != `{"$filter":[{"a b":1}],"_filter2":2}` || got[2].(backends.ToolCall).Arguments != `{"_fil` {
 		t.Errorf("the calls come back as %v", got)
+	}
+}
+
+// TestTooManyTools: the last tools are left out where a service limits them, those of the coordination never.
+func TestTooManyTools(t *testing.T) {
+	t.Parallel()
+	tools := []backends.Tool{{Name: "new_answer"}}
+	for i := range 600 {
+		tools = append(tools, backends.Tool{Name: fmt.Sprint("t", i)})
+	}
+	tools = append(tools, backends.Tool{Name: "vote"})
+	for _, test := range []struct {
+		rules  Rules
+		hosted backends.HostedTools
+		want   int
+	}{
+		{OpenAI(), backends.HostedTools{}, 128}, {OpenAI(), backends.HostedTools{WebSearch: true, CodeInterpreter: true, CodeExecution: true}, 126},
+		{Gemini(), backends.HostedTools{}, 512}, {Claude(), backends.HostedTools{}, 602}, {Compatible(), backends.HostedTools{}, 602},
+		{Compatible().For("openai/gpt-5-mini"), backends.HostedTools{}, 128}, {Compatible().For("openai/gpt-oss-120b"), backends.HostedTools{}, 602},
+		{Claude().And(OpenAI()), backends.HostedTools{}, 128}, {UpTo128(), backends.HostedTools{}, 128},
+	} {
+		req := backends.Request{Tools: tools}
+		req.Params.Hosted = test.hosted
+		sent, _ := test.rules.Request(req, nil)
+		last := sent.Tools[len(sent.Tools)-1].Name
+		if len(sent.Tools) != test.want || sent.Tools[0].Name != "new_answer" || last != "vote" || sent.Tools[1].Name != "t0" {
+			t.Errorf("%+v: %d tools, the last is %s", test.rules, len(sent.Tools), last)
+		}
+		most, _, ok := test.rules.Most(true, test.hosted)
+		if ok != (test.want < 602) || ok && most != test.want-2 {
+			t.Errorf("%+v: the program lists %d tools, %v", test.rules, most, ok)
+		}
+	}
+	if most, _, _ := OpenAI().Most(false, backends.HostedTools{}); most != 128 {
+		t.Errorf("a single agent has %d tools", most)
 	}
 }

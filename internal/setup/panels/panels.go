@@ -256,6 +256,9 @@ func (p *Opened) openTools(ctx context.Context, s Settings, opts *coordinator.Op
 	options := toolbox.Options{
 		Given: s.Given, Without: s.Store.Files(), Own: store.OfUser(s.World.Environment), Waiting: s.Waiting,
 		Warn: func(text string) { p.notice(s, text) }, Unfit: p.unfit,
+		Most: func(agent int) (int, error, bool) {
+			return p.Models[agent].Schemas.Most(len(s.Config.Agents) > 1, s.Config.Agents[agent].Backend.Params.Hosted)
+		},
 	}
 	if s.Store.Lasts() {
 		options.Snapshots = s.Store.Snapshots

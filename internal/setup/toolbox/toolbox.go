@@ -58,6 +58,9 @@ type Options struct {
 	// Unfit returns the reason why an agent's model cannot be sent a tool; nil for a tool that it
 	// can be sent.
 	Unfit func(agent int, tool backends.Tool) error
+	// Most returns how many tools an agent's model can be sent, and why no more; ok is false for any
+	// number. Nil for agents without a limit.
+	Most func(agent int) (most int, why error, ok bool)
 	// Warn receives warnings for the user, and Waiting the names of MCP servers that take long
 	// to start.
 	Warn    func(text string)

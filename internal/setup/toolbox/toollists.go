@@ -81,6 +81,32 @@ func (l *toolList) add(tools []agents.Tool, server string, allowed bool) {
 	}
 }
 
+// mostNamed is how many tools a warning names.
+const mostNamed = 20
+
+// cut leaves out the last tools, where there are more than the agent's model can be sent.
+func (l *toolList) cut(most int, why error) {
+	if len(l.tools) <= most {
+		return
+	}
+	var names []string
+	for _, tool := range l.tools[most:] {
+		name := tool.Definition().Name
+		names = append(names, name)
+		delete(l.names, name)
+	}
+	listed := strings.Join(names[:min(len(names), mostNamed)], ", ")
+	if more := len(names) - mostNamed; more > 0 {
+		listed += fmt.Sprintf(" and %d more", more)
+	}
+	l.tools, l.sources = l.tools[:most], l.sources[:most]
+	verb := "are"
+	if len(names) == 1 {
+		verb = "is"
+	}
+	l.unfit = append(l.unfit, fmt.Sprintf("%s %s left out: %v; allowed_tools or exclude_tools can choose among them: %s", plain.Count(len(names), "tool"), verb, why, listed))
+}
+
 // lists returns the agents' present tools.
 func (b *Toolbox) lists() []toolList {
 	lists := make([]toolList, len(b.config.Agents))
@@ -98,6 +124,11 @@ func (b *Toolbox) lists() []toolList {
 		for _, w := range b.missing {
 			if w.agent == ofAll || w.agent == i {
 				l.unlisted = append(l.unlisted, mcp.Prefix(w.server.Name))
+			}
+		}
+		if b.Most != nil {
+			if most, why, ok := b.Most(i); ok {
+				l.cut(most, why)
 			}
 		}
 		lists[i] = l

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net/http"
 )
 
 // jsonBody is a response body that is one message, repaired.
@@ -33,6 +34,7 @@ type eventBody struct {
 	begun   bool
 	event   []byte // the lines of the present event
 	passing bool   // the present event is too long
+	whole   bool   // out is an event, from its first line to its end
 	out     []byte // to be read
 	err     error
 }
@@ -54,6 +56,17 @@ func (b *eventBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// next returns the next event. It leaves out an event of more than mostMessage, and one without an end.
+func (b *eventBody) next() ([]byte, error) {
+	for b.err == nil {
+		b.out, b.whole = nil, false
+		if b.fill(); b.whole {
+			return b.out, nil
+		}
+	}
+	return nil, b.err
+}
+
 // fill reads until there is something to return, or the body ends.
 func (b *eventBody) fill() {
 	piece, err := b.lines.ReadSlice('\n')
@@ -67,7 +80,7 @@ func (b *eventBody) fill() {
 	isLong := len(b.event) > mostMessage
 	switch {
 	case isEnd && !b.passing:
-		b.out, b.event = repairedEvent(b.event), nil
+		b.out, b.event, b.whole = repairedEvent(b.event), nil, true
 	case isEnd, b.passing, isLong, err != nil && !errors.Is(err, bufio.ErrBufferFull):
 		b.passing = !isEnd && (b.passing || isLong)
 		b.out, b.event = b.event, nil
@@ -79,7 +92,17 @@ func (b *eventBody) fill() {
 
 // repairedEvent repairs the message of an event.
 func repairedEvent(event []byte) []byte {
-	var others, data [][]byte
+	others, message := eventParts(event)
+	fixed := repaired(message)
+	if bytes.Equal(message, fixed) {
+		return event
+	}
+	return eventOf(others, fixed)
+}
+
+// eventParts returns the message of an event, and its other lines.
+func eventParts(event []byte) (others [][]byte, message []byte) {
+	var data [][]byte
 	for line := range bytes.Lines(event) {
 		line = bytes.TrimRight(line, "\r\n")
 		if value, ok := bytes.CutPrefix(line, []byte("data:")); ok {
@@ -88,17 +111,17 @@ func repairedEvent(event []byte) []byte {
 			others = append(others, line)
 		}
 	}
-	message := bytes.Join(data, []byte("\n"))
-	fixed := repaired(message)
-	if bytes.Equal(message, fixed) {
-		return event
-	}
+	return others, bytes.Join(data, []byte("\n"))
+}
+
+// eventOf returns an event with a message.
+func eventOf(others [][]byte, message []byte) []byte {
 	var out bytes.Buffer
 	for _, line := range others {
 		out.Write(line)
 		out.WriteByte('\n')
 	}
-	for line := range bytes.SplitSeq(fixed, []byte("\n")) {
+	for line := range bytes.SplitSeq(message, []byte("\n")) {
 		out.WriteString("data: ")
 		out.Write(line)
 		out.WriteByte('\n')
@@ -106,3 +129,33 @@ func repairedEvent(event []byte) []byte {
 	out.WriteByte('\n')
 	return out.Bytes()
 }
+
+const jsonMessage = "application/json"
+
+// isJSON reports whether a response without a content type, or with a wrong one, is a message: its first
+// character is that of a JSON object.
+func isJSON(req *http.Request, resp *http.Response) bool {
+	if req.Method != http.MethodPost || resp.StatusCode != http.StatusOK || resp.Body == http.NoBody {
+		return false
+	}
+	body := bufio.NewReader(resp.Body)
+	resp.Body = readBefore{body, resp.Body}
+	if mark, err := body.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
+		return true
+	}
+	for n := 1; n <= mostBlanks; n++ {
+		begin, err := body.Peek(n)
+		if err != nil {
+			return false
+		}
+		switch begin[n-1] {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return begin[n-1] == '{'
+		}
+	}
+	return false
+}
+
+// mostBlanks is how many blanks before a message isJSON skips.
+const mostBlanks = 1 << 10

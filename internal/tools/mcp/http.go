@@ -42,10 +42,11 @@ func newHTTPLink(server Server, older bool) httpLink {
 	tripper := carefulTripper{
 		base: base, home: server.URL, headers: server.Headers, listening: &listening{}, older: older, posted: link.posted,
 	}
-	client := httpclient.New(tripper, "its url")
 	if older {
+		client := httpclient.New(tripper, "its url")
 		link.transport = &sdk.SSEClientTransport{Endpoint: server.URL, HTTPClient: client, MaxEventSize: mostMessage}
 	} else {
+		client := httpclient.New(streamTripper{tripper}, "its url")
 		link.transport = &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: client, MaxEventSize: mostMessage}
 	}
 	return link
@@ -96,7 +97,8 @@ func (t carefulTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if resp.StatusCode == http.StatusSwitchingProtocols { // what follows is no HTTP, and no context would end it
+	isListening := req.Method == http.MethodGet && !t.older
+	if resp.StatusCode == http.StatusSwitchingProtocols && !isListening { // what follows is no HTTP, and no context would end it
 		return nil, errors.Join(fmt.Errorf("it answers %s, which nobody asked for", resp.Status), resp.Body.Close())
 	}
 	if req.Method == http.MethodPost {
@@ -112,17 +114,22 @@ func (t carefulTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 			}
 		}
 	}
-	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
+	switch resp.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusSwitchingProtocols:
 		resp.Body.Close()
+		if isListening {
+			return noStream(req), nil // its tools may need no key
+		}
 		return nil, fmt.Errorf("it answers %s: give it its key under headers", resp.Status)
 	}
 	// The SDK reads the whole body of an error, whatever its type.
 	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	isGood := err == nil && resp.StatusCode >= 200 && resp.StatusCode <= 299
+	isGood := resp.StatusCode >= 200 && resp.StatusCode <= 299
 	switch {
-	case isGood && kind == "text/event-stream":
+	case isGood && err == nil && kind == eventStream:
 		resp.Body = newEventBody(resp.Body)
-	case isGood && kind == "application/json":
+	case isGood && err == nil && kind == jsonMessage, isGood && isJSON(req, resp):
+		resp.Header.Set("Content-Type", jsonMessage)
 		resp.Body = &jsonBody{ReadCloser: http.MaxBytesReader(nil, resp.Body, mostMessage)}
 	default:
 		resp.Body = http.MaxBytesReader(nil, resp.Body, mostMessage)
@@ -141,20 +148,6 @@ func (t carefulTripper) checkOrigin(to *url.URL) error {
 		return fmt.Errorf("it names the address %s://%s for its messages: give that address as its url, if it is right", to.Scheme, to.Host)
 	}
 	return nil
-}
-
-type refusalKey struct{}
-
-// withRefusal returns a context for a request that sets refused if the server does not know the
-// session.
-func withRefusal(ctx context.Context, refused *atomic.Bool) context.Context {
-	return context.WithValue(ctx, refusalKey{}, refused)
-}
-
-func recordRefusal(ctx context.Context) {
-	if refused, ok := ctx.Value(refusalKey{}).(*atomic.Bool); ok {
-		refused.Store(true)
-	}
 }
 
 // answer sends a request. If the server lets a GET wait, also for a connection, it answers for the

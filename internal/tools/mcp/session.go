@@ -195,17 +195,17 @@ func (s *session) call(ctx context.Context, tool string, arguments any) (*sdk.Ca
 	defer s.calls.Delete(token)
 	params := &sdk.CallToolParams{Name: tool, Arguments: arguments}
 	params.SetProgressToken(token)
-	var refused atomic.Bool
-	result, err := s.conn.CallTool(withRefusal(limited, &refused), params)
+	var request sentCall
+	result, err := s.conn.CallTool(withSentCall(limited, &request), params)
 	switch {
 	case err == nil:
 		s.suspect.Store(false)
 		return result, nil
-	case errors.Is(err, sdk.ErrSessionMissing), refused.Load():
+	case errors.Is(err, sdk.ErrSessionMissing), request.refused.Load():
 		s.lost.Store(true)
 		s.finish()
 		// It ends all calls of the session, also those that the server was sent before.
-		if refused.Load() {
+		if request.refused.Load() {
 			return nil, errUnsent{s.explain(ctx, "call", err)}
 		}
 	case errors.Is(err, sdk.ErrConnectionClosed):

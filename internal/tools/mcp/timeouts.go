@@ -18,6 +18,8 @@ const (
 	// that grow up to mostListenPause.
 	freeListens     = 3
 	mostListenPause = 30 * time.Second
+	// reopenPause is before a stream that ended is requested again, unless the server names another.
+	reopenPause = time.Second
 	// closeGrace is for a process to end after its input was closed, terminateGrace after it
 	// was asked to end, and killGrace after it was killed (MCP, lifecycle, shutdown of stdio).
 	closeGrace     = 2 * time.Second

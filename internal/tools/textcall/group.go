@@ -19,6 +19,9 @@ type group struct {
 	isMarked, isOpen bool
 	// isFenced reports whether a fence between the marks is open.
 	isFenced bool
+	// isFirst reports whether nothing but white space precedes the calls in the text, or in its code block. There a call
+	// in Python counts without a mark.
+	isFirst  bool
 	isBroken bool
 	// unclosed is the reader's.
 	unclosed *int
@@ -26,7 +29,7 @@ type group struct {
 
 // token matches a mark of a model's own markup, or of the end of its message.
 var token = regexp.MustCompile(`^(?:<\|/?[^<>|\s]{0,40}\|?>|<\w{1,40}\|>|<｜[^<>｜\s]{0,40}｜>|</s>|functools|` +
-	`</?` + namespace + `(?:` + tag + `|functions?|tools?|invoke)>|` +
+	`<(?:start|end)_function_call>|</?` + namespace + `(?:` + tag + `|functions?|tools?|invoke)>|` +
 	`\[/?(?:TOOL_CALLS?|TOOL_REQUEST|END_TOOL_REQUEST|ARGS)\]|\[CALL_ID\]\w*)`)
 
 // opening matches the tokens that a call has to follow.
@@ -65,6 +68,8 @@ func (g *group) next(rest string) int {
 	var calls []Call
 	length := 0
 	switch {
+	case namesPython(rest, g.tools) && (g.isOpen || g.isFirst || rest[0] == '['):
+		return g.nextPython(rest)
 	case strings.HasPrefix(rest, "{"), strings.HasPrefix(rest, "["):
 		return g.nextJSON(rest)
 	case function.MatchString(rest):
@@ -74,6 +79,32 @@ func (g *group) next(rest string) int {
 		calls, length = readNamed(rest, g.tools)
 	}
 	return g.add(calls, length)
+}
+
+// nextPython is next for calls in Python. A list of calls in the middle of a text counts only for acts.
+func (g *group) nextPython(rest string) int {
+	if *g.unclosed > maxUnclosed {
+		return 0
+	}
+	calls, length, isCut := readPython(rest, g.tools)
+	if isCut {
+		*g.unclosed++
+	}
+	if length == 0 {
+		g.isBroken = g.isFirst && (isCut || isCallAlone(rest))
+		return 0
+	}
+	if !g.isMarked && !g.isFirst && !onlyActs(calls, g.tools) {
+		return 0
+	}
+	return g.add(calls, length)
+}
+
+// isCallAlone reports whether a text ends as a call does.
+func isCallAlone(text string) bool {
+	text, _, _ = strings.Cut(text, "```")
+	text = strings.TrimRight(text, " \t\r\n")
+	return strings.HasSuffix(text, ")") && text[0] != '[' || strings.HasSuffix(text, ")]")
 }
 
 // nextJSON is next for a JSON value. A value that is no call ends the group; if it stands first, it counts as read.
@@ -182,6 +213,9 @@ func readNamed(text string, tools []Tool) ([]Call, int) {
 		switch {
 		case strings.HasPrefix(rest, "{") && isNamed:
 			value, length := plain.MendJSON(rest)
+			if value == "" {
+				value, length = readLoose(rest)
+			}
 			if value == "" {
 				return nil, 0
 			}

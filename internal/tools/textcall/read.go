@@ -73,8 +73,9 @@ var start = regexp.MustCompile("(?m)(^[ \t]*```[\\w-]*)|(`+)|([{\\[])|" + mark)
 
 // mark matches how calls begin in models' own markup. The tag tool_call alone is a word that people write, so that a call
 // has to follow it.
-const mark = `<(?:\|/?|｜)(?:tool|python_tag|function|action_start)[^<>\s]{0,40}>|` +
-	`<` + namespace + `(?:` + tag + `|tools)>(?:\s*\z|\s*[{<\[` + "`" + `]|\s*[\w.:-]+\s*[{<])|` +
+const mark = `<(?:\|/?|｜)(?:tool|python_tag|python_start|function|action_start)[^<>\s]{0,40}>|` +
+	`<` + namespace + `(?:` + tag + `|tools)>(?:\s*\z|\s*[{<\[` + "`" + `]|\s*[\w.:-]+\s*[{<(])|` +
+	`<start_function_call>|` +
 	`<` + namespace + `(?:function|invoke)(?:=|\s+name\s*=)|` +
 	`\[TOOL_(?:CALLS?|REQUEST)\]|functools\[|` +
 	`<\|channel\|>\s*\w+\s+to=|(?:<\|start\|>)?(?:assistant)?(?:<\|channel\|>)?(?:commentary|analysis)?\s*to=functions\.`
@@ -90,7 +91,15 @@ const namespace = `(?:[\w.-]{1,20}:|｜DSML｜)?`
 
 // scan collects the calls and the prose of the text, and stops at a call that it cannot read.
 func (r *reader) scan() {
-	for at := 0; at < len(r.text) && !r.isBroken; {
+	begin := len(blank.FindString(r.text))
+	at := 0
+	switch whole := r.text[begin:]; {
+	case namesGemma(whole, r.tools):
+		at = begin + r.group(whole, true)
+	case namesPython(whole, r.tools) && whole[0] != '[':
+		at = begin + r.group(whole, false)
+	}
+	for at < len(r.text) && !r.isBroken {
 		rest := r.text[at:]
 		m := start.FindStringSubmatchIndex(rest)
 		if m == nil {
@@ -120,7 +129,7 @@ func (r *reader) quote(text string, n int) int {
 
 // group reads the calls at the beginning of the text, and returns their length.
 func (r *reader) group(text string, isMarked bool) int {
-	g := group{tools: r.tools, text: text, isMarked: isMarked, isOpen: isMarked, unclosed: &r.unclosed}
+	g := group{tools: r.tools, text: text, isMarked: isMarked, isOpen: isMarked, isFirst: !r.hasProse, unclosed: &r.unclosed}
 	g.read()
 	switch {
 	case g.isBroken:
@@ -135,26 +144,27 @@ func (r *reader) group(text string, isMarked bool) int {
 // fence reads a code block with calls, or takes it for prose, and returns its length. opening is the length of
 // its first fence.
 func (r *reader) fence(text string, opening int) int {
-	g := group{tools: r.tools, text: text[opening:], unclosed: &r.unclosed}
+	g := group{tools: r.tools, text: text[opening:], isFirst: true, unclosed: &r.unclosed}
 	g.read()
 	end := opening + g.at
 	end += len(blank.FindString(text[end:]))
 	if !g.isBroken && len(g.calls) > 0 && (end == len(text) || strings.HasPrefix(text[end:], "```")) {
 		end = min(end+3, len(text))
-		if r.onlyActs(g.calls) || r.isAlone(text[end:]) {
+		if onlyActs(g.calls, r.tools) || r.isAlone(text[end:]) {
 			r.calls = append(r.calls, g.calls...)
 			return end
 		}
 	}
-	if r.isBroken = g.isBroken && r.isAlone(""); r.isBroken {
+	isCode := len(r.tools) > 0 && strings.HasSuffix(text[:opening], "```tool_code")
+	if r.isBroken = (g.isBroken || isCode) && r.isAlone(""); r.isBroken {
 		return len(text)
 	}
 	return r.quote(text, len(codeBlock(text, opening)))
 }
 
-func (r *reader) onlyActs(calls []Call) bool {
+func onlyActs(calls []Call, tools []Tool) bool {
 	return !slices.ContainsFunc(calls, func(c Call) bool {
-		t, _ := find(c.Name, r.tools)
+		t, _ := find(c.Name, tools)
 		return !t.IsAct
 	})
 }

@@ -61,6 +61,8 @@ func numbers(names string) string {
 func TestTheWorkIsLinear(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{
+		`[search(q="`, `[search(q='`, `search(q="`, `[search(q=""" `, "[search(q=[", "[search(),", "search()\n", "print(", "call:search{", `call:search{q:<|"|>`,
+		`<|tool_call>call:search{q:{`, "```tool_code\n", "```tool_code\nsearch(\n```\n", "<|tool_call_start|>[search(", `[vote(agent_id="a")] `, "[search(q=x)] ", `[search(q="x"`,
 		"```\n{\n```\n", "<tool_call>vote<arg_key>", "<tool_call>vote<arg_key>a</arg_key><arg_value>b</arg_value><arg_key>", "{\"a\":[}", "```\n{\"name\":\"search\",\"arguments\":{}}\n```\n \n",
 		"<function=vote><parameter=a>", "<tool_call>{}", "`a``b", "to=functions.vote{", "{", "[", `{"name":`, "<tool_call>", "<function=vote>", "`", "```\n", `{"a":"`, "<|channel|>commentary to=", "{}", `{"tool_calls":[`, ", ", "<arg_key>",
 	} {
@@ -74,7 +76,7 @@ func FuzzRead(f *testing.F) {
 	for _, text := range []string{
 		`<tool_call>{"name": "vote", "arguments": {"agent_id": "agent1"}}</tool_call>`,
 		"I vote:\n```json\n{\"action\":\"vote\",\"agent_id\":\"agent1\"}\n```",
-		"<function=search><parameter=q>sun</parameter></function>", "[TOOL_CALLS]vote[ARGS]{}", "`{` {", "functools[{}]",
+		"<function=search><parameter=q>sun</parameter></function>", "[TOOL_CALLS]vote[ARGS]{}", "`{` {", "functools[{}]", `[search(q="sun", tags=[1, {"a": None}])]`, "```tool_code\nprint(search(q='sun'))\n```", `<|tool_call>call:search{q:<|"|>sun<|"|>,a:[b]}<tool_call|>`,
 		`<tool_call>vote<arg_key>a</arg_key><arg_value>b</arg_value></tool_call>`,
 	} {
 		f.Add(text)
