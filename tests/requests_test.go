@@ -59,6 +59,7 @@ func faults() []fault {
 		{name: "429 with Retry-After: 600", reply: failed(429, "Slow down.", retryAfter("600"))},
 		{name: "429 without Retry-After", reply: slow},
 		{name: "429, the quota is used up", reply: quota},
+		{name: "429, the request is larger than the limit", reply: failed(429, "Request too large on tokens per min: Limit 30000, Requested 35123.", nil)},
 		{name: "500", reply: failed(500, "Oops.", nil)},
 		{name: "500, once", reply: failed(500, "Oops.", nil), times: 1},
 		{name: "529", reply: failed(529, "Overloaded.", nil)},

@@ -56,6 +56,8 @@ func withHint(p provider, c connection, keyVar string, err error) error {
 		cure = "is the model " + c.model + " right, and base_url " + place + "?"
 	case e.Status >= 300 && e.Status < 400:
 		cure = place + " sends elsewhere: set base_url to where that is"
+	case e.Kind == backends.KindTooLong && e.Status == tooManyRequests:
+		cure = "no wait helps: shorten the input or lower max_tokens, or look at what your plan at " + place + " allows"
 	case e.Kind == backends.KindRateLimit:
 		cure = "wait, or look at what your plan at " + place + " allows"
 	case e.Status >= 500:
@@ -69,7 +71,11 @@ func withHint(p provider, c connection, keyVar string, err error) error {
 	return &hinted
 }
 
-const notFound = 404
+// The HTTP statuses whose cures differ from those of their kinds.
+const (
+	notFound        = 404
+	tooManyRequests = 429
+)
 
 func keyPlace(p provider, c connection, keyVar string) string {
 	switch {

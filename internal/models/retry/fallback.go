@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -49,8 +50,8 @@ func (f *Fallback) Reserves() bool {
 
 // Stream calls one model after the other, until one answers, has begun to answer,
 // or fails for a reason that another model does not cure, or ctx has ended. Another
-// model cures a bad key or an unpaid account, a rate limit, an overload, an open
-// breaker and a service that is not there. Trace.Fallback gets each change. If several
+// model cures a bad key or an unpaid account, a rate limit (also one that the request alone
+// exceeds), an overload, an open breaker and a service that is not there. Trace.Fallback gets each change. If several
 // models failed, the error has the kind of the last failure and names each. Every call
 // begins with the first model again, but passes over a model whose key was refused
 // before, unless it is the last.
@@ -126,6 +127,8 @@ func curable(err error) bool {
 	switch e.Kind {
 	case backends.KindAuth, backends.KindRateLimit, backends.KindOverloaded:
 		return true
+	case backends.KindTooLong:
+		return e.Status == http.StatusTooManyRequests // the account's limit, not the model's window
 	}
 	return e.Unreachable
 }

@@ -69,6 +69,16 @@ func TestFallbackConformance(t *testing.T) {
 	}))
 }
 
+// TestRequestLargerThanTheAccountsLimitGoesToAnother: that limit is no limit of the other model.
+func TestRequestLargerThanTheAccountsLimitGoesToAnother(t *testing.T) {
+	first := &fake{err: &backends.Error{Provider: "one", Kind: backends.KindTooLong, Status: 429}}
+	b := retry.NewFallback("one", first, retry.Choice{Provider: "two", Backend: &fake{text: "saved"}, Model: "small"})
+	resp, err := backends.Collect(b.Stream(t.Context(), secretly()), nil)
+	if err != nil || resp.Message.Text() != "saved" {
+		t.Errorf("%+v, %v", resp, err)
+	}
+}
+
 func TestWhichFailuresAreCured(t *testing.T) {
 	for kind, want := range map[backends.Kind]bool{
 		backends.KindAuth: true, backends.KindRateLimit: true, backends.KindOverloaded: true,

@@ -136,11 +136,11 @@ func describe(out *backends.Error, err error, secret redactor) {
 	}
 }
 
-// markQuota marks the error of an account that has used up what it paid for. It arrives
-// with the status of a rate limit, and OpenAI's words for it. Gemini says the same of the
-// quota of a minute, and how long that will take.
+// markQuota marks the error of an account that has used up what it paid for, or whose limit is zero. It
+// arrives with the status of a rate limit, and OpenAI's words for it. Gemini uses the same words for
+// the quota of a minute, with the time to wait.
 func markQuota(e *backends.Error) {
-	e.QuotaSpent = e.Kind == backends.KindRateLimit && (says(e.Message, "insufficient_quota") ||
+	e.QuotaSpent = e.Kind == backends.KindRateLimit && (says(e.Message, "insufficient_quota") || zeroLimit.MatchString(e.Message) ||
 		e.RetryAfter == 0 && says(e.Message, "exceeded your current quota"))
 }
 

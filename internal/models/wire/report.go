@@ -127,7 +127,7 @@ func (r report) kind(status int) backends.Kind {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden,
 		status == http.StatusPaymentRequired, saysUnpaid(r.words + " " + r.message), says(r.words, "api_key_invalid"):
 		return backends.KindAuth
-	case status == http.StatusRequestEntityTooLarge:
+	case status == http.StatusRequestEntityTooLarge, status == http.StatusTooManyRequests && saysTooLarge(r.message):
 		return backends.KindTooLong
 	case status == http.StatusTooManyRequests && says(r.message, "request too large", "request is too large", "tokens must be reduced"):
 		return backends.KindTooLong // more than the account may send in a minute: no wait helps
@@ -163,6 +163,35 @@ func saysTooLong(message string) bool {
 		"maximum prompt length", "reduce the length of the messages", "exceeds the maximum number of tokens",
 	)
 }
+
+// tooLarge matches the words of a rate limit that one request alone exceeds: of OpenAI, Groq and Azure.
+var tooLarge = regexp.MustCompile(`(?i)\brequest (is |was )?too large|\btokens must be reduced|reduce (your|the) (message|prompt|request|input) size` +
+	`|(single|this|one) request (alone )?(exceeds|is larger than|is over) `)
+
+// limitAndRequested matches the two numbers of a limit that a request meets.
+var limitAndRequested = regexp.MustCompile(`(?i)\blimit[:=]? *(\d[\d,]*)\b.{0,80}?\brequested[:=]? *(\d[\d,]*)`)
+
+// saysTooLarge reports whether the words of a rate limit mean that the request alone is larger than
+// the limit, so that no wait makes room for it.
+func saysTooLarge(message string) bool {
+	if tooLarge.MatchString(message) {
+		return true
+	}
+	found := limitAndRequested.FindStringSubmatch(message)
+	return found != nil && count(found[1]) > 0 && count(found[2]) > count(found[1])
+}
+
+// count reads a number that may have commas, 0 if it is too large.
+func count(digits string) int {
+	n, err := strconv.Atoi(strings.ReplaceAll(digits, ",", ""))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// zeroLimit matches a limit of nothing at all, as Gemini writes it of a model that a free plan lacks.
+var zeroLimit = regexp.MustCompile(`(?i)\blimit: ?0(,|;|\s|\.?$)`)
 
 // maxRetryAfter is the longest time that is believed.
 const maxRetryAfter = 24 * time.Hour

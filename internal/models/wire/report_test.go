@@ -51,6 +51,8 @@ func TestReports(t *testing.T) {
 		},
 		{"Google's bad request in a stream", 0, `{"error":{"message":"no","status":"INVALID_ARGUMENT"}}`, backends.KindBadRequest, "no", 0},
 		{"Google's overload", 503, `{"error":{"code":503,"message":"busy","status":"UNAVAILABLE"}}`, backends.KindOverloaded, "busy", 0},
+		{"OpenAI's limit that the request exceeds", 429, `{"error":{"message":"` + requestTooLarge + `","type":"tokens","code":"rate_limit_exceeded"}}`, backends.KindTooLong, requestTooLarge, 0},
+		{"the same in a stream", 0, `{"error":{"message":"` + requestTooLarge + `","type":"tokens","code":"rate_limit_exceeded"}}`, backends.KindTooLong, requestTooLarge, 0},
 		{"details of another kind", 400, `{"error":{"message":"no","details":"see the manual"}}`, backends.KindBadRequest, "no", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -80,6 +82,27 @@ func TestRetryAfterOfTheHeaderComesFirst(t *testing.T) {
 	}
 }
 
+const requestTooLarge = "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 35123."
+
+// TestRequestsLargerThanALimit tells a request that no wait helps from one that waits for others.
+func TestRequestsLargerThanALimit(t *testing.T) {
+	for message, want := range map[string]bool{
+		requestTooLarge: true,
+		"Rate limit reached on tokens per min. Limit: 30,000 / min. Requested: 35,123.":                                       true,
+		"The input or output tokens must be reduced in order to run successfully.":                                            true,
+		"Request too large for model x: please reduce your message size and try again.":                                       true,
+		"Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000, Used 29000, Requested 1200. Try again in 400ms.": false,
+		"Rate limit reached for gpt-4o on requests per min (RPM): Limit 3, Used 3, Requested 1.":                              false,
+		"Too many requests. Limit 0, Requested 1.":                                                                            false,
+		"Too many tokens, please wait before trying again.":                                                                   false,
+	} {
+		got := report{message: message}.kind(429)
+		if is := got == backends.KindTooLong; is != want {
+			t.Errorf("%s: %s", message, got)
+		}
+	}
+}
+
 // TestQuota tells a spent quota from a quota per minute. Gemini uses the same words for
 // both, but says when a quota per minute is over.
 func TestQuota(t *testing.T) {
@@ -94,6 +117,8 @@ func TestQuota(t *testing.T) {
 		{429, spent, "8", false},
 		{429, "insufficient_quota", "1", true},
 		{429, "slow", "", false},
+		{429, "Quota exceeded for metric: free_tier_requests, limit: 0, model: pro. Please retry in 20s.", "", true},
+		{429, "Quota exceeded for metric: free_tier_requests, limit: 10, model: pro.", "", false},
 		{400, spent, "", false},
 	} {
 		body, err := plain.JSON(map[string]any{"error": map[string]string{"message": c.message}})
