@@ -58,6 +58,8 @@ func faults() []fault {
 		{name: "429 with Retry-After: 7", reply: failed(429, "Slow down.", retryAfter("7"))},
 		{name: "429 with Retry-After: 600", reply: failed(429, "Slow down.", retryAfter("600"))},
 		{name: "429 without Retry-After", reply: slow},
+		{name: "429, with words: try again in 9s", reply: failed(429, "Rate limit reached. Please try again in 9s.", nil)},
+		{name: "429, with a reset in ten hours", reply: failed(429, "Slow down.", http.Header{"X-Ratelimit-Reset-Requests": {"10h0m0s"}})},
 		{name: "429, the quota is used up", reply: quota},
 		{name: "429, the request is larger than the limit", reply: failed(429, "Request too large on tokens per min: Limit 30000, Requested 35123.", nil)},
 		{name: "500", reply: failed(500, "Oops.", nil)},

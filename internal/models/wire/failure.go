@@ -118,7 +118,7 @@ func describe(out *backends.Error, err error, secret redactor) {
 	case errors.As(err, &stream):
 		r := parseReport(stream.Body, secret)
 		r.own = stream.own
-		describeReport(out, r, 0)
+		describeReport(out, r, nil)
 	case errors.As(err, &page):
 		out.Kind, out.Message = backends.KindBadRequest, page.text(secret)
 	case errors.As(err, &tooMuch):
@@ -187,17 +187,23 @@ func describeStatus(out *backends.Error, e *statusError, secret redactor) {
 		out.Kind, out.Message = backends.KindBadRequest, "it switches to another protocol, which nobody asked for: is base_url right?"
 		return
 	}
-	describeReport(out, parseReport(e.body, secret), retryAfter(e.header, time.Now()))
+	describeReport(out, parseReport(e.body, secret), e.header)
 	out.Message = cmp.Or(out.Message, http.StatusText(e.status))
 }
 
-// describeReport fills in out from an error object. wait is how long its headers ask to
-// wait, 0 if they do not say.
-func describeReport(out *backends.Error, r report, wait time.Duration) {
-	out.Message, out.RetryAfter = r.message, cmp.Or(wait, r.retryAfter)
+// describeReport fills in out from an error object and the headers that came with it, which may be nil.
+func describeReport(out *backends.Error, r report, header http.Header) {
+	now := clock(header, time.Now())
+	out.Message, out.RetryAfter = r.message, cmp.Or(retryAfter(header, now), r.wait(now))
 	out.Kind = r.kind(cmp.Or(out.Status, r.status()))
+	if out.RetryAfter == 0 && (out.Kind == backends.KindRateLimit || out.Kind == backends.KindOverloaded) {
+		out.RetryAfter = saidWait(r.message)
+	}
 	markNoTools(out)
 	markQuota(out)
+	if out.RetryAfter == 0 && out.Kind == backends.KindRateLimit && !out.QuotaSpent {
+		out.RetryAfter = limitReset(header, r.words+" "+r.message, now)
+	}
 }
 
 // isRedirect reports whether the answer is a redirect that net/http did not follow, or

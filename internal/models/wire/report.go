@@ -21,6 +21,8 @@ type report struct {
 	code       int    // a code that is a number
 	retryAfter time.Duration
 	own        bool // the service has a form of its own for errors
+	// places are the objects that may hold the time of a reset.
+	places []json.RawMessage
 }
 
 func parseReport(body []byte, secret redactor) report {
@@ -37,7 +39,7 @@ func parseReport(body []byte, secret redactor) report {
 	}
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		return report{message: text}
+		return report{message: text, places: []json.RawMessage{body}}
 	}
 	var fields struct {
 		Message json.RawMessage `json:"message"`
@@ -46,11 +48,12 @@ func parseReport(body []byte, secret redactor) report {
 		Code    json.RawMessage `json:"code"`
 		Status  string          `json:"status"`
 		Details json.RawMessage `json:"details"`
+		Meta    json.RawMessage `json:"metadata"`
 	}
 	if err := json.Unmarshal(raw, &fields); err != nil && fields.Message == nil {
 		return report{message: readableText(body, secret)}
 	}
-	out := report{words: fields.Type + " " + strings.Trim(string(fields.Code), `"`)}
+	out := report{words: fields.Type + " " + strings.Trim(string(fields.Code), `"`), places: []json.RawMessage{raw, fields.Meta, body}}
 	out.addStatus(fields.Status, fields.Details)
 	if code, err := strconv.Atoi(strings.Trim(string(fields.Code), `"`)); err == nil {
 		out.code = code
@@ -192,50 +195,3 @@ func count(digits string) int {
 
 // zeroLimit matches a limit of nothing at all, as Gemini writes it of a model that a free plan lacks.
 var zeroLimit = regexp.MustCompile(`(?i)\blimit: ?0(,|;|\s|\.?$)`)
-
-// maxRetryAfter is the longest time that is believed.
-const maxRetryAfter = 24 * time.Hour
-
-// retryAfter reads how long a service asks to wait (RFC 9110, section 10.2.3:
-// seconds or a date, and what parseWait knows), or the milliseconds that OpenAI sends beside it.
-func retryAfter(header http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
-		return toWait(ms / 1000)
-	}
-	value := strings.TrimSpace(header.Get("Retry-After"))
-	if seconds, ok := parseWait(value); ok {
-		return toWait(seconds)
-	}
-	date, err := http.ParseTime(value)
-	if err != nil {
-		return 0
-	}
-	if sent, err := http.ParseTime(header.Get("Date")); err == nil {
-		now = sent // the service's own clock
-	}
-	return toWait(date.Sub(now).Seconds())
-}
-
-// parseWait reads a number of seconds, or a duration as proxies write it: "3s", "1m30s", "500 ms",
-// "2 seconds".
-func parseWait(value string) (seconds float64, ok bool) {
-	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
-		return seconds, true
-	}
-	value = strings.ReplaceAll(strings.ToLower(value), " ", "")
-	for _, unit := range [][2]string{{"milliseconds", "ms"}, {"seconds", "s"}, {"second", "s"}, {"secs", "s"}, {"sec", "s"}, {"minutes", "m"}, {"minute", "m"}, {"mins", "m"}, {"min", "m"}, {"hours", "h"}, {"hour", "h"}} {
-		if number, isUnit := strings.CutSuffix(value, unit[0]); isUnit {
-			value = number + unit[1]
-			break
-		}
-	}
-	wait, err := time.ParseDuration(value)
-	return wait.Seconds(), err == nil
-}
-
-func toWait(seconds float64) time.Duration {
-	if !(seconds > 0) { // not a number is no time either
-		return 0
-	}
-	return time.Duration(min(seconds, maxRetryAfter.Seconds()) * float64(time.Second))
-}

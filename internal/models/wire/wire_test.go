@@ -28,7 +28,7 @@ func TestRetryAfter(t *testing.T) {
 		{"more than a time can hold", http.Header{"Retry-After": {"1e300"}}, maxRetryAfter},
 		{"nonsense", http.Header{"Retry-After": {"soon"}}, 0},
 	} {
-		if got := retryAfter(c.header, now); got != c.want {
+		if got := retryAfter(c.header, clock(c.header, now)); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
