@@ -32,6 +32,7 @@ type answer struct {
 	container string
 	reason    sdk.StopReason
 	details   sdk.RefusalStopDetails
+	size      int  // see wire.Progress
 	begun     bool // whether any part of a message came, readable or not
 	stopped   bool // whether message_stop came
 }
@@ -39,7 +40,7 @@ type answer struct {
 // Progress returns how far the answer has come.
 func (a *answer) Progress() wire.Progress {
 	finished := a.reason != ""
-	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished, Ended: a.stopped}
+	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished, Ended: a.stopped, Size: a.size}
 }
 
 // Add takes an event of the stream and returns the events that need not wait. It
@@ -189,6 +190,7 @@ func (a *answer) delta(index int64, d sdk.MessageStreamEventUnionDelta) []backen
 	if opened == nil {
 		opened = &block{}
 	}
+	a.size += len(d.Text) + len(d.Thinking) + len(d.Signature) + len(d.PartialJSON)
 	switch d.Type {
 	case "text_delta":
 		return wire.TextEvents("", d.Text)

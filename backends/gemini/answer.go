@@ -24,6 +24,7 @@ type answer struct {
 	// hasContent reports whether a part came that is not empty.
 	hasContent bool
 	hosted     builtIn
+	size       int  // see wire.Progress
 	begun      bool // whether any part of it came, readable or not
 }
 
@@ -31,7 +32,7 @@ type answer struct {
 // the content, and no end mark follows it.
 func (a *answer) Progress() wire.Progress {
 	finished := a.reason != ""
-	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished && a.hasContent}
+	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished && a.hasContent, Size: a.size}
 }
 
 // Add takes a chunk and returns its events, and an error if with it the service
@@ -80,6 +81,7 @@ func (a *answer) addCandidate(c candidate) ([]backends.Event, error) {
 // not know.
 func (a *answer) addPart(raw json.RawMessage) ([]backends.Event, error) {
 	a.begun = true
+	a.size += len(raw)
 	var p part
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return nil, fmt.Errorf("a part of the answer cannot be read: %w", err)

@@ -153,6 +153,7 @@ type answer struct {
 	looped bool
 
 	reason string
+	size   int  // see wire.Progress
 	begun  bool // whether any part of a message came, yielded or not, readable or not
 }
 
@@ -170,7 +171,7 @@ func newAnswer(key backends.Key, d Dialect, from origin) *answer {
 // Progress returns how far the answer has come.
 func (a *answer) Progress() wire.Progress {
 	finished := a.reason != "" && !a.others.open
-	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished, Ended: a.looped}
+	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished, Ended: a.looped, Size: a.size}
 }
 
 // Add takes a chunk and returns the events that need not wait.
@@ -207,12 +208,14 @@ func (a *answer) addDelta(choice int, d delta) ([]backends.Event, error) {
 	content := d.Content.text
 	a.begun = a.begun || reasoning != "" || content != "" || d.Refusal != "" || len(d.ToolCalls) > 0
 	a.refusal.WriteString(d.Refusal)
+	a.size += len(reasoning) + len(content) + len(d.Refusal) + d.ReasoningDetails.size()
 	a.sources = append(a.sources, d.Annotations.events()...)
 	for _, f := range d.ToolCalls {
 		a.others.open = a.others.open || choice != 0
 		if err := a.calls.add(choice, f); err != nil {
 			return nil, err
 		}
+		a.size += len(f.Function.Arguments)
 		a.noteLoop(string(f.Function.Arguments))
 	}
 	a.noteLoop(reasoning + content)

@@ -26,6 +26,7 @@ type itemsAnswer struct {
 	usage         wire.UsageKeeper
 	reason        string
 	speaker       *openItem // whose text came last
+	size          int       // see wire.Progress
 	begun         bool
 	builtIn       builtIn
 	// loop is nil where an answer may repeat itself, and looped reports whether this one does.
@@ -49,7 +50,7 @@ func newItemsAnswer(key backends.Key, d Dialect, from origin) *itemsAnswer {
 // Progress returns how far the answer has come.
 func (a *itemsAnswer) Progress() wire.Progress {
 	finished := a.reason != ""
-	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished, Ended: a.looped}
+	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished, Ended: a.looped, Size: a.size}
 }
 
 // Add takes an event and returns the events that need not wait.
@@ -94,6 +95,7 @@ func (a *itemsAnswer) delta(ev itemEvent) []backends.Event {
 		return nil
 	}
 	a.begun = true
+	a.size += len(piece)
 	if a.loop.Add(piece) {
 		a.looped, a.reason = true, finish.Repetition
 	}

@@ -72,6 +72,17 @@ type reasoningDetail struct {
 // no list of objects.
 type detailPieces []map[string]any
 
+// size returns the number of bytes of the texts in p.
+func (p detailPieces) size() (bytes int) {
+	for _, detail := range p {
+		for _, value := range detail {
+			text, _ := value.(string)
+			bytes += len(text)
+		}
+	}
+	return bytes
+}
+
 // UnmarshalJSON never fails: an oddity here is no reason to lose an answer.
 func (p *detailPieces) UnmarshalJSON(data []byte) error {
 	var raw []map[string]json.RawMessage

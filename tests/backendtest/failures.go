@@ -37,6 +37,8 @@ func failures() []failure {
 		{"basic authorization stays at home", checkBasicAuthStaysAtHome},
 		{"redirects that lead nowhere", checkRedirectsToNowhere},
 		{"endless response", checkEndless},
+		{"long stream", checkLongStream},
+		{"endless text", checkEndlessText},
 		{"keep-alives after the answer", checkKeepAlives},
 		{"too many tool calls", checkManyCalls},
 	}

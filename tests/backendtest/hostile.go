@@ -40,6 +40,39 @@ func checkEndless(t *testing.T, a adapter) {
 	}
 }
 
+// piece is the first event of the sample, which has the text "x", with another text and more fields.
+func (s samples) piece(text, fields string) string {
+	first, _, _ := strings.Cut(s.finished, "\n\n")
+	first = strings.ReplaceAll(first, `"x"`, `"`+text+`"`)
+	return strings.Replace(first, "{", "{"+fields, 1) + "\n\n"
+}
+
+// checkLongStream answers with a stream of more than wire.MaxResponse bytes, of which few are the text:
+// services send a lot around each token.
+func checkLongStream(t *testing.T, a adapter) {
+	around := `"fingerprint":"` + strings.Repeat("f", 7<<10) + `",`
+	piece := a.samples.piece("x", around)
+	pieces := wire.MaxResponse/len(piece) + 100
+	canned := Canned{Status: http.StatusOK, Body: func() io.Reader {
+		return io.MultiReader(strings.NewReader(strings.Repeat(piece, pieces)), strings.NewReader(a.samples.finished+a.samples.endMark))
+	}}
+	response, err := backends.Collect(a.over(t, canned).Stream(t.Context(), ask()), nil)
+	if err != nil || len(response.Message.Text()) < pieces {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// checkEndlessText answers with a text that has no end.
+func checkEndlessText(t *testing.T, a adapter) {
+	read := 0
+	piece := a.samples.piece(strings.Repeat("x", 256<<10), "")
+	canned := Canned{Status: http.StatusOK, Body: func() io.Reader { return &endless{more: piece, read: &read} }}
+	checkTooLong(t, a.over(t, canned), http.StatusOK)
+	if read > wire.MaxResponse+wire.MaxResponse/8 {
+		t.Errorf("%d bytes were read", read)
+	}
+}
+
 func checkTooLong(t *testing.T, backend backends.Backend, status int) {
 	t.Helper()
 	e := Fail(t, backend, ask())

@@ -58,6 +58,8 @@ type Progress struct {
 	Whole bool
 	// Ended reports whether the end mark came: nothing more is read.
 	Ended bool
+	// Size is the number of bytes of texts, reasoning and arguments that came.
+	Size int
 }
 
 // Run sends the request and gives the events of the answer to emit, until the answer is
@@ -120,12 +122,20 @@ func (a Attempt[E]) read(x *exchange, emit Emit) error {
 			}
 			return err
 		}
+		size := a.Answer.Progress().Size
 		if err := a.add(data, emit); isUnreadable(err) && a.Answer.Progress().Whole {
 			break // as where the stream breaks off
 		} else if err != nil {
 			return err
 		}
-		if a.Answer.Progress().Whole {
+		now := a.Answer.Progress()
+		if now.Size > MaxResponse {
+			return ErrTooLong
+		}
+		if now.Size > size {
+			x.kept.allow(len(data))
+		}
+		if now.Whole {
 			x.watch.limitRest(TrailerTimeout)
 		}
 	}

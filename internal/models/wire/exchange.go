@@ -21,7 +21,7 @@ type exchange struct {
 	// body takes the place of a request's body.
 	body Encoded
 	// kept is the answer, which the library does not see.
-	kept io.ReadCloser
+	kept *watchedBody
 
 	service *Service
 	parent  context.Context

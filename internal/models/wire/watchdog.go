@@ -10,22 +10,25 @@ import (
 )
 
 // watchedBody is a response body that shows what it reads to the trace, under
-// the eyes of the watchdog. It fails with ErrTooLong after MaxResponse bytes.
+// the eyes of the watchdog. It fails with ErrTooLong after MaxResponse bytes and those that allow adds.
 type watchedBody struct {
-	body  io.ReadCloser
-	read  int
-	trace *backends.Trace
-	watch *watchdog
+	body io.ReadCloser
+	read int
+	// around is the number of bytes that do not count for MaxResponse.
+	around int
+	trace  *backends.Trace
+	watch  *watchdog
 }
 
 func (b *watchedBody) Read(p []byte) (int, error) {
-	if b.read > MaxResponse {
+	limit := min(MaxResponse+b.around, MaxStream)
+	if b.read > limit {
 		return 0, ErrTooLong
 	}
 	b.watch.waiting()
-	n, err := b.body.Read(p[:min(len(p), MaxResponse+1-b.read)])
+	n, err := b.body.Read(p[:min(len(p), limit+1-b.read)])
 	b.watch.heard(n)
-	if b.read += n; b.read > MaxResponse {
+	if b.read += n; b.read > limit {
 		n, err = n-1, ErrTooLong
 	}
 	if n > 0 {
@@ -33,6 +36,9 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// allow takes an event that brought a part of the answer, by the size of its data, out of the count.
+func (b *watchedBody) allow(data int) { b.around += min(data+framing, mostAround) }
 
 func (b *watchedBody) Close() error { return b.body.Close() }
 
