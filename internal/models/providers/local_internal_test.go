@@ -1,6 +1,11 @@
 package providers
 
 import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
 	"testing"
 
 	"github.com/massgen/massgen/backends"
@@ -48,5 +53,45 @@ func TestDialectsOfAddresses(t *testing.T) {
 	}
 	if d := (azureEndpoint{}).dialect(connection{model: "gpt-4o"}); !d.ShortIDs {
 		t.Error("ids are not shortened at Azure's")
+	}
+}
+
+// TestOwnLimitGivesWay: a local server with a small window answers where the config names no limit. A
+// limit of the config is sent once, also where both agents have the same model.
+func TestOwnLimitGivesWay(t *testing.T) {
+	var sent []int
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body struct {
+			Most int `json:"max_tokens"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+		if sent = append(sent, body.Most); body.Most+300 > 8192 {
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprintf(w, `{"error":{"message":"'max_tokens' is too large: %d. This model's maximum context length is 8192 tokens and your request has 300 input tokens."}}`, body.Most)
+			return
+		}
+		fmt.Fprint(w, "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+	}))
+	defer server.Close()
+	r := resolverFor(t, configs.Default(), World{}, nil)
+	ask := func(chosen *int) error {
+		b := configs.Backend{Type: "vllm", Model: "m", BaseURL: server.URL + "/v1", Params: backends.Params{MaxTokens: chosen}}
+		m, faults := r.Resolve(t.Context(), b)
+		if len(faults) > 0 {
+			t.Fatal(faults)
+		}
+		_, err := backends.Collect(m.Backend.Stream(t.Context(), backends.Request{
+			Model: m.Name, Messages: []backends.Message{backends.User("?")}, Params: r.Bounded(m, b.Params),
+		}), nil)
+		return err
+	}
+	if err := ask(nil); err != nil || !slices.Equal(sent, []int{8192, 7892}) {
+		t.Errorf("without a limit: %v after %v", err, sent)
+	}
+	sent = nil
+	if err := ask(new(8192)); err == nil || !slices.Equal(sent, []int{8192}) {
+		t.Errorf("with a chosen limit: %v after %v", err, sent)
 	}
 }

@@ -28,7 +28,7 @@ func (r *Resolver) wrap(c connection, b backends.Backend) backends.Backend {
 	if r.record != nil {
 		b = r.record.Wrap(b)
 	}
-	return retry.New(b, r.gate(c), retry.Options{MaxAttempts: r.Config.Providers[c.provider].MaxCallAttempts, Most: r.most(c.provider)})
+	return retry.New(b, r.gate(c), retry.Options{MaxAttempts: r.Config.Providers[c.provider].MaxCallAttempts, Most: r.most(c.provider), OwnLimit: c.ownLimit})
 }
 
 func (r *Resolver) gate(c connection) *retry.Gate {

@@ -44,6 +44,8 @@ type provider struct {
 type connection struct {
 	provider, baseURL, key, apiVersion, api, model string
 	firstByteTimeout, idleTimeout                  time.Duration
+	// ownLimit reports whether the config leaves the limit of the output to the program.
+	ownLimit bool
 	// shared is what the connections of an account have in common.
 	shared *wire.Shared
 }

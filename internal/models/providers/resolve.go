@@ -112,7 +112,7 @@ func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) 
 	own := r.Config.Providers[p.name]
 	c := connection{
 		provider: p.name, baseURL: b.BaseURL, apiVersion: b.APIVersion, model: b.Model,
-		firstByteTimeout: own.FirstByteTimeout, idleTimeout: own.IdleTimeout,
+		firstByteTimeout: own.FirstByteTimeout, idleTimeout: own.IdleTimeout, ownLimit: b.Params.MaxTokens == nil,
 	}
 	if c.baseURL == "" {
 		c.baseURL = r.address(p)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/massgen/massgen/backends"
@@ -36,6 +37,9 @@ type Options struct {
 	// Most returns what an attempt costs at most, for the budget of the context. Nil
 	// means an estimate of its tokens, at an unknown price.
 	Most func(backends.Request) backends.Cost
+	// OwnLimit reports whether the requests' output limits are the program's own, which nobody
+	// asked for. If the service refuses one, the call goes out once more with a limit that fits.
+	OwnLimit bool
 }
 
 // Backend repeats the calls of another backend. It is safe for concurrent use.
@@ -43,6 +47,8 @@ type Backend struct {
 	inner   backends.Backend
 	gate    *Gate
 	options Options
+	// small has the window of each model whose window is no larger than the program's own limit.
+	small sync.Map
 }
 
 // New returns a backend that calls inner through gate. It calls inner once for each
@@ -70,7 +76,7 @@ func (b *Backend) Reserves() bool { return true }
 // Stream sends the request until an attempt succeeds or cannot be repeated: waiting
 // does not cure its error, a part of the answer had come, or the options
 // allow no other. Waits have full jitter, on top of what the provider asks for.
-// Trace.Retry gets each repetition. While the breaker of the gate is open the call fails
+// Trace.Retry gets each repetition, except the one that only lowers the program's own output limit. While the breaker of the gate is open the call fails
 // at once. Stream continues an answer that the provider pauses for its own tools.
 // The stream can be read once.
 func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {

@@ -20,8 +20,10 @@ type call struct {
 	req      backends.Request
 	ceilings *backoff.ExponentialBackOff // of the waits, nil before the first
 	yield    func(backends.Event, error) bool
-	begun    bool      // whether an event was yielded
-	until    time.Time // the latest time for another attempt; zero before the first
+	begun    bool             // whether an event was yielded
+	until    time.Time        // the latest time for another attempt; zero before the first
+	sent     backends.Request // by the last attempt
+	refitted bool             // whether the program's own output limit was lowered
 }
 
 // newCeilings returns the ceilings of the waits, without jitter: the jitter of package
@@ -37,6 +39,11 @@ func (c *call) run() error {
 	for number := 1; ; number++ {
 		sent, err := c.once(last)
 		failure, failed := errors.AsType[*backends.Error](err)
+		if sent && failed && c.withoutOwnLimit(c.sent, failure) {
+			last = failure
+			number--
+			continue
+		}
 		if !sent || !failed || !c.repeatable(failure) {
 			return err
 		}
@@ -61,6 +68,8 @@ func (c *call) once(last *backends.Error) (sent bool, err error) {
 	if err != nil {
 		return false, c.unpaid(last, err)
 	}
+	req = c.fitted(req)
+	c.sent = req
 	p, err := c.enter(req, last)
 	if err != nil {
 		held.Release()
