@@ -37,7 +37,7 @@ func largeProviders() []provider {
 			keyVars: []string{"XAI_API_KEY"}, prefixes: []string{"grok-"}, model: "grok-4.3",
 			// https://docs.x.ai/docs/guides/reasoning, https://docs.x.ai/developers/tools/overview;
 			// stop: LiteLLM, llms/xai
-			protocol: chat{openai.Dialect{Schemas: toolfit.XAI(), All: openai.Limits{NoPDF: true}, Hosted: "web_search code_execution", HostedGoThere: true, Models: []openai.ModelLimits{
+			protocol: chat{openai.Dialect{All: openai.Limits{NoPDF: true}, Hosted: "web_search code_execution", HostedGoThere: true, Models: []openai.ModelLimits{
 				{Names: "grok-3-mini", Limits: openai.Limits{NoStop: true, Efforts: "low high"}},
 				{Names: "grok-4.20-multi-agent", Limits: openai.Limits{NoStop: true, Efforts: "low medium high xhigh"}},
 				{Names: "grok-4.20 grok-code grok-build", Limits: openai.Limits{NoStop: true, NoEfforts: true}},

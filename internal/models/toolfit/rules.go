@@ -56,12 +56,7 @@ func OpenAI() Rules {
 const most128 = 128
 
 // UpTo128 returns the rules of a service that takes 128 tools and is otherwise as most are.
-func UpTo128() Rules { return upTo(most128) }
-
-// XAI returns the rules of xAI, whose reference limits a request to 1,000 tools.
-func XAI() Rules { return upTo(1000) }
-
-func upTo(tools int) Rules { return Rules{NeedsProperties: true, NeedsItems: true, MaxTools: tools} }
+func UpTo128() Rules { return Rules{NeedsProperties: true, NeedsItems: true, MaxTools: most128} }
 
 // Compatible returns the rules for a service that speaks as OpenAI does and is not known: it may be
 // OpenAI's own or llama.cpp behind a proxy.
