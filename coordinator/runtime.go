@@ -154,18 +154,18 @@ func (e *localTurn) startAgain(w driver.Work) {
 
 // observe publishes streamed events. The jobs call it.
 func (e *localTurn) observe(key effect.Key, ev backends.Event) {
-	events, actor := &e.view.turn.events, report.ActorOf(key, e.view.id)
+	events, actor, call := &e.view.turn.events, report.ActorOf(key, e.view.id), report.CallID(key, e.view.id)
 	switch ev := ev.(type) {
 	case backends.TextDelta:
-		events.add(report.TextDelta{Actor: actor, Text: ev.Text})
+		events.add(report.TextDelta{Actor: actor, Call: call, Text: ev.Text})
 	case backends.ReasoningDelta:
-		events.add(report.Thinking{Actor: actor, Text: ev.Text})
+		events.add(report.Thinking{Actor: actor, Call: call, Text: ev.Text})
 	case backends.HostedCall:
 		if ev.Open {
-			events.add(report.ToolCalled{Actor: actor, Tool: ev.Name})
+			events.add(report.ToolCalled{Actor: actor, Call: call, Tool: ev.Name})
 		}
 	case backends.ToolCall:
-		events.add(report.ToolCalled{Actor: actor, Tool: ev.Name})
+		events.add(report.ToolCalled{Actor: actor, Call: call, Tool: ev.Name})
 	}
 }
 
