@@ -132,7 +132,8 @@ type TextDelta struct{ Text string }
 type ReasoningDelta struct{ Text string }
 
 // ToolCallDelta is the next piece of the text of a tool call's arguments. Index counts the message's calls from 0. The
-// whole ToolCall follows, and alone counts: a delta is for people who watch. A call that came in one piece has none.
+// whole ToolCall follows, and alone counts: a delta is for people who watch. A call that comes whole may have none. The
+// pieces of a call are its Arguments, unless the adapter repairs these.
 type ToolCallDelta struct {
 	Index      int
 	Name, Text string

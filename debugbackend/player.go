@@ -56,7 +56,7 @@ func (p *player) play(pieces []backends.Event, delay time.Duration) bool {
 
 func isDelta(ev backends.Event) bool {
 	switch ev.(type) {
-	case backends.TextDelta, backends.ReasoningDelta:
+	case backends.TextDelta, backends.ReasoningDelta, backends.ToolCallDelta:
 		return true
 	}
 	return false
@@ -109,6 +109,9 @@ func (p *player) event(ev backends.Event) bool {
 	if err := p.ctx.Err(); err != nil {
 		p.cancelled()
 		return false
+	}
+	if _, isPiece := ev.(backends.ToolCallDelta); isPiece {
+		return p.yield(ev, nil) // the whole call has its line
 	}
 	line, err := plain.JSON(eventJSON{ev})
 	if err != nil {

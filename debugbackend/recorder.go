@@ -233,6 +233,9 @@ func (r *recording) event(ev backends.Event, err error) {
 		return
 	}
 	r.firstByte()
+	if _, isPiece := ev.(backends.ToolCallDelta); isPiece {
+		return // the whole call follows
+	}
 	r.call.Events = append(r.call.Events, seenEvent{r.now(), eventJSON{ev}})
 }
 
