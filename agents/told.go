@@ -150,21 +150,19 @@ func (t *teller) say(act, piece string) {
 	if t.told.Len() == 0 && !strings.ContainsFunc(text[:whole], func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
 		whole = 0 // it may be a placeholder
 	}
-	t.held = text[whole:]
-	text = contextbuild.Clean(text[:whole])
+	text, t.held = text[:whole], text[whole:]
 	if act == effect.Vote {
 		text = t.ofReason(text)
 	}
-	t.tellAct(text)
+	t.tellAct(contextbuild.Clean(text))
 }
 
 // ofReason returns the part of the next piece of a reason that is kept.
 func (t *teller) ofReason(text string) string {
-	told := t.told.String()
-	if told == "" {
+	if t.told.Len() == 0 {
 		text = strings.TrimLeftFunc(text, unicode.IsSpace)
 	}
-	left := max(maxReason-utf8.RuneCountInString(told), 0)
+	left := max(maxReason-utf8.RuneCountInString(t.told.String()), 0)
 	if runes := []rune(text); len(runes) > left {
 		return string(runes[:left])
 	}

@@ -232,10 +232,10 @@ func (r *recording) event(ev backends.Event, err error) {
 		r.call.Error = plainError(err)
 		return
 	}
-	r.firstByte()
 	if _, isPiece := ev.(backends.ToolCallDelta); isPiece {
 		return // the whole call follows
 	}
+	r.firstByte()
 	r.call.Events = append(r.call.Events, seenEvent{r.now(), eventJSON{ev}})
 }
 

@@ -42,7 +42,7 @@ func TestStreamMasksASecretHoweverItIsCut(t *testing.T) {
 
 func TestStreamHoldsBackOnlyWhatMayBeASecret(t *testing.T) {
 	for text, want := range map[string]string{
-		"The answer is 42": "The answer is 42", "日本語": "日本語", "a task-s": "a task-s", "my s": "my ", "my sk-secre": "my ", `my sk-secre\u00`: "my ", "my sk-secret-2": "my sk-secret-2",
+		"The answer is 42": "The answer is 42", "日本語": "日本語", "a task-x": "a task-x", "my s": "my ", "my sk-secre": "my ", `my sk-secre\u00`: "my ", "my sk-secret-2": "my sk-secret-2",
 	} {
 		if got := newFinder().Stream().Add(text); got != want {
 			t.Errorf("of %q %q is shown, not %q", text, got, want)

@@ -19,7 +19,7 @@ func Prose(text string, isStart bool, exists func(name string) bool) (length int
 	if m := marked.FindStringIndex(text); m != nil {
 		length, mayCall = m[0], true
 	}
-	if m := unfinished.FindStringIndex(text[:length]); m != nil && !mayCall {
+	if m := unfinished.FindStringIndex(text[:length]); m != nil {
 		length = m[0]
 	}
 	for at := 0; ; at++ {
@@ -37,8 +37,8 @@ func Prose(text string, isStart bool, exists func(name string) bool) (length int
 var (
 	marked = regexp.MustCompile(mark)
 	// unfinished matches the beginning of a mark, or of a fence or a list before a call, at the end of a text.
-	unfinished = regexp.MustCompile(`(?:<[^<>\s]{0,60}(?:\s+[a-z]{0,4}|>\s*(?:[\w.:-]+\s*)?)?|<\|channel\|>\s*\w*\s*(?:to?)?|\[[A-Z_\s]{0,12}|` +
-		"`{1,3}\\w*\\s*|" + begunWord("functools[") + `|(?:commentary|analysis)?\s*` + begunWord("to=functions.") + `)$`)
+	unfinished = regexp.MustCompile(`(?:<[^<>\s]{0,60}(?:\s+[a-z]{0,4})?|<` + namespace + `(?:` + tag + `|tools)>\s*(?:[\w.:-]+\s*)?|` +
+		`<\|(?:start|channel)\|>[^\n]{0,60}|\[[A-Z_\s]{0,12}|` + "`{1,3}\\w*\\s*|" + begunWord("functools[") + `|(?:commentary|analysis)?\s*` + begunWord("to=functions.") + `)$`)
 	beforeObject = regexp.MustCompile("(?:```\\w*\\s*)?(?:\\[\\s*)?$")
 )
 
@@ -54,8 +54,8 @@ func begunWord(word string) string {
 // leading reads the beginning of a message, where a call of any form may stand.
 func leading(text string) (isDecided, isCall bool) {
 	text = strings.TrimLeft(text, " \t\r\n")
-	for _, words := range []string{"assistantcommentary", "assistantanalysis", "commentary", "analysis"} {
-		if strings.HasPrefix(words, text) {
+	for _, role := range []string{"assistantcommentary", "assistantanalysis", "assistant", "commentary", "analysis"} {
+		if strings.HasPrefix(role+" to=functions.", strings.Join(strings.Fields(text), " ")) {
 			return false, false
 		}
 	}
