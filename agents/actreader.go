@@ -61,11 +61,8 @@ type level struct {
 // deepest is the most levels that are read. JSON that is deeper has no act.
 const deepest = 64
 
-// nameKeys and argumentKeys are the keys in the forms in which models write acts (see package textcall).
-var (
-	nameKeys     = strings.Fields(textcall.NameKeys)
-	argumentKeys = strings.Fields(textcall.ArgumentKeys)
-)
+// isOneOf reports whether a key is in a list of package textcall, which knows the forms in which models write acts.
+func isOneOf(list, key string) bool { return slices.Contains(strings.Fields(list), key) }
 
 // fieldOf returns the key of an act's text.
 func fieldOf(act string) string {
@@ -134,7 +131,7 @@ func (r *actReader) open(isList bool) {
 	l := level{isList: isList, owner: len(r.levels)}
 	if len(r.levels) == 0 {
 		l.act = r.act
-	} else if top := r.top(); top.isValue && slices.Contains(argumentKeys, top.key) {
+	} else if top := r.top(); top.isValue && isOneOf(textcall.ArgumentKeys, top.key) {
 		l.owner = top.owner
 	} else if fieldOf(top.key) != "" {
 		l.act = top.key
@@ -162,7 +159,7 @@ func (r *actReader) begin() {
 		r.at = aKey
 	case r.isAct() && (!r.hasSchema || r.field != "content"):
 		r.at = ofAct
-	case !top.isList && r.act == "" && top.owner == len(r.levels)-1 && slices.Contains(nameKeys, top.key):
+	case !top.isList && r.act == "" && top.owner == len(r.levels)-1 && isOneOf(textcall.NameKeys, top.key):
 		r.at = aName
 	default:
 		r.at = other

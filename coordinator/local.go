@@ -29,7 +29,6 @@ type localTurn struct {
 	doer      agents.Doer
 	summaries *summaryReader
 	jobs      jobs
-	told      toldTexts
 	// receive waits for posts, and takes them.
 	receive func() []driver.Post
 	// unbind ends the turn's connection to the context that began it.
@@ -55,10 +54,9 @@ func newLocalTurn(ctx context.Context, p *Panel, t *Turn) *localTurn {
 	e.driver = driver.New(e)
 	e.view = newView(ctx, p, t, e.driver.Machine())
 	e.steps = newSteps(e.view.base)
-	e.told.view = e.view
 	e.doer = agents.Doer{
 		Blobs: p.texts, Members: p.members(t.tools), Sidecalls: p.sidecalls(e.summaries),
-		Observe: e.told.observe, Panicked: e.panicked,
+		Observe: e.view.told.observe, Panicked: e.panicked,
 	}
 	e.tools = turnTools{view: e.view, doer: &e.doer, version: t.toolsVersion}
 	if p.scheduled != nil {

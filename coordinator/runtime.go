@@ -112,7 +112,7 @@ func (e *localTurn) startEffect(w driver.Work) {
 		defer done()
 		waitForAll(ctx, before)
 		ev, err := e.doer.Perform(ctx, w.Turn, w.Effect)
-		e.told.end(key, false)
+		e.view.told.end(key, false)
 		over()
 		if err == nil && key.Agent != effect.NoAgent {
 			r.listed, err = e.tools.list(ctx, known)
@@ -163,11 +163,11 @@ func (e *localTurn) trace(key effect.Key) *backends.Trace {
 	events, actor := &e.view.turn.events, report.ActorOf(key, e.view.id)
 	return &backends.Trace{
 		Retry: func(info backends.RetryInfo) {
-			e.told.end(key, true)
+			e.view.told.end(key, true)
 			events.add(report.Retrying{Actor: actor, Why: contextbuild.Clean(info.Err.Error()), Wait: info.Wait})
 		},
 		Fallback: func(info backends.FallbackInfo) {
-			e.told.end(key, true)
+			e.view.told.end(key, true)
 			if !info.Known { // a known fallback was published before
 				events.add(report.FellBack{Actor: actor, Why: contextbuild.Clean(info.Err.Error()), To: info.To})
 			}

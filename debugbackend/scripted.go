@@ -186,7 +186,7 @@ func (s *Scripted) pick(x *expander, v *vote, key backends.Key) string {
 	answers := x.facts.Answers
 	if v.Containing != nil {
 		text := x.text(v.Containing)
-		i := slices.IndexFunc(answers, func(a Answer) bool { return strings.Contains(a.Text, text) })
+		i := slices.IndexFunc(answers, func(a shownAnswer) bool { return strings.Contains(a.Text, text) })
 		if i < 0 {
 			x.keep(fmt.Errorf("a vote for an answer containing %q: none is shown", text))
 			return ""
