@@ -5,7 +5,7 @@
 // [Load] makes a [Panel] from a YAML config, with everything that the program massgen adds;
 // [New] makes one from agents in Go. [Panel.Run] asks a question and returns the [Result].
 // [Panel.Ask] begins a [Turn] that runs beside its caller: Turn.Events yields its events,
-// Turn.Wait returns its Result, Turn.Note adds to the question, Turn.Pause and Turn.Resume stop
+// Turn.Text yields the text of its answer as it comes, Turn.Wait returns its Result, Turn.Note adds to the question, Turn.Pause and Turn.Resume stop
 // it for a while, Turn.Dismiss goes on without an agent, and Turn.Cancel ends it with the best
 // answer so far.
 package massgen
@@ -29,6 +29,7 @@ import (
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/models/providers"
 	"github.com/massgen/massgen/internal/setup/panels"
+	"github.com/massgen/massgen/internal/setup/toolbox"
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/secrets"
 	"github.com/massgen/massgen/internal/tools/schema"
@@ -36,7 +37,7 @@ import (
 
 // The types of a panel's turns.
 type (
-	// Turn is one question and its answer. Its methods Events, Wait, Note, Pause, Resume, Dismiss and
+	// Turn is one question and its answer. Its methods Events, Text, Wait, Note, Pause, Resume, Dismiss and
 	// Cancel may be called by several goroutines.
 	Turn = coordinator.Turn
 	// Event is an event of a turn: one of the types of coordinator/report.
@@ -73,6 +74,22 @@ type Agent struct {
 	Tools []agents.Tool
 	// Params are the parameters of its model calls.
 	Params backends.Params
+}
+
+// backend returns the service that the agent names.
+func (a Agent) backend() configs.Backend {
+	return configs.Backend{Type: a.Provider, Model: a.Model, BaseURL: a.BaseURL, APIKey: a.APIKey, Params: a.Params}
+}
+
+// checkBackend returns an error for a service that cannot be called, or that is named beside a program's own model.
+func checkBackend(of string, b configs.Backend, own backends.Backend) error {
+	if strings.ContainsFunc(b.APIKey, unicode.IsControl) {
+		return fmt.Errorf("%s: its APIKey has a control character, such as the end of a line: leave that out", of)
+	}
+	if own != nil && (b.Type != "" || b.BaseURL != "" || b.APIKey != "") {
+		return fmt.Errorf("%s has a Backend and a Provider, BaseURL or APIKey: leave these out", of)
+	}
+	return nil
 }
 
 // AgentsOf returns an agent for each model of a list, which names them as TYPE/MODEL, TYPE or
@@ -115,7 +132,7 @@ var ErrClosed = errors.New("the panel is closed")
 
 // Load makes a panel from a config: a path, or @examples/NAME. It keeps sessions where the
 // program massgen keeps them, unless an option names another place. A program whose config has
-// commands or MCP servers calls Launcher first.
+// commands or MCP servers calls Launcher first; others need not.
 func Load(ctx context.Context, file string, opts ...Option) (*Panel, error) {
 	return open(ctx, opts, func(s *panels.Settings) error {
 		if s.Config != nil {
@@ -149,11 +166,8 @@ func New(ctx context.Context, list []Agent, opts ...Option) (*Panel, error) {
 			if err := configs.CheckID(a.ID); err != nil {
 				return fmt.Errorf("agent %d: its ID %w", i+1, err)
 			}
-			if strings.ContainsFunc(a.APIKey, unicode.IsControl) {
-				return fmt.Errorf("agent %s: its APIKey has a control character, such as the end of a line: leave that out", a.ID)
-			}
-			if a.Backend != nil && (a.Provider != "" || a.BaseURL != "" || a.APIKey != "") {
-				return fmt.Errorf("agent %s has a Backend and a Provider, BaseURL or APIKey: leave these out", a.ID)
+			if err := checkBackend("agent "+a.ID, a.backend(), a.Backend); err != nil {
+				return err
 			}
 			hide(s.Secrets, a)
 			if warning := s.Secrets.WarnShort("the APIKey of agent "+a.ID, a.APIKey); warning != "" {
@@ -162,7 +176,7 @@ func New(ctx context.Context, list []Agent, opts ...Option) (*Panel, error) {
 			s.Backends = append(s.Backends, a.Backend)
 			s.Config.Agents = append(s.Config.Agents, configs.Agent{
 				ID: a.ID, SystemMessage: a.SystemMessage, Context: s.Config.Context,
-				Backend: configs.Backend{Type: a.Provider, Model: a.Model, BaseURL: a.BaseURL, APIKey: a.APIKey, Params: a.Params},
+				Backend: a.backend(),
 			})
 		}
 		give(s, func(agent int) []agents.Tool { return list[agent].Tools })
@@ -172,7 +186,6 @@ func New(ctx context.Context, list []Agent, opts ...Option) (*Panel, error) {
 
 // open makes a panel from the options and configure.
 func open(ctx context.Context, opts []Option, configure func(*panels.Settings) error) (*Panel, error) {
-	Launcher() // in a process that should have called it first
 	p := &Panel{}
 	s := panels.Settings{Settings: providers.Settings{Secrets: &configs.Secrets{}, Log: slog.New(slog.DiscardHandler)}}
 	s.Warn = func(text string) {
@@ -245,9 +258,20 @@ func hideIn(known *configs.Secrets, v any, isSecret bool) {
 
 // check returns an error for invalid options.
 func check(s panels.Settings) error {
+	if runs := toolbox.Runs(s.Config); runs != "" && s.Engine == nil && !s.OnlyLooks && !launched.Load() {
+		return fmt.Errorf("%s: massgen starts it by running this program again: call massgen.Launcher first in main, and in TestMain", runs)
+	}
 	if s.Record != nil && s.Record.Dir != "" {
 		if err := os.MkdirAll(s.Record.Dir, 0o700); err != nil {
 			return fmt.Errorf("WithRecorder: %w", err)
+		}
+	}
+	for option, c := range map[string]*panels.Sidecall{"WithTopic": s.Topic, "WithFacts": s.Facts} {
+		if c == nil {
+			continue
+		}
+		if err := checkBackend("the agent of "+option, c.Backend, c.Own); err != nil {
+			return err
 		}
 	}
 	if s.Given == nil {
