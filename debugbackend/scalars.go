@@ -21,7 +21,7 @@ type facts struct {
 	Turn     int
 	Round    int
 	Agent    string
-	Answers  []Answer
+	Answers  []shownAnswer
 }
 
 // words is a text of a script: a template that reads the facts.

@@ -25,8 +25,8 @@ const (
 	fileClose     = "<END OF ATTACHED FILE>"
 )
 
-// Answer is one of the current answers as an input shows it: ID is "agent2".
-type Answer struct {
+// shownAnswer is one of the current answers as an input shows it: ID is "agent2".
+type shownAnswer struct {
 	ID   string
 	Text string
 }
@@ -40,7 +40,7 @@ type sections struct {
 	// exchanges counts the questions that went before.
 	exchanges  int
 	hasAnswers bool
-	answers    []Answer
+	answers    []shownAnswer
 	// contextAware is true if the system message mentions an ongoing conversation.
 	contextAware bool
 }
@@ -86,8 +86,8 @@ func (s *sections) readUser(text string) {
 	s.answers = readAnswers(answers)
 }
 
-func readAnswers(text string) []Answer {
-	var answers []Answer
+func readAnswers(text string) []shownAnswer {
+	var answers []shownAnswer
 	for {
 		_, rest, found := strings.Cut(text, "<agent")
 		if !found {
@@ -99,7 +99,7 @@ func readAnswers(text string) []Answer {
 			text = rest
 			continue
 		}
-		answers = append(answers, Answer{"agent" + number, body})
+		answers = append(answers, shownAnswer{"agent" + number, body})
 		text = after
 	}
 }

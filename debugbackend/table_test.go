@@ -57,10 +57,10 @@ func TestReadSections(t *testing.T) {
 		{"conversation", []backends.Message{backends.User("a"), backends.Assistant("b"), backends.User("c")}, sections{question: "c", exchanges: 1}},
 		{"empty answers", user(head + "(no answers available yet)" + foot), sections{coordination: true, question: "q", hasAnswers: true}},
 		{"answers", user(head + "<agent10> a\nb <end of agent10>\n<agent2>  <end of agent2>" + foot), sections{
-			coordination: true, question: "q", hasAnswers: true, answers: []Answer{{"agent10", "a\nb"}, {"agent2", ""}},
+			coordination: true, question: "q", hasAnswers: true, answers: []shownAnswer{{"agent10", "a\nb"}, {"agent2", ""}},
 		}},
 		{"broken tags", user(head + "<agent> x <agent1> y <end of agent2>\n<agentx> z <end of agentx><agent3> w <end of agent3>" + foot), sections{
-			coordination: true, question: "q", hasAnswers: true, answers: []Answer{{"agent3", "w"}},
+			coordination: true, question: "q", hasAnswers: true, answers: []shownAnswer{{"agent3", "w"}},
 		}},
 		{"no answers section", user("<ORIGINAL MESSAGE> q <END OF ORIGINAL MESSAGE>"), sections{coordination: true, question: "q"}},
 		{"unended question", user("<ORIGINAL MESSAGE> q"), sections{question: "<ORIGINAL MESSAGE> q"}},

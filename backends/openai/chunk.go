@@ -204,16 +204,19 @@ func (a *answer) addDelta(d delta) ([]backends.Event, error) {
 	a.hasText = a.hasText || content != ""
 	a.refusal.WriteString(d.Refusal)
 	a.sources = append(a.sources, d.Annotations.events()...)
+	var pieces []backends.Event
 	for _, f := range d.ToolCalls {
-		if err := a.calls.add(f); err != nil {
+		piece, err := a.calls.add(f)
+		if err != nil {
 			return nil, err
 		}
+		pieces = append(pieces, piece...)
 		a.noteLoop(string(f.Function.Arguments))
 	}
 	a.noteLoop(reasoning + content)
 	a.kept.add(reasoning, d.ReasoningDetails)
 	tagged, text := a.tags.split(a.text.join(content))
-	return wire.TextEvents(a.thought.join(reasoning)+tagged, text), nil
+	return append(wire.TextEvents(a.thought.join(reasoning)+tagged, text), pieces...), nil
 }
 
 // noteLoop ends the answer if the model only repeats itself.

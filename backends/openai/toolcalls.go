@@ -32,6 +32,7 @@ func (a *arguments) UnmarshalJSON(data []byte) error {
 
 // openCall is a call that may get more fragments.
 type openCall struct {
+	index     int
 	id        string
 	name      string
 	arguments argumentsText
@@ -51,14 +52,14 @@ type callMerger struct {
 	byIndex map[int]*openCall
 }
 
-// add takes the next fragment. It fails if that begins a call too many.
-func (m *callMerger) add(f callFragment) error {
+// add takes the next fragment, and returns its event. It fails if that begins a call too many.
+func (m *callMerger) add(f callFragment) ([]backends.Event, error) {
 	call := m.find(f)
 	if call == nil {
 		if len(m.calls) == wire.MaxCalls {
-			return wire.ErrTooManyCalls
+			return nil, wire.ErrTooManyCalls
 		}
-		call = &openCall{}
+		call = &openCall{index: len(m.calls)}
 		m.calls = append(m.calls, call)
 	}
 	if m.byIndex == nil {
@@ -74,7 +75,7 @@ func (m *callMerger) add(f callFragment) error {
 		call.name = f.Function.Name
 	}
 	call.arguments.write(string(f.Function.Arguments))
-	return nil
+	return call.arguments.piece(call.index, call.name), nil
 }
 
 // find returns the call that f goes on with, or nil if f begins one.

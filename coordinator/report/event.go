@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/massgen/massgen/agents"
@@ -66,6 +67,16 @@ func ActorOf(key effect.Key, id func(agent int) string) Actor {
 	return Actor{Agent: id(key.Agent), Round: key.Round}
 }
 
+// CallID returns the id of a call in its turn, such as ada.2.coordination.0. The function id returns the id of an
+// agent.
+func CallID(key effect.Key, id func(agent int) string) string {
+	agent := ""
+	if key.Agent != effect.NoAgent {
+		agent = id(key.Agent)
+	}
+	return fmt.Sprintf("%s.%d.%s.%d", agent, key.Round, key.Purpose, key.Index)
+}
+
 // StepEnd is common to the events that end a step.
 type StepEnd struct {
 	Actor
@@ -86,27 +97,35 @@ type StepStarted struct {
 	HasSchema bool `json:"has_schema,omitempty"`
 }
 
-// TextDelta is a piece of a model's streamed text.
+// TextDelta is a piece of a model's streamed text. The pieces of one call and act, in their order, are the text.
 type TextDelta struct {
 	Actor
+	// Call is the id of the model call.
+	Call string `json:"call,omitempty"`
+	// Act is effect.NewAnswer for a piece of an answer, effect.Vote for a piece of a vote's reason, and empty for text
+	// beside tools.
+	Act  string `json:"act,omitempty"`
 	Text string `json:"text,omitempty"`
 }
 
 // Thinking is a piece of a model's reasoning.
 type Thinking struct {
 	Actor
+	Call string `json:"call,omitempty"` // as in TextDelta
 	Text string `json:"text,omitempty"`
 }
 
 // ToolCalled is a model's request for a tool.
 type ToolCalled struct {
 	Actor
+	Call string `json:"call,omitempty"` // as in TextDelta
 	Tool string `json:"text"`
 }
 
 // CallStarted begins a model call of an agent. Seed 004 calls it a turn of the conversation.
 type CallStarted struct {
 	Actor
+	Call string `json:"call"`
 	// Number counts the calls of the step from 1. Tools names the tools that are sent.
 	Number int      `json:"number"`
 	Tools  []string `json:"tools"`
@@ -115,6 +134,7 @@ type CallStarted struct {
 // CallEnded ends a model call of an agent, with what the call used.
 type CallEnded struct {
 	Actor
+	Call string `json:"call"`
 	// Number is as in CallStarted. Model is the model that replied, as in ResultAgent: the
 	// agent's own, or a fallback.
 	Number int          `json:"number"`
@@ -127,12 +147,15 @@ type CallEnded struct {
 // ToolStarted begins a call of a tool.
 type ToolStarted struct {
 	Actor
+	// Call is the id of the tool's call.
+	Call string   `json:"call"`
 	Tool ToolCall `json:"tool"`
 }
 
 // ToolProgress is the progress of a tool. Each call has at most one such event a second.
 type ToolProgress struct {
 	Actor
+	Call string `json:"call"` // as in ToolStarted
 	Tool string `json:"tool"`
 	Text string `json:"text,omitempty"`
 	// Fraction is between 0 and 1, and 0 if unknown.
@@ -142,6 +165,7 @@ type ToolProgress struct {
 // ToolEnded ends a call of a tool. A refused call has this event alone.
 type ToolEnded struct {
 	Actor
+	Call    string        `json:"call"` // as in ToolStarted
 	Tool    ToolCall      `json:"tool"`
 	Elapsed time.Duration `json:"elapsed,omitempty"`
 }

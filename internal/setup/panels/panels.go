@@ -137,7 +137,7 @@ func Open(ctx context.Context, s Settings) (*Opened, error) {
 func (p *Opened) open(ctx context.Context, s Settings) error {
 	opts := coordinator.Options{
 		Rules: s.Config.Orchestrator.Rules, Limits: s.Config.Orchestrator.Limits, Budget: s.Config.Budget, Override: s.Override,
-		Store: s.Store.Sessions, Remote: s.Engine, Approve: s.Approve, DescribeFiles: s.Config.DescribesFiles(),
+		Store: s.Store.Sessions, Remote: s.Engine, Approve: s.Approve, DescribeFiles: s.Config.DescribesFiles(), Masking: s.Secrets.Stream,
 	}
 	if s.Engine != nil || s.ForOthers { // only these compare digests
 		var err error
