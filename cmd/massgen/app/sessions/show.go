@@ -131,7 +131,7 @@ func toolLines(calls []report.ResultToolCall) string {
 		if i == 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString("  " + wording.ToolLine(plain.Line(c.Agent), c.ToolCall, time.Duration(c.DurationMS)*time.Millisecond) + "\n")
+		b.WriteString("  " + report.ToolSentence(plain.Line(c.Agent), c.ToolCall, time.Duration(c.DurationMS)*time.Millisecond) + "\n")
 	}
 	return b.String()
 }
@@ -159,7 +159,7 @@ func (s shownSession) rows() [][]string {
 	rows = append(rows, []string{"created", wording.Moment(s.Created)}, []string{"last used", wording.Moment(s.Updated)})
 	rows = append(rows, s.stateRows()...)
 	rows = append(rows,
-		[]string{"usage", wording.Usage(s.Usage)},
+		[]string{"usage", s.Usage.Words()},
 		[]string{"history", fmt.Sprintf("%s · %s characters · %s", plain.Count(s.Messages, "message"), plain.Thousands(s.CharCount), s.contextSize())})
 	if len(s.Agents) > 0 {
 		rows = append(rows, []string{"context warning", s.ContextWarning})
@@ -239,7 +239,7 @@ func (c *command) showUsage(ctx context.Context, store *store.Store, words []str
 		{"output tokens", plain.Thousands(total.OutputTokens)},
 		{"of them reasoning", plain.Thousands(total.ReasoningTokens)},
 		{"calls of unknown usage", plain.Thousands(total.UnknownCalls)},
-		{"cost", wording.Cost(total)},
+		{"cost", total.Price()},
 	}))
 }
 

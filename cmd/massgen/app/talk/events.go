@@ -15,7 +15,6 @@ import (
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/topic"
-	"github.com/massgen/massgen/internal/setup/toolbox"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -139,7 +138,7 @@ func eventsOf(ctx context.Context, t *coordinator.Turn) (<-chan report.Event, fu
 // newToolsLine returns a line about an agent whose tools have changed.
 func newToolsLine(ev report.ToolsChanged) string {
 	line := ev.Agent + " has other tools from now on"
-	if changed := toolbox.ChangeText(ev.Tools); changed != "" {
+	if changed := ev.Tools.Words(); changed != "" {
 		line += "; " + changed
 	}
 	return line

@@ -190,7 +190,7 @@ func (v *progress) printCalls(ev report.Event) {
 	}
 	switch ev := ev.(type) {
 	case report.Retrying:
-		say(cmdline.Faint, "%s's call failed and is made again in %s: %s", ev.Agent, wording.Duration(ev.Wait), plain.Line(ev.Why))
+		say(cmdline.Faint, "%s's call failed and is made again in %s: %s", ev.Agent, plain.Seconds(ev.Wait), plain.Line(ev.Why))
 	case report.HeldUp:
 		say(cmdline.Faint, "%s's call waits for what others give back: %s", ev.Agent, ev.Why)
 	case report.FellBack:
@@ -213,7 +213,7 @@ func (v *progress) printCalls(ev report.Event) {
 		ev.Text = v.console.Secrets.Redact(ev.Text) // before it is cut
 		say(cmdline.Faint, "%s", toolProgress(ev))
 	case report.ToolEnded:
-		say(cmdline.Faint, "%s", wording.ToolLine(ev.Agent, ev.Tool, ev.Elapsed))
+		say(cmdline.Faint, "%s", report.ToolSentence(ev.Agent, ev.Tool, ev.Elapsed))
 	case report.SidecallStarted:
 		v.console.Say("%s", v.console.Paint(cmdline.Faint, sidecallText(ev)))
 	}
@@ -223,7 +223,7 @@ func (v *progress) printCalls(ev report.Event) {
 func (v *progress) printEnd(ev report.Event) {
 	c := v.console
 	tell := func(end report.StepEnd, text string) {
-		c.Say("  %s %s", text, c.Paint(cmdline.Faint, "· "+wording.Duration(end.Elapsed)+" · "+wording.Usage(end.Usage)))
+		c.Say("  %s %s", text, c.Paint(cmdline.Faint, "· "+plain.Seconds(end.Elapsed)+" · "+end.Usage.Words()))
 	}
 	switch ev := ev.(type) {
 	case report.Answered:
@@ -355,12 +355,12 @@ func (f *feed) summarise(ctx context.Context, t *coordinator.Turn, withVotes boo
 		f.remark("the work of %s: %s", r.Winner, plain.Line(r.Snapshot))
 	}
 	if u := r.Session; u != nil {
-		f.remark("session: %s, %s · %s", plain.Line(u.SessionID), plain.Count(u.MessageCount, "message"), wording.Usage(u.UsageTotal))
+		f.remark("session: %s, %s · %s", plain.Line(u.SessionID), plain.Count(u.MessageCount, "message"), u.UsageTotal.Words())
 	}
 }
 
 func (f *feed) printWinner(r report.Result) {
-	totals := fmt.Sprintf("%s · %s · %s", plain.Count(r.Rounds, "round"), wording.Usage(r.Usage), wording.Duration(time.Duration(r.DurationMS)*time.Millisecond))
+	totals := fmt.Sprintf("%s · %s · %s", plain.Count(r.Rounds, "round"), r.Usage.Words(), plain.Seconds(time.Duration(r.DurationMS)*time.Millisecond))
 	if r.Winner == "" {
 		f.console.Say("%s · %s", f.console.Paint(cmdline.Red, "no winner"), totals)
 		return

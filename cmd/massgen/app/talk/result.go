@@ -116,7 +116,7 @@ func (o *results) explain(r report.Result) {
 	case kernel.Timeout:
 		why, hint = "out of time", "; --orchestrator-timeout gives more"
 		if r.Winner == "" {
-			why += " after " + wording.Duration(time.Duration(r.DurationMS)*time.Millisecond)
+			why += " after " + plain.Seconds(time.Duration(r.DurationMS)*time.Millisecond)
 		}
 	case kernel.MaxTurns:
 		why, hint = "out of turns", "; max_turns and max_tool_calls in the config give more"
