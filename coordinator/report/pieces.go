@@ -29,12 +29,12 @@ type PieceKind string
 
 // The kinds of pieces.
 const (
-	pieceStep    PieceKind = "step" // the heading of a step behind the agent's first
-	pieceSaid    PieceKind = "said" // text beside tools, which may become an answer
-	pieceThought PieceKind = "thought"
-	pieceAnswer  PieceKind = "answer"
-	pieceVote    PieceKind = "vote"
-	pieceTool    PieceKind = "tool"
+	PieceStep    PieceKind = "step" // the heading of a step behind the agent's first
+	PieceSaid    PieceKind = "said" // text beside tools, which may become an answer
+	PieceThought PieceKind = "thought"
+	PieceAnswer  PieceKind = "answer"
+	PieceVote    PieceKind = "vote"
+	PieceTool    PieceKind = "tool"
 )
 
 // ToolRun is a tool call of an agent.
@@ -63,11 +63,11 @@ const (
 func kindOf(act string) PieceKind {
 	switch act {
 	case effect.NewAnswer:
-		return pieceAnswer
+		return PieceAnswer
 	case effect.Vote:
-		return pieceVote
+		return PieceVote
 	}
-	return pieceSaid
+	return PieceSaid
 }
 
 // write adds a piece of a streamed text. The text of a summary, and of a call that is over, is not the agent's.
@@ -153,17 +153,17 @@ func (a *AgentState) cut() {
 // ofCall returns where the pieces of the newest call begin.
 func (a *AgentState) ofCall() int {
 	i := len(a.Text)
-	for i > 0 && a.Text[i-1].Kind != pieceStep && (a.Text[i-1].Call == a.Call || a.Text[i-1].Tool != nil) {
+	for i > 0 && a.Text[i-1].Kind != PieceStep && (a.Text[i-1].Call == a.Call || a.Text[i-1].Tool != nil) {
 		i--
 	}
 	return i
 }
 
 // takeBack voids the text of the newest call.
-func (a *AgentState) takeBack(why string) { a.void(why, pieceSaid, pieceAnswer, pieceVote) }
+func (a *AgentState) takeBack(why string) { a.void(why, PieceSaid, PieceAnswer, PieceVote) }
 
 // takeBackActs voids the answer or vote of the newest call: the text beside them stands.
-func (a *AgentState) takeBackActs(why string) { a.void(why, pieceAnswer, pieceVote) }
+func (a *AgentState) takeBackActs(why string) { a.void(why, PieceAnswer, PieceVote) }
 
 func (a *AgentState) void(why string, kinds ...PieceKind) {
 	for i := a.ofCall(); i < len(a.Text); i++ {
@@ -177,32 +177,32 @@ func (a *AgentState) void(why string, kinds ...PieceKind) {
 // an answer; an empty answer is not known.
 func (a *AgentState) keepAnswer(answer string) {
 	from := a.ofCall()
-	for _, kind := range []PieceKind{pieceAnswer, pieceSaid} {
+	for _, kind := range []PieceKind{PieceAnswer, PieceSaid} {
 		text := joined(a.Text[from:], kind)
 		if text == "" || answer != "" && strings.TrimSpace(text) != strings.TrimSpace(answer) {
 			continue
 		}
 		for i := from; i < len(a.Text); i++ {
 			if p := &a.Text[i]; p.Kind == kind && p.Void == "" {
-				p.Kind = pieceAnswer
+				p.Kind = PieceAnswer
 			}
 		}
 		return
 	}
 	if answer != "" {
-		a.remove(from, pieceAnswer)
-		a.grow(pieceAnswer, answer)
+		a.remove(from, PieceAnswer)
+		a.grow(PieceAnswer, answer)
 	}
 }
 
 // keepVote puts a vote in place of the pieces of its reason.
 func (a *AgentState) keepVote(label, reason, void string) {
-	a.remove(a.ofCall(), pieceVote)
+	a.remove(a.ofCall(), PieceVote)
 	text := "for " + label
 	if reason != "" {
 		text += ": " + reason
 	}
-	a.put(Piece{Kind: pieceVote, Call: a.Call, Text: text, Void: void})
+	a.put(Piece{Kind: PieceVote, Call: a.Call, Text: text, Void: void})
 }
 
 // remove removes the pieces of a kind from a place on, except what was taken back.
@@ -232,15 +232,15 @@ func joined(list []Piece, kind PieceKind) string {
 // was taken back.
 func (a *AgentState) Answer() string {
 	from := len(a.Text)
-	for from > 0 && a.Text[from-1].Kind != pieceStep {
+	for from > 0 && a.Text[from-1].Kind != PieceStep {
 		from--
 	}
-	return joined(a.Text[from:], pieceAnswer)
+	return joined(a.Text[from:], PieceAnswer)
 }
 
 // Said returns the text of the newest model call beside tools and acts, as far as it has come. An agent that is alone
 // or presents writes its answer there.
-func (a *AgentState) Said() string { return joined(a.Text[a.ofCall():], pieceSaid) }
+func (a *AgentState) Said() string { return joined(a.Text[a.ofCall():], PieceSaid) }
 
 // Tail returns the end of what the agent writes in its present phase, at most so many bytes.
 func (a *AgentState) Tail(most int) string {
@@ -288,7 +288,7 @@ func (a *AgentState) toolAt(call string) int {
 func (a *AgentState) putTool(run ToolRun) {
 	i := a.toolAt(run.Call)
 	if i < 0 {
-		a.put(Piece{Kind: pieceTool, Tool: &run})
+		a.put(Piece{Kind: PieceTool, Tool: &run})
 		return
 	}
 	was := a.Text[i]

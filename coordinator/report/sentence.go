@@ -301,15 +301,15 @@ func troubleSentence(ev Event) Sentence {
 	case WentToJSON:
 		return Sentence{Text: ev.Agent + " calls no tools and is asked for JSON objects", Tone: ToneAside}
 	case ContextWarned:
-		return Sentence{Text: contextSentence(ev.Agent, ev.Context), Tone: ToneWarning}
+		return Sentence{Text: AgentContextWarning{ev.Agent, ev.Context}.Words(), Tone: ToneWarning}
 	case Panicked:
 		return Sentence{Text: cmp.Or(ev.Agent, "a sidecall") + "'s call panicked", Tone: ToneFailure}
 	}
 	return Sentence{}
 }
 
-// contextSentence describes how full an agent's context window is.
-func contextSentence(agent string, w ContextWarning) string {
+// Words describes how full the agent's context window is.
+func (w AgentContextWarning) Words() string {
 	about := ""
 	if w.Estimated {
 		about = "about "
@@ -324,7 +324,7 @@ func contextSentence(agent string, w ContextWarning) string {
 	if w.Warning == policy.AtLimit {
 		state = "is at the limit of its context"
 	}
-	text := fmt.Sprintf("%s %s: %s tokens%s, %s", agent, state, size, of, plain.Count(w.MessageCount, "message"))
+	text := fmt.Sprintf("%s %s: %s tokens%s, %s", w.Agent, state, size, of, plain.Count(w.MessageCount, "message"))
 	if w.Round > 0 {
 		text += " in its step"
 	}

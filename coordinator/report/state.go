@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/massgen/massgen/internal/coordination/budget"
@@ -65,6 +66,8 @@ type AgentState struct {
 	Phase step.Phase `json:"phase"`
 	// Detail explains the phase: the tool, the label of the answer or vote, the reason of a failure.
 	Detail string `json:"detail,omitempty"`
+	// Doing is the phase in words, with its tool or label.
+	Doing string `json:"doing"`
 	// Round and Purpose are of the newest step; Began and Took are its start and, at its end, its time.
 	Round   int            `json:"round,omitempty"`
 	Purpose effect.Purpose `json:"purpose,omitempty"`
@@ -84,7 +87,8 @@ type AgentState struct {
 	Text    []Piece `json:"text"`
 	Dropped int     `json:"dropped,omitempty"`
 
-	size int // of Text, in bytes
+	before budget.Usage // of the steps before this one
+	size   int          // of Text, in bytes
 	sent int // notes in the open call
 	saw  int // notes in calls that came back
 }
@@ -184,7 +188,7 @@ func NewState(ids ...string) *State {
 }
 
 func (s *State) add(id string) *AgentState {
-	s.Agents = append(s.Agents, AgentState{ID: id, Phase: step.PhaseIdle, Text: []Piece{}})
+	s.Agents = append(s.Agents, AgentState{ID: id, Phase: step.PhaseIdle, Doing: string(step.PhaseIdle), Text: []Piece{}})
 	return &s.Agents[len(s.Agents)-1]
 }
 
@@ -238,7 +242,7 @@ func (s *State) Apply(ev Event) {
 	case TextDelta:
 		s.write(ev.Actor, ev.Call, step.PhaseWriting, kindOf(ev.Act), ev.Text)
 	case Thinking:
-		s.write(ev.Actor, ev.Call, step.PhaseThinking, pieceThought, ev.Text)
+		s.write(ev.Actor, ev.Call, step.PhaseThinking, PieceThought, ev.Text)
 	case StepStarted:
 		s.begin(ev)
 	case CallStarted, CallEnded, ToolCalled, ToolStarted, ToolProgress, ToolEnded, PermissionRequested, Retrying, FellBack, HeldUp, WentToJSON, ContextWarned, Panicked, ToolsChanged:
@@ -423,14 +427,20 @@ func (s *State) applyEnd(ev Event) {
 		if ev.Void != "" {
 			a.takeBack(ev.Void)
 			a.to(step.PhaseLate, "", ev.At)
-			act.Phase = step.PhaseLate
+			if act.Phase = step.PhaseLate; a.Phase == step.PhaseLate {
+				a.Doing = "answered too late"
+			}
 		} else {
 			s.voidVotes(act)
 		}
 	case Voted:
 		act := s.end(ev.StepEnd, step.PhaseVoted, ev.Label)
 		act.Label, act.Reason, act.Void = ev.Label, ev.Reason, ev.Void
-		s.Agent(ev.Agent).keepVote(ev.Label, ev.Reason, ev.Void)
+		a := s.Agent(ev.Agent)
+		a.keepVote(ev.Label, ev.Reason, ev.Void)
+		if ev.Void != "" && a.Phase == step.PhaseVoted {
+			a.Doing = "void vote for " + a.Detail
+		}
 	case Abstained:
 		s.end(ev.StepEnd, step.PhaseAbstained, ev.Reason).Reason = ev.Reason
 		s.Agent(ev.Agent).takeBackActs("it was refused")
@@ -441,8 +451,12 @@ func (s *State) applyEnd(ev Event) {
 		s.end(ev.StepEnd, step.PhaseCancelled, "")
 		s.Agent(ev.Agent).takeBack("it was cancelled")
 	case Presented:
-		s.end(ev.StepEnd, step.PhaseAnswered, "the final answer").Final = true
-		s.Agent(ev.Agent).keepAnswer("")
+		s.end(ev.StepEnd, step.PhaseAnswered, "").Final = true
+		a := s.Agent(ev.Agent)
+		a.keepAnswer("")
+		if a.Phase == step.PhaseAnswered {
+			a.Doing = "presented"
+		}
 	case Dismissed:
 		if a := s.Agent(ev.Agent); a != nil {
 			a.takeBackActs("the turn goes on without it")
@@ -459,7 +473,8 @@ func (s *State) end(of StepEnd, phase step.Phase, detail string) *Act {
 		a = s.add(of.Agent)
 	}
 	s.Acts = append(s.Acts, Act{At: of.At, Agent: of.Agent, Round: of.Round, Phase: phase, Elapsed: of.Elapsed, Usage: of.Usage})
-	a.Took, a.Streamed = of.Elapsed, 0
+	a.Took, a.Streamed, a.Usage = of.Elapsed, 0, a.before.Plus(of.Usage)
+	a.before = a.Usage
 	a.Marks.Retrying, a.Marks.RetryAt, a.Marks.HeldUp, a.Marks.Summarizing = "", time.Time{}, "", false
 	a.to(phase, detail, of.At)
 	return &s.Acts[len(s.Acts)-1]
@@ -480,7 +495,23 @@ func (a *AgentState) to(phase step.Phase, detail string, at time.Time) {
 	if a.Phase == step.PhaseDismissed || a.Phase == phase && a.Detail == detail {
 		return
 	}
-	a.Phase, a.Detail, a.Since = phase, detail, at
+	a.Phase, a.Detail, a.Doing, a.Since = phase, detail, doing(phase, detail), at
+}
+
+// doing returns a phase in words.
+func doing(phase step.Phase, detail string) string {
+	words := string(phase)
+	switch phase {
+	case step.PhaseCallingTool:
+		words = "tool"
+	case step.PhaseAskingPerson:
+		words = "asks about"
+	case step.PhaseVoted:
+		words = "voted for"
+	case step.PhaseAbstained, step.PhaseFailed:
+		return words
+	}
+	return strings.TrimSpace(words + " " + detail)
 }
 
 // open begins a step.
@@ -490,7 +521,7 @@ func (a *AgentState) open(ev StepStarted) {
 		heading = "the final answer"
 	}
 	if len(a.Text) > 0 {
-		a.put(Piece{Kind: pieceStep, Text: heading})
+		a.put(Piece{Kind: PieceStep, Text: heading})
 	}
 	a.Round, a.Purpose, a.Began, a.Took, a.Call, a.Streamed = ev.Round, ev.Purpose, ev.At, 0, "", 0
 	a.Marks = Marks{JSON: a.Marks.JSON, Context: a.Marks.Context, Checked: ev.HasSchema}
@@ -529,7 +560,7 @@ func (a *AgentState) toTool(at time.Time) {
 	if !a.Phase.IsBusy() {
 		return
 	}
-	for i := len(a.Text) - 1; i >= 0 && a.Text[i].Kind != pieceStep; i-- {
+	for i := len(a.Text) - 1; i >= 0 && a.Text[i].Kind != PieceStep; i-- {
 		switch t := a.Text[i].Tool; {
 		case t == nil || t.IsOver:
 		case t.Began.IsZero():

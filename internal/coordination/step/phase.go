@@ -30,14 +30,3 @@ func (p Phase) IsBusy() bool {
 	}
 	return false
 }
-
-// Words returns the phase in words.
-func (p Phase) Words() string {
-	switch p {
-	case PhaseCallingTool:
-		return "tool"
-	case PhaseAskingPerson:
-		return "asking"
-	}
-	return string(p)
-}

@@ -47,7 +47,7 @@ func (o *results) deliver(r report.Result) (int, error) {
 	}
 	if !o.feed.isShown() {
 		for _, w := range r.ContextWarnings {
-			o.feed.console.Warn(contextWarning(w.Agent, w.ContextWarning))
+			o.feed.console.Warn(w.Words())
 		}
 	}
 	if !o.feed.isShown() && r.Winner != "" {

@@ -10,8 +10,9 @@ import (
 func TestALongSilenceIsExplained(t *testing.T) {
 	start := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	var q workNotice
+	state := report.NewState("a", "b")
 	heard := func(second int, ev report.Event) {
-		q.hear(report.Stamp(ev, start.Add(time.Duration(second)*time.Second), false))
+		state.Apply(report.Stamp(ev, start.Add(time.Duration(second)*time.Second), false))
 	}
 	of := func(agent string) report.Actor { return report.Actor{Agent: agent} }
 	said := map[int]string{}
@@ -27,7 +28,7 @@ func TestALongSilenceIsExplained(t *testing.T) {
 		case 40:
 			heard(40, report.Failed{StepEnd: report.StepEnd{Actor: of("b")}})
 		}
-		if line := q.line(start.Add(time.Duration(second) * time.Second)); line != "" {
+		if line := q.line(state, start.Add(time.Duration(second) * time.Second)); line != "" {
 			said[second] = line
 		}
 	}
