@@ -48,7 +48,7 @@ func (s *State) Sentence(ev Event) Sentence {
 func (s *State) tell(ev Event) {
 	news := News{At: ev.Head().At, Kind: ev.Head().Kind, Replayed: ev.Head().Replayed}
 	switch ev := ev.(type) {
-	case TextDelta, Thinking, ToolCalled, CallStarted, CallEnded, ToolStarted, SessionUpdated, SidecallEnded, Ended:
+	case TextDelta, Thinking, ToolCalled, CallStarted, CallEnded, ToolStarted, Awaited, SessionUpdated, SidecallEnded, Ended:
 		return
 	case StepStarted:
 		news.round, news.purpose, news.names = ev.Round, ev.Purpose, []string{ev.Agent}

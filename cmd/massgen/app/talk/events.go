@@ -172,7 +172,11 @@ func (q *workNotice) line(s *report.State, now time.Time) string {
 		return ""
 	}
 	q.told = now
-	return "  still at work: " + plain.List(names)
+	line := "  still at work: " + plain.List(names)
+	if left := s.Awaited.Sub(now); left > 0 {
+		line += fmt.Sprintf("; the others go on in %.0f s", left.Seconds())
+	}
+	return line
 }
 
 // seconds ticks where a person waits: on a terminal that shows progress.

@@ -25,6 +25,7 @@ func TestALongSilenceIsExplained(t *testing.T) {
 			heard(3, report.TextDelta{Actor: of("a")})
 		case 23:
 			heard(23, report.Answered{StepEnd: report.StepEnd{Actor: of("a")}})
+			heard(23, report.Awaited{Agents: []string{"b"}, Within: 60 * time.Second})
 		case 40:
 			heard(40, report.Failed{StepEnd: report.StepEnd{Actor: of("b")}})
 		}
@@ -35,7 +36,7 @@ func TestALongSilenceIsExplained(t *testing.T) {
 	want := map[int]string{
 		5:  "  still at work: a (5 s), b (5 s)",
 		20: "  still at work: a (20 s), b (20 s)",
-		35: "  still at work: b (35 s)",
+		35: "  still at work: b (35 s); the others go on in 48 s",
 	}
 	if len(said) != len(want) {
 		t.Errorf("said %v", said)
