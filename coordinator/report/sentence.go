@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/policy"
@@ -188,12 +189,12 @@ func ended(end StepEnd, text string) Sentence {
 	return Sentence{Text: text, Figures: plain.Seconds(end.Elapsed) + " · " + end.Usage.Words()}
 }
 
-// partialKept reports that a message was cut, and its part kept.
+// partialKept returns how much of a step's last message is kept.
 func partialKept(partial string) string {
 	if partial == "" {
 		return ""
 	}
-	return ", and what had come of its message is kept"
+	return " (" + plain.Count(utf8.RuneCountInString(partial), "character") + " of its message are kept)"
 }
 
 // callSentence is the sentence of a call of a model or a tool.
@@ -240,7 +241,7 @@ func callSentence(ev Event) Sentence {
 // ToolSentence returns the sentence of a tool call: its arguments, its outcome, and its error.
 func ToolSentence(agent string, c ToolCall, took time.Duration) string {
 	call := c.Name + " " + argumentsOf(c)
-	reason := plain.Cut(plain.Line(reasonOf(c.Result)), 99)
+	reason := shortened(reasonOf(c.Result), 100)
 	text := fmt.Sprintf("%s ran %s · %s", agent, call, plain.Seconds(took))
 	switch c.State {
 	case effect.ToolPlanned:
@@ -263,7 +264,16 @@ func ToolSentence(agent string, c ToolCall, took time.Duration) string {
 	return plain.Line(text)
 }
 
-func argumentsOf(c ToolCall) string { return plain.Cut(plain.Line(c.Arguments), 59) }
+func argumentsOf(c ToolCall) string { return shortened(c.Arguments, 60) }
+
+// shortened returns at most so many characters of a text on one line, the last one … if it was cut.
+func shortened(text string, most int) string {
+	text = plain.Line(text)
+	if utf8.RuneCountInString(text) > most {
+		return plain.Cut(text, most-1)
+	}
+	return text
+}
 
 // reasonOf returns why a tool failed: the member error of a result that is a JSON object, else the
 // whole result.

@@ -89,8 +89,8 @@ type AgentState struct {
 
 	before budget.Usage // of the steps before this one
 	size   int          // of Text, in bytes
-	sent int // notes in the open call
-	saw  int // notes in calls that came back
+	sent   int          // notes in the open call
+	saw    int          // notes in calls that came back
 }
 
 // Marks are what is unusual about an agent.
@@ -344,7 +344,7 @@ func (s *State) applyCall(ev Event) {
 		s.Usage = s.Usage.Plus(ev.Usage)
 		if a := s.Agent(ev.Agent); a != nil {
 			a.endCall(ev)
-			s.see(a)
+			s.see()
 		}
 	case PermissionRequested:
 		if a := s.Agent(ev.Agent); a != nil {
@@ -379,11 +379,14 @@ func (s *State) applyCall(ev Event) {
 	}
 }
 
-// see notes that an agent has seen the notes of its last call.
-func (s *State) see(a *AgentState) {
-	for i := range min(a.saw, len(s.Notes)) {
-		if n := &s.Notes[i]; !slices.Contains(n.SeenBy, a.ID) {
-			n.SeenBy = append(n.SeenBy, a.ID)
+// see names the agents that have seen each note, in the config's order.
+func (s *State) see() {
+	for i := range s.Notes {
+		s.Notes[i].SeenBy = []string{}
+		for _, a := range s.Agents {
+			if a.saw > i {
+				s.Notes[i].SeenBy = append(s.Notes[i].SeenBy, a.ID)
+			}
 		}
 	}
 }

@@ -133,7 +133,10 @@ func (f *feed) logEvent(ctx context.Context, state *report.State, ev report.Even
 	if err = cmp.Or(err, json.Unmarshal(data, &line)); err != nil {
 		f.log.Debug("an event cannot be logged", "error", err)
 	}
-	sentence := f.console.Secrets.Redact(state.Sentence(ev).String())
+	sentence := ""
+	if !ev.Head().Replayed { // the program told it when it happened
+		sentence = f.console.Secrets.Redact(state.Sentence(ev).String())
+	}
 	if f.logTools(ev, sentence, f.log.With("agent", line.Agent, "round", line.Round)) {
 		return
 	}

@@ -29,7 +29,7 @@ func TestALongSilenceIsExplained(t *testing.T) {
 		case 40:
 			heard(40, report.Failed{StepEnd: report.StepEnd{Actor: of("b")}})
 		}
-		if line := q.line(state, start.Add(time.Duration(second) * time.Second)); line != "" {
+		if line := q.line(state, start.Add(time.Duration(second)*time.Second)); line != "" {
 			said[second] = line
 		}
 	}

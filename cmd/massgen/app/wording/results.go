@@ -13,16 +13,6 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// NoteLines returns the notes of a turn.
-func NoteLines(notes []report.ResultNote) string {
-	var b strings.Builder
-	for _, n := range notes {
-		fmt.Fprintf(&b, "\nnote, seen by %s:\n", plain.Count(n.SeenBy, "agent"))
-		b.WriteString(inMargin(n.Text))
-	}
-	return b.String()
-}
-
 // PartialTexts returns each partial message below a line that names its agent.
 func PartialTexts(partials []report.PartialText) string {
 	var b strings.Builder
