@@ -14,7 +14,7 @@ import (
 // Piece is a piece of what an agent has written or done in a turn. A long text has several pieces of one kind and
 // call, which concatenate to it.
 type Piece struct {
-	Kind PieceKind `json:"kind"`
+	Kind step.PieceKind `json:"kind"`
 	// Call is the id of the model call that told the text, empty if nobody knows it.
 	Call string `json:"call,omitempty"`
 	Text string `json:"text,omitempty"`
@@ -23,19 +23,6 @@ type Piece struct {
 	// Tool is a tool call, nil for other kinds.
 	Tool *ToolRun `json:"tool,omitempty"`
 }
-
-// PieceKind is the kind of a Piece.
-type PieceKind string
-
-// The kinds of pieces.
-const (
-	PieceStep    PieceKind = "step" // the heading of a step behind the agent's first
-	PieceSaid    PieceKind = "said" // text beside tools, which may become an answer
-	PieceThought PieceKind = "thought"
-	PieceAnswer  PieceKind = "answer"
-	PieceVote    PieceKind = "vote"
-	PieceTool    PieceKind = "tool"
-)
 
 // ToolRun is a tool call of an agent.
 type ToolRun struct {
@@ -60,18 +47,18 @@ const (
 	longPiece    = 4 << 10
 )
 
-func kindOf(act string) PieceKind {
+func kindOf(act string) step.PieceKind {
 	switch act {
 	case effect.NewAnswer:
-		return PieceAnswer
+		return step.PieceAnswer
 	case effect.Vote:
-		return PieceVote
+		return step.PieceVote
 	}
-	return PieceSaid
+	return step.PieceSaid
 }
 
 // write adds a piece of a streamed text. The text of a summary, and of a call that is over, is not the agent's.
-func (s *State) write(by Actor, call string, phase step.Phase, kind PieceKind, text string) {
+func (s *State) write(by Actor, call string, phase step.Phase, kind step.PieceKind, text string) {
 	a := s.Agent(by.Agent)
 	if a == nil || text == "" || !a.Phase.IsBusy() || a.Marks.Summarizing || call != "" && a.Call != "" && call != a.Call {
 		return
@@ -83,7 +70,7 @@ func (s *State) write(by Actor, call string, phase step.Phase, kind PieceKind, t
 }
 
 // grow adds a text of the open call, to the last piece if it may grow.
-func (a *AgentState) grow(kind PieceKind, text string) {
+func (a *AgentState) grow(kind step.PieceKind, text string) {
 	for text != "" {
 		last := len(a.Text) - 1
 		if last < 0 || !a.Text[last].mayGrow(kind, a.Call) {
@@ -100,7 +87,7 @@ func (a *AgentState) grow(kind PieceKind, text string) {
 	a.cut()
 }
 
-func (p *Piece) mayGrow(kind PieceKind, call string) bool {
+func (p *Piece) mayGrow(kind step.PieceKind, call string) bool {
 	return p.Kind == kind && p.Call == call && p.Void == "" &&
 		len(p.Text) < longPiece && (len(p.Text) < shortPiece || !strings.HasSuffix(p.Text, "\n"))
 }
@@ -153,19 +140,21 @@ func (a *AgentState) cut() {
 // ofCall returns where the pieces of the newest call begin.
 func (a *AgentState) ofCall() int {
 	i := len(a.Text)
-	for i > 0 && a.Text[i-1].Kind != PieceStep && (a.Text[i-1].Call == a.Call || a.Text[i-1].Tool != nil) {
+	for i > 0 && a.Text[i-1].Kind != step.PieceStep && (a.Text[i-1].Call == a.Call || a.Text[i-1].Tool != nil) {
 		i--
 	}
 	return i
 }
 
 // takeBack voids the text of the newest call.
-func (a *AgentState) takeBack(why string) { a.void(why, PieceSaid, PieceAnswer, PieceVote) }
+func (a *AgentState) takeBack(why string) {
+	a.void(why, step.PieceSaid, step.PieceAnswer, step.PieceVote)
+}
 
 // takeBackActs voids the answer or vote of the newest call: the text beside them stands.
-func (a *AgentState) takeBackActs(why string) { a.void(why, PieceAnswer, PieceVote) }
+func (a *AgentState) takeBackActs(why string) { a.void(why, step.PieceAnswer, step.PieceVote) }
 
-func (a *AgentState) void(why string, kinds ...PieceKind) {
+func (a *AgentState) void(why string, kinds ...step.PieceKind) {
 	for i := a.ofCall(); i < len(a.Text); i++ {
 		if p := &a.Text[i]; p.Void == "" && slices.Contains(kinds, p.Kind) {
 			p.Void = why
@@ -177,36 +166,36 @@ func (a *AgentState) void(why string, kinds ...PieceKind) {
 // an answer; an empty answer is not known.
 func (a *AgentState) keepAnswer(answer string) {
 	from := a.ofCall()
-	for _, kind := range []PieceKind{PieceAnswer, PieceSaid} {
+	for _, kind := range []step.PieceKind{step.PieceAnswer, step.PieceSaid} {
 		text := joined(a.Text[from:], kind)
 		if text == "" || answer != "" && strings.TrimSpace(text) != strings.TrimSpace(answer) {
 			continue
 		}
 		for i := from; i < len(a.Text); i++ {
 			if p := &a.Text[i]; p.Kind == kind && p.Void == "" {
-				p.Kind = PieceAnswer
+				p.Kind = step.PieceAnswer
 			}
 		}
 		return
 	}
 	if answer != "" {
-		a.remove(from, PieceAnswer)
-		a.grow(PieceAnswer, answer)
+		a.remove(from, step.PieceAnswer)
+		a.grow(step.PieceAnswer, answer)
 	}
 }
 
 // keepVote puts a vote in place of the pieces of its reason.
 func (a *AgentState) keepVote(label, reason, void string) {
-	a.remove(a.ofCall(), PieceVote)
+	a.remove(a.ofCall(), step.PieceVote)
 	text := "for " + label
 	if reason != "" {
 		text += ": " + reason
 	}
-	a.put(Piece{Kind: PieceVote, Call: a.Call, Text: text, Void: void})
+	a.put(Piece{Kind: step.PieceVote, Call: a.Call, Text: text, Void: void})
 }
 
 // remove removes the pieces of a kind from a place on, except what was taken back.
-func (a *AgentState) remove(from int, kind PieceKind) {
+func (a *AgentState) remove(from int, kind step.PieceKind) {
 	kept := slices.DeleteFunc(a.Text[from:], func(p Piece) bool {
 		gone := p.Kind == kind && p.Void == ""
 		if gone {
@@ -218,7 +207,7 @@ func (a *AgentState) remove(from int, kind PieceKind) {
 }
 
 // joined returns the text of a kind in pieces, without what was taken back.
-func joined(list []Piece, kind PieceKind) string {
+func joined(list []Piece, kind step.PieceKind) string {
 	var b strings.Builder
 	for _, p := range list {
 		if p.Kind == kind && p.Void == "" {
@@ -232,15 +221,15 @@ func joined(list []Piece, kind PieceKind) string {
 // was taken back.
 func (a *AgentState) Answer() string {
 	from := len(a.Text)
-	for from > 0 && a.Text[from-1].Kind != PieceStep {
+	for from > 0 && a.Text[from-1].Kind != step.PieceStep {
 		from--
 	}
-	return joined(a.Text[from:], PieceAnswer)
+	return joined(a.Text[from:], step.PieceAnswer)
 }
 
 // Said returns the text of the newest model call beside tools and acts, as far as it has come. An agent that is alone
 // or presents writes its answer there.
-func (a *AgentState) Said() string { return joined(a.Text[a.ofCall():], PieceSaid) }
+func (a *AgentState) Said() string { return joined(a.Text[a.ofCall():], step.PieceSaid) }
 
 // Tail returns the end of what the agent writes in its present phase, at most so many bytes.
 func (a *AgentState) Tail(most int) string {
@@ -288,7 +277,7 @@ func (a *AgentState) toolAt(call string) int {
 func (a *AgentState) putTool(run ToolRun) {
 	i := a.toolAt(run.Call)
 	if i < 0 {
-		a.put(Piece{Kind: PieceTool, Tool: &run})
+		a.put(Piece{Kind: step.PieceTool, Tool: &run})
 		return
 	}
 	was := a.Text[i]

@@ -19,16 +19,25 @@ type Sentence struct {
 	Text string `json:"text"`
 	// Figures are the time, the calls and the tokens of a step or a turn that ended, else empty.
 	Figures string `json:"figures,omitempty"`
-	// Tone is ToneAside, ToneWarning, ToneFailure or empty.
+	// Tone is "aside", "warning", "failure" or empty.
 	Tone string `json:"tone,omitempty"`
 }
 
 // The tones of sentences.
 const (
-	ToneAside   = "aside"
-	ToneWarning = "warning"
-	ToneFailure = "failure"
+	toneAside   = "aside"
+	toneWarning = "warning"
+	toneFailure = "failure"
 )
+
+// IsAside reports whether the sentence matters little.
+func (s Sentence) IsAside() bool { return s.Tone == toneAside }
+
+// IsWarning reports whether a person should hear of it.
+func (s Sentence) IsWarning() bool { return s.Tone == toneWarning }
+
+// IsFailure reports whether something failed.
+func (s Sentence) IsFailure() bool { return s.Tone == toneFailure }
 
 // String returns the whole sentence.
 func (s Sentence) String() string {
@@ -124,9 +133,9 @@ func sentenceOf(ev Event, alone bool) Sentence {
 	case StepStarted:
 		return Sentence{Text: beginning([]string{ev.Agent}, ev.Round, ev.Purpose, alone)}
 	case TextDelta:
-		return Sentence{Text: ev.Agent + " writes", Tone: ToneAside}
+		return Sentence{Text: ev.Agent + " writes", Tone: toneAside}
 	case Thinking:
-		return Sentence{Text: ev.Agent + " thinks", Tone: ToneAside}
+		return Sentence{Text: ev.Agent + " thinks", Tone: toneAside}
 	case Answered, Voted, Abstained, Failed, Cancelled, Presented, Dismissed:
 		return endSentence(ev, alone)
 	case CallStarted, CallEnded, ToolCalled, ToolStarted, ToolProgress, ToolEnded, PermissionRequested, ToolsChanged:
@@ -152,7 +161,7 @@ func endSentence(ev Event, alone bool) Sentence {
 		}
 		return ended(ev.StepEnd, text)
 	case Voted:
-		return ended(ev.StepEnd, VoteSentence(ev.Agent, ev.Label, ev.Reason, ev.Void))
+		return ended(ev.StepEnd, voteSentence(ev.Agent, ev.Label, ev.Reason, ev.Void))
 	case Abstained:
 		what := " abstained: "
 		if alone {
@@ -161,20 +170,20 @@ func endSentence(ev Event, alone bool) Sentence {
 		return ended(ev.StepEnd, ev.Agent+what+ev.Reason)
 	case Failed:
 		said := ended(ev.StepEnd, ev.Agent+" failed: "+ev.Reason+partialKept(ev.Partial))
-		said.Tone = ToneFailure
+		said.Tone = toneFailure
 		return said
 	case Cancelled:
 		return ended(ev.StepEnd, ev.Agent+" was cancelled"+partialKept(ev.Partial))
 	case Presented:
 		return ended(ev.StepEnd, ev.Agent+" presented the answer")
 	case Dismissed:
-		return Sentence{Text: "the turn goes on without " + ev.Agent, Tone: ToneWarning}
+		return Sentence{Text: "the turn goes on without " + ev.Agent, Tone: toneWarning}
 	}
 	return Sentence{}
 }
 
-// VoteSentence returns the sentence of a vote. Void is why it does not count, empty if it does.
-func VoteSentence(voter, label, reason, void string) string {
+// voteSentence returns the sentence of a vote. Void is why it does not count, empty if it does.
+func voteSentence(voter, label, reason, void string) string {
 	text := voter + " voted for " + label
 	if reason != "" {
 		text += ": " + reason
@@ -200,7 +209,7 @@ func partialKept(partial string) string {
 // callSentence is the sentence of a call of a model or a tool.
 func callSentence(ev Event) Sentence {
 	aside := func(form string, args ...any) Sentence {
-		return Sentence{Text: fmt.Sprintf(form, args...), Tone: ToneAside}
+		return Sentence{Text: fmt.Sprintf(form, args...), Tone: toneAside}
 	}
 	switch ev := ev.(type) {
 	case CallStarted:
@@ -210,7 +219,7 @@ func callSentence(ev Event) Sentence {
 		if ev.Why != "" {
 			text = fmt.Sprintf("%s's call %d failed: %s", ev.Agent, ev.Number, ev.Why)
 		}
-		return Sentence{Text: text, Figures: ev.Usage.Words(), Tone: ToneAside}
+		return Sentence{Text: text, Figures: ev.Usage.Words(), Tone: toneAside}
 	case ToolCalled:
 		return aside("%s calls %s", ev.Agent, ev.Tool)
 	case ToolStarted:
@@ -223,23 +232,23 @@ func callSentence(ev Event) Sentence {
 		if ev.Fraction >= 0.01 {
 			line += fmt.Sprintf(" · %.0f %%", 100*ev.Fraction)
 		}
-		return Sentence{Text: line, Tone: ToneAside}
+		return Sentence{Text: line, Tone: toneAside}
 	case ToolEnded:
-		return Sentence{Text: ToolSentence(ev.Agent, ev.Tool, ev.Elapsed), Tone: ToneAside}
+		return Sentence{Text: toolSentence(ev.Agent, ev.Tool, ev.Elapsed), Tone: toneAside}
 	case PermissionRequested:
-		return Sentence{Text: fmt.Sprintf("%s asks whether it may run %s %s: %s", ev.Agent, ev.Tool.Name, argumentsOf(ev.Tool), ev.Why), Tone: ToneWarning}
+		return Sentence{Text: fmt.Sprintf("%s asks whether it may run %s %s: %s", ev.Agent, ev.Tool.Name, argumentsOf(ev.Tool), ev.Why), Tone: toneWarning}
 	case ToolsChanged:
 		line := ev.Agent + " has other tools from now on"
 		if changed := ev.Tools.Words(); changed != "" {
 			line += "; " + changed
 		}
-		return Sentence{Text: line, Tone: ToneAside}
+		return Sentence{Text: line, Tone: toneAside}
 	}
 	return Sentence{}
 }
 
-// ToolSentence returns the sentence of a tool call: its arguments, its outcome, and its error.
-func ToolSentence(agent string, c ToolCall, took time.Duration) string {
+// toolSentence returns the sentence of a tool call: its arguments, its outcome, and its error.
+func toolSentence(agent string, c ToolCall, took time.Duration) string {
 	call := c.Name + " " + argumentsOf(c)
 	reason := shortened(reasonOf(c.Result), 100)
 	text := fmt.Sprintf("%s ran %s · %s", agent, call, plain.Seconds(took))
@@ -303,17 +312,17 @@ func (c ToolsChange) Words() string {
 func troubleSentence(ev Event) Sentence {
 	switch ev := ev.(type) {
 	case Retrying:
-		return Sentence{Text: fmt.Sprintf("%s's call failed and is made again in %s: %s", ev.Agent, plain.Seconds(ev.Wait), ev.Why), Tone: ToneAside}
+		return Sentence{Text: fmt.Sprintf("%s's call failed and is made again in %s: %s", ev.Agent, plain.Seconds(ev.Wait), ev.Why), Tone: toneAside}
 	case FellBack:
-		return Sentence{Text: fmt.Sprintf("%s's call failed and goes to %s: %s", ev.Agent, ev.To, ev.Why), Tone: ToneAside}
+		return Sentence{Text: fmt.Sprintf("%s's call failed and goes to %s: %s", ev.Agent, ev.To, ev.Why), Tone: toneAside}
 	case HeldUp:
-		return Sentence{Text: fmt.Sprintf("%s's call waits until other calls release budget: %s", ev.Agent, ev.Why), Tone: ToneAside}
+		return Sentence{Text: fmt.Sprintf("%s's call waits until other calls release budget: %s", ev.Agent, ev.Why), Tone: toneAside}
 	case WentToJSON:
-		return Sentence{Text: ev.Agent + " calls no tools and is asked for JSON objects", Tone: ToneAside}
+		return Sentence{Text: ev.Agent + " calls no tools and is asked for JSON objects", Tone: toneAside}
 	case ContextWarned:
-		return Sentence{Text: AgentContextWarning{ev.Agent, ev.Context}.Words(), Tone: ToneWarning}
+		return Sentence{Text: AgentContextWarning{ev.Agent, ev.Context}.Words(), Tone: toneWarning}
 	case Panicked:
-		return Sentence{Text: cmp.Or(ev.Agent, "a sidecall") + "'s call panicked", Tone: ToneFailure}
+		return Sentence{Text: cmp.Or(ev.Agent, "a sidecall") + "'s call panicked", Tone: toneFailure}
 	}
 	return Sentence{}
 }
@@ -361,9 +370,9 @@ func sidecallSentence(ev Event) Sentence {
 		case effect.StepSummarizing:
 			text = "the oldest part of " + ev.Agent + "'s work is being summarized"
 		}
-		return Sentence{Text: text, Tone: ToneAside}
+		return Sentence{Text: text, Tone: toneAside}
 	case SidecallEnded:
-		return Sentence{Text: "the call for the " + string(ev.Purpose) + " ended", Figures: ev.Usage.Words(), Tone: ToneAside}
+		return Sentence{Text: "the call for the " + string(ev.Purpose) + " ended", Figures: ev.Usage.Words(), Tone: toneAside}
 	case SidecallFailed:
 		text := fmt.Sprintf("the call for the %s came to nothing: %s", ev.Purpose, ev.Why)
 		switch ev.Purpose {
@@ -372,7 +381,7 @@ func sidecallSentence(ev Event) Sentence {
 		case "": // the store failed
 			text = "what follows the answer could not be kept: " + ev.Why
 		}
-		return Sentence{Text: text, Tone: ToneWarning}
+		return Sentence{Text: text, Tone: toneWarning}
 	}
 	return Sentence{}
 }
@@ -381,17 +390,17 @@ func sidecallSentence(ev Event) Sentence {
 func turnSentence(ev Event) Sentence {
 	switch ev := ev.(type) {
 	case Noted:
-		return Sentence{Text: "note: " + ev.Text, Tone: ToneAside}
+		return Sentence{Text: "note: " + ev.Text, Tone: toneAside}
 	case Paused:
-		return Sentence{Text: "the turn is paused: no call begins", Tone: ToneWarning}
+		return Sentence{Text: "the turn is paused: no call begins", Tone: toneWarning}
 	case Unpaused:
-		return Sentence{Text: "the turn was paused, and goes on", Tone: ToneWarning}
+		return Sentence{Text: "the turn was paused, and goes on", Tone: toneWarning}
 	case ToolsKept:
-		return Sentence{Text: "the tools stay as they were: " + ev.Why, Tone: ToneWarning}
+		return Sentence{Text: "the tools stay as they were: " + ev.Why, Tone: toneWarning}
 	case Awaited:
-		return Sentence{Text: fmt.Sprintf("%s may take %s more: then the others go on", plain.List(ev.Agents), plain.Seconds(ev.Within)), Tone: ToneAside}
+		return Sentence{Text: fmt.Sprintf("%s may take %s more: then the others go on", plain.List(ev.Agents), plain.Seconds(ev.Within)), Tone: toneAside}
 	case SessionUpdated:
-		return Sentence{Text: "session: " + ev.Session.SessionID + ", " + plain.Count(ev.Session.MessageCount, "message"), Figures: ev.Session.UsageTotal.Words(), Tone: ToneAside}
+		return Sentence{Text: "session: " + ev.Session.SessionID + ", " + plain.Count(ev.Session.MessageCount, "message"), Figures: ev.Session.UsageTotal.Words(), Tone: toneAside}
 	case Ended:
 		return Sentence{Text: "the turn ended: " + ev.Status, Figures: plain.Seconds(ev.Elapsed) + " · " + ev.Usage.Words()}
 	}

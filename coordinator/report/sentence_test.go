@@ -23,7 +23,7 @@ func TestToolSentences(t *testing.T) {
 		{report.ToolCall{State: report.ToolRunning}, "a's cut {} did not end"},
 	} {
 		c.call.Name, c.call.Arguments = "cut", "{}"
-		if got := report.ToolSentence("a", c.call, 1500*time.Millisecond); got != c.want {
+		if got := report.NewState("a", "b").Sentence(report.ToolEnded{Actor: report.Actor{Agent: "a"}, Tool: c.call, Elapsed: 1500 * time.Millisecond}).Text; got != c.want {
 			t.Errorf("%+v: %s, want %s", c.call, got, c.want)
 		}
 	}

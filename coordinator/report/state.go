@@ -33,8 +33,8 @@ type State struct {
 	Awaited time.Time `json:"awaited,omitzero"`
 	// Paused reports that no call begins.
 	Paused bool `json:"paused,omitempty"`
-	// Stage is the part of the turn that runs.
-	Stage Stage `json:"stage"`
+	// Stage is the part of the turn that runs: "before", "rounds", "final" or "ended".
+	Stage string `json:"stage"`
 	// Began is the time of the first event, EndedAt the time of the result.
 	Began   time.Time `json:"began,omitzero"`
 	EndedAt time.Time `json:"ended_at,omitzero"`
@@ -49,15 +49,12 @@ type State struct {
 	told int // sentences so far
 }
 
-// Stage is a part of a turn.
-type Stage string
-
 // The stages of a turn.
 const (
-	stageBefore Stage = "before" // before round 1
-	stageRounds Stage = "rounds"
-	stageFinal  Stage = "final" // the final answer
-	stageEnded  Stage = "ended"
+	stageBefore = "before" // before round 1
+	stageRounds = "rounds"
+	stageFinal  = "final" // the final answer
+	stageEnded  = "ended"
 )
 
 // AgentState is an agent's part of a turn so far.
@@ -242,7 +239,7 @@ func (s *State) Apply(ev Event) {
 	case TextDelta:
 		s.write(ev.Actor, ev.Call, step.PhaseWriting, kindOf(ev.Act), ev.Text)
 	case Thinking:
-		s.write(ev.Actor, ev.Call, step.PhaseThinking, PieceThought, ev.Text)
+		s.write(ev.Actor, ev.Call, step.PhaseThinking, step.PieceThought, ev.Text)
 	case StepStarted:
 		s.begin(ev)
 	case CallStarted, CallEnded, ToolCalled, ToolStarted, ToolProgress, ToolEnded, PermissionRequested, Retrying, FellBack, HeldUp, WentToJSON, ContextWarned, Panicked, ToolsChanged:
@@ -524,7 +521,7 @@ func (a *AgentState) open(ev StepStarted) {
 		heading = "the final answer"
 	}
 	if len(a.Text) > 0 {
-		a.put(Piece{Kind: PieceStep, Text: heading})
+		a.put(Piece{Kind: step.PieceStep, Text: heading})
 	}
 	a.Round, a.Purpose, a.Began, a.Took, a.Call, a.Streamed = ev.Round, ev.Purpose, ev.At, 0, "", 0
 	a.Marks = Marks{JSON: a.Marks.JSON, Context: a.Marks.Context, Checked: ev.HasSchema}
@@ -563,7 +560,7 @@ func (a *AgentState) toTool(at time.Time) {
 	if !a.Phase.IsBusy() {
 		return
 	}
-	for i := len(a.Text) - 1; i >= 0 && a.Text[i].Kind != PieceStep; i-- {
+	for i := len(a.Text) - 1; i >= 0 && a.Text[i].Kind != step.PieceStep; i-- {
 		switch t := a.Text[i].Tool; {
 		case t == nil || t.IsOver:
 		case t.Began.IsZero():

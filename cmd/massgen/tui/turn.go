@@ -24,11 +24,11 @@ func (t laidText) lines(i int) []string {
 	text := strings.TrimSuffix(p.Text, "\n")
 	paint := func(text string) string { return text }
 	switch p.Kind {
-	case report.PieceStep:
+	case step.PieceStep:
 		text, paint = "── "+text, faint
-	case report.PieceThought:
+	case step.PieceThought:
 		paint = faint
-	case report.PieceTool:
+	case step.PieceTool:
 		text, paint = toolText(p.Tool), asAlert
 	}
 	if p.Void != "" {
@@ -41,7 +41,7 @@ func (t laidText) lines(i int) []string {
 	if p.Void != "" && !goesOn {
 		lines = append(lines, framed(asBad, "✗ ", "void: "+plain.Line(p.Void), t.width)...)
 	}
-	if !isLast && !goesOn && p.Kind != report.PieceThought && p.Kind != report.PieceStep {
+	if !isLast && !goesOn && p.Kind != step.PieceThought && p.Kind != step.PieceStep {
 		lines = append(lines, "")
 	}
 	return lines

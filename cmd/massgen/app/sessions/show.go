@@ -114,13 +114,16 @@ func answerLines(t inspect.Turn) string {
 }
 
 // newsLines has a line for each sentence about a turn, behind an empty one. A note names the agents that have seen it,
-// and a vote that a newer answer made void says so.
+// and a vote that a newer answer made void says so. That an agent begins goes without saying where it is alone.
 func newsLines(s *report.State) string {
 	var b strings.Builder
 	notes := s.Notes
 	votes := slices.DeleteFunc(slices.Clone(s.Acts), func(a report.Act) bool { return a.Phase != step.PhaseVoted })
-	for i, n := range s.News {
-		if i == 0 {
+	for _, n := range s.News {
+		if s.IsAlone() && n.Kind == "step_started" {
+			continue
+		}
+		if b.Len() == 0 {
 			b.WriteString("\n")
 		}
 		b.WriteString("  " + n.Sentence.String())

@@ -15,6 +15,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/cmd/massgen/internal/markdown"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -158,7 +159,7 @@ func (a *streamedAnswer) read(settle func(string)) {
 		if at := agent.Dropped + i; at != a.at {
 			a.at, a.bytes = at, 0
 		}
-		if p.Kind != report.PieceSaid && p.Kind != report.PieceAnswer || len(p.Text) <= a.bytes {
+		if p.Kind != step.PieceSaid && p.Kind != step.PieceAnswer || len(p.Text) <= a.bytes {
 			continue
 		}
 		if p.Call != a.call {

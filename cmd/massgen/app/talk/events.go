@@ -1,17 +1,21 @@
 package talk
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
 	"strings"
 	"time"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/topic"
 	"github.com/massgen/massgen/internal/system/plain"
@@ -74,7 +78,7 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 				continue
 			}
 			s.feed.logEvent(ctx, state, ev)
-			if said := state.Sentence(ev); said.Tone == report.ToneWarning { // a call after the answer failed
+			if said := state.Sentence(ev); said.IsWarning() { // a call after the answer failed
 				s.console.Warn(s.console.Secrets.Redact(said.Text))
 			}
 		}
@@ -117,6 +121,50 @@ func outcomeOf(state effect.ToolState) string {
 func (f *feed) hasSystemMessage(call report.CallStarted) bool {
 	own := f.asked.config.Agents[0].SystemMessage
 	return len(f.asked.config.Agents) > 1 || strings.TrimSpace(own) != "" || own == "" && len(call.Tools) > 0
+}
+
+// logEvent logs an event, with its sentence if it is new.
+func (f *feed) logEvent(ctx context.Context, state *report.State, ev report.Event) {
+	if !f.log.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
+	switch ev.(type) {
+	case report.TextDelta, report.Thinking:
+		return
+	}
+	var line struct { // of the event's JSON
+		Agent, Label, Text, Void string
+		Round                    int
+		Elapsed                  time.Duration
+		Usage                    budget.Usage
+		Snapshot                 *agents.Snapshot
+		Session                  *report.SessionUpdate
+		Context                  *report.ContextWarning
+	}
+	data, err := json.Marshal(ev)
+	if err = cmp.Or(err, json.Unmarshal(data, &line)); err != nil {
+		f.log.Debug("an event cannot be logged", "error", err)
+	}
+	sentence := ""
+	if !ev.Head().Replayed { // the program told it when it happened
+		sentence = f.console.Secrets.Redact(state.Sentence(ev).String())
+	}
+	if f.logTools(ev, sentence, f.log.With("agent", line.Agent, "round", line.Round)) {
+		return
+	}
+	f.log.Debug(ev.Head().Kind, "agent", line.Agent, "round", line.Round, "label", line.Label, "text", f.console.Secrets.Redact(line.Text), "void", line.Void,
+		"elapsed", line.Elapsed, "calls", line.Usage.Calls, "input_tokens", line.Usage.InputTokens, "output_tokens", line.Usage.OutputTokens,
+		"replayed", ev.Head().Replayed, "sentence", sentence)
+	if k := line.Snapshot; k != nil {
+		f.log.Debug("the agent's workspace is kept", "agent", line.Agent, "dir", k.Dir, "files", k.Files, "bytes", k.Bytes, "left_out", k.LeftOut)
+	}
+	if u := line.Session; u != nil {
+		f.log.Debug("the session's totals", "messages", u.MessageCount, "calls", u.UsageTotal.Calls,
+			"input_tokens", u.UsageTotal.InputTokens, "output_tokens", u.UsageTotal.OutputTokens)
+	}
+	if w := line.Context; w != nil {
+		f.log.Debug("the agent's context", "agent", line.Agent, "messages", w.MessageCount, "tokens", w.EstimatedTokens, "window", w.Window, "limit", w.Limit, "warning", w.Warning)
+	}
 }
 
 // logTools logs the events of the tool loop in the words of seed 004. It reports whether ev was one.

@@ -107,23 +107,23 @@ func (p *projection) apply(ev turn.Event, commands []turn.Command) {
 		p.markTurn(CutMark)
 	}
 	for _, c := range commands {
-		switch c := c.(type) {
-		case turn.Run:
-			if call, ok := c.Effect.(effect.ModelCall); ok {
+		if run, ok := c.(turn.Run); ok {
+			if call, ok := run.Effect.(effect.ModelCall); ok {
 				p.begin(call.Key)
-			}
-		case turn.NoteAccepted:
-			p.markTurn(NoteMark)
-		case turn.Clock:
-			if c.Runs {
-				p.markTurn(ContinueMark)
-			} else {
-				p.markTurn(PauseMark)
 			}
 		}
 	}
+	notes, wasPaused := len(p.state.Notes), p.state.Paused
 	for _, told := range p.report.Apply(ev, commands) {
 		p.state.Apply(report.Stamp(told, p.Began.Add(p.last), false))
+	}
+	switch {
+	case len(p.state.Notes) > notes:
+		p.markTurn(NoteMark)
+	case p.state.Paused && !wasPaused:
+		p.markTurn(PauseMark)
+	case wasPaused && !p.state.Paused:
+		p.markTurn(ContinueMark)
 	}
 }
 
