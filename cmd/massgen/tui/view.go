@@ -44,10 +44,10 @@ func (s *screen) paneRows() int {
 }
 
 func (s *screen) strip() []string {
-	if s.talk.shown == nil || len(s.talk.shown.agents) < 2 {
+	if s.talk.shown == nil || len(s.talk.shown.Agents) < 2 {
 		return nil
 	}
-	return s.talk.shown.strip(s.size.Width, min(mostStrip, s.bodyRows()/4))
+	return strip(s.talk.shown, s.size.Width, min(mostStrip, s.bodyRows()/4))
 }
 
 // View implements tea.Model.
@@ -94,7 +94,7 @@ func (s *screen) agents(now time.Time) []string {
 		return nil
 	}
 	lines := []string{faint(strings.Repeat("─", s.size.Width))}
-	return append(lines, s.talk.shown.panes(s.size.Width, rows-1, s.focus, s.focus >= 0, now, s.conv.Redact)...)
+	return append(lines, panes(s.talk.shown, s.size.Width, rows-1, s.focus, s.focus >= 0, now, s.conv.Redact)...)
 }
 
 // fitting joins the hints that fit into a width, at least the first.
