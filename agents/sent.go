@@ -183,16 +183,16 @@ func Recorded(ctx context.Context, blobs Blobs, sent effect.Sent) (backends.Requ
 }
 
 // putBack restores the history to its place.
-func (t *textStore) putBack(sent effect.Sent, req *backends.Request) {
+func (s *textStore) putBack(sent effect.Sent, req *backends.Request) {
 	var parts []sentPart
-	for ref := sent.History; ref != (blob.Ref{}) && t.err == nil; {
-		p := decoded[sentPart](t, ref)
+	for ref := sent.History; ref != (blob.Ref{}) && s.err == nil; {
+		p := decoded[sentPart](s, ref)
 		parts = append(parts, p)
 		ref = p.Previous
 	}
 	slices.Reverse(parts)
 	at := sent.Message
-	if t.err != nil || at < 0 || at > len(req.Messages) {
+	if s.err != nil || at < 0 || at > len(req.Messages) {
 		return
 	}
 	var text strings.Builder

@@ -82,7 +82,7 @@ func (r *replyReader) textTools() []textcall.Tool {
 // actTools returns the coordination tools.
 func (r *replyReader) actTools(coordinates, mayAnswer bool) []textcall.Tool {
 	var tools []textcall.Tool
-	for _, t := range r.shared.coordinationTools(true, r.schema) {
+	for _, t := range r.shared.toolsOf(&r.textStore, toolsOffered{coordinates: true, mayAnswer: true}, r.schema) {
 		isWithheld := !coordinates || t.Name == effect.NewAnswer && !mayAnswer
 		tools = append(tools, textcall.Tool{Name: t.Name, Schema: t.Schema, IsAct: true, Withheld: isWithheld})
 	}

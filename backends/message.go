@@ -130,19 +130,76 @@ func (m Message) ToolCalls() []ToolCall {
 // MarshalJSON writes {"role", "parts": [{"type", …}]}, the form in which
 // messages are stored and dumped. It does not escape HTML.
 func (m Message) MarshalJSON() ([]byte, error) {
-	out := storedMessage{m.Role, make([]json.RawMessage, len(m.Parts))}
+	out := struct {
+		Role  Role  `json:"role"`
+		Parts []any `json:"parts"`
+	}{m.Role, make([]any, len(m.Parts))}
 	for i, p := range m.Parts {
-		fields, err := plain.JSON(p)
-		if err != nil {
-			return nil, fmt.Errorf("part %d of a %s message: %w", i, m.Role, err)
-		}
-		comma := ","
-		if string(fields) == "{}" {
-			comma = ""
-		}
-		out.Parts[i] = fmt.Appendf(nil, `{"type":%q%s%s`, p.part(), comma, fields[1:])
+		out.Parts[i] = typed(p)
 	}
-	return plain.JSON(out)
+	data, err := plain.JSON(out)
+	if err != nil {
+		return nil, fmt.Errorf("a %s message: %w", m.Role, err)
+	}
+	return data, nil
+}
+
+// partType stands before the fields of a part in its JSON.
+type partType struct {
+	Type string `json:"type"`
+}
+
+// typed returns a part with its type. encoding/json writes the fields of both in this order.
+func typed(part Part) any {
+	t := partType{part.part()}
+	switch p := part.(type) {
+	case Text:
+		return struct {
+			partType
+			Text
+		}{t, p}
+	case Reasoning:
+		return struct {
+			partType
+			Reasoning
+		}{t, p}
+	case Image:
+		return struct {
+			partType
+			Image
+		}{t, p}
+	case File:
+		return struct {
+			partType
+			File
+		}{t, p}
+	case ToolCall:
+		return struct {
+			partType
+			ToolCall
+		}{t, p}
+	case ToolResult:
+		return struct {
+			partType
+			ToolResult
+		}{t, p}
+	case HostedCall:
+		return struct {
+			partType
+			HostedCall
+		}{t, p}
+	case Citation:
+		return struct {
+			partType
+			Citation
+		}{t, p}
+	case Opaque:
+		return struct {
+			partType
+			Opaque
+		}{t, p}
+	}
+	return nil
 }
 
 // storedMessage is the JSON of a Message.

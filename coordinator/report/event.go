@@ -59,6 +59,9 @@ type Actor struct {
 	State step.State `json:"state,omitempty"`
 }
 
+// By returns the actor.
+func (a Actor) By() Actor { return a }
+
 // ActorOf returns the actor of an effect. The function id returns the id of an agent.
 func ActorOf(key effect.Key, id func(agent int) string) Actor {
 	if key.Agent == effect.NoAgent {
@@ -168,6 +171,15 @@ type ToolEnded struct {
 	Call    string        `json:"call"` // as in ToolStarted
 	Tool    ToolCall      `json:"tool"`
 	Elapsed time.Duration `json:"elapsed,omitempty"`
+}
+
+// PermissionRequested reports that a person is asked whether a tool call may run. Its ToolStarted or ToolEnded follows.
+type PermissionRequested struct {
+	Actor
+	Call string   `json:"call"` // as in ToolStarted
+	Tool ToolCall `json:"tool"`
+	// Why is the rule that leaves the call to a person.
+	Why string `json:"text,omitempty"`
 }
 
 // Answered ends a step with an answer.
@@ -311,6 +323,13 @@ type Paused struct{ Header }
 // Unpaused reports that a paused turn goes on.
 type Unpaused struct{ Header }
 
+// Awaited reports that the round goes on without these agents unless they act within a time.
+type Awaited struct {
+	Header
+	Agents []string      `json:"agents"`
+	Within time.Duration `json:"elapsed"`
+}
+
 // Dismissed reports that the turn goes on without an agent.
 type Dismissed struct{ Actor }
 
@@ -324,15 +343,20 @@ type Ended struct {
 	Answer string `json:"-"`
 }
 
-func (e StepStarted) stamped(h Header) Event     { e.Header = h.of("step_started"); return e }
-func (e TextDelta) stamped(h Header) Event       { e.Header = h.of("text"); return e }
-func (e Thinking) stamped(h Header) Event        { e.Header = h.of("reasoning"); return e }
-func (e ToolCalled) stamped(h Header) Event      { e.Header = h.of("tool_call"); return e }
-func (e CallStarted) stamped(h Header) Event     { e.Header = h.of("call_started"); return e }
-func (e CallEnded) stamped(h Header) Event       { e.Header = h.of("call_ended"); return e }
-func (e ToolStarted) stamped(h Header) Event     { e.Header = h.of("tool_started"); return e }
-func (e ToolProgress) stamped(h Header) Event    { e.Header = h.of("tool_progress"); return e }
-func (e ToolEnded) stamped(h Header) Event       { e.Header = h.of("tool_ended"); return e }
+func (e StepStarted) stamped(h Header) Event  { e.Header = h.of("step_started"); return e }
+func (e TextDelta) stamped(h Header) Event    { e.Header = h.of("text"); return e }
+func (e Thinking) stamped(h Header) Event     { e.Header = h.of("reasoning"); return e }
+func (e ToolCalled) stamped(h Header) Event   { e.Header = h.of("tool_call"); return e }
+func (e CallStarted) stamped(h Header) Event  { e.Header = h.of("call_started"); return e }
+func (e CallEnded) stamped(h Header) Event    { e.Header = h.of("call_ended"); return e }
+func (e ToolStarted) stamped(h Header) Event  { e.Header = h.of("tool_started"); return e }
+func (e ToolProgress) stamped(h Header) Event { e.Header = h.of("tool_progress"); return e }
+func (e ToolEnded) stamped(h Header) Event    { e.Header = h.of("tool_ended"); return e }
+func (e PermissionRequested) stamped(h Header) Event {
+	e.Header = h.of("permission_requested")
+	return e
+}
+func (e Awaited) stamped(h Header) Event         { e.Header = h.of("awaited"); return e }
 func (e Answered) stamped(h Header) Event        { e.Header = h.of("answered"); return e }
 func (e Voted) stamped(h Header) Event           { e.Header = h.of("voted"); return e }
 func (e Abstained) stamped(h Header) Event       { e.Header = h.of("abstained"); return e }

@@ -14,8 +14,6 @@ import (
 // of five runs. Work runs on the calling goroutine.
 func Check(t testing.TB, n int, work func(n int)) {
 	t.Helper()
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	short, long := best(n, work), best(4*n, work)
 	if ratio := float64(long) / float64(max(short, time.Microsecond)); ratio > 9 {
 		t.Errorf("for a length of %d it takes %v, and %.1f times as long for four times the length", n, short, ratio)
@@ -25,9 +23,17 @@ func Check(t testing.TB, n int, work func(n int)) {
 func best(n int, work func(n int)) time.Duration {
 	least := time.Duration(1<<63 - 1)
 	for range 5 {
-		start := threadTime()
-		work(n)
-		least = min(least, threadTime()-start)
+		least = min(least, Time(func() { work(n) }))
 	}
 	return least
+}
+
+// Time returns the time that a processor spends on work, which runs on the calling goroutine. The work of other
+// processes does not count.
+func Time(work func()) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	start := threadTime()
+	work()
+	return threadTime() - start
 }

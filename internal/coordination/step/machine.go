@@ -319,11 +319,7 @@ func (s *Machine) applyReply(r effect.ModelReply) []effect.Effect {
 // endConversation ends the step with the text as the answer (rule 1).
 func (s *Machine) endConversation(r effect.ModelReply) []effect.Effect {
 	if r.Blank != "" && !s.s.AskedAgain && !s.isLastCall() {
-		s.s.AskedAgain = true
-		if len(s.s.Transcript) == 0 { // an entry that was sent stays as it is
-			s.applyNews()
-		}
-		return []effect.Effect{s.callModel()}
+		return s.askAgain()
 	}
 	if r.Markup {
 		return s.refuseMarkup(r)
@@ -336,6 +332,17 @@ func (s *Machine) endConversation(r effect.ModelReply) []effect.Effect {
 	}
 	s.s.Transcript = append(s.s.Transcript, effect.Entry{Kind: effect.Assistant, Text: r.Message})
 	return s.act(Outcome{Kind: Answered, Answer: r.Text, Hash: r.Hash})
+}
+
+// askAgain makes the call again after an empty message. Its input has what came since, as that of any call.
+func (s *Machine) askAgain() []effect.Effect {
+	s.s.AskedAgain = true
+	s.s.Transcript = slices.Clone(s.s.Transcript) // the call that is over keeps its entries
+	s.applyNews()
+	if i := len(s.s.Transcript) - 1; i < 0 || s.s.Transcript[i].Kind != effect.FinalTurn {
+		s.tellFinalTurn()
+	}
+	return []effect.Effect{s.callModel()}
 }
 
 // applyCalls handles the tool calls of a message. It first starts the calls of the agent's own

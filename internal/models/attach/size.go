@@ -94,7 +94,7 @@ func decodedBytes(f backends.File) (int64, error) {
 		return 0, fmt.Errorf("%d by %d pixels are more than this program decodes (%s): make it smaller", f.Width, f.Height, plain.Thousands(mostDecoded))
 	}
 	pixels := f.Width * f.Height
-	perPixel := 0
+	var perPixel int
 	switch f.MediaType {
 	case jpeg:
 		scans := bytes.Count(f.Data, []byte{0xff, 0xda})

@@ -281,12 +281,12 @@ func (r *Resolver) address(p provider) string {
 // service that needs a key is refused without, unless it is reached at another
 // address than its own: there, no key may be right.
 func (r *Resolver) key(p provider, b configs.Backend) (key, variable string, err error) {
-	if key = strings.TrimSpace(b.APIKey); key != "" {
+	if key = bare(b.APIKey); key != "" {
 		return key, "", nil
 	}
 	if key, variable = r.keyOf(p); key != "" {
-		if strings.ContainsFunc(key, unicode.IsControl) {
-			return "", "", fmt.Errorf("type %s: the key in %s has a control character, such as the end of a line: set it without", p.name, variable)
+		if strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+			return "", "", fmt.Errorf("type %s: the key in %s has a character that cannot be seen, such as the end of a line or a zero-width space: set it without", p.name, variable)
 		}
 		return key, variable, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/massgen/massgen/configs"
 )
@@ -56,10 +57,16 @@ func (w World) address(p provider) string {
 	return ""
 }
 
-// key returns the key in a variable, without blanks around it.
+// key returns the key in a variable, without what surrounds it.
 func (w World) key(name string) string {
 	key, _ := w.Lookup(name)
-	return strings.TrimSpace(key)
+	return bare(key)
+}
+
+// bare returns a key without the characters around it that nobody sees: blanks, and what a web page or a file leaves
+// beside copied text, such as a zero-width space.
+func bare(key string) string {
+	return strings.TrimFunc(key, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) })
 }
 
 // Notices are what a user has to know of the file .env, and of keys in variables that are too

@@ -82,7 +82,7 @@ func readGrants(file string) ([]Rule, error) {
 	}
 	var list []Rule
 	for i, r := range in.Rules {
-		rule := Rule{Action: r.Action, Tool: r.Tool, Arguments: r.Arguments}
+		rule := Rule(r)
 		if err := (Rules{Rules: []Rule{rule}}).Check(); err != nil {
 			return nil, fmt.Errorf("%s: rules[%d]: %w; mend or remove it", file, i, err)
 		}
@@ -206,7 +206,7 @@ func changeAlone(file string, change func() error) error {
 func writeGrants(file string, rules []Rule) error {
 	out := fileRules{Rules: []fileRule{}}
 	for _, r := range rules {
-		out.Rules = append(out.Rules, fileRule{r.Action, r.Tool, r.Arguments})
+		out.Rules = append(out.Rules, fileRule(r))
 	}
 	data, err := yaml.Marshal(out)
 	if err != nil {

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/massgen/massgen/internal/tools/textcall"
+	"github.com/massgen/massgen/tests/linear"
 )
 
 var tools = []textcall.Tool{
@@ -57,31 +57,17 @@ func numbers(names string) string {
 	return b.String()
 }
 
-// TestTheTimeOfATextGrowsWithItsLength: each text is one that a careless reader needs the square of its length for.
-// Eight times the text then takes 64 times as long.
-func TestTheTimeOfATextGrowsWithItsLength(t *testing.T) {
+// TestTheWorkIsLinear reads texts for which a careless reader needs the square of their length.
+func TestTheWorkIsLinear(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{
 		"```\n{\n```\n", "<tool_call>vote<arg_key>", "<tool_call>vote<arg_key>a</arg_key><arg_value>b</arg_value><arg_key>", "{\"a\":[}", "```\n{\"name\":\"search\",\"arguments\":{}}\n```\n \n",
 		"<function=vote><parameter=a>", "<tool_call>{}", "`a``b", "to=functions.vote{", "{", "[", `{"name":`, "<tool_call>", "<function=vote>", "`", "```\n", `{"a":"`, "<|channel|>commentary to=", "{}", `{"tool_calls":[`, ", ", "<arg_key>",
 	} {
-		short, long := fastest(part, 1<<13), fastest(part, 1<<16)
-		if long > 32*short {
-			t.Errorf("8 KiB of %q took %s, 64 KiB %s", part, short, long)
-		}
+		t.Run(part, func(t *testing.T) {
+			linear.Check(t, 8<<10, func(n int) { textcall.Read(strings.Repeat(part, n/len(part)), tools) })
+		})
 	}
-}
-
-// fastest returns the shortest of five times that reading a text of length bytes took. The minimum says what the work
-// costs, also where other tests share the processors.
-func fastest(part string, length int) time.Duration {
-	shortest := time.Hour
-	for range 5 {
-		begun := time.Now()
-		textcall.Read(strings.Repeat(part, length/len(part)), tools)
-		shortest = min(shortest, time.Since(begun))
-	}
-	return shortest
 }
 
 func FuzzRead(f *testing.F) {

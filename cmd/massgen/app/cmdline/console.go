@@ -31,13 +31,18 @@ type Console struct {
 // NewConsole returns a console that writes to the standard streams.
 func NewConsole(env *Env) *Console {
 	s := &configs.Secrets{}
-	_, noColour := env.Lookup("NO_COLOR")
 	name, _ := env.Lookup("TERM")
 	return &Console{
 		IsSpoken: wantsSpeech(env),
 		Out:      NewMaskingWriter(env.Stdout, s), Err: NewMaskingWriter(env.Stderr, s),
-		Secrets: s, colour: IsTerminal(env.Stderr) && !noColour && name != "dumb",
+		Secrets: s, colour: IsTerminal(env.Stderr) && env.WantsColour() && name != "dumb",
 	}
+}
+
+// WantsColour reports whether the environment allows colours. As no-color.org has it, an empty NO_COLOR does.
+func (e *Env) WantsColour() bool {
+	value, _ := e.Lookup("NO_COLOR")
+	return value == ""
 }
 
 // wantsSpeech reports whether the environment asks for output that a screen reader speaks. Other programs

@@ -188,9 +188,8 @@ func (c *showCommand) screen() picture.Screen {
 		if width, height, err := term.GetSize(int(out.Fd())); err == nil && width > 0 {
 			s.Width, s.Height = width, height
 		}
-		_, noColour := c.env.Lookup("NO_COLOR")
 		name, _ := c.env.Lookup("TERM")
-		s.Colour = !noColour && name != "dumb"
+		s.Colour = c.env.WantsColour() && name != "dumb"
 	}
 	return s
 }

@@ -134,8 +134,8 @@ func Read(ctx context.Context, s *sessions.Store, kept sessions.Session, warn fu
 	if shown.Summary, err = summaryOf(kept, turns); err != nil {
 		warn(err.Error())
 	}
-	if !shown.State.Greeted {
-		if shown.State.LastMessage, err = sidecalls.LastMessage(ctx, s, kept.ID); err != nil {
+	if !shown.Greeted {
+		if shown.LastMessage, err = sidecalls.LastMessage(ctx, s, kept.ID); err != nil {
 			return Session{}, err
 		}
 	}
