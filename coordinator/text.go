@@ -19,19 +19,17 @@ func (t *Turn) Text(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(text string, err error) bool) {
 		var answer report.AnswerText
 		for ev := range t.Events(ctx) {
-			piece := answer.Apply(ev)
-			end, isOver := ev.(report.Ended)
-			if isOver {
-				piece = answer.Finish(end.Answer)
-			}
-			if piece != "" && !yield(piece, nil) {
+			if piece := answer.Apply(ev); piece != "" && !yield(piece, nil) {
 				return
 			}
-			if isOver {
+			if _, isOver := ev.(report.Ended); isOver {
 				break // only calls of no agent may follow
 			}
 		}
 		result, err := t.Wait(ctx)
+		if rest := answer.Finish(result.Answer); rest != "" && !yield(rest, nil) {
+			return
+		}
 		if err == nil && result.Answer == "" {
 			err = fmt.Errorf("turn %s has no answer: %s", t.ID(), result.Reason())
 		}

@@ -77,17 +77,8 @@ func (v *view) over(at time.Time) {
 func (v *view) announce(err error) {
 	t := v.turn
 	t.err = err
-	t.events.add(report.Ended{Status: t.result.Status, Elapsed: t.ended.Sub(t.started), Usage: t.result.Usage, Answer: v.masked(t.result.Answer)})
+	t.events.add(report.Ended{Status: t.result.Status, Elapsed: t.ended.Sub(t.started), Usage: t.result.Usage})
 	close(t.done)
-}
-
-// masked returns a text without secrets, as the events have it.
-func (v *view) masked(text string) string {
-	if v.panel.opts.Masking == nil {
-		return text
-	}
-	mask := v.panel.opts.Masking()
-	return mask.Add(text) + mask.Rest()
 }
 
 // outcome makes the result, and returns the outcome to store. failed joins err and the failures of this

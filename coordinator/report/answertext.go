@@ -111,7 +111,7 @@ func (a *AnswerText) Restart() {
 	a.isSent, a.isApart = false, false
 }
 
-// Finish returns the missing part of the answer. If the open call's text is no beginning of the answer, the whole
+// Finish returns the missing part of the answer, which has no secrets either. If the open call's text is no beginning of the answer, the whole
 // answer follows it.
 func (a *AnswerText) Finish(answer string) string {
 	said := strings.TrimSpace(a.said.String())

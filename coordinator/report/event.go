@@ -339,8 +339,6 @@ type Ended struct {
 	Status  kernel.Status `json:"text"`
 	Elapsed time.Duration `json:"elapsed,omitempty"`
 	Usage   budget.Usage  `json:"usage,omitzero"`
-	// Answer is the winner's answer without secrets. A turn that was read from its store has none here.
-	Answer string `json:"-"`
 }
 
 func (e StepStarted) stamped(h Header) Event  { e.Header = h.of("step_started"); return e }
