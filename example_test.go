@@ -46,3 +46,27 @@ func ExampleNew() {
 	// On second thoughts, a good answer joins what the 2 first answers have: the main points, an example, and what remains open.
 	// This is a canned answer by bob, turn 1: no model was asked. With a provider's key or a local model server, real ones answer.
 }
+
+// The winner's text is printed as it comes. A panel of one writes it word by word.
+func ExampleTurn_text() {
+	ctx := context.Background()
+	panel, err := massgen.New(ctx, []massgen.Agent{{ID: "ada", Provider: "demo"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer panel.Close()
+	turn, err := panel.Ask(ctx, "energy", "What is cheap?")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for text, err := range turn.Text(ctx) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Print(text)
+	}
+	// Output:
+	// "What is cheap?" (turn 1)
+	// A useful answer would name the main points first, and then the one that matters most.
+	// This is a canned answer, turn 1: no model was asked. With a provider's key or a local model server, a real one answers.
+}

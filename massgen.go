@@ -5,7 +5,7 @@
 // [Load] makes a [Panel] from a YAML config, with everything that the program massgen adds;
 // [New] makes one from agents in Go. [Panel.Run] asks a question and returns the [Result].
 // [Panel.Ask] begins a [Turn] that runs beside its caller: Turn.Events yields its events,
-// Turn.Wait returns its Result, Turn.Note adds to the question, Turn.Pause and Turn.Resume stop
+// Turn.Text yields the text of its answer as it comes, Turn.Wait returns its Result, Turn.Note adds to the question, Turn.Pause and Turn.Resume stop
 // it for a while, Turn.Dismiss goes on without an agent, and Turn.Cancel ends it with the best
 // answer so far.
 package massgen
@@ -27,14 +27,14 @@ import (
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/models/providers"
 	"github.com/massgen/massgen/internal/setup/panels"
+	"github.com/massgen/massgen/internal/setup/toolbox"
 	"github.com/massgen/massgen/internal/storage/store"
-	"github.com/massgen/massgen/internal/system/secrets"
 	"github.com/massgen/massgen/internal/tools/schema"
 )
 
 // The types of a panel's turns.
 type (
-	// Turn is one question and its answer. Its methods Events, Wait, Note, Pause, Resume, Dismiss and
+	// Turn is one question and its answer. Its methods Events, Text, Wait, Note, Pause, Resume, Dismiss and
 	// Cancel may be called by several goroutines.
 	Turn = coordinator.Turn
 	// Event is an event of a turn: one of the types of coordinator/report.
@@ -46,43 +46,6 @@ type (
 	// Model is a model that an agent asks.
 	Model = providers.Model
 )
-
-// Agent is one member of a panel. ID and Model are enough if the model's name identifies its
-// provider and the environment, or the file .env, has the provider's key.
-type Agent struct {
-	// ID names the agent in results.
-	ID string
-	// Provider is the type of the model's service, as massgen --list-backends shows it. ""
-	// derives it from BaseURL or the model's name, and "demo" gives canned answers.
-	Provider string
-	// Model is "" for the provider's default.
-	Model string
-	// BaseURL is the service's address, such as that of a local server; "" means the provider's
-	// own.
-	BaseURL string
-	// APIKey is the provider's key; "" means the key in the provider's variable.
-	APIKey string
-	// Backend is the program's own model, in place of a service. Provider, BaseURL and APIKey
-	// are empty then. Its calls are retried, limited, recorded and journaled like any others.
-	Backend       backends.Backend
-	SystemMessage string
-	// Tools are the agent's tools beside answering and voting; agents.NewTool makes one from a
-	// function.
-	Tools []agents.Tool
-	// Params are the parameters of its model calls.
-	Params backends.Params
-}
-
-// AgentsOf returns an agent for each model of a list, which names them as TYPE/MODEL, TYPE or
-// MODEL, as massgen --models does. Its ID is the model's name, with a number if others have it
-// too.
-func AgentsOf(models ...string) []Agent {
-	list := make([]Agent, len(models))
-	for i, a := range providers.AgentsOf(models) {
-		list[i] = Agent{ID: a.ID, Provider: a.Backend.Type, Model: a.Backend.Model}
-	}
-	return list
-}
 
 // File is what AskWith attaches to a question.
 type File struct {
@@ -113,7 +76,7 @@ var ErrClosed = errors.New("the panel is closed")
 
 // Load makes a panel from a config: a path, or @examples/NAME. It keeps sessions where the
 // program massgen keeps them, unless an option names another place. A program whose config has
-// commands or MCP servers calls Launcher first.
+// commands or MCP servers calls Launcher first; others need not.
 func Load(ctx context.Context, file string, opts ...Option) (*Panel, error) {
 	return open(ctx, opts, func(s *panels.Settings) error {
 		if s.Config != nil {
@@ -147,11 +110,8 @@ func New(ctx context.Context, list []Agent, opts ...Option) (*Panel, error) {
 			if err := configs.CheckID(a.ID); err != nil {
 				return fmt.Errorf("agent %d: its ID %w", i+1, err)
 			}
-			if providers.HasUnseen(a.APIKey) {
-				return fmt.Errorf("agent %s: its APIKey has a character that cannot be seen, such as the end of a line: leave that out", a.ID)
-			}
-			if a.Backend != nil && (a.Provider != "" || a.BaseURL != "" || a.APIKey != "") {
-				return fmt.Errorf("agent %s has a Backend and a Provider, BaseURL or APIKey: leave these out", a.ID)
+			if err := checkBackend("agent "+a.ID, a.backend(), a.Backend); err != nil {
+				return err
 			}
 			hide(s.Secrets, a)
 			if warning := s.Secrets.WarnShort("the APIKey of agent "+a.ID, a.APIKey); warning != "" {
@@ -160,7 +120,7 @@ func New(ctx context.Context, list []Agent, opts ...Option) (*Panel, error) {
 			s.Backends = append(s.Backends, a.Backend)
 			s.Config.Agents = append(s.Config.Agents, configs.Agent{
 				ID: a.ID, SystemMessage: a.SystemMessage, Context: s.Config.Context,
-				Backend: configs.Backend{Type: a.Provider, Model: a.Model, BaseURL: a.BaseURL, APIKey: a.APIKey, Params: a.Params},
+				Backend: a.backend(),
 			})
 		}
 		give(s, func(agent int) []agents.Tool { return list[agent].Tools })
@@ -170,7 +130,6 @@ func New(ctx context.Context, list []Agent, opts ...Option) (*Panel, error) {
 
 // open makes a panel from the options and configure.
 func open(ctx context.Context, opts []Option, configure func(*panels.Settings) error) (*Panel, error) {
-	Launcher() // in a process that should have called it first
 	p := &Panel{}
 	s := panels.Settings{Settings: providers.Settings{Secrets: &configs.Secrets{}, Log: slog.New(slog.DiscardHandler)}}
 	s.Warn = func(text string) {
@@ -214,38 +173,22 @@ func open(ctx context.Context, opts []Option, configure func(*panels.Settings) e
 	return p, nil
 }
 
-// hide adds an agent's key, headers and extra body to the known secrets.
-func hide(known *configs.Secrets, a Agent) {
-	known.Add(a.APIKey)
-	for name, value := range a.Params.Headers {
-		known.Add(secrets.InHeader(name, value)...)
-	}
-	hideIn(known, a.Params.ExtraBody, false)
-}
-
-// hideIn adds the texts below a secret's name to the known secrets.
-func hideIn(known *configs.Secrets, v any, isSecret bool) {
-	switch v := v.(type) {
-	case string:
-		if isSecret {
-			known.Add(v)
-		}
-	case []any:
-		for _, e := range v {
-			hideIn(known, e, isSecret)
-		}
-	case map[string]any:
-		for name, e := range v {
-			hideIn(known, e, isSecret || secrets.IsName(name))
-		}
-	}
-}
-
 // check returns an error for invalid options.
 func check(s panels.Settings) error {
+	if runs := toolbox.Runs(s.Config); runs != "" && s.Engine == nil && !s.OnlyLooks && !launched.Load() {
+		return fmt.Errorf("%s: massgen starts it by running this program again: call massgen.Launcher first in main, and in TestMain", runs)
+	}
 	if s.Record != nil && s.Record.Dir != "" {
 		if err := os.MkdirAll(s.Record.Dir, 0o700); err != nil {
 			return fmt.Errorf("WithRecorder: %w", err)
+		}
+	}
+	for option, c := range map[string]*panels.Sidecall{"WithTopic": s.Topic, "WithFacts": s.Facts} {
+		if c == nil {
+			continue
+		}
+		if err := checkBackend("the agent of "+option, c.Backend, c.Own); err != nil {
+			return err
 		}
 	}
 	if s.Given == nil {

@@ -33,10 +33,37 @@ type (
 	Store = sessions.Keeper
 )
 
+// WithAfterTurn calls f when a turn has its result and its answer is in the session, before Turn.Wait returns. An error
+// or a panic of f is the turn's error beside the result. f must not wait for the turn, and must not close the panel.
+// Several of these options are called in their order.
+func WithAfterTurn(f func(ctx context.Context, t *Turn, r Result) error) Option {
+	return func(s *panels.Settings) {
+		if f != nil {
+			s.AfterTurn = append(s.AfterTurn, f)
+		}
+	}
+}
+
 // WithApproval sets the function that decides about tool calls that the config's permissions
 // leave to a person. It is called for one call at a time in a turn.
 func WithApproval(f func(ctx context.Context, request ApprovalRequest) (Decision, error)) Option {
 	return func(s *panels.Settings) { s.Approve = f }
+}
+
+// WithBeforeTurn calls f before a turn is accepted. An error of f refuses the turn: Panel.Ask and Panel.Run return it.
+// Several of these options are called in their order, up to the first error.
+func WithBeforeTurn(f func(ctx context.Context, t *Turn) error) Option {
+	return func(s *panels.Settings) {
+		if f != nil {
+			s.BeforeTurn = append(s.BeforeTurn, f)
+		}
+	}
+}
+
+// WithFacts has the model of an agent look for facts about the user after each answer. Later turns of the user's sessions
+// get the facts. The zero Agent means the model of the panel's first agent.
+func WithFacts(by Agent) Option {
+	return func(s *panels.Settings) { s.Facts = sidecall(s, by) }
 }
 
 // WithLogger logs the steps of turns, and warnings; without it nothing is logged. The logger's handler must
@@ -77,4 +104,16 @@ func WithStore(kept Store) Option {
 // WithTools gives all agents tools beside their own.
 func WithTools(tools ...agents.Tool) Option {
 	return func(s *panels.Settings) { give(s, func(int) []agents.Tool { return tools }) }
+}
+
+// WithTopic has the model of an agent find what each question does to the topic of its session, before the panel's
+// agents are asked. The agents are told the topic. The zero Agent means the model of the panel's first agent.
+func WithTopic(by Agent) Option {
+	return func(s *panels.Settings) { s.Topic = sidecall(s, by) }
+}
+
+// sidecall returns the model of an agent for calls that belong to no agent.
+func sidecall(s *panels.Settings, by Agent) *panels.Sidecall {
+	hide(s.Secrets, by)
+	return &panels.Sidecall{Backend: by.backend(), Own: by.Backend}
 }

@@ -62,8 +62,8 @@ type Doer struct {
 	Members []Member
 	// Sidecalls make the calls that belong to no agent, by purpose.
 	Sidecalls map[effect.Purpose]Sidecall
-	// Observe gets the streamed events of an agent's model. It may be nil.
-	Observe func(effect.Key, backends.Event)
+	// Observe gets what people see of an agent's model call while it runs. It may be nil.
+	Observe func(effect.Key, Told)
 	// Panicked gets the key and the stack of an effect that panicked. It may be nil.
 	Panicked func(key effect.Key, stack []byte)
 
@@ -136,14 +136,19 @@ func (d *Doer) callModel(ctx context.Context, turn *effect.Turn, call effect.Mod
 			Kind: "missing", Message: fmt.Sprintf("no model is set for the purpose %s any more", call.Key.Purpose),
 		}}, nil
 	}
-	resp, reply, err := d.send(ctx, to.Member, call.Key, req, h)
+	people := d.tellerOf(turn, call, req.Tools)
+	resp, reply, err := d.send(ctx, to.Member, req, h, people)
 	reply.Sent = sent
 	if err != nil || reply.Failure != nil {
 		return reply, err
 	}
 	// The reply has arrived and was paid for. It is kept even if the call was cancelled meanwhile.
-	if err := d.read(stored, turn, call, to.Member, resp, &reply); err != nil || call.Sidecall == nil {
+	if err := d.read(stored, turn, call, to.Member, resp, &reply); err != nil {
 		return reply, err
+	}
+	d.endTelling(stored, people, reply)
+	if call.Sidecall == nil {
+		return reply, nil
 	}
 	if reply.Change, err = to.Read(stored, turn, *call.Sidecall, resp.Message); err != nil {
 		reply.Change = effect.Change{}
@@ -180,16 +185,18 @@ func (d *Doer) callee(call effect.ModelCall) (to Sidecall, ok bool) {
 }
 
 // send makes a call, and returns a reply with its cost and, if it failed, the reason and the received part
-// of the message. The error is for a store that failed.
-func (d *Doer) send(ctx context.Context, to Member, key effect.Key, req backends.Request, h *heard) (resp backends.Response, reply effect.ModelReply, err error) {
-	observe := func(ev backends.Event) {
-		h.add(ev)
-		if d.Observe != nil && key.Agent != effect.NoAgent && !key.Purpose.IsStepSummary() {
-			d.Observe(key, ev)
+// of the message. The error is for a store that failed. people may be nil.
+func (d *Doer) send(ctx context.Context, to Member, req backends.Request, h *heard, people *teller) (resp backends.Response, reply effect.ModelReply, err error) {
+	observe, again := h.add, func() {}
+	if people != nil {
+		again = people.again
+		observe = func(ev backends.Event) {
+			h.add(ev)
+			people.hear(ev)
 		}
 	}
 	req.Params.Headers, req.Params.ExtraBody = to.Headers, to.ExtraBody
-	resp, failed := backends.Collect(to.Backend.Stream(notingFallback(ctx, &reply.Fallback), req), observe)
+	resp, failed := backends.Collect(to.Backend.Stream(noting(ctx, &reply.Fallback, again), req), observe)
 	reply.Usage = usage(resp.Usage, failed)
 	if failed != nil {
 		reply.Failure = failure(ctx, failed)
@@ -198,12 +205,19 @@ func (d *Doer) send(ctx context.Context, to Member, key effect.Key, req backends
 	return resp, reply, err
 }
 
-// notingFallback returns a context whose trace also records in *in which model answered the call, if it
-// was another one than the agent's.
-func notingFallback(ctx context.Context, in **effect.Fallback) context.Context {
+// noting returns a context whose trace also records in *in which model answered the call, if it was another one
+// than the agent's. It calls again before each further attempt.
+func noting(ctx context.Context, in **effect.Fallback, again func()) context.Context {
 	trace := *backends.TraceFrom(ctx)
-	outer := trace.Fallback
+	retry, outer := trace.Retry, trace.Fallback
+	trace.Retry = func(info backends.RetryInfo) {
+		again()
+		if retry != nil {
+			retry(info)
+		}
+	}
 	trace.Fallback = func(info backends.FallbackInfo) {
+		again()
 		from := info.From
 		if *in != nil {
 			from = (*in).From + ", " + from

@@ -177,12 +177,11 @@ func TestObserverSeesWhatStreams(t *testing.T) {
 	w := newWorld(t)
 	d := w.doer(says{backends.TextDelta{Text: "a"}, toolCall("1", "search", "{}")})
 	var seen []string
-	d.Observe = func(k effect.Key, ev backends.Event) { seen = append(seen, fmt.Sprintf("%s %T", k, ev)) }
+	d.Observe = func(k effect.Key, told agents.Told) { seen = append(seen, fmt.Sprintf("%s %s%s", k, told.Text, told.Tool)) }
 	if _, err := d.Perform(t.Context(), &w.turn, w.call(researcher, effect.Coordination)); err != nil {
 		t.Fatal(err)
 	}
-	want := "agent=0 round=2 coordination.0 backends.TextDelta, agent=0 round=2 coordination.0 backends.ToolCall, " +
-		"agent=0 round=2 coordination.0 backends.Finish"
+	want := "agent=0 round=2 coordination.0 a, agent=0 round=2 coordination.0 search"
 	if got := strings.Join(seen, ", "); got != want {
 		t.Errorf("observed %s", got)
 	}
@@ -264,7 +263,7 @@ func TestUnknownEffectIsAnError(t *testing.T) {
 func TestDoerIsSafeForConcurrentUse(t *testing.T) {
 	w := newWorld(t)
 	d := w.doer(says{backends.TextDelta{Text: "a"}, toolCall("1", "new_answer", `{"content":"b"}`)})
-	d.Observe = func(effect.Key, backends.Event) {}
+	d.Observe = func(effect.Key, agents.Told) {}
 	effects := []effect.Effect{
 		effect.ToolCall{Message: w.message("", backends.ToolCall{Name: "search"}).Text, Name: "search"},
 		w.call(researcher, effect.Coordination, analyst),

@@ -2,7 +2,6 @@ package agents
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"sync"
@@ -41,7 +40,7 @@ func (h *heard) add(ev backends.Event) {
 
 func (h *heard) addAnswer(call backends.ToolCall) {
 	if call.Name == effect.NewAnswer {
-		h.answers = append(h.answers, cutContent(call.Arguments))
+		h.answers = append(h.answers, cutContent(effect.NewAnswer, call.Arguments))
 	}
 }
 
@@ -57,7 +56,7 @@ func (h *heard) partial(err error) string {
 		}
 	}
 	text := h.text.String()
-	if content := cutContent(text); h.inJSON && content != "" {
+	if content := cutContent("", text); h.inJSON && content != "" {
 		text = content
 	}
 	var said []string
@@ -79,29 +78,15 @@ func (d *Doer) keepPartial(ctx context.Context, h *heard, err error) (blob.Ref, 
 	return d.Blobs.Put(context.WithoutCancel(ctx), []byte(text))
 }
 
-// longestEscape is the most bytes of a character in JSON: two of \u with four digits.
-const longestEscape = 12
-
 // cutContent returns the content of an answer that may be cut anywhere: the arguments of
 // new_answer, or the object in its place in JSON mode. It is empty for any other text.
-func cutContent(object string) string {
-	start := strings.IndexByte(object, '{')
-	if start < 0 {
-		return ""
-	}
-	object = object[start:]
-	for cut := range min(longestEscape, len(object)) {
-		for _, end := range []string{"", `"}`, "}", `"}}`, "}}"} {
-			var answer struct {
-				Content string `json:"content"`
-				Action  struct {
-					Content string `json:"content"`
-				} `json:"action"`
-			}
-			if json.Unmarshal([]byte(object[:len(object)-cut]+end), &answer) == nil {
-				return answer.Content + answer.Action.Content
-			}
+func cutContent(act, object string) string {
+	var content strings.Builder
+	r := actReader{act: act, say: func(act, piece string) {
+		if act == effect.NewAnswer {
+			content.WriteString(piece)
 		}
-	}
-	return ""
+	}}
+	r.add(object)
+	return content.String() + r.unnamed()
 }

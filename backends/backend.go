@@ -121,7 +121,7 @@ func (p Params) CachesForHour() bool { return p.CacheTTL == "1h" }
 func (p Params) WantsSummary() bool { return p.ReasoningSummary != "" && p.ReasoningSummary != "none" }
 
 // Event is one thing that a stream yields. The set is closed: TextDelta,
-// ReasoningDelta, ToolCall (whole, never in fragments), HostedCall, Citation, Opaque, Usage,
+// ReasoningDelta, ToolCallDelta, ToolCall (whole), HostedCall, Citation, Opaque, Usage,
 // Finish.
 type Event interface{ event() }
 
@@ -130,6 +130,14 @@ type TextDelta struct{ Text string }
 
 // ReasoningDelta is the next piece of the model's readable thinking.
 type ReasoningDelta struct{ Text string }
+
+// ToolCallDelta is the next piece of the text of a tool call's arguments. Index counts the message's calls from 0. The
+// whole ToolCall follows, and alone counts: a delta is for people who watch. A call that comes whole may have none. The
+// pieces of a call are its Arguments, unless the adapter repairs these.
+type ToolCallDelta struct {
+	Index      int
+	Name, Text string
+}
 
 // Usage is what the provider says the call cost, in tokens. Input counts all
 // input tokens: those read from a cache, those written to one and all others. A
@@ -186,6 +194,7 @@ func (f Finish) Paused() bool { return f.Reason == "pause_turn" }
 
 func (TextDelta) event()      {}
 func (ReasoningDelta) event() {}
+func (ToolCallDelta) event()  {}
 func (ToolCall) event()       {}
 func (Opaque) event()         {}
 func (Usage) event()          {}

@@ -65,5 +65,12 @@ func (s *Secrets) Redact(text string) string {
 	return s.finder.Mask(text)
 }
 
+// Stream returns the masker of a text that comes in pieces, which masks as Redact does.
+func (s *Secrets) Stream() *secrets.Stream {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.finder.Stream()
+}
+
 // Format writes a mask, whatever the verb.
 func (s *Secrets) Format(f fmt.State, _ rune) { tell(f, secrets.Mask) }

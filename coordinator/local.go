@@ -56,7 +56,7 @@ func newLocalTurn(ctx context.Context, p *Panel, t *Turn) *localTurn {
 	e.steps = newSteps(e.view.base)
 	e.doer = agents.Doer{
 		Blobs: p.texts, Members: p.members(t.tools), Sidecalls: p.sidecalls(e.summaries),
-		Observe: e.observe, Panicked: e.panicked,
+		Observe: e.view.told.observe, Panicked: e.panicked,
 	}
 	e.tools = turnTools{view: e.view, doer: &e.doer, version: t.toolsVersion}
 	if p.scheduled != nil {

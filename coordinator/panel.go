@@ -19,6 +19,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/system/blob"
+	"github.com/massgen/massgen/internal/system/secrets"
 	"github.com/massgen/massgen/internal/tools/schema"
 	"github.com/massgen/massgen/sessions"
 )
@@ -142,6 +143,9 @@ type Options struct {
 	// can be asked, Approve is nil: then the call runs only if Unattended is true.
 	Approve    func(ctx context.Context, request ApprovalRequest) (Decision, error)
 	Unattended bool
+	// Masking returns the masker of a text that a model writes, which hides secrets in the events of the text. Nil
+	// hides nothing. The panel calls Masking concurrently.
+	Masking func() *secrets.Stream
 	// Config identifies the configuration of the panel (configs.Config.Digest). A Remote
 	// plays a turn only in processes with the same Config.
 	Config string

@@ -181,7 +181,7 @@ func TestAnotherEnginePlaysTheTurn(t *testing.T) {
 	for ev := range running.Events(t.Context()) {
 		kinds[ev.Head().Kind]++
 	}
-	want := map[string]int{"step_started": 6, "call_started": 6, "call_ended": 6, "answered": 3, "voted": 3, "session_updated": 1, "ended": 1}
+	want := map[string]int{"step_started": 6, "call_started": 6, "call_ended": 6, "awaited": 2, "answered": 3, "voted": 3, "session_updated": 1, "ended": 1}
 	if !reflect.DeepEqual(kinds, want) {
 		t.Errorf("events %v, want %v", kinds, want)
 	}

@@ -112,6 +112,7 @@ func (e *localTurn) startEffect(w driver.Work) {
 		defer done()
 		waitForAll(ctx, before)
 		ev, err := e.doer.Perform(ctx, w.Turn, w.Effect)
+		e.view.told.end(key, false)
 		over()
 		if err == nil && key.Agent != effect.NoAgent {
 			r.listed, err = e.tools.list(ctx, known)
@@ -152,23 +153,6 @@ func (e *localTurn) startAgain(w driver.Work) {
 	})
 }
 
-// observe publishes streamed events. The jobs call it.
-func (e *localTurn) observe(key effect.Key, ev backends.Event) {
-	events, actor := &e.view.turn.events, report.ActorOf(key, e.view.id)
-	switch ev := ev.(type) {
-	case backends.TextDelta:
-		events.add(report.TextDelta{Actor: actor, Text: ev.Text})
-	case backends.ReasoningDelta:
-		events.add(report.Thinking{Actor: actor, Text: ev.Text})
-	case backends.HostedCall:
-		if ev.Open {
-			events.add(report.ToolCalled{Actor: actor, Tool: ev.Name})
-		}
-	case backends.ToolCall:
-		events.add(report.ToolCalled{Actor: actor, Tool: ev.Name})
-	}
-}
-
 // panicked publishes the panic of an effect. The jobs call it.
 func (e *localTurn) panicked(key effect.Key, stack []byte) {
 	e.view.turn.events.add(report.Panicked{Actor: report.ActorOf(key, e.view.id), Stack: string(stack)})
@@ -179,9 +163,11 @@ func (e *localTurn) trace(key effect.Key) *backends.Trace {
 	events, actor := &e.view.turn.events, report.ActorOf(key, e.view.id)
 	return &backends.Trace{
 		Retry: func(info backends.RetryInfo) {
+			e.view.told.end(key, true)
 			events.add(report.Retrying{Actor: actor, Why: contextbuild.Clean(info.Err.Error()), Wait: info.Wait})
 		},
 		Fallback: func(info backends.FallbackInfo) {
+			e.view.told.end(key, true)
 			if !info.Known { // a known fallback was published before
 				events.add(report.FellBack{Actor: actor, Why: contextbuild.Clean(info.Err.Error()), To: info.To})
 			}

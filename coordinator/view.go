@@ -24,11 +24,14 @@ type view struct {
 	report  *report.Report
 	// unjournaled is the part of the result that is not in the journal.
 	unjournaled report.Unjournaled
+	// told publishes what models write while their calls run in this process.
+	told *toldTexts
 }
 
 // newView returns the view of a turn that the machine plays.
 func newView(ctx context.Context, p *Panel, t *Turn, m *turn.Machine) *view {
 	v := &view{panel: p, turn: t, machine: m, base: agents.WithPanelValue(context.WithoutCancel(ctx), p.opts.PanelValue)}
+	v.told = &toldTexts{view: v}
 	v.report = report.New(m, report.Source{
 		Session: t.session, Turn: t.number, Texts: agents.LookupIn(v.base, p.opts.Store), Member: v.member,
 	})

@@ -31,22 +31,29 @@ type player struct {
 	written int  // characters, for the usage
 }
 
-// play yields the pieces, with the delay spread evenly over the deltas, or before
-// the first piece if there are none. It reports whether to go on.
+// play yields the pieces, and reports whether to go on. The delay is spread evenly over the deltas, but the first piece
+// waits as if only texts had deltas: pieces of calls do not change the times of a recording.
 func (p *player) play(pieces []backends.Event, delay time.Duration) bool {
-	deltas := 0
+	texts, deltas := 0, 0
 	for _, ev := range pieces {
-		if isDelta(ev) {
+		switch ev.(type) {
+		case backends.TextDelta, backends.ReasoningDelta:
+			texts++
+			deltas++
+		case backends.ToolCallDelta:
 			deltas++
 		}
 	}
-	if deltas == 0 && !p.wait(delay) {
+	first := delay / time.Duration(max(texts, 1))
+	if !p.wait(first) {
 		return false
 	}
+	isFirst, next := true, (delay-first)/time.Duration(max(deltas-1, 1))
 	for _, ev := range pieces {
-		if isDelta(ev) && !p.wait(delay/time.Duration(deltas)) {
+		if isDelta(ev) && !isFirst && !p.wait(next) {
 			return false
 		}
+		isFirst = isFirst && !isDelta(ev)
 		if !p.event(ev) {
 			return false
 		}
@@ -56,7 +63,7 @@ func (p *player) play(pieces []backends.Event, delay time.Duration) bool {
 
 func isDelta(ev backends.Event) bool {
 	switch ev.(type) {
-	case backends.TextDelta, backends.ReasoningDelta:
+	case backends.TextDelta, backends.ReasoningDelta, backends.ToolCallDelta:
 		return true
 	}
 	return false
@@ -109,6 +116,9 @@ func (p *player) event(ev backends.Event) bool {
 	if err := p.ctx.Err(); err != nil {
 		p.cancelled()
 		return false
+	}
+	if _, isPiece := ev.(backends.ToolCallDelta); isPiece {
+		return p.yield(ev, nil) // the whole call has its line
 	}
 	line, err := plain.JSON(eventJSON{ev})
 	if err != nil {

@@ -232,6 +232,9 @@ func (r *recording) event(ev backends.Event, err error) {
 		r.call.Error = plainError(err)
 		return
 	}
+	if _, isPiece := ev.(backends.ToolCallDelta); isPiece {
+		return // the whole call follows
+	}
 	r.firstByte()
 	r.call.Events = append(r.call.Events, seenEvent{r.now(), eventJSON{ev}})
 }

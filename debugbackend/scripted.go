@@ -91,13 +91,16 @@ func (s *Scripted) answer(req backends.Request) (*reply, []backends.Event, error
 		if matches {
 			pieces, err := s.pieces(&r.Reply, req.Key, f)
 			if len(req.Schema) > 0 {
-				pieces = inJSON(pieces)
+				pieces = inJSON(pieces, max(r.Reply.Chunks, 1))
 			}
 			return &r.Reply, pieces, err
 		}
 	}
 	return nil, nil, fmt.Errorf("no rule of the script matches")
 }
+
+// fewestPieces is how many pieces the arguments of a call come in, unless the script has more chunks.
+const fewestPieces = 4
 
 func (s *Scripted) pieces(r *reply, key backends.Key, f facts) ([]backends.Event, error) {
 	x := expander{facts: f}
@@ -111,6 +114,9 @@ func (s *Scripted) pieces(r *reply, key backends.Key, f facts) ([]backends.Event
 	for i, c := range s.calls(&x, r, key) {
 		if c.ID == "" {
 			c.ID = fmt.Sprintf("call_%d_%d", key.Index, i+1)
+		}
+		for _, piece := range split(c.Arguments, max(r.Chunks, fewestPieces)) {
+			events = append(events, backends.ToolCallDelta{Index: i, Name: c.Name, Text: piece})
 		}
 		events = append(events, c)
 	}
@@ -141,9 +147,9 @@ func (x *expander) call(name string, arguments map[string]string) backends.ToolC
 	return backends.ToolCall{Name: name, Arguments: string(text)}
 }
 
-// inJSON replaces the text and the calls of a reply by JSON objects, as a model without tools writes
-// calls. A reply without calls stays as it is.
-func inJSON(pieces []backends.Event) []backends.Event {
+// inJSON replaces the text and the calls of a reply by JSON objects, each in so many chunks, as a model without tools
+// writes calls. A reply without calls stays as it is.
+func inJSON(pieces []backends.Event, chunks int) []backends.Event {
 	isCall := func(ev backends.Event) bool { _, ok := ev.(backends.ToolCall); return ok }
 	if !slices.ContainsFunc(pieces, isCall) {
 		return pieces
@@ -151,10 +157,12 @@ func inJSON(pieces []backends.Event) []backends.Event {
 	var events []backends.Event
 	for _, ev := range pieces {
 		switch ev := ev.(type) {
-		case backends.TextDelta:
+		case backends.TextDelta, backends.ToolCallDelta:
 		case backends.ToolCall:
 			fields := strings.TrimPrefix(ev.Arguments, "{")
-			events = append(events, backends.TextDelta{Text: `{"action":{"name":"` + ev.Name + `",` + fields + `}`})
+			for _, chunk := range split(`{"action":{"name":"`+ev.Name+`",`+fields+`}`, chunks) {
+				events = append(events, backends.TextDelta{Text: chunk})
+			}
 		default:
 			events = append(events, ev)
 		}

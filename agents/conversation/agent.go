@@ -11,7 +11,7 @@ import (
 	"github.com/massgen/massgen/contextbuild"
 )
 
-// Agent is a model with its settings and tools. It keeps no conversation, so one Agent may
+// Agent is a model with its settings and tools. Connect makes one from the name of a model. It keeps no conversation, so one Agent may
 // hold any number of them at once.
 type Agent struct {
 	// ID names the agent in the keys of its calls, as dumps show them; it may be empty.
@@ -30,6 +30,8 @@ type Agent struct {
 	// Context limits how much of a conversation is sent; its zero value sends all of it. The
 	// returned conversation is always whole.
 	Context agents.Context
+	// close closes the connections that Connect has opened; nil for none.
+	close func() error
 }
 
 // Request is a request to Think or Exec.

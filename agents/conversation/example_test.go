@@ -29,6 +29,20 @@ func readFile(ctx context.Context, args path) (string, error) {
 	return text, nil
 }
 
+// A model is connected by its name: "demo" gives canned answers, and "claude-opus-4-6" is one of Anthropic's, whose key
+// is in ANTHROPIC_API_KEY.
+func ExampleConnect() {
+	ctx := context.Background()
+	agent, err := conversation.Connect(ctx, "demo")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer agent.Close()
+	reply, err := agent.Think(ctx, conversation.Request{Prompt: "What is 2+2?"})
+	fmt.Println(reply.Content != "", err)
+	// Output: true <nil>
+}
+
 // A model is asked, calls a tool, and is asked again about what it said. The
 // scripted model stands in for a provider's backend.
 func Example() {

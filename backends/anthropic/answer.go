@@ -154,6 +154,7 @@ func refusalMessage(d sdk.RefusalStopDetails) string {
 
 // block is a content block that may grow.
 type block struct {
+	call      int // the number of a tool call among the calls, from 0
 	start     sdk.ContentBlockStartEventContentBlockUnion
 	thinking  strings.Builder
 	signature strings.Builder
@@ -179,6 +180,7 @@ func (a *answer) start(index int64, b sdk.ContentBlockStartEventContentBlockUnio
 		if a.begunCalls == wire.MaxCalls {
 			return before, wire.ErrTooManyCalls
 		}
+		opened.call = a.begunCalls
 		a.begunCalls++
 	}
 	return before, nil
@@ -203,6 +205,9 @@ func (a *answer) delta(index int64, d sdk.MessageStreamEventUnionDelta) []backen
 		opened.signature.WriteString(d.Signature)
 	case "input_json_delta":
 		opened.input.WriteString(d.PartialJSON)
+		if opened.start.Type == "tool_use" && d.PartialJSON != "" {
+			return []backends.Event{backends.ToolCallDelta{Index: opened.call, Name: opened.start.Name, Text: strings.ToValidUTF8(d.PartialJSON, "\uFFFD")}}
+		}
 	}
 	return nil
 }

@@ -29,6 +29,8 @@ type Backend struct {
 	messages sdk.MessageService
 	models   sdk.ModelService
 	service  *wire.Service
+	// isAnthropic reports whether the service is Anthropic's own, and not another with its protocol.
+	isAnthropic bool
 }
 
 var _ backends.Backend = (*Backend)(nil)
@@ -54,6 +56,8 @@ func New(cfg Config) (*Backend, error) {
 		messages: sdk.NewMessageService(options...),
 		models:   sdk.NewModelService(options...),
 		service:  service,
+
+		isAnthropic: strings.HasPrefix(service.BaseURL, DefaultBaseURL),
 	}, nil
 }
 
@@ -86,7 +90,7 @@ func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit)
 	}
 	answer := &answer{key: req.Key, provider: b.service.Provider, model: req.Model, pages: fetchedBefore(req, b.service.Provider)}
 	return wire.Attempt[sdk.MessageStreamEventUnion]{
-		Headers:  headers(params, req.Params.Headers),
+		Headers:  headers(params, req.Params.Headers, b.isAnthropic),
 		Body:     wire.Encoded{body},
 		Open:     func(ctx context.Context) error { return b.messages.NewStreaming(ctx, params).Err() },
 		Answer:   answer,
@@ -99,21 +103,39 @@ func (b *Backend) run(ctx context.Context, req backends.Request, emit wire.Emit)
 // too. Those that decide themselves how much they think do it without.
 const interleaved = sdk.AnthropicBetaInterleavedThinking2025_05_14
 
-// headers returns the headers of a request: its own, and the betas that it needs.
-func headers(p sdk.MessageNewParams, own map[string]string) map[string]string {
-	if p.Thinking.OfEnabled == nil || len(p.Tools) == 0 || versionOf(p.Model) < version4 {
+// eager has the service send the arguments of a tool call while the model writes them. Without it, an argument
+// comes when it is whole. The arguments may then be invalid JSON, as from other services ("Fine-grained tool streaming"
+// in the docs of the API).
+const eager = "fine-grained-tool-streaming-2025-05-14"
+
+// headers returns the headers of a request: its own, and the betas that it needs. Services that translate the protocol
+// may refuse a beta for speed alone.
+func headers(p sdk.MessageNewParams, own map[string]string, isAnthropic bool) map[string]string {
+	var betas []string
+	if len(p.Tools) > 0 && p.Thinking.OfEnabled != nil && versionOf(p.Model) >= version4 {
+		betas = append(betas, interleaved)
+	}
+	if len(p.Tools) > 0 && isAnthropic {
+		betas = append(betas, eager)
+	}
+	if len(betas) == 0 {
 		return own
 	}
 	const name = "anthropic-beta"
-	out := map[string]string{name: interleaved}
+	out, value := map[string]string{}, ""
 	for k, v := range own {
-		switch {
-		case !strings.EqualFold(k, name):
+		if strings.EqualFold(k, name) {
+			value = v
+		} else {
 			out[k] = v
-		case !strings.Contains(v, interleaved):
-			out[name] = v + "," + interleaved
 		}
 	}
+	for _, beta := range betas {
+		if !strings.Contains(value, beta) {
+			value = strings.TrimPrefix(value+","+beta, ",")
+		}
+	}
+	out[name] = value
 	return out
 }
 

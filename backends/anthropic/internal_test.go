@@ -148,6 +148,36 @@ func problem(sent sentRequest) string {
 	return ""
 }
 
+// TestArgumentsAreSentAtOnce by Anthropic itself, if a call has tools. Other services may not know the beta.
+func TestArgumentsAreSentAtOnce(t *testing.T) {
+	withTools := backends.Request{Model: "claude-sonnet-4-5", Messages: []backends.Message{backends.User("hi")}, Tools: []backends.Tool{{Name: "t", Schema: []byte(`{"type":"object"}`)}}}
+	without := withTools
+	without.Tools = nil
+	for _, c := range []struct {
+		req         backends.Request
+		isAnthropic bool
+		own, want   map[string]string
+	}{
+		{withTools, true, nil, map[string]string{"anthropic-beta": eager}},
+		{withTools, true, map[string]string{"Anthropic-Beta": "a"}, map[string]string{"anthropic-beta": "a," + eager}},
+		{withTools, false, nil, nil},
+		{without, true, nil, nil},
+	} {
+		params, err := encode(c.req, "claude")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, headers(params, c.own, c.isAnthropic)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	for base, want := range map[string]bool{"": true, "https://api.anthropic.com/v1": true, "http://localhost:1": false} {
+		if b, err := New(Config{BaseURL: base}); err != nil || b.isAnthropic != want {
+			t.Errorf("%q is taken for Anthropic: %t, %v", base, !want, err)
+		}
+	}
+}
+
 // TestThinkingBetweenTools is a beta for models that think by a budget, beside the betas that a
 // config asks for.
 func TestThinkingBetweenTools(t *testing.T) {
@@ -173,7 +203,7 @@ func TestThinkingBetweenTools(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(c.want, headers(params, c.own)); diff != "" {
+		if diff := cmp.Diff(c.want, headers(params, c.own, false)); diff != "" {
 			t.Errorf("%s: %s", c.model, diff)
 		}
 	}

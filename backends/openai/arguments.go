@@ -3,6 +3,8 @@ package openai
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/massgen/massgen/backends"
 )
 
 // maxLiteral is the length of the longest number or word that counts as a whole
@@ -19,6 +21,23 @@ type argumentsText struct {
 	// closed reports whether the bracket or string with which the text began has ended, and
 	// valid whether the text until there is JSON.
 	closed, valid bool
+	// told is how many bytes piece has read, and begun is the beginning of a character at their end.
+	told  int
+	begun charJoiner
+}
+
+// piece returns the event of the text that came since the last call of piece. A call without a name, whose tool
+// nobody knows yet, has none.
+func (a *argumentsText) piece(index int, name string) []backends.Event {
+	if name == "" {
+		return nil
+	}
+	text := a.begun.join(a.text.String()[a.told:])
+	a.told = a.text.Len()
+	if text == "" {
+		return nil
+	}
+	return []backends.Event{backends.ToolCallDelta{Index: index, Name: name, Text: text}}
 }
 
 func (a *argumentsText) write(piece string) {

@@ -210,11 +210,14 @@ func (a *answer) addDelta(choice int, d delta) ([]backends.Event, error) {
 	a.refusal.WriteString(d.Refusal)
 	a.size += len(reasoning) + len(content) + len(d.Refusal) + d.ReasoningDetails.size()
 	a.sources = append(a.sources, d.Annotations.events()...)
+	var pieces []backends.Event
 	for _, f := range d.ToolCalls {
 		a.others.open = a.others.open || choice != 0
-		if err := a.calls.add(choice, f); err != nil {
+		piece, err := a.calls.add(choice, f)
+		if err != nil {
 			return nil, err
 		}
+		pieces = append(pieces, piece...)
 		a.size += len(f.Function.Arguments)
 		a.noteLoop(string(f.Function.Arguments))
 	}
@@ -225,7 +228,7 @@ func (a *answer) addDelta(choice int, d delta) ([]backends.Event, error) {
 	}
 	a.kept.add(reasoning, d.ReasoningDetails)
 	a.kept.extras.addSigned(d.extras)
-	return a.say(reasoning, content), nil
+	return append(a.say(reasoning, content), pieces...), nil
 }
 
 // say returns the events of a piece of the message.

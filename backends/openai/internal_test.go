@@ -219,7 +219,7 @@ func TestFragmentsTakeLinearTime(t *testing.T) {
 		var f callFragment
 		f.ID, f.Function.Name, f.Function.Arguments = "a", "new_answer", `{"content":"`
 		for range n {
-			if err := m.add(0, f); err != nil {
+			if _, err := m.add(0, f); err != nil {
 				t.Fatal(err)
 			}
 			f.Function.Arguments = "0123456789012345678901234567890123456789"

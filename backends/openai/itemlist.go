@@ -11,6 +11,7 @@ import (
 type openItem struct {
 	item
 
+	call      int // the number of a call among the calls, from 0
 	arguments argumentsText
 	said      strings.Builder // what was streamed of its text
 	part      int             // the number of the last piece of its summary, or of its thoughts
@@ -61,6 +62,7 @@ func (l *itemList) open(index int, said item) (*openItem, error) {
 		if l.calls == wire.MaxCalls {
 			return at, wire.ErrTooManyCalls
 		}
+		at.call = l.calls
 		l.calls++
 	}
 	return at, nil

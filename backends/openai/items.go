@@ -68,6 +68,7 @@ func (a *itemsAnswer) Add(ev itemEvent) ([]backends.Event, error) {
 	case goopenai.ResponseStreamEventFunctionArgumentsDone:
 		if at := a.at(ev.OutputIndex, ev.ItemID); at.arguments.text.Len() == 0 {
 			at.arguments.write(string(ev.Arguments))
+			return at.arguments.piece(at.call, at.Name), nil
 		}
 		return nil, nil
 	case goopenai.ResponseStreamEventCompleted, goopenai.ResponseStreamEventIncomplete,
@@ -112,6 +113,7 @@ func (a *itemsAnswer) delta(ev itemEvent) []backends.Event {
 		return a.think(at, ev.ContentIndex, piece)
 	case goopenai.ResponseStreamEventFunctionArgumentsDelta:
 		at.arguments.write(piece)
+		return at.arguments.piece(at.call, at.Name)
 	}
 	return nil
 }

@@ -35,6 +35,7 @@ func (a *arguments) UnmarshalJSON(data []byte) error {
 // openCall is a call that may get more fragments.
 type openCall struct {
 	choice    int
+	index     int // among the calls of all choices
 	id        string
 	name      string
 	arguments argumentsText
@@ -60,14 +61,14 @@ type callMerger struct {
 // callPlace is where the fragments of a call stand: the index of their choice, and the index there.
 type callPlace struct{ choice, index int }
 
-// add takes the next fragment of a choice. It fails if that begins a call too many.
-func (m *callMerger) add(choice int, f callFragment) error {
+// add takes the next fragment of a choice, and returns its event. It fails if that begins a call too many.
+func (m *callMerger) add(choice int, f callFragment) ([]backends.Event, error) {
 	call := m.find(choice, f)
 	if call == nil {
 		if len(m.calls) == wire.MaxCalls {
-			return wire.ErrTooManyCalls
+			return nil, wire.ErrTooManyCalls
 		}
-		call = &openCall{choice: choice}
+		call = &openCall{choice: choice, index: len(m.calls)}
 		m.calls = append(m.calls, call)
 	}
 	if m.byIndex == nil {
@@ -84,7 +85,7 @@ func (m *callMerger) add(choice int, f callFragment) error {
 	}
 	call.arguments.write(string(f.Function.Arguments))
 	call.kept.add(keptCall{f.extras, f.Function.extras})
-	return nil
+	return call.arguments.piece(call.index, call.name), nil
 }
 
 // find returns the call of a choice that f goes on with, or nil if f begins one.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/massgen/massgen/agents"
@@ -58,12 +59,25 @@ type Actor struct {
 	State step.State `json:"state,omitempty"`
 }
 
+// By returns the actor.
+func (a Actor) By() Actor { return a }
+
 // ActorOf returns the actor of an effect. The function id returns the id of an agent.
 func ActorOf(key effect.Key, id func(agent int) string) Actor {
 	if key.Agent == effect.NoAgent {
 		return Actor{Agent: string(key.Purpose)}
 	}
 	return Actor{Agent: id(key.Agent), Round: key.Round}
+}
+
+// CallID returns the id of a call in its turn, such as ada.2.coordination.0. The function id returns the id of an
+// agent.
+func CallID(key effect.Key, id func(agent int) string) string {
+	agent := ""
+	if key.Agent != effect.NoAgent {
+		agent = id(key.Agent)
+	}
+	return fmt.Sprintf("%s.%d.%s.%d", agent, key.Round, key.Purpose, key.Index)
 }
 
 // StepEnd is common to the events that end a step.
@@ -86,27 +100,35 @@ type StepStarted struct {
 	HasSchema bool `json:"has_schema,omitempty"`
 }
 
-// TextDelta is a piece of a model's streamed text.
+// TextDelta is a piece of a model's streamed text. The pieces of one call and act, in their order, are the text.
 type TextDelta struct {
 	Actor
+	// Call is the id of the model call.
+	Call string `json:"call,omitempty"`
+	// Act is effect.NewAnswer for a piece of an answer, effect.Vote for a piece of a vote's reason, and empty for text
+	// beside tools.
+	Act  string `json:"act,omitempty"`
 	Text string `json:"text,omitempty"`
 }
 
 // Thinking is a piece of a model's reasoning.
 type Thinking struct {
 	Actor
+	Call string `json:"call,omitempty"` // as in TextDelta
 	Text string `json:"text,omitempty"`
 }
 
 // ToolCalled is a model's request for a tool.
 type ToolCalled struct {
 	Actor
+	Call string `json:"call,omitempty"` // as in TextDelta
 	Tool string `json:"text"`
 }
 
 // CallStarted begins a model call of an agent. Seed 004 calls it a turn of the conversation.
 type CallStarted struct {
 	Actor
+	Call string `json:"call"`
 	// Number counts the calls of the step from 1. Tools names the tools that are sent.
 	Number int      `json:"number"`
 	Tools  []string `json:"tools"`
@@ -115,6 +137,7 @@ type CallStarted struct {
 // CallEnded ends a model call of an agent, with what the call used.
 type CallEnded struct {
 	Actor
+	Call string `json:"call"`
 	// Number is as in CallStarted. Model is the model that replied, as in ResultAgent: the
 	// agent's own, or a fallback.
 	Number int          `json:"number"`
@@ -127,12 +150,15 @@ type CallEnded struct {
 // ToolStarted begins a call of a tool.
 type ToolStarted struct {
 	Actor
+	// Call is the id of the tool's call.
+	Call string   `json:"call"`
 	Tool ToolCall `json:"tool"`
 }
 
 // ToolProgress is the progress of a tool. Each call has at most one such event a second.
 type ToolProgress struct {
 	Actor
+	Call string `json:"call"` // as in ToolStarted
 	Tool string `json:"tool"`
 	Text string `json:"text,omitempty"`
 	// Fraction is between 0 and 1, and 0 if unknown.
@@ -142,8 +168,18 @@ type ToolProgress struct {
 // ToolEnded ends a call of a tool. A refused call has this event alone.
 type ToolEnded struct {
 	Actor
+	Call    string        `json:"call"` // as in ToolStarted
 	Tool    ToolCall      `json:"tool"`
 	Elapsed time.Duration `json:"elapsed,omitempty"`
+}
+
+// PermissionRequested reports that a person is asked whether a tool call may run. Its ToolStarted or ToolEnded follows.
+type PermissionRequested struct {
+	Actor
+	Call string   `json:"call"` // as in ToolStarted
+	Tool ToolCall `json:"tool"`
+	// Why is the rule that leaves the call to a person.
+	Why string `json:"text,omitempty"`
 }
 
 // Answered ends a step with an answer.
@@ -287,6 +323,13 @@ type Paused struct{ Header }
 // Unpaused reports that a paused turn goes on.
 type Unpaused struct{ Header }
 
+// Awaited reports that the round goes on without these agents unless they act within a time.
+type Awaited struct {
+	Header
+	Agents []string      `json:"agents"`
+	Within time.Duration `json:"elapsed"`
+}
+
 // Dismissed reports that the turn goes on without an agent.
 type Dismissed struct{ Actor }
 
@@ -298,15 +341,20 @@ type Ended struct {
 	Usage   budget.Usage  `json:"usage,omitzero"`
 }
 
-func (e StepStarted) stamped(h Header) Event     { e.Header = h.of("step_started"); return e }
-func (e TextDelta) stamped(h Header) Event       { e.Header = h.of("text"); return e }
-func (e Thinking) stamped(h Header) Event        { e.Header = h.of("reasoning"); return e }
-func (e ToolCalled) stamped(h Header) Event      { e.Header = h.of("tool_call"); return e }
-func (e CallStarted) stamped(h Header) Event     { e.Header = h.of("call_started"); return e }
-func (e CallEnded) stamped(h Header) Event       { e.Header = h.of("call_ended"); return e }
-func (e ToolStarted) stamped(h Header) Event     { e.Header = h.of("tool_started"); return e }
-func (e ToolProgress) stamped(h Header) Event    { e.Header = h.of("tool_progress"); return e }
-func (e ToolEnded) stamped(h Header) Event       { e.Header = h.of("tool_ended"); return e }
+func (e StepStarted) stamped(h Header) Event  { e.Header = h.of("step_started"); return e }
+func (e TextDelta) stamped(h Header) Event    { e.Header = h.of("text"); return e }
+func (e Thinking) stamped(h Header) Event     { e.Header = h.of("reasoning"); return e }
+func (e ToolCalled) stamped(h Header) Event   { e.Header = h.of("tool_call"); return e }
+func (e CallStarted) stamped(h Header) Event  { e.Header = h.of("call_started"); return e }
+func (e CallEnded) stamped(h Header) Event    { e.Header = h.of("call_ended"); return e }
+func (e ToolStarted) stamped(h Header) Event  { e.Header = h.of("tool_started"); return e }
+func (e ToolProgress) stamped(h Header) Event { e.Header = h.of("tool_progress"); return e }
+func (e ToolEnded) stamped(h Header) Event    { e.Header = h.of("tool_ended"); return e }
+func (e PermissionRequested) stamped(h Header) Event {
+	e.Header = h.of("permission_requested")
+	return e
+}
+func (e Awaited) stamped(h Header) Event         { e.Header = h.of("awaited"); return e }
 func (e Answered) stamped(h Header) Event        { e.Header = h.of("answered"); return e }
 func (e Voted) stamped(h Header) Event           { e.Header = h.of("voted"); return e }
 func (e Abstained) stamped(h Header) Event       { e.Header = h.of("abstained"); return e }

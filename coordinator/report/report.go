@@ -44,6 +44,8 @@ type Report struct {
 	place int
 	// hasSchema reports whether the turn's answers must fit a schema.
 	hasSchema bool
+	// graceAt is when the round goes on without the agents at work, 0 for never.
+	graceAt kernel.Time
 }
 
 // New returns the report of a turn. Apply must follow each event that the machine m applies.
@@ -104,7 +106,23 @@ func (r *Report) Apply(ev turn.Event, commands []turn.Command) []Event {
 	for _, c := range commands {
 		told = r.carried(told, c)
 	}
-	return told
+	return r.awaited(told, ev.When())
+}
+
+// awaited adds the event of a new time until which stragglers are waited for.
+func (r *Report) awaited(told []Event, now kernel.Time) []Event {
+	at := r.machine.GraceAt()
+	isNew := at != r.graceAt && at > now
+	if r.graceAt = at; !isNew {
+		return told
+	}
+	var ids []string
+	for i, a := range r.machine.Turn().Agents {
+		if s := r.machine.StepState(i); s == step.AwaitingLLM || s == step.AwaitingTool {
+			ids = append(ids, a.ID)
+		}
+	}
+	return append(told, Awaited{Header: r.header(), Agents: ids, Within: elapsed(at - now)})
 }
 
 // carried adds the events of a command. They lack unreadable texts: the process that plays
@@ -121,9 +139,13 @@ func (r *Report) carried(told []Event, c turn.Command) []Event {
 		actor := ActorOf(c.Key, r.id)
 		actor.Header = r.header()
 		return append(told, HeldUp{Actor: actor, Why: c.Why})
+	case turn.RequestPermission:
+		asked := effect.ToolCall{Key: c.Request.Key, Message: c.Request.Message, Call: c.Request.Call, Name: c.Request.Name}
+		call, _ := r.describeCall(turn.ToolRun{Call: asked})
+		return append(told, PermissionRequested{Actor: r.actorOf(asked.Key), Call: CallID(asked.Key, r.id), Tool: call, Why: c.Request.Why})
 	case turn.ToolEnded:
 		call, _ := r.describeCall(c.Call)
-		return append(told, ToolEnded{Actor: r.actorOf(c.Call.Call.Key), Tool: call, Elapsed: elapsed(c.Call.Ended - c.Call.Started)})
+		return append(told, ToolEnded{Actor: r.actorOf(c.Call.Call.Key), Call: CallID(c.Call.Call.Key, r.id), Tool: call, Elapsed: elapsed(c.Call.Ended - c.Call.Started)})
 	case turn.NewTools:
 		return append(told, ToolsChanged{Actor: r.actor(c.Agent, 0), Tools: CompareTools(byName(r.readTools(c.Before)), byName(r.readTools(c.After)))})
 	case turn.StepEnded:
@@ -159,14 +181,14 @@ func (r *Report) effectStarted(told []Event, eff effect.Effect) []Event {
 		return append(told, SidecallStarted{Actor: actor, Purpose: effect.StepSummarizing})
 	}
 	if call, ok := eff.(effect.ModelCall); ok {
-		return append(r.warnOfStep(told, call), CallStarted{Actor: actor, Number: key.Index + 1, Tools: r.toolsOf(call)})
+		return append(r.warnOfStep(told, call), CallStarted{Actor: actor, Call: CallID(key, r.id), Number: key.Index + 1, Tools: r.toolsOf(call)})
 	}
 	tool, _ := r.describeCall(turn.ToolRun{Call: eff.(effect.ToolCall)})
-	return append(told, ToolStarted{Actor: actor, Tool: tool})
+	return append(told, ToolStarted{Actor: actor, Call: CallID(key, r.id), Tool: tool})
 }
 
 func (r *Report) callEnded(ev turn.ModelDone) Event {
-	end := CallEnded{Actor: r.actorOf(ev.Key), Number: ev.Key.Index + 1, Model: r.model(ev.Key.Agent), Usage: turn.UsageOf(ev.Reply)}
+	end := CallEnded{Actor: r.actorOf(ev.Key), Call: CallID(ev.Key, r.id), Number: ev.Key.Index + 1, Model: r.model(ev.Key.Agent), Usage: turn.UsageOf(ev.Reply)}
 	if f := ev.Reply.Fallback; f != nil {
 		end.Model = f.To
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/models/finish"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // resultFormat is the version of Result's JSON.
@@ -79,6 +80,15 @@ type ResultVote struct {
 	Reason string `json:"reason"`
 	Round  int    `json:"round"`
 	Void   string `json:"void,omitempty"`
+}
+
+// Reason returns in one line why a turn has no answer: its status, and why its agents failed.
+func (r Result) Reason() string {
+	line := "its status is " + string(r.Status)
+	for _, f := range r.Failed {
+		line += "; " + f.Agent + ": " + f.Error
+	}
+	return plain.Line(line)
 }
 
 // ResultAgent is the outcome of an agent. Error is the reason for the state late, cancelled,

@@ -20,7 +20,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
-// TestScripts plays the turns of testdata, one topic a file: the journal goes in, events and
+// TestScripts plays the turns of testdata/turns, one topic a file: the journal goes in, events and
 // results come out. The commands:
 //
 //	accept agents=(ada,bob) workspace=ada step=ada warn=ada max_calls= aside=summary
@@ -42,7 +42,7 @@ import (
 // told of an event is printed as JSON, behind its kind.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/turns", func(t *testing.T, path string) {
 		s := &script{}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			s.t, s.d = t, d

@@ -43,7 +43,6 @@ func look(_ context.Context, p place) (report, error) {
 }
 
 func main() {
-	massgen.Launcher()
 	model := flag.String("model", "", "the model to ask; without one the answer is canned")
 	flag.Parse()
 	if err := ask(context.Background(), os.Stdout, forecaster(*model), strings.Join(flag.Args(), " ")); err != nil {

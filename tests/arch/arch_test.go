@@ -41,6 +41,7 @@ var rules = map[string]func(*tree) []string{
 	"seeds":      checkSeeds,
 	"streams":    checkStreams,
 	"types":      checkTypes,
+	"events":     checkEvents,
 }
 
 func TestProject(t *testing.T) {

@@ -23,11 +23,11 @@ var layers = [][]string{
 	{"."},
 	{"internal/setup/panels", "cmd/massgen/internal/inspect"},
 	{"internal/setup/sidecalls", "internal/setup/toolbox"},
-	{"internal/models/providers", "internal/storage/store"},
+	{"internal/storage/store"},
 	{"coordinator", "agents/conversation", "internal/tools/mcp", "cmd/massgen/internal/picture", "internal/setup/telemetry"},
 	{"internal/tools/workspace", "internal/coordination/driver", "coordinator/report"},
 	{"agents", "internal/coordination/turn", "sessions/sqlite", "tests/storetest", "temporal/postgres", "tests/limitertest"},
-	{"internal/storage/sqlstore"},
+	{"internal/storage/sqlstore", "internal/models/providers"},
 	{
 		"internal/coordination/step", "contextbuild", "sessions", "internal/coordination/topic", "debugbackend", "configs", "internal/tools/grants",
 		"backends/openai", "backends/anthropic", "backends/gemini", "tests/backendtest",

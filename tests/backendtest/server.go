@@ -59,7 +59,10 @@ type Protocol struct {
 	CheckOrder func(body []byte) error
 
 	// whole writes the reply to a call that asks for no stream.
-	whole   func(c Call, r Reply) string
+	whole func(c Call, r Reply) string
+	// wholeCalls reports whether tool calls never come in pieces.
+	wholeCalls bool
+
 	samples samples
 }
 

@@ -46,6 +46,8 @@ type Harness struct {
 	Provider string
 	// Calls returns what the server received, in order.
 	Calls func() []Call
+	// WholeCalls reports whether the protocol has no pieces of tool calls.
+	WholeCalls bool
 	// AwaitIdle returns when the server answers no call any more, or with ctx's error.
 	AwaitIdle func(ctx context.Context) error
 }

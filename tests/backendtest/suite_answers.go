@@ -18,6 +18,7 @@ func answerChecks() []check {
 		{"empty answer", checkEmptyAnswer},
 		{"tool call", checkToolCall},
 		{"parallel tool calls", checkParallelToolCalls},
+		{"pieces of tool calls", checkToolCallPieces},
 		{"call without arguments", checkNoArguments},
 		{"usage", checkUsage},
 		{"no usage", checkNoUsage},
@@ -51,7 +52,9 @@ func checkEventOrder(t *testing.T, newHarness NewHarness) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kinds = append(kinds, eventKind(ev))
+		if kind := eventKind(ev); kind != "piece" {
+			kinds = append(kinds, kind)
+		}
 	}
 	order := strings.Join(kinds, " ")
 	if !strings.HasPrefix(order, "text text call") || !strings.HasSuffix(order, "finish") || strings.Count(order, "finish") != 1 {
@@ -65,6 +68,8 @@ func eventKind(ev backends.Event) string {
 		return "text"
 	case backends.ReasoningDelta:
 		return "reasoning"
+	case backends.ToolCallDelta:
+		return "piece"
 	case backends.ToolCall:
 		return "call"
 	case backends.Usage:
@@ -106,6 +111,47 @@ func checkParallelToolCalls(t *testing.T, newHarness NewHarness) {
 	resp := h.mustCall(t, ask())
 	same(t, "the calls", want, resp.Message.ToolCalls())
 	same(t, "the text", "all at once", resp.Message.Text())
+}
+
+// checkToolCallPieces wants the pieces of each call before the call, and to be its arguments.
+func checkToolCallPieces(t *testing.T, newHarness NewHarness) {
+	answer := backends.ToolCall{ID: "c1", Name: "new_answer", Arguments: `{"content":"tab\t, quote \" and ü 🌞"}`}
+	h := newHarness(t, Settings{Reply: always(Reply{Text: "both", ToolCalls: []backends.ToolCall{answer, vote("c2", "agent1")}})})
+	pieces, calls := map[int][]backends.ToolCallDelta{}, 0
+	for ev, err := range h.Backend.Stream(t.Context(), ask()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch ev := ev.(type) {
+		case backends.ToolCallDelta:
+			if ev.Index < calls || ev.Text == "" {
+				t.Errorf("after %d whole calls comes the piece %+v", calls, ev)
+			}
+			pieces[ev.Index] = append(pieces[ev.Index], ev)
+		case backends.ToolCall:
+			checkPieces(t, ev, pieces[calls], h.WholeCalls)
+			calls++
+		}
+	}
+	if calls != 2 || len(pieces) > calls {
+		t.Errorf("%d calls came, and pieces of %d", calls, len(pieces))
+	}
+}
+
+func checkPieces(t *testing.T, call backends.ToolCall, pieces []backends.ToolCallDelta, isWhole bool) {
+	t.Helper()
+	if isWhole && len(pieces) == 0 {
+		return
+	}
+	text := ""
+	for _, p := range pieces {
+		text += p.Text
+		same(t, "the name of a piece", call.Name, p.Name)
+	}
+	same(t, "the pieces", call.Arguments, text)
+	if len(pieces) < 2 {
+		t.Errorf("the call came in %d pieces", len(pieces))
+	}
 }
 
 func checkNoArguments(t *testing.T, newHarness NewHarness) {

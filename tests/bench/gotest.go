@@ -30,6 +30,7 @@ func benchmarkPatterns(quick bool) [][2]string {
 		{"coordinator", "^BenchmarkReplay$"},
 		{"sessions/sqlite", "^BenchmarkTurn$"},
 		{"tests", mocked},
+		{"tests", "^BenchmarkLag$"},
 	}
 }
 

@@ -67,6 +67,9 @@ func limits() []limit {
 			one, also := r.value("Mocked/memory/turn", "ns/op")
 			return three / one, ok && also
 		}},
+		limit{"a piece of an answer from the service to its event, median, ms", 150, func(r *results) (float64, bool) {
+			return r.value("Lag", "median-ms")
+		}},
 		growthLimit("CPU of a mocked turn of 1,000 agents beside its inputs, s", 2, func(_, large panelCost) float64 { return large.besideCPU() }),
 		growthLimit("growth of CPU beside inputs from 100 to 1,000 agents", 11, func(small, large panelCost) float64 {
 			return large.besideCPU() / small.besideCPU()

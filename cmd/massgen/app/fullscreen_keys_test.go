@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,8 +94,8 @@ func lookingSteps() []keyStep {
 	return []keyStep{
 		{"the output of a command", []string{"> !echo from $((20+3))"}, "from 23"},
 		{"", []string{"C-u"}, atRest},
-		{"", []string{"PPage", "PPage", "PPage"}, "┃ What is cheap?"},
-		{"", []string{"NPage", "NPage", "NPage"}, "from 23"},
+		{"", slices.Repeat([]string{"PPage"}, 6), "┃ What is cheap?"},
+		{"", slices.Repeat([]string{"NPage"}, 6), "from 23"},
 		{"an agent", []string{"Tab", "Right", "Down", "Left", "Up", "Right"}, "Enter its whole text"},
 		{"its text", []string{"Enter"}, "Esc closes"},
 		{"", []string{"Down", "j", "k", "Up", "PPage", "NPage", "g", "G", "q"}, "Enter its whole text"},

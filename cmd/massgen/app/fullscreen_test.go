@@ -78,9 +78,12 @@ func (x *tmux) run(arguments ...string) string {
 	return string(out)
 }
 
+// shown is what the terminal shows.
+func (x *tmux) shown() string { return x.run("capture-pane", "-p") }
+
 // screen is what the terminal shows, with other names for what differs from run to run.
 func (x *tmux) screen() string {
-	shown := x.run("capture-pane", "-p")
+	shown := x.shown()
 	shown = regexp.MustCompile(`\d{8}-\d{6}-[a-z0-9]{6}`).ReplaceAllString(shown, "20260102-030405-sample")
 	// A time, with what stands behind it in its column, has the width that it would have with one digit.
 	column := regexp.MustCompile(`\b((?:\d+m )?\d+s)([^│\n]*)`)
@@ -88,13 +91,31 @@ func (x *tmux) screen() string {
 		part := column.FindStringSubmatch(text)
 		return "Ts" + part[2] + strings.Repeat(" ", len(part[1])-len("Ts"))
 	})
-	return regexp.MustCompile(`(?m) +$`).ReplaceAllString(shown, "")
+	return withoutNews(regexp.MustCompile(`(?m) +$`).ReplaceAllString(shown, ""))
+}
+
+// withoutNews leaves of the sentences about a turn where they stand: what happens at once has no order.
+func withoutNews(shown string) string {
+	isNews := regexp.MustCompile(` tokens$| (are|is) writing$| (answered|voted) | tokens of`)
+	lines := strings.Split(shown, "\n")
+	for i := 0; i < len(lines); i++ {
+		end, found := i, false
+		for ; end < len(lines) && strings.HasPrefix(lines[end], "  "); end++ {
+			found = found || isNews.MatchString(lines[end])
+		}
+		for ; i < end; i++ {
+			if found {
+				lines[i] = "  (news)"
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // until waits until the terminal shows a text.
 func (x *tmux) until(text string) {
 	x.t.Helper()
-	for end := time.Now().Add(time.Minute); !strings.Contains(x.screen(), text); {
+	for end := time.Now().Add(time.Minute); !strings.Contains(x.screen(), text) && !strings.Contains(x.shown(), text); {
 		if time.Now().After(end) {
 			x.t.Fatalf("the terminal never shows %q:\n%s", text, x.screen())
 		}

@@ -67,7 +67,7 @@ func (s *turns) start(ctx context.Context, q request) (*run, *view, error) {
 		r.cancelWith(ctx)
 	}
 	if v == nil {
-		v = r.newView()
+		v = r.newView(s.respond.redact)
 	}
 	return r, v, nil
 }

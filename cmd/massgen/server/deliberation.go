@@ -23,93 +23,123 @@ type piece struct {
 // deliberation turns the events of a turn into pieces: the agents' messages to each other become
 // reasoning, the answer becomes content. It depends on the events alone.
 type deliberation struct {
-	// isAlone reports that a single agent answers, so that its text is the answer.
+	// isAlone reports whether a single agent answers, so that its text is the answer.
 	isAlone bool
-	// presenter is the agent whose text is the answer, "" for none.
-	presenter string
-	// isChecked reports that the text must pass a check first, so that the answer comes in one piece.
-	isChecked bool
-	// call is the sent text of the model call under way. sent reports that some text was sent.
-	call strings.Builder
-	sent bool
-	// isThinking reports that the last reasoning was a model's, which may go on.
+	// hasLines reports whether the agents' texts come whole, for a client that shows a line for each.
+	hasLines bool
+	// redact hides secrets in a whole text. The events of streamed texts have none.
+	redact func(text string) string
+	answer report.AnswerText
+	// agents share one channel, the reasoning.
+	agents channel
+	// isThinking reports whether the last reasoning was a model's, which may go on.
 	isThinking bool
-	// aside has the agents with a side call under way.
-	aside map[string]bool
 	// started counts the tool calls of the step that writes the answer.
 	started int
 }
 
 // apply returns the piece that an event shows.
 func (d *deliberation) apply(ev massgen.Event) piece {
+	content := d.answer.Apply(ev)
+	if thought, ok := ev.(report.Thinking); ok && d.isAlone && thought.Call == d.answer.Call() {
+		d.isThinking = true
+		return piece{reasoning: thought.Text}
+	}
+	if agent, why := report.Voided(ev); agent != "" {
+		d.agents.void(agent, why)
+	}
+	d.hear(ev)
+	reasoning := d.agents.next()
+	if d.isThinking && reasoning != "" {
+		d.isThinking, reasoning = false, "\n\n"+reasoning
+	}
+	return piece{reasoning: reasoning, content: content}
+}
+
+// hear adds what an event shows to the agents' channel.
+func (d *deliberation) hear(ev massgen.Event) {
 	switch ev := ev.(type) {
 	case report.StepStarted:
-		isFinal := ev.Purpose == effect.Presentation || ev.Purpose == effect.Synthesis
-		if isFinal || d.isAlone {
-			d.presenter, d.isChecked = ev.Agent, ev.HasSchema
-		}
-		if isFinal && !d.isAlone {
-			return d.line("%s presents the answer.", ev.Agent)
+		if ev.Purpose.IsFinalAnswer() && !d.isAlone {
+			d.agents.voidAll("the answer is decided") // nothing stands within the text of the answer
+			d.line("%s presents the answer.", ev.Agent)
 		}
 	case report.CallStarted:
-		if ev.Agent == d.presenter && d.call.Len() > 0 {
-			d.call.Reset()
-			return piece{content: "\n\n"}
-		}
-	case report.SidecallStarted:
-		d.aside[ev.Agent] = true
-	case report.SidecallEnded:
-		delete(d.aside, ev.Agent)
-	case report.SidecallFailed:
-		delete(d.aside, ev.Agent)
+		d.agents.void(ev.Agent, "it was refused")
 	case report.TextDelta:
-		if ev.Agent == d.presenter && d.presenter != "" && !d.aside[ev.Agent] && !d.isChecked {
-			d.call.WriteString(ev.Text)
-			d.sent = true
-			return piece{content: ev.Text}
-		}
-	case report.Thinking:
-		if d.isAlone && ev.Agent == d.presenter {
-			d.isThinking = true
-			return piece{reasoning: ev.Text}
-		}
+		d.write(ev)
+	case report.Answered, report.Voted, report.Abstained, report.Failed:
+		d.hearEnd(ev)
+	case report.ToolStarted, report.ToolCalled, report.ToolEnded:
+		d.hearTool(ev)
+	case report.Noted:
+		d.line("A note was added: %s", plain.Line(ev.Text))
+	case report.Ended:
+		d.agents.voidAll("the turn ended")
+	}
+}
+
+// write adds a piece of an answer or of a vote's reason. The text of an agent that is alone is content.
+func (d *deliberation) write(ev report.TextDelta) {
+	switch {
+	case d.isAlone || d.hasLines || d.answer.Author() != "":
+	case ev.Act == effect.NewAnswer:
+		d.agents.write(ev.Agent, ev.Agent+" writes:", ev.Text)
+	case ev.Act == effect.Vote:
+		d.agents.write(ev.Agent, ev.Agent+" votes:", ev.Text)
+	}
+}
+
+// hearEnd adds the end of a step. It does not repeat a text that was streamed whole.
+func (d *deliberation) hearEnd(ev massgen.Event) {
+	switch ev := ev.(type) {
 	case report.Answered:
-		if !d.isAlone {
-			return d.line("%s answered%s:\n\n%s", ev.Agent, void(ev.Void), ev.Content)
+		content, isVoid := d.redact(ev.Content), void(ev.Void)
+		switch {
+		case d.isAlone:
+		case !d.agents.complete(ev.Agent, content):
+			d.line("%s answered%s:\n\n%s", ev.Agent, isVoid, content)
+		case ev.Void == "":
+			d.agents.end(ev.Agent, ev.Agent+" answered.")
+		default:
+			d.agents.end(ev.Agent, strings.TrimSpace(isVoid))
 		}
 	case report.Voted:
-		return d.line("%s voted for %s%s: %s", ev.Agent, ev.Label, void(ev.Void), plain.Line(ev.Reason))
+		if d.agents.complete(ev.Agent, d.redact(ev.Reason)) {
+			d.agents.end(ev.Agent, fmt.Sprintf("%s voted for %s%s.", ev.Agent, ev.Label, void(ev.Void)))
+			return
+		}
+		d.line("%s voted for %s%s: %s", ev.Agent, ev.Label, void(ev.Void), plain.Line(ev.Reason))
 	case report.Failed:
-		return d.line("%s failed: %s", ev.Agent, plain.Line(ev.Reason))
+		d.line("%s failed: %s", ev.Agent, plain.Line(ev.Reason))
 	case report.Abstained:
-		return d.line("%s abstained: %s", ev.Agent, plain.Line(ev.Reason))
+		d.agents.void(ev.Agent, "it was refused")
+		d.line("%s abstained: %s", ev.Agent, plain.Line(ev.Reason))
+	}
+}
+
+func (d *deliberation) hearTool(ev massgen.Event) {
+	switch ev := ev.(type) {
 	case report.ToolStarted:
-		if ev.Agent == d.presenter {
+		if ev.Agent == d.answer.Author() {
 			d.started++
 		}
 	case report.ToolCalled:
-		if ev.Agent == d.presenter && backends.IsHosted(ev.Tool) && !d.aside[ev.Agent] && d.call.Len() == 0 {
-			return d.line("%s uses %s.", ev.Agent, ev.Tool)
+		isAuthors := ev.Call != "" && ev.Call == d.answer.Call()
+		if isAuthors && backends.IsHosted(ev.Tool) && !d.answer.IsWriting() {
+			d.line("%s uses %s.", ev.Agent, ev.Tool)
 		}
 	case report.ToolEnded:
 		// The calls of hosted tools end with their message: a line would stand within the answer.
-		if ev.Agent == d.presenter && backends.IsHosted(ev.Tool.Name) {
-			return piece{}
+		if ev.Agent != d.answer.Author() || !backends.IsHosted(ev.Tool.Name) {
+			d.line("%s used %s.", ev.Agent, plain.Line(ev.Tool.Name))
 		}
-		return d.line("%s used %s.", ev.Agent, plain.Line(ev.Tool.Name))
-	case report.Noted:
-		return d.line("A note was added: %s", plain.Line(ev.Text))
 	}
-	return piece{}
 }
 
-// line returns a paragraph of reasoning.
-func (d *deliberation) line(format string, args ...any) piece {
-	before := ""
-	if d.isThinking {
-		before, d.isThinking = "\n\n", false
-	}
-	return piece{reasoning: before + fmt.Sprintf(format, args...) + "\n\n"}
+// line adds a paragraph of reasoning.
+func (d *deliberation) line(format string, args ...any) {
+	d.agents.say(d.redact(fmt.Sprintf(format, args...)))
 }
 
 func void(why string) string {
@@ -119,16 +149,7 @@ func void(why string) string {
 	return " (void: " + plain.Line(why) + ")"
 }
 
-// finish returns the missing part of the answer. If the sent text is no beginning of the answer, such as
-// after a repeated call, the whole answer follows it.
+// finish returns the missing part of the answer.
 func (d *deliberation) finish(answer string) piece {
-	call := strings.TrimSpace(d.call.String())
-	rest, goesOn := strings.CutPrefix(answer, call)
-	switch {
-	case d.call.Len() > 0 && strings.TrimSpace(answer) == call:
-		return piece{}
-	case goesOn && d.call.Len() > 0 || !d.sent:
-		return piece{content: rest}
-	}
-	return piece{content: "\n\n" + answer}
+	return piece{content: d.answer.Finish(d.redact(answer))}
 }

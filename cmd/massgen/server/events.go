@@ -12,7 +12,6 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/cmd/massgen/internal/inspect"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -63,15 +62,12 @@ func lastSeen(r *http.Request) (c cursor, err error) {
 
 // follower sends the events of a turn to a client.
 type follower struct {
-	store  *sessions.Store
-	redact func(text string) string
-	asked  *Permissions
-	of     place
-	out    *stream
-	seen   cursor // of the last event that the client has
-	at     cursor // of the last event that the follower has read
-	// masks hide secrets in texts that come in pieces, by kind and agent.
-	masks map[string]*mask
+	store *sessions.Store
+	asked *Permissions
+	of    place
+	out   *stream
+	seen  cursor // of the last event that the client has
+	at    cursor // of the last event that the follower has read
 }
 
 // events answers with the events of a turn as they happen, from its beginning or from the client's
@@ -88,7 +84,7 @@ func (t turnRoutes) events(w http.ResponseWriter, r *http.Request, at place) err
 		}
 	}
 	f := &follower{
-		store: t.turns.store, redact: t.respond.redact, asked: t.asked, of: at, out: t.respond.openStream(w), seen: seen, masks: map[string]*mask{},
+		store: t.turns.store, asked: t.asked, of: at, out: t.respond.openStream(w), seen: seen,
 	}
 	defer f.out.close()
 	if run != nil {
@@ -176,47 +172,7 @@ func (f *follower) isOver(ctx context.Context) (bool, sessions.Turn, error) {
 // send sends an event that the client does not have.
 func (f *follower) send(ev massgen.Event) {
 	f.at = f.at.next(ev)
-	switch piece := ev.(type) {
-	case report.TextDelta:
-		piece.Text = f.mask(piece.Kind, piece.Agent, piece.Text)
-		ev = piece
-	case report.Thinking:
-		piece.Text = f.mask(piece.Kind, piece.Agent, piece.Text)
-		ev = piece
-	case report.CallEnded:
-		f.flush(piece.Actor)
-	}
 	if f.at.isAfter(f.seen) {
 		f.out.send(ev, "id: "+f.at.String()) // a client sends the id when it reconnects
 	}
-}
-
-// flush sends the held-back end of an agent's text when its call has ended. These events have no place
-// of their own: a client that missed them missed the end of the call too.
-func (f *follower) flush(by report.Actor) {
-	actor := report.Actor{Agent: by.Agent, Round: by.Round}
-	thought, said := f.rest("reasoning", by.Agent), f.rest("text", by.Agent)
-	if thought != "" && f.at.isAfter(f.seen) {
-		f.out.send(report.Stamp(report.Thinking{Actor: actor, Text: thought}, time.Now(), false))
-	}
-	if said != "" && f.at.isAfter(f.seen) {
-		f.out.send(report.Stamp(report.TextDelta{Actor: actor, Text: said}, time.Now(), false))
-	}
-}
-
-func (f *follower) rest(kind, agent string) string {
-	if m := f.masks[kind+" "+agent]; m != nil {
-		return m.rest()
-	}
-	return ""
-}
-
-// mask returns the part of a growing text that may be shown, "" for nothing yet.
-func (f *follower) mask(kind, agent, text string) string {
-	m := f.masks[kind+" "+agent]
-	if m == nil {
-		m = &mask{redact: f.redact}
-		f.masks[kind+" "+agent] = m
-	}
-	return m.add(text)
 }

@@ -159,7 +159,7 @@ func (s *starts) start(ctx context.Context, q request) (*run, *view, error) {
 	if b.err != nil {
 		return nil, nil, b.err
 	}
-	return b.run, b.run.newView(), nil
+	return b.run, b.run.newView(s.turns.respond.redact), nil
 }
 
 // startOnce starts a request with a key, unless a session has its turn.
@@ -211,5 +211,5 @@ func (s *starts) again(ctx context.Context, p turnPlace) (*run, *view, error) {
 	if r.past != nil && r.past.isRunning() {
 		return nil, nil, sessions.ErrBusy
 	}
-	return r, r.newView(), nil
+	return r, r.newView(s.turns.respond.redact), nil
 }

@@ -122,7 +122,7 @@ func (s *turns) takeUp(ctx context.Context, p turnPlace) (*run, error) {
 	}
 	r, err := s.proceed(ctx, m, p.session, tools, toolReply{})
 	if err == nil && len(tools) > 0 {
-		r.await(r.newView())
+		r.await(r.newView(s.respond.redact))
 	}
 	return r, err
 }

@@ -64,7 +64,7 @@ func (a responseRoutes) find(r *http.Request) (*response, turnPlace, error) {
 	if run == nil {
 		return nil, p, missing
 	}
-	return newResponse(a.respond, run, run.newView(), said), p, nil
+	return newResponse(a.respond, run, run.newView(a.respond.redact), said), p, nil
 }
 
 // show answers GET /v1/responses/{id} with the response as it is now, or with its events.

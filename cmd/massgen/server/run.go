@@ -75,8 +75,8 @@ func (v *view) take(ev massgen.Event) piece {
 }
 
 // newView returns a view that begins with the turn's first event.
-func (r *run) newView() *view {
-	return &view{deliberation: &deliberation{isAlone: r.agents == 1, aside: map[string]bool{}}}
+func (r *run) newView(redact func(text string) string) *view {
+	return &view{deliberation: &deliberation{isAlone: r.agents == 1, redact: redact}}
 }
 
 // takeView returns the view of a client that goes on with the turn. ok is false while another request
@@ -143,8 +143,7 @@ const clientTime = time.Hour
 // release pauses the turn while its client runs tools.
 func (r *run) release(ctx context.Context, v *view) error {
 	r.calls.tell()
-	v.call.Reset() // the answer goes on in another response
-	v.sent = false
+	v.answer.Restart() // it goes on in another response
 	v.told = v.used
 	r.await(v)
 	return r.turn.Pause(ctx)

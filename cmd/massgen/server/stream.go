@@ -20,21 +20,12 @@ const refusedCalls = 300 * time.Millisecond
 // tools are called. The last piece has the end of the answer, or the calls.
 func (o responder) pieces(ctx context.Context, r *run, v *view) iter.Seq[piece] {
 	return func(yield func(piece) bool) {
-		reasoning, content := mask{redact: o.redact}, mask{redact: o.redact}
-		send := func(p piece) bool {
+		show := func(p piece) bool {
 			if o.noReasoning {
 				p.reasoning = ""
 			}
 			isEmpty := p.reasoning == "" && p.content == "" && len(p.calls) == 0 && len(p.sources) == 0
 			return isEmpty || yield(p)
-		}
-		show := func(p piece) bool {
-			p.reasoning, p.content = reasoning.add(p.reasoning), content.add(p.content)
-			return send(p)
-		}
-		last := func(p piece) {
-			p.reasoning, p.content = reasoning.add(p.reasoning)+reasoning.rest(), content.add(p.content)+content.rest()
-			send(p)
 		}
 		ctx, stop := context.WithCancel(ctx)
 		events := make(chan massgen.Event)
@@ -53,7 +44,7 @@ func (o responder) pieces(ctx context.Context, r *run, v *view) iter.Seq[piece] 
 					if end := r.wait(ctx); end.err == nil {
 						p := v.finish(end.Answer)
 						p.sources = end.Citations
-						last(p)
+						show(p)
 					}
 					return
 				}
@@ -67,7 +58,7 @@ func (o responder) pieces(ctx context.Context, r *run, v *view) iter.Seq[piece] 
 				isLate = true
 			}
 			if calls, begun := r.calls.take(isLate); len(calls) > 0 && v.started >= begun {
-				last(piece{calls: calls})
+				show(piece{calls: calls})
 				return
 			}
 		}

@@ -6,21 +6,22 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // agentPage shows the whole text of an agent, and follows it while it grows.
 type agentPage struct {
-	turn   *turnState
+	turn   *report.State
 	id     string
 	redact func(string) string
 	at     position
-	seen   int // the dropped lines of the text at the last drawing
+	seen   int // the dropped pieces of the text at the last drawing
 	width  int
 	height int
 }
 
-func newAgentPage(turn *turnState, id string, redact func(string) string) *agentPage {
+func newAgentPage(turn *report.State, id string, redact func(string) string) *agentPage {
 	return &agentPage{turn: turn, id: id, redact: redact, width: 1, height: 1}
 }
 
@@ -51,19 +52,19 @@ func (p *agentPage) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 
 // text returns the agent's current text. The screen keeps its place when the beginning of a long text is
 // dropped.
-func (p *agentPage) text() laidTail {
-	t := &p.turn.agent(p.id).text
-	p.at.bottom = max(p.at.bottom-(t.dropped-p.seen), 0)
-	p.seen = t.dropped
-	return laidTail{t, p.width, p.redact}
+func (p *agentPage) text() laidText {
+	a := p.turn.Agent(p.id)
+	p.at.bottom = max(p.at.bottom-(a.Dropped-p.seen), 0)
+	p.seen = a.Dropped
+	return laidText{a, p.width, p.redact}
 }
 
 func (p *agentPage) view(width, height int) []string {
 	p.width, p.height = width, max(height-1, 1)
 	text := p.text()
 	title := fmt.Sprintf(" %s   Esc closes, arrows scroll", plain.Line(p.id))
-	if text.dropped > 0 {
-		title += fmt.Sprintf("   %d earlier lines are not kept here", text.dropped)
+	if text.agent.Dropped > 0 {
+		title += "   its beginning is not kept here"
 	}
 	lines := []string{chosen(padded(ansi.Truncate(title, width, "…"), width))}
 	lines = append(lines, p.at.view(text, p.height)...)

@@ -72,9 +72,12 @@ func (h header) figures(now time.Time) string {
 		usd = *h.session.USD
 	}
 	if h.talk.running != nil && h.talk.shown != nil {
-		used := h.talk.shown.used()
-		in, out = in+used.in, out+used.out
-		usd, isKnown = usd+used.usd, isKnown && !used.isUnknown
+		used := h.talk.shown.Usage
+		in, out = in+used.InputTokens, out+used.OutputTokens
+		isKnown = isKnown && !used.Unknown().USD
+		if used.CostUSD != nil {
+			usd += *used.CostUSD
+		}
 	}
 	if isKnown {
 		cost = fmt.Sprintf("$%.4f", usd)
@@ -87,10 +90,10 @@ func (h header) figures(now time.Time) string {
 	switch {
 	case h.talk.shown == nil:
 	case h.talk.running != nil:
-		state += " · " + seconds(h.talk.shown.elapsed(now))
+		state += " · " + seconds(h.talk.shown.Running(now))
 		timed = state
-	case h.talk.shown.isOver():
-		timed += " · took " + seconds(h.talk.shown.elapsed(now))
+	case h.talk.shown.IsOver():
+		timed += " · took " + seconds(h.talk.shown.Running(now))
 	}
 	const roomForTime = 4 // so that the form does not change every second
 	room := h.size.Width - roomForTime
@@ -131,7 +134,7 @@ func (h header) state() string {
 		return "ready"
 	case h.talk.running.ending:
 		return "ending"
-	case h.talk.shown.isPaused:
+	case h.talk.shown.Paused:
 		return asAlert("paused")
 	}
 	return asGood("thinking")

@@ -73,10 +73,10 @@ func TestScreenWithstands(t *testing.T) {
 				tell(tea.PasteMsg{Content: text("paste")}, 0)
 			case 4:
 				if s.talk.running == nil {
-					s.talk.running, s.talk.shown = &running{}, newTurnState([]string{text("agent"), "bob"}, time.Time{})
+					s.talk.running, s.talk.shown = newRunning(), report.NewState(text("agent"), "bob")
 				}
 				for _, ev := range hostileEvents(text) {
-					s.talk.shown.apply(ev)
+					s.talk.shown.Apply(ev)
 				}
 			case 5:
 				s.talk.conclude(massgen.Result{
@@ -148,7 +148,7 @@ func hostileConversation(text func(string) string) Conversation {
 func hostileEvents(text func(string) string) []massgen.Event {
 	id := text("agent")
 	return []massgen.Event{
-		report.StepStarted{Actor: actor(id, 1)}, report.TextDelta{Actor: actor(id, 1), Text: text("text")}, report.Thinking{Actor: actor("bob", 1), Text: text("thought")},
+		report.StepStarted{Actor: actor(id, 1)}, report.TextDelta{Actor: actor(id, 1), Act: "new_answer", Text: text("text")}, report.Thinking{Actor: actor("bob", 1), Text: text("thought")},
 		report.ToolCalled{Actor: actor("bob", 1), Tool: text("tool")}, report.ToolStarted{Actor: actor(id, 1), Tool: report.ToolCall{Name: text("tool")}},
 		report.Answered{StepEnd: end("bob", 1), Label: text("label"), Content: text("content")}, report.Retrying{Actor: actor(id, 1), Why: text("why")},
 		report.Failed{StepEnd: end(id, 1), Reason: text("reason")},

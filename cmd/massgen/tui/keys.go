@@ -71,7 +71,7 @@ func (s *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 func (s *screen) agentKey(name string) (cmd tea.Cmd, taken bool) {
 	n := 0
 	if s.talk.shown != nil {
-		n = len(s.talk.shown.agents)
+		n = len(s.talk.shown.Agents)
 	}
 	if n == 0 {
 		return nil, false
@@ -85,14 +85,13 @@ func (s *screen) agentKey(name string) (cmd tea.Cmd, taken bool) {
 	case "shift+tab", "left", "up":
 		s.focus--
 	case "enter":
-		a := &s.talk.shown.agents[s.focus]
-		s.overlay = newAgentPage(s.talk.shown, a.id, s.conv.Redact)
+		s.overlay = newAgentPage(s.talk.shown, s.talk.shown.Agents[s.focus].ID, s.conv.Redact)
 	case "i":
-		return s.conv.readCalls(s.talk.shown.agents[s.focus].id), true
+		return s.conv.readCalls(s.talk.shown.Agents[s.focus].ID), true
 	case "p":
-		return s.talk.pause(!s.talk.shown.isPaused), true
+		return s.talk.pause(!s.talk.shown.Paused), true
 	case "x":
-		return nil, s.askToDismiss(s.talk.shown.agents[s.focus].id)
+		return nil, s.askToDismiss(s.talk.shown.Agents[s.focus].ID)
 	case "esc":
 		s.focus = -1
 	default:
@@ -169,7 +168,7 @@ func (s *screen) stop(name string) tea.Cmd {
 	case s.talk.running == nil && !s.leaving:
 		s.leaving = true
 		const justEnded = time.Second
-		isMeant := (s.talk.shown == nil || time.Since(s.talk.shown.ended) > justEnded) && !s.shell.command.endedWithin(justEnded)
+		isMeant := (s.talk.shown == nil || time.Since(s.talk.shown.EndedAt) > justEnded) && !s.shell.command.endedWithin(justEnded)
 		if name == "esc" && isMeant && s.entry.isEmpty() {
 			return tea.Tick(lostKey, func(time.Time) tea.Msg { return leaveMsg{} })
 		}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -17,19 +19,19 @@ const paneWidth = 26
 
 // panes draws the agents of a turn in height lines: as columns if they fit, else the chosen agent below
 // a line of tabs.
-func (s *turnState) panes(width, height, chosenAgent int, hasFocus bool, now time.Time, redact func(string) string) []string {
-	n := len(s.agents)
+func panes(s *report.State, width, height, chosenAgent int, hasFocus bool, now time.Time, redact func(string) string) []string {
+	n := len(s.Agents)
 	if n == 0 || height < 1 {
 		return blank(height)
 	}
 	chosenAgent = min(max(chosenAgent, 0), n-1)
 	if n == 1 || width/n < paneWidth {
-		return s.tabbed(width, height, chosenAgent, hasFocus, now, redact)
+		return tabbed(s, width, height, chosenAgent, hasFocus, now, redact)
 	}
 	column := (width - (n - 1)) / n
 	columns := make([][]string, n)
-	for i := range s.agents {
-		columns[i] = s.agents[i].pane(column, height, hasFocus && i == chosenAgent, now, redact)
+	for i := range s.Agents {
+		columns[i] = pane(&s.Agents[i], column, height, hasFocus && i == chosenAgent, now, redact)
 	}
 	lines := make([]string, height)
 	for row := range lines {
@@ -43,13 +45,13 @@ func (s *turnState) panes(width, height, chosenAgent int, hasFocus bool, now tim
 }
 
 // tabbed draws a line of tabs and the chosen agent's text.
-func (s *turnState) tabbed(width, height, at int, hasFocus bool, now time.Time, redact func(string) string) []string {
-	if len(s.agents) == 1 {
-		return s.agents[0].pane(width, height, hasFocus, now, redact)
+func tabbed(s *report.State, width, height, at int, hasFocus bool, now time.Time, redact func(string) string) []string {
+	if s.IsAlone() {
+		return pane(&s.Agents[0], width, height, hasFocus, now, redact)
 	}
 	var tabs []string
-	for i, a := range s.agents {
-		tab := " " + plain.Line(a.id) + " " + a.phase.mark() + " "
+	for i, a := range s.Agents {
+		tab := " " + plain.Line(a.ID) + " " + markOf(a.Phase) + " "
 		if i == at {
 			tab = chosen(tab)
 		}
@@ -63,126 +65,97 @@ func (s *turnState) tabbed(width, height, at int, hasFocus bool, now time.Time, 
 		line = strings.Join(tabs[from:], "")
 	}
 	lines := []string{ansi.Truncate(line, width, "…")}
-	return append(lines, s.agents[at].pane(width, height-1, hasFocus, now, redact)...)[:height]
+	return append(lines, pane(&s.Agents[at], width, height-1, hasFocus, now, redact)...)[:height]
 }
 
 // pane draws one agent: a title, and the end of its text.
-func (a *agentState) pane(width, height int, hasFocus bool, now time.Time, redact func(string) string) []string {
+func pane(a *report.AgentState, width, height int, hasFocus bool, now time.Time, redact func(string) string) []string {
 	if height < 1 {
 		return nil
 	}
-	title := ansi.Truncate(a.title(now, width), width, "…")
+	title := ansi.Truncate(titleOfAgent(a, now, width), width, "…")
 	if hasFocus {
 		title = chosen(padded(title, width))
 	} else {
-		title = a.phase.paint(title)
+		title = paintAs(a.Phase, title)
 	}
-	lines := append([]string{title}, a.text.last(width, height-1, redact)...)
+	lines := append([]string{title}, laidText{a, width, redact}.last(height-1)...)
 	return append(lines, blank(height-len(lines))...)
 }
 
-// title returns the agent, its phase and the time in it, and in a wide column the tokens that it has
-// written.
-func (a *agentState) title(now time.Time, width int) string {
-	words := a.id + " " + a.phase.mark() + " " + string(a.phase)
-	if a.detail != "" {
-		words += " " + a.detail
+// titleOfAgent returns the agent, its phase and the time of its step, and in a wide column the tokens that
+// it has written.
+func titleOfAgent(a *report.AgentState, now time.Time, width int) string {
+	words := plain.Line(a.ID) + " " + markOf(a.Phase) + " " + doing(a)
+	if a.Phase.IsBusy() {
+		words += " " + seconds(max(now.Sub(a.Began), 0))
+	} else if a.Took > 0 {
+		words += " " + seconds(a.Took)
 	}
-	if a.phase.isBusy() {
-		words += " " + seconds(now.Sub(a.since))
-	} else if a.took > 0 {
-		words += " " + seconds(a.took)
-	}
-	words = plain.Line(words)
-	if tokens := " · " + short(a.usage.out) + " tokens"; a.usage.out > 0 && ansi.StringWidth(words+tokens) <= width {
+	if tokens := " · " + short(a.Usage.OutputTokens) + " tokens"; a.Usage.OutputTokens > 0 && ansi.StringWidth(words+tokens) <= width {
 		words += tokens
 	}
 	return words
 }
 
-// mark returns a sign for a phase, for terminals without colour.
-func (p phase) mark() string {
+// markOf returns a sign for a phase, for terminals without colour.
+func markOf(p step.Phase) string {
 	switch p {
-	case thinking, writing:
+	case step.PhaseThinking, step.PhaseWriting:
 		return "●"
-	case usingTool:
+	case step.PhaseCallingTool:
 		return "▸"
-	case answered:
+	case step.PhaseAskingPerson:
+		return "?"
+	case step.PhaseAnswered:
 		return "✓"
-	case voted:
+	case step.PhaseVoted:
 		return "→"
-	case failed, cancelled, dismissed:
+	case step.PhaseFailed, step.PhaseCancelled, step.PhaseDismissed, step.PhaseLate:
 		return "✗"
-	case abstained:
+	case step.PhaseAbstained:
 		return "–"
 	}
 	return "○"
 }
 
-func (p phase) paint(text string) string {
+func paintAs(p step.Phase, text string) string {
 	switch p {
-	case answered, voted:
+	case step.PhaseAnswered, step.PhaseVoted:
 		return asGood(text)
-	case failed, cancelled, dismissed:
+	case step.PhaseFailed, step.PhaseCancelled, step.PhaseDismissed, step.PhaseLate:
 		return asBad(text)
-	case waiting, abstained:
+	case step.PhaseIdle, step.PhaseWaiting, step.PhaseAbstained:
 		return faint(text)
 	}
 	return bold(text)
 }
 
-// last draws the last lines of a text.
-func (t *tail) last(width, height int, redact func(string) string) []string {
-	var end position
-	return end.view(laidTail{t, width, redact}, height)
-}
-
-// laidTail is a tail in lines of a width. It implements pile.
-type laidTail struct {
-	*tail
-	width  int
-	redact func(string) string
-}
-
-func (t laidTail) count() int { return len(t.list) }
-
-func (t laidTail) lines(i int) []string {
-	piece := t.list[i]
-	lines := wrapped(t.redact(piece.text), t.width)
-	for j, line := range lines {
-		lines[j] = piece.kind.paint(line)
-	}
-	return lines
-}
-
-func (k lineKind) paint(text string) string {
-	switch k {
-	case thought, heading:
-		return faint(text)
-	case tooled:
-		return asAlert(text)
-	case given:
-		return text
-	}
-	return text
-}
-
 // strip draws the answers and votes of each round.
-func (s *turnState) strip(width, height int) []string {
+func strip(s *report.State, width, height int) []string {
+	byRound := map[int][]report.Act{}
+	last := 0
+	for _, act := range s.Acts {
+		if act.Label != "" && !act.Final {
+			byRound[act.Round] = append(byRound[act.Round], act)
+			last = max(last, act.Round)
+		}
+	}
 	var lines []string
-	for i, marks := range s.rounds {
-		if len(marks) == 0 {
+	for round := 1; round <= last; round++ {
+		acts := byRound[round]
+		if len(acts) == 0 {
 			continue
 		}
-		words := []string{faint(fmt.Sprintf("round %d", i+1))}
-		marks = slices.Clone(marks) // in the panel's order
-		slices.SortStableFunc(marks, func(a, b mark) int { return s.place(a.agent) - s.place(b.agent) })
-		for _, m := range marks {
-			text := m.agent + " ✓ " + m.label
-			if m.votedFor != "" {
-				text = m.agent + " → " + m.votedFor
+		words := []string{faint(fmt.Sprintf("round %d", round))}
+		slices.SortStableFunc(acts, func(a, b report.Act) int { return place(s, a.Agent) - place(s, b.Agent) })
+		for _, act := range acts {
+			sign := " ✓ "
+			if act.Phase == step.PhaseVoted {
+				sign = " → "
 			}
-			if text = plain.Line(text); m.void {
+			text := plain.Line(act.Agent + sign + act.Label)
+			if act.Void != "" {
 				text = faint(text + " (void)")
 			}
 			words = append(words, text)
@@ -195,8 +168,9 @@ func (s *turnState) strip(width, height int) []string {
 	return lines
 }
 
-func (s *turnState) place(id string) int {
-	return slices.IndexFunc(s.agents, func(a agentState) bool { return a.id == id })
+// place returns the place of an agent in the panel.
+func place(s *report.State, id string) int {
+	return slices.IndexFunc(s.Agents, func(a report.AgentState) bool { return a.ID == id })
 }
 
 // padded fills a line with blanks up to a width.

@@ -24,13 +24,14 @@ type Screen struct {
 }
 
 // Terminal is the terminal of a Screen. Environ is the environment of the process. Plain turns colours
-// off.
+// off. Inline draws below what the terminal shows, and leaves the conversation in its scrollback.
 type Terminal struct {
 	In      io.Reader
 	Out     io.Writer
 	Environ []string
 	Plain   bool
 	Editor  string // $EDITOR
+	Inline  bool
 }
 
 // ErrGone is returned when the terminal was closed.
@@ -60,7 +61,7 @@ func (sc *Screen) Run(ctx context.Context, at Terminal, conv Conversation, quest
 		}
 		return turn, err
 	}
-	s := newScreen(conv, do, mood{plain: at.Plain, editor: at.Editor, keyboard: at.In}, question)
+	s := newScreen(conv, do, mood{plain: at.Plain, inline: at.Inline, editor: at.Editor, keyboard: at.In}, question)
 	var isGone atomic.Bool
 	program := tea.NewProgram(s, tea.WithInput(guarded(at.In, func() {
 		isGone.Store(true)

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"io"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -10,6 +11,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/cmd/massgen/internal/markdown"
 	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // screen is the model of the whole terminal.
@@ -26,6 +28,7 @@ type screen struct {
 	mood       mood
 	first      string // the question to ask as soon as the session is known
 	leaving    bool   // the key that leaves was pressed once
+	printing   bool   // blocks are on their way to the scrollback
 }
 
 // mood describes the terminal.
@@ -33,6 +36,7 @@ type mood struct {
 	// isDark reports that the background is dark. isKnown reports that the terminal has said so.
 	isDark, isKnown bool
 	plain           bool // no colour
+	inline          bool // the conversation goes to the terminal's scrollback
 	mayCopy         bool // the person has allowed writes to the clipboard
 	editor          string
 	keyboard        io.Reader // what an editor reads
@@ -70,6 +74,8 @@ type (
 		list []Choice
 	}
 	tickMsg time.Time
+	// printedMsg follows the blocks of an inline screen that are in the scrollback.
+	printedMsg struct{}
 )
 
 func newScreen(conv Conversation, do worker, m mood, first string) *screen {
@@ -93,7 +99,23 @@ func tick() tea.Cmd {
 func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := s.take(msg)
 	s.layOut()
-	return s, tea.Batch(cmd, s.render())
+	return s, tea.Batch(cmd, s.render(), s.print())
+}
+
+// print moves the finished blocks of an inline screen to the terminal's scrollback, in their order.
+func (s *screen) print() tea.Cmd {
+	if !s.mood.inline || s.transcript.width <= 0 || s.printing {
+		return nil
+	}
+	lines := s.transcript.finished(s.shell.block())
+	if len(lines) == 0 {
+		return nil
+	}
+	s.printing = true // Println of two commands may change places
+	if s.mood.isKnown {
+		lines = strings.Split(markdown.OnBackground(strings.Join(lines, "\n"), s.mood.isDark), "\n")
+	}
+	return tea.Sequence(tea.Println(strings.Join(lines, "\n")), func() tea.Msg { return printedMsg{} })
 }
 
 func (s *screen) take(msg tea.Msg) tea.Cmd {
@@ -115,6 +137,8 @@ func (s *screen) take(msg tea.Msg) tea.Cmd {
 		return s.wheel(msg)
 	case tickMsg:
 		return tick()
+	case printedMsg:
+		s.printing = false
 	case leaveMsg:
 		if s.leaving && s.talk.running == nil && s.overlay == nil {
 			return tea.Quit
@@ -218,6 +242,10 @@ func (s *screen) showNotices(notices []string) {
 }
 
 func (s *screen) showPast(turns []Exchange) tea.Cmd {
+	if earlier := len(turns) - 1; s.mood.inline && earlier > 0 {
+		s.transcript.add(told, "", plain.Count(earlier, "earlier turn")+"; /history shows them")
+		turns = turns[earlier:]
+	}
 	for _, t := range turns {
 		s.transcript.add(asked, "", s.conv.Redact(t.Question))
 		s.talk.showAnswer(t.Answer, t.Winner, t.Status)

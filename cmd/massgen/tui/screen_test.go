@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/coordination/step"
 )
 
 // panel is a conversation with two agents that answer by a script, kept in memory.
@@ -273,18 +275,31 @@ rules:
   - {when: {}, reply: {hang: true}}
 `
 
+// inOrder sorts lines, one behind the other, about agents that answer or vote at the same time.
+func inOrder(screen string) string {
+	lines := strings.Split(screen, "\n")
+	for i := range lines {
+		end := i
+		for end < len(lines) && strings.HasSuffix(lines[end], " tokens") && strings.HasPrefix(lines[end], "  ") {
+			end++
+		}
+		slices.Sort(lines[i:end])
+	}
+	return strings.Join(lines, "\n")
+}
+
 // TestScreens shows the screen at the moments that people see most.
 func TestScreens(t *testing.T) {
 	var b strings.Builder
 	r := start(t, agrees, "")
 	shot := func(title string) {
 		if r.s.talk.shown != nil {
-			r.s.talk.shown.ended = r.s.talk.shown.began.Add(3 * time.Second)
-			for i := range r.s.talk.shown.agents {
-				r.s.talk.shown.agents[i].took = 3 * time.Second // however slow the machine is
+			r.s.talk.shown.EndedAt = r.s.talk.shown.Began.Add(3 * time.Second)
+			for i := range r.s.talk.shown.Agents {
+				r.s.talk.shown.Agents[i].Took = 3 * time.Second // however slow the machine is
 			}
 		}
-		b.WriteString("== " + title + "\n" + r.screen())
+		b.WriteString("== " + title + "\n" + inOrder(regexp.MustCompile(`\d+\.\d s`).ReplaceAllLiteralString(r.screen(), "3.0 s")))
 	}
 	shot("open")
 	r.write("What is cheap?")
@@ -356,21 +371,21 @@ func TestNoteIsTold(t *testing.T) {
 	r.until("the turn has begun", func() bool { return r.s.talk.running != nil && r.s.talk.running.turn != nil })
 	r.write("in French")
 	r.press("enter")
-	r.until("the note is taken", func() bool { return len(r.s.talk.shown.notes) == 1 })
+	r.until("the note is taken", func() bool { return len(r.s.talk.shown.Notes) == 1 })
 	r.press("esc")
 	r.until("the turn is over", r.idle)
 	if !r.shows("note: in French (seen by nobody yet)") {
 		t.Errorf("the note is not shown:\n%s", r.screen())
 	}
 	r = start(t, agrees, "")
-	turn := newTurnState([]string{"ada", "bob"}, time.Time{})
-	r.s.talk.running, r.s.talk.shown = &running{}, turn
-	for _, ev := range []massgen.Event{
+	turn := report.NewState("ada", "bob")
+	r.s.talk.running, r.s.talk.shown = newRunning(), turn
+	for _, ev := range events(time.Now(),
 		report.CallStarted{Actor: actor("ada", 1)}, report.Noted{Text: "in French"}, report.CallEnded{Actor: actor("ada", 1)},
 		report.CallStarted{Actor: actor("bob", 1)}, report.CallEnded{Actor: actor("bob", 1), Why: "network"}, report.CallStarted{Actor: actor("bob", 1)}, report.CallEnded{Actor: actor("bob", 1)},
-	} {
-		turn.apply(ev)
-		r.s.talk.tellNotes()
+	) {
+		turn.Apply(ev)
+		r.s.talk.tellNews()
 	}
 	if !r.shows("note: in French (seen by bob)") {
 		t.Errorf("it does not say who has seen the note:\n%s", r.screen())
@@ -396,9 +411,9 @@ func TestTurnIsPaused(t *testing.T) {
 	r := start(t, hangs, "What is cheap?")
 	r.until("ada has answered", func() bool { return r.shows("ada ✓ answered") })
 	r.press("tab", "p")
-	r.until("it is paused", func() bool { return r.shows("paused") })
+	r.until("it is paused", func() bool { return r.shows("paused · ") })
 	r.press("p")
-	r.until("it goes on", func() bool { return !r.shows("paused") })
+	r.until("it goes on", func() bool { return r.shows("the turn was paused, and goes on") && !r.s.talk.shown.Paused })
 }
 
 // TestTurnGoesOnWithoutAgent by x on the agent, which asks, or by /without.
@@ -418,7 +433,7 @@ func TestTurnGoesOnWithoutAgent(t *testing.T) {
 	}
 	r.press("x", "y")
 	r.until("the turn is over, with ada's answer", func() bool { return r.idle() && r.shows("Wind.") })
-	if phase := r.s.talk.shown.agent("bob").phase; phase != dismissed {
+	if phase := r.s.talk.shown.Agent("bob").Phase; phase != step.PhaseDismissed {
 		t.Errorf("bob is %s", phase)
 	}
 	r.press("tab", "x")

@@ -81,6 +81,14 @@ type shell struct {
 	command    *shellCommand // the last one, nil without one
 }
 
+// block returns the block of a running command, -1 without one.
+func (s *shell) block() int {
+	if s.command.isRunning() && s.command.page == s.transcript.page {
+		return s.command.block
+	}
+	return -1
+}
+
 // start runs a command, whose output goes with the next question.
 func (s *shell) start(line string) tea.Cmd {
 	switch {

@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/system/plain"
 )
@@ -22,8 +21,8 @@ import (
 type talk struct {
 	conv       client
 	transcript *transcript
-	running    *running   // the turn under way, nil without one
-	shown      *turnState // the last turn, whose rounds are shown; nil without one
+	running    *running      // the turn under way, nil without one
+	shown      *report.State // the last turn, whose rounds are shown; nil without one
 	last       lastTurn
 }
 
@@ -40,7 +39,16 @@ type running struct {
 	events <-chan []massgen.Event
 	ending bool  // the person has ended it
 	notes  []int // the blocks of its notes
+	news   news
 }
+
+// news is the block of the newest sentences about a turn.
+type news struct {
+	from  int // the number of its first sentence, from 0
+	block int // -1 without one
+}
+
+func newRunning() *running { return &running{news: news{block: -1}} }
 
 // hasTurn reports whether a turn runs that the panel has accepted.
 func (t *talk) hasTurn() bool { return t.running != nil && t.running.turn != nil }
@@ -61,7 +69,7 @@ func (t *talk) ask(agents []Agent, text, shell string, read func() (string, []ba
 	for _, a := range agents {
 		ids = append(ids, a.ID)
 	}
-	t.running, t.shown = &running{}, newTurnState(ids, time.Now())
+	t.running, t.shown = newRunning(), report.NewState(ids...)
 	return t.conv.do(func(ctx context.Context) tea.Msg {
 		named, files, err := read()
 		if err != nil {
@@ -84,8 +92,10 @@ type errorNote struct{ err error }
 // begin follows an accepted turn.
 func (t *talk) begin(turn *massgen.Turn) tea.Cmd {
 	events := make(chan []massgen.Event)
-	t.running = &running{turn: turn, events: events, ending: t.running != nil && t.running.ending}
-	if t.running.ending {
+	isEnding := t.running != nil && t.running.ending
+	t.running = newRunning()
+	t.running.turn, t.running.events, t.running.ending = turn, events, isEnding
+	if isEnding {
 		turn.Cancel()
 	}
 	pump := t.conv.do(func(ctx context.Context) tea.Msg {
@@ -120,26 +130,60 @@ func (t *talk) follow(batch []massgen.Event) tea.Cmd {
 		return nil
 	}
 	for _, ev := range batch {
-		t.shown.apply(ev)
+		t.shown.Apply(ev)
 	}
-	t.tellNotes()
+	t.tellNews()
 	return t.next()
 }
 
-// tellNotes shows the notes to the turn, and the agents that have seen them.
-func (t *talk) tellNotes() {
-	for i, note := range t.shown.notes {
-		seen := "nobody yet"
-		if ids := t.shown.seenBy(i); len(ids) > 0 {
-			seen = strings.Join(ids, ", ")
-		}
-		text := t.conv.Redact(fmt.Sprintf("%s (seen by %s)", note, seen))
-		if i == len(t.running.notes) {
-			t.running.notes = append(t.running.notes, len(t.transcript.blocks))
-			t.transcript.add(noted, "", text)
-		}
-		t.transcript.change(t.running.notes[i], text)
+// longestNews is the number of sentences in a block at most: a sentence that is added changes its block.
+const longestNews = 50
+
+// tellNews shows the sentences about the turn. A note has a block of its own, with the agents that have
+// seen it.
+func (t *talk) tellNews() {
+	for t.tellBlock() {
 	}
+	for i, note := range t.shown.Notes[:len(t.running.notes)] {
+		seen := "nobody yet"
+		if len(note.SeenBy) > 0 {
+			seen = strings.Join(note.SeenBy, ", ")
+		}
+		t.transcript.change(t.running.notes[i], t.conv.Redact(fmt.Sprintf("%s (seen by %s)", note.Text, seen)))
+	}
+}
+
+// tellBlock shows the sentences that belong to the newest block, and reports whether it is full.
+func (t *talk) tellBlock() (isFull bool) {
+	var lines []string
+	at := &t.running.news
+	for _, n := range t.shown.News {
+		if n.Number <= at.from {
+			continue
+		}
+		if n.Kind == "noted" || len(lines) == longestNews {
+			isFull = true
+			break
+		}
+		lines = append(lines, n.Sentence.String())
+	}
+	if len(lines) > 0 {
+		if at.block < 0 {
+			at.block = len(t.transcript.blocks)
+			t.transcript.add(told, "", "")
+		}
+		t.transcript.change(at.block, t.conv.Redact(strings.Join(lines, "\n")))
+	}
+	if !isFull {
+		return false
+	}
+	at.from, at.block = at.from+len(lines), -1
+	if len(lines) < longestNews {
+		at.from++ // the note
+		t.running.notes = append(t.running.notes, len(t.transcript.blocks))
+		t.transcript.add(noted, "", "")
+	}
+	return true
 }
 
 // conclude shows the result of a turn.
@@ -150,17 +194,10 @@ func (t *talk) conclude(r massgen.Result) {
 		a.Label, a.Content = plain.Line(a.Label), t.conv.Redact(printable(a.Content))
 		t.last.answers = append(t.last.answers, a)
 	}
-	votes := slices.Clone(r.Votes) // in the panel's order
-	slices.SortStableFunc(votes, func(a, b report.ResultVote) int { return t.shown.place(a.Voter) - t.shown.place(b.Voter) })
-	var lines []string
-	for _, v := range votes {
-		lines = append(lines, plain.Line(fmt.Sprintf("%s voted for %s: %s", v.Voter, v.Label, v.Reason)))
-	}
-	if len(lines) > 0 {
-		t.transcript.add(told, "", t.conv.Redact(strings.Join(lines, "\n")))
-	}
 	for _, f := range r.Failed {
-		t.transcript.add(wrong, "", t.conv.Redact(f.Agent+" failed: "+f.Error))
+		if a := t.shown.Agent(f.Agent); a == nil || a.Phase != step.PhaseFailed { // else it was told
+			t.transcript.add(wrong, "", t.conv.Redact(f.Agent+" failed: "+f.Error))
+		}
 	}
 	for _, w := range r.Warnings {
 		t.transcript.add(told, "", "warning: "+t.conv.Redact(w))
@@ -211,10 +248,10 @@ func (t *talk) dismiss(agent string) tea.Cmd {
 	return t.tell(func(ctx context.Context, turn *massgen.Turn) error { return turn.Dismiss(ctx, agent) })
 }
 
-// hint returns the last remark about the turn, and the keys that work while it runs.
+// hint returns the newest sentence about the turn, and the keys that work while it runs.
 func (t *talk) hint() (hints []string) {
-	if n := len(t.shown.remarks); n > 0 {
-		hints = append(hints, t.conv.Redact(t.shown.remarks[n-1]))
+	if n := len(t.shown.News); n > 0 {
+		hints = append(hints, t.conv.Redact(t.shown.News[n-1].Text))
 	}
 	return append(hints, "Enter adds a note", "Tab agents", "Esc ends the turn", "? keys")
 }

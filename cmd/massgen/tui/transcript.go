@@ -21,8 +21,8 @@ const (
 	wrong                    // an error
 )
 
-// block is a piece of the conversation. lines are its lines for a width, and rendered reports that their
-// Markdown is rendered.
+// block is a piece of the conversation. lines are its lines for a width. rendered reports that their Markdown is
+// rendered, or soon is, and isReady that it is.
 type block struct {
 	kind     blockKind
 	title    string
@@ -30,6 +30,7 @@ type block struct {
 	lines    []string
 	width    int
 	rendered bool
+	isReady  bool
 }
 
 // transcript is the conversation, which scrolls from its end. A session may have thousands of blocks, so
@@ -39,6 +40,8 @@ type transcript struct {
 	at     position
 	width  int
 	height int
+	// printed counts the blocks that are in the scrollback of an inline screen, and no longer here.
+	printed int
 	// page counts the clears. The transcript drops results for an older page.
 	page int
 }
@@ -57,9 +60,23 @@ func (t *transcript) change(i int, text string) {
 
 // clear takes the conversation off the screen.
 func (t *transcript) clear() {
-	t.blocks = nil
+	t.blocks, t.printed = nil, 0
 	t.page++
 	t.at.toEnd()
+}
+
+// finished returns the lines of the blocks that can change no more, and counts them as printed. open is a block that
+// may change, -1 without one.
+func (t *transcript) finished(open int) (lines []string) {
+	for ; t.printed < len(t.blocks) && t.printed != open; t.printed++ {
+		i := t.printed
+		of := t.lines(i)
+		if b := t.blocks[i]; b.kind == replied && !b.isReady {
+			break
+		}
+		lines = append(lines, of...)
+	}
+	return lines
 }
 
 func (t *transcript) resize(width, height int) { t.width, t.height = width, height }
@@ -70,7 +87,7 @@ func (t *transcript) count() int { return len(t.blocks) }
 // lines implements pile. It lays out a block that has lines of another width.
 func (t *transcript) lines(i int) []string {
 	if b := &t.blocks[i]; b.width != t.width {
-		b.rendered = false
+		b.rendered, b.isReady = false, false
 		t.lay(i)
 	}
 	return t.blocks[i].lines
@@ -127,7 +144,7 @@ func (t *transcript) put(i, width int, lines []string) {
 	}
 	b := &t.blocks[i]
 	before := len(b.lines)
-	b.rendered = true
+	b.rendered, b.isReady = true, true
 	b.lines = lines
 	if b.title != "" {
 		b.lines = append([]string{b.head()}, b.lines...)
@@ -143,6 +160,14 @@ func (t *transcript) scroll(by int) {
 	if t.width > 0 {
 		t.at.move(t, by, t.height)
 	}
+}
+
+// unprinted returns the lines of the blocks that are not in the scrollback, at most height from their end.
+func (t *transcript) unprinted(height int) (lines []string) {
+	for i := t.printed; i < len(t.blocks); i++ {
+		lines = append(lines, t.lines(i)...)
+	}
+	return lines[max(len(lines)-height, 0):]
 }
 
 // view returns the lines on the screen, as many as its height.

@@ -11,10 +11,12 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// The rows of the hint, and the most rows of the strip of rounds.
+// The rows of the hint, and the most rows of parts.
 const (
 	hintRows  = 1
 	mostStrip = 3
+	// mostInline is the most rows of the agents of an inline screen.
+	mostInline = 12
 )
 
 // layOut sets the sizes of the parts.
@@ -40,14 +42,17 @@ func (s *screen) paneRows() int {
 	if s.talk.shown == nil || s.talk.running == nil && s.focus < 0 {
 		return 0
 	}
+	if s.mood.inline {
+		return min(max(s.bodyRows()/2, 1), mostInline)
+	}
 	return max(s.bodyRows()*2/3, 1)
 }
 
 func (s *screen) strip() []string {
-	if s.talk.shown == nil || len(s.talk.shown.agents) < 2 {
+	if s.talk.shown == nil || len(s.talk.shown.Agents) < 2 {
 		return nil
 	}
-	return s.talk.shown.strip(s.size.Width, min(mostStrip, s.bodyRows()/4))
+	return strip(s.talk.shown, s.size.Width, min(mostStrip, s.bodyRows()/4))
 }
 
 // View implements tea.Model.
@@ -55,7 +60,10 @@ func (s *screen) View() tea.View { return s.view(time.Now()) }
 
 // view draws the screen at a time.
 func (s *screen) view(now time.Time) tea.View {
-	v := tea.View{AltScreen: true, MouseMode: tea.MouseModeCellMotion, WindowTitle: "massgen " + plain.Line(s.session.ID)}
+	v := tea.View{WindowTitle: "massgen " + plain.Line(s.session.ID)}
+	if !s.mood.inline { // else the terminal scrolls, and its own keys select and copy
+		v.AltScreen, v.MouseMode = true, tea.MouseModeCellMotion
+	}
 	if s.size.Width <= 0 || s.size.Height <= 0 {
 		return v
 	}
@@ -64,7 +72,11 @@ func (s *screen) view(now time.Time) tea.View {
 		room := max(s.size.Height-len(lines), 1)
 		lines = append(lines, s.overlay.view(s.size.Width, room)...)
 	} else {
-		lines = append(lines, s.transcript.view()...)
+		if s.mood.inline {
+			lines = append(s.transcript.unprinted(s.transcript.height), lines...)
+		} else {
+			lines = append(lines, s.transcript.view()...)
+		}
 		lines = append(lines, s.agents(now)...)
 		lines = append(lines, s.strip()...)
 		lines = append(lines, faint(strings.Repeat("─", s.size.Width)))
@@ -94,7 +106,7 @@ func (s *screen) agents(now time.Time) []string {
 		return nil
 	}
 	lines := []string{faint(strings.Repeat("─", s.size.Width))}
-	return append(lines, s.talk.shown.panes(s.size.Width, rows-1, s.focus, s.focus >= 0, now, s.conv.Redact)...)
+	return append(lines, panes(s.talk.shown, s.size.Width, rows-1, s.focus, s.focus >= 0, now, s.conv.Redact)...)
 }
 
 // fitting joins the hints that fit into a width, at least the first.

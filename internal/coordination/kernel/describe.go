@@ -8,6 +8,9 @@ import (
 // TurnAt returns the end of the turn's time, 0 for never.
 func (m *Machine) TurnAt() Time { return m.s.TurnAt }
 
+// GraceAt returns when stragglers may be left behind, 0 while their clock does not run.
+func (m *Machine) GraceAt() Time { return m.s.GraceAt }
+
 // Describe returns the state as text for scripts, logs and people: a line for the turn
 // and one for each agent and vote.
 func (m *Machine) Describe() string {

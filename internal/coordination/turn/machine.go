@@ -146,6 +146,9 @@ func (m *Machine) Label(a kernel.Answer) string { return m.s.Kernel.Label(a) }
 // TurnAt returns the end of the turn's time, 0 for never.
 func (m *Machine) TurnAt() kernel.Time { return m.s.Kernel.TurnAt() }
 
+// GraceAt returns when the round goes on without the agents at work, 0 for never.
+func (m *Machine) GraceAt() kernel.Time { return m.s.Kernel.GraceAt() }
+
 // StepState returns the state in which an agent's step waits, or its last one ended.
 func (m *Machine) StepState(agent int) step.State {
 	if s := m.s.Steps[agent]; s != nil {

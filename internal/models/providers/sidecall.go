@@ -30,8 +30,9 @@ type Sidecalls struct{ Summary, Topic, Facts *Sidecall }
 // that calls a model.
 type Fault struct{ Of, Text string }
 
-// Sidecalls connects the models of a config's calls that belong to no agent.
-func (r *Resolver) Sidecalls(ctx context.Context, config *configs.Config) (Sidecalls, []Fault) {
+// Sidecalls connects the models of a config's calls that belong to no agent. own has the models that a program brings
+// along, by the section of the config.
+func (r *Resolver) Sidecalls(ctx context.Context, config *configs.Config, own map[string]backends.Backend) (Sidecalls, []Fault) {
 	var all Sidecalls
 	var failed []Fault
 	for _, call := range []struct {
@@ -46,6 +47,11 @@ func (r *Resolver) Sidecalls(ctx context.Context, config *configs.Config) (Sidec
 		{"memory", config.Memory.Made, true, config.Memory.Backend, &all.Facts},
 	} {
 		if !call.made {
+			continue
+		}
+		if b := own[call.section]; b != nil {
+			m := r.Own(call.backend.Model, b)
+			*call.model = &Sidecall{Backend: m.Backend, Model: m.Name, Params: r.Bounded(m, call.backend.Params)}
 			continue
 		}
 		made, faults := r.sidecall(ctx, call.backend, call.tools)

@@ -21,7 +21,7 @@ func sidecallsOf(t *testing.T, file string, record *debugbackend.Recorder, env m
 		t.Fatal(err)
 	}
 	r := resolverFor(t, config, World{Environment: lookup, Lookup: lookup}, record)
-	return r.Sidecalls(t.Context(), config)
+	return r.Sidecalls(t.Context(), config, nil)
 }
 
 // TestSidecallIsMadeAsAnAgentsCall makes a call with a wrong key: the fallback is called,

@@ -20,7 +20,7 @@ type call struct {
 	req      backends.Request
 	ceilings *backoff.ExponentialBackOff // of the waits, nil before the first
 	yield    func(backends.Event, error) bool
-	begun    bool             // whether an event was yielded
+	begun    bool             // whether an event that counts was yielded
 	until    time.Time        // the latest time for another attempt; zero before the first
 	sent     backends.Request // by the last attempt
 	refitted bool             // whether the program's own output limit was lowered
@@ -185,7 +185,7 @@ func (c *call) attempt(req backends.Request, p pass, held backends.Reservation) 
 			ended = err
 			return err
 		}
-		c.begun = true
+		c.begun = c.begun || counts(ev)
 		if u, ok := ev.(backends.Usage); ok {
 			usage = &u
 		}
@@ -195,6 +195,13 @@ func (c *call) attempt(req backends.Request, p pass, held backends.Reservation) 
 	}
 	ended = nil
 	return nil
+}
+
+// counts reports whether an event is a part of the answer. A piece of a tool call is told to people who watch, and
+// the events of a later attempt replace it.
+func counts(ev backends.Event) bool {
+	_, isPiece := ev.(backends.ToolCallDelta)
+	return !isPiece
 }
 
 // settle ends a reservation. An attempt that failed after it reported a usage may cost more than

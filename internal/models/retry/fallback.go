@@ -104,13 +104,13 @@ func (f *Fallback) request(i int, req backends.Request) backends.Request {
 }
 
 // stream passes events on to yield, and returns the error at their end, nil if the reader
-// of yield stopped. begun reports whether an event was yielded.
+// of yield stopped. begun reports whether an event that counts was yielded.
 func stream(events iter.Seq2[backends.Event, error], yield func(backends.Event, error) bool) (begun bool, err error) {
 	for ev, err := range events {
 		if err != nil {
 			return begun, err
 		}
-		begun = true
+		begun = begun || counts(ev)
 		if !yield(ev, nil) {
 			return begun, nil
 		}

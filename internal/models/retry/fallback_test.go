@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -20,7 +21,9 @@ import (
 // its error or well.
 type fake struct {
 	text string
-	err  error
+	// piece is a piece of a tool call.
+	piece string
+	err   error
 	then func()
 	got  []backends.Request
 }
@@ -32,6 +35,7 @@ func (f *fake) Stream(_ context.Context, req backends.Request) iter.Seq2[backend
 			f.then()
 		}
 		switch {
+		case f.piece != "" && !yield(backends.ToolCallDelta{Name: "new_answer", Text: f.piece}, nil):
 		case f.text != "" && !yield(backends.TextDelta{Text: f.text}, nil):
 		case f.err != nil:
 			yield(nil, f.err)
@@ -202,6 +206,22 @@ func TestNotOnceItHasBegun(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, resp.Message.Text(), err)
 		}
 	}
+}
+
+// TestPieceOfACallForbidsNothing: it is told, and no part of the answer.
+func TestPieceOfACallForbidsNothing(t *testing.T) {
+	first := unusable("one", backends.KindOverloaded)
+	first.piece = "half"
+	b := retry.NewFallback("one", first, retry.Choice{Provider: "two", Backend: &fake{text: "whole"}, Model: "small"})
+	if resp, err := backends.Collect(b.Stream(t.Context(), secretly()), nil); err != nil || resp.Message.Text() != "whole" {
+		t.Errorf("the other model: %q, %v", resp.Message.Text(), err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		inner := &script{outcomes: []outcome{{piece: "half", err: failure(backends.KindNetwork)}, well()}}
+		if resp, e := call(t.Context(), t, retry.New(inner, newGate("script", retry.Limits{}), retry.Options{})); e != nil || resp.Message.Text() != "fine" {
+			t.Errorf("another attempt: %q, %v", resp.Message.Text(), e)
+		}
+	})
 }
 
 // TestReaderStops: it is no failure, and nothing else is called.

@@ -19,6 +19,7 @@ func TestMain(m *testing.M) { leaks.Main(m) }
 type outcome struct {
 	takes time.Duration
 	text  string
+	piece string // of a tool call
 	usage *backends.Usage
 	err   error
 }
@@ -58,6 +59,9 @@ func (s *script) Stream(ctx context.Context, _ backends.Request) iter.Seq2[backe
 		case <-time.After(o.takes):
 		case <-ctx.Done():
 			yield(nil, &backends.Error{Kind: backends.KindOf(ctx.Err()), Provider: "script", Message: ctx.Err().Error(), Err: ctx.Err()})
+			return
+		}
+		if o.piece != "" && !yield(backends.ToolCallDelta{Name: "new_answer", Text: o.piece}, nil) {
 			return
 		}
 		if o.text != "" && !yield(backends.TextDelta{Text: o.text}, nil) {

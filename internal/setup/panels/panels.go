@@ -56,6 +56,12 @@ type Settings struct {
 	Granted *permission.Grants
 	// Telemetry follows the turns; nil for none.
 	Telemetry *telemetry.Exporter
+	// BeforeTurn and AfterTurn are called in their order, as coordinator.Options says.
+	BeforeTurn []func(ctx context.Context, t *coordinator.Turn) error
+	AfterTurn  []func(ctx context.Context, t *coordinator.Turn, r report.Result) error
+	// Topic and Facts are sidecalls that turns make, also if the config does not ask for them; nil leaves that to the
+	// config.
+	Topic, Facts *Sidecall
 	// OnlyLooks opens no tools, for a panel that is only checked or shown.
 	OnlyLooks bool
 	Listener
@@ -118,6 +124,7 @@ func (p *Opened) followed(t *coordinator.Turn, err error) (*coordinator.Turn, er
 // Open connects a panel without calling a model. Its error has a line for each reason why agents
 // cannot be connected. The caller closes the store.
 func Open(ctx context.Context, s Settings) (*Opened, error) {
+	s.addSidecalls()
 	p := &Opened{exporter: s.Telemetry}
 	if s.Record != nil {
 		options := *s.Record
@@ -137,7 +144,7 @@ func Open(ctx context.Context, s Settings) (*Opened, error) {
 func (p *Opened) open(ctx context.Context, s Settings) error {
 	opts := coordinator.Options{
 		Rules: s.Config.Orchestrator.Rules, Limits: s.Config.Orchestrator.Limits, Budget: s.Config.Budget, Override: s.Override,
-		Store: s.Store.Sessions, Remote: s.Engine, Approve: s.Approve, DescribeFiles: s.Config.DescribesFiles(),
+		Store: s.Store.Sessions, Remote: s.Engine, Approve: s.Approve, DescribeFiles: s.Config.DescribesFiles(), Masking: s.Secrets.Stream,
 	}
 	if s.Engine != nil || s.ForOthers { // only these compare digests
 		var err error
@@ -163,6 +170,7 @@ func (p *Opened) open(ctx context.Context, s Settings) error {
 		Elsewhere: s.Engine != nil, ForOthers: s.ForOthers,
 	})
 	p.Sidecalls.AddTo(&opts, models)
+	s.addHooks(&opts)
 	if err := toolbox.Permit(&opts, s.Config, s.Granted, s.ForOthers || s.Approve != nil); err != nil {
 		return err
 	}
@@ -210,7 +218,7 @@ func (p *Opened) connect(ctx context.Context, s Settings, opts *coordinator.Opti
 		})
 	}
 	addSearching(opts, search)
-	models, faults := p.resolver.Sidecalls(ctx, config)
+	models, faults := p.resolver.Sidecalls(ctx, config, map[string]backends.Backend{"topic": s.Topic.Own, "memory": s.Facts.Own})
 	for _, f := range faults {
 		failed = append(failed, report.FailedAgent{Agent: f.Of, Error: f.Text})
 	}

@@ -38,6 +38,22 @@ func wantedServers(config *configs.Config) []wanted {
 	return list
 }
 
+// Runs returns what a config starts as programs of this machine, for an error: commands, or MCP servers. It returns "" for
+// nothing.
+func Runs(config *configs.Config) string {
+	for _, a := range config.Agents {
+		if a.Tools.RunCommands {
+			return "agent " + a.ID + " has commands"
+		}
+	}
+	for _, w := range wantedServers(config) {
+		if w.server.Command != "" {
+			return fmt.Sprintf("the config has the MCP server %q", w.server.Name)
+		}
+	}
+	return ""
+}
+
 // serverNames returns the names of servers, each once: servers of several agents may have the
 // same name.
 func serverNames(list []wanted) (names []string) {

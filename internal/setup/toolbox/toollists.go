@@ -242,24 +242,10 @@ func (b *Toolbox) refresh(ctx context.Context) (notices []string) {
 // marks them as known.
 func (s *toolServer) changes() string {
 	now := definitions(s.client)
-	changed := ChangeText(report.CompareTools(s.told, now))
+	changed := report.CompareTools(s.told, now).Words()
 	s.told = now
 	if changed == "" {
 		return ""
 	}
 	return fmt.Sprintf("MCP server %q has changed its tools; %s", s.client.Name(), changed)
-}
-
-// ChangeText names the changes, "" for none.
-func ChangeText(c report.ToolsChange) string {
-	var parts []string
-	for _, p := range []struct {
-		what  string
-		names []string
-	}{{"added", c.Added}, {"removed", c.Removed}, {"described anew", c.Described}} {
-		if len(p.names) > 0 {
-			parts = append(parts, p.what+": "+plain.List(p.names))
-		}
-	}
-	return strings.Join(parts, "; ")
 }

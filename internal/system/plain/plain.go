@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -87,6 +88,9 @@ func Count(n int, thing string) string {
 	}
 	return strconv.Itoa(n) + " " + thing + "s"
 }
+
+// Seconds returns a duration in seconds with one decimal.
+func Seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
 // Thousands returns a number with a comma for every thousand.
 func Thousands(n int) string {

@@ -80,8 +80,8 @@ func callsWithin(value string, tools []Tool, isMarked bool, depth int) (calls []
 // The keys of a call in the forms that models write, most usual first.
 const (
 	wraps        = "action function function_call tool_call tool_calls"
-	nameKeys     = "name action tool tool_name function function_name type"
-	argumentKeys = "arguments parameters args params input action_input tool_input"
+	NameKeys     = "name action tool tool_name function function_name type"
+	ArgumentKeys = "arguments parameters args params input action_input tool_input"
 	// bareKeys has the keys of a call of an agent's own tool that stands without a mark.
 	bareKeys = "arguments id name parameters type"
 )
@@ -95,7 +95,7 @@ func callsOf(value string, tools []Tool, isMarked bool, depth int) (calls []Call
 	if err := json.Unmarshal([]byte(value), &fields); err != nil {
 		return nil, false
 	}
-	for _, key := range strings.Fields(nameKeys) {
+	for _, key := range strings.Fields(NameKeys) {
 		tool, ok := find(textOf(fields[key]), tools)
 		if !ok {
 			continue
@@ -123,7 +123,7 @@ func callsOf(value string, tools []Tool, isMarked bool, depth int) (calls []Call
 // have one form, because a JSON object may also be an answer.
 func argumentsIn(fields map[string]json.RawMessage, nameKey string, tool Tool, isMarked bool) (arguments string, isCall bool) {
 	isBare := !isMarked && !tool.IsAct
-	for _, key := range strings.Fields(argumentKeys) {
+	for _, key := range strings.Fields(ArgumentKeys) {
 		if raw, has := fields[key]; has {
 			return argumentsOf(raw), !isBare || nameKey == "name" && hasOnly(fields, strings.Fields(bareKeys))
 		}

@@ -55,7 +55,8 @@ type SessionFlags struct {
 // DisplayFlags choose the output.
 type DisplayFlags struct {
 	JSON, NoDisplay, Automation, Debug bool
-	TUI, Plain, Quiet, Raw, NoPager    bool
+	TUI, Inline, Plain, Quiet          bool
+	Raw, NoPager                       bool
 	Spoken                             bool
 	OutputFile, DumpInputs             string
 }
@@ -231,7 +232,8 @@ func (f *DisplayFlags) flags() []cli.Flag {
 		TextFlag(output, "output-file", &f.OutputFile, "write the answer to `FILE` too; in a conversation, the last one"),
 		SwitchFlag(output, "no-display", &f.NoDisplay, "do not show progress"),
 		SwitchFlag(output, "tui", &f.TUI, "show a question of the command line in full screen, too"),
-		&cli.BoolFlag{Name: "plain", Aliases: []string{"multi-turn"}, Destination: &f.Plain, Category: output, Usage: "talk line by line in place of the full screen; add lines of progress, redraw none"},
+		&cli.BoolFlag{Name: "inline", Aliases: []string{"multi-turn"}, Destination: &f.Inline, Category: output, Usage: "talk below what the terminal shows in place of the full screen; answers stay in its scrollback"},
+		SwitchFlag(output, "plain", &f.Plain, "talk line by line in place of the full screen; add lines of progress, redraw none"),
 		SwitchFlag(output, "screen-reader", &f.Spoken, "write plain lines in words, and redraw none (also MASSGEN_SCREEN_READER=1 or ACCESSIBLE=1)"),
 		SwitchFlag(output, "quiet", &f.Quiet, "show nothing but the answer and errors", "q"),
 		SwitchFlag(output, "raw", &f.Raw, "print the Markdown of the answer as it is, also on a terminal"),
@@ -260,7 +262,7 @@ func Version() string {
 	return info.Main.Version
 }
 
-// OpensScreen reports whether a conversation is shown in full screen: a person is there, and has
+// OpensScreen reports whether a conversation is shown on a screen, whole or inline: a person is there, and has
 // not asked for plain lines.
 func (o Options) OpensScreen(env *Env, given bool) bool {
 	f := o.Display
@@ -271,7 +273,7 @@ func (o Options) OpensScreen(env *Env, given bool) bool {
 	case !IsTerminal(env.Stdin), !IsTerminal(env.Stdout), !IsTerminal(env.Stderr):
 		return false
 	}
-	return f.TUI || !given
+	return f.TUI || f.Inline || !given
 }
 
 // checkOutputFile proves that the file can be written, and leaves the file as it is.

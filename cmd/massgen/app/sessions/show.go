@@ -1,13 +1,13 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/massgen/massgen/cmd/massgen/app/archive"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
@@ -15,6 +15,7 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/models/prices"
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/plain"
@@ -84,8 +85,11 @@ func (c *command) showSession(ctx context.Context, store *store.Store, words []s
 	for _, t := range shown.Turns {
 		fmt.Fprintf(&b, "\n--- turn %d, %s ---\n", t.Number, plain.Line(shown.state(t)))
 		b.WriteString(wording.WithNewline(wording.Printable(t.Question)))
-		b.WriteString(wording.NoteLines(t.Notes))
-		b.WriteString(toolLines(t.ToolCalls))
+		state, err := inspect.State(ctx, store.Sessions, kept.ID, t.Number)
+		if err != nil {
+			c.console.Warn(err.Error())
+		}
+		b.WriteString(newsLines(state))
 		b.WriteString(wording.PartialTexts(t.Partials))
 		if t.Answer != "" {
 			b.WriteString("\n" + wording.WithNewline(wording.Printable(t.Answer)))
@@ -98,7 +102,7 @@ func (c *command) showSession(ctx context.Context, store *store.Store, words []s
 	return c.console.Put(b.String())
 }
 
-// answerLines are the answers of a turn beside the winning one, and all votes with their reasons.
+// answerLines are the answers of a turn beside the winning one.
 func answerLines(t inspect.Turn) string {
 	var b strings.Builder
 	for _, a := range t.Answers {
@@ -106,32 +110,34 @@ func answerLines(t inspect.Turn) string {
 			fmt.Fprintf(&b, "\n%s:\n%s", plain.Line(a.Label), wording.WithNewline(wording.Printable(a.Content)))
 		}
 	}
-	for i, v := range slices.Concat(t.Votes, t.VoidVotes) {
-		if i == 0 {
-			b.WriteString("\n")
-		}
-		fmt.Fprintf(&b, "  %s\n", voteLine(v))
-	}
 	return b.String()
 }
 
-// voteLine is "a voted for b.1: it is clear", and why the vote does not count.
-func voteLine(v report.ResultVote) string {
-	line := fmt.Sprintf("%s voted for %s: %s", plain.Line(v.Voter), plain.Line(v.Label), plain.Line(v.Reason))
-	if v.Void != "" {
-		line += " (void: " + plain.Line(v.Void) + ")"
-	}
-	return line
-}
-
-// toolLines has a line for each tool call, behind an empty one.
-func toolLines(calls []report.ResultToolCall) string {
+// newsLines has a line for each sentence about a turn, behind an empty one. A note names the agents that have seen it,
+// and a vote that a newer answer made void says so. That an agent begins goes without saying where it is alone.
+func newsLines(s *report.State) string {
 	var b strings.Builder
-	for i, c := range calls {
-		if i == 0 {
+	notes := s.Notes
+	votes := slices.DeleteFunc(slices.Clone(s.Acts), func(a report.Act) bool { return a.Phase != step.PhaseVoted })
+	for _, n := range s.News {
+		if s.IsAlone() && n.Kind == "step_started" {
+			continue
+		}
+		if b.Len() == 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString("  " + wording.ToolLine(plain.Line(c.Agent), c.ToolCall, time.Duration(c.DurationMS)*time.Millisecond) + "\n")
+		b.WriteString("  " + n.Sentence.String())
+		switch {
+		case n.Kind == "noted" && len(notes) > 0:
+			b.WriteString(" (seen by " + cmp.Or(plain.List(notes[0].SeenBy), "nobody") + ")")
+			notes = notes[1:]
+		case n.Kind == "voted" && len(votes) > 0:
+			if void := " (void: " + votes[0].Void + ")"; votes[0].Void != "" && !strings.Contains(n.Text, void) {
+				b.WriteString(void)
+			}
+			votes = votes[1:]
+		}
+		b.WriteString("\n")
 	}
 	return b.String()
 }
@@ -159,7 +165,7 @@ func (s shownSession) rows() [][]string {
 	rows = append(rows, []string{"created", wording.Moment(s.Created)}, []string{"last used", wording.Moment(s.Updated)})
 	rows = append(rows, s.stateRows()...)
 	rows = append(rows,
-		[]string{"usage", wording.Usage(s.Usage)},
+		[]string{"usage", s.Usage.Words()},
 		[]string{"history", fmt.Sprintf("%s · %s characters · %s", plain.Count(s.Messages, "message"), plain.Thousands(s.CharCount), s.contextSize())})
 	if len(s.Agents) > 0 {
 		rows = append(rows, []string{"context warning", s.ContextWarning})
@@ -239,7 +245,7 @@ func (c *command) showUsage(ctx context.Context, store *store.Store, words []str
 		{"output tokens", plain.Thousands(total.OutputTokens)},
 		{"of them reasoning", plain.Thousands(total.ReasoningTokens)},
 		{"calls of unknown usage", plain.Thousands(total.UnknownCalls)},
-		{"cost", wording.Cost(total)},
+		{"cost", total.Price()},
 	}))
 }
 

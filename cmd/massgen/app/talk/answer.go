@@ -15,6 +15,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/cmd/massgen/internal/markdown"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -128,35 +129,55 @@ func voteLines(r report.Result, width int, mask func(string) string) (lines []st
 
 // streamedAnswer prints the answer of the only agent as it comes.
 type streamedAnswer struct {
-	stream  answerStream
-	agent   string
-	isAside bool // a call on the agent's behalf is under way
-	isHeld  bool // the text is no answer before it was checked
-	begun   bool // something of it is printed
-	out     io.Writer
-	render  func(text string, width int) string
+	state  *report.State
+	stream answerStream
+	call   string // whose text is in stream
+	at     int    // the piece that is read next, counted from the first of the turn
+	bytes  int    // of that piece which are read
+	said   int    // the last piece whose text is in stream, -1 for none
+	begun  bool   // something of the answer is printed
+	out    io.Writer
+	render func(text string, width int) string
 }
 
-func newStreamedAnswer(a answers, agent string) *streamedAnswer {
-	return &streamedAnswer{stream: answerStream{isRaw: !a.isRendered()}, agent: agent, out: a.console.Out, render: a.render}
+func newStreamedAnswer(a answers, state *report.State) *streamedAnswer {
+	return &streamedAnswer{state: state, said: -1, stream: answerStream{isRaw: !a.isRendered()}, out: a.console.Out, render: a.render}
 }
 
-// hear takes an event. Settle prints what a call has left when another one begins.
-func (a *streamedAnswer) hear(ev report.Event, settle func(string)) {
-	switch ev := ev.(type) {
-	case report.StepStarted:
-		a.isHeld = ev.HasSchema
-	case report.TextDelta:
-		if ev.Agent == a.agent && !a.isAside && !a.isHeld {
-			a.stream.add(ev.Text)
+// read reads the new text of the agent. Settle prints what a call has left when another one begins, and
+// that the text was taken back.
+func (a *streamedAnswer) read(settle func(string)) {
+	agent := &a.state.Agents[0]
+	if agent.Marks.Checked { // the text is no answer before it was checked
+		a.at, a.bytes = agent.Dropped+len(agent.Text), 0
+		return
+	}
+	a.takeBack(agent, settle)
+	for i := max(a.at-agent.Dropped, 0); i < len(agent.Text); i++ {
+		p := &agent.Text[i]
+		if at := agent.Dropped + i; at != a.at {
+			a.at, a.bytes = at, 0
 		}
-	case report.CallStarted, report.Retrying, report.FellBack:
-		settle(a.stream.takeAll())
+		if p.Kind != step.PieceSaid && p.Kind != step.PieceAnswer || len(p.Text) <= a.bytes {
+			continue
+		}
+		if p.Call != a.call {
+			settle(a.stream.takeAll())
+			a.stream.restart()
+			a.call = p.Call
+		}
+		a.stream.add(p.Text[a.bytes:])
+		a.bytes, a.said = len(p.Text), a.at
+		a.takeBack(agent, settle)
+	}
+}
+
+// takeBack prints that the text in the stream is void, if it is.
+func (a *streamedAnswer) takeBack(agent *report.AgentState, settle func(string)) {
+	if i := a.said - agent.Dropped; a.said >= 0 && i >= 0 && i < len(agent.Text) && agent.Text[i].Void != "" {
+		settle(strings.TrimSuffix(a.stream.takeAll(), "\n") + "\n\n(void: " + agent.Text[i].Void + ")\n")
 		a.stream.restart()
-	case report.SidecallStarted:
-		a.isAside = true
-	case report.SidecallEnded, report.SidecallFailed:
-		a.isAside = false
+		a.said = -1
 	}
 }
 

@@ -49,7 +49,7 @@ func (d *dialogue) status(string) error {
 	tokens.CostUSD = nil // it has a row of its own
 	d.show(append(rows,
 		[]string{"turns", strconv.Itoa(kept.Turns)}, []string{"messages", strconv.Itoa(kept.Messages)},
-		[]string{"usage", wording.Usage(tokens)}, []string{"cost", wording.Cost(kept.Usage)}, []string{"kept", d.kept()}))
+		[]string{"usage", tokens.Words()}, []string{"cost", kept.Usage.Price()}, []string{"kept", d.kept()}))
 	return nil
 }
 
@@ -111,7 +111,7 @@ func (d *dialogue) showUsage(string) error {
 }
 
 func usageRow(name string, u budget.Usage) []string {
-	row := []string{name, plain.Thousands(u.Calls), plain.Thousands(u.InputTokens), plain.Thousands(u.CachedInputTokens), plain.Thousands(u.OutputTokens), plain.Thousands(u.ReasoningTokens), wording.Cost(u)}
+	row := []string{name, plain.Thousands(u.Calls), plain.Thousands(u.InputTokens), plain.Thousands(u.CachedInputTokens), plain.Thousands(u.OutputTokens), plain.Thousands(u.ReasoningTokens), u.Price()}
 	if u.UnknownCalls > 0 {
 		row[1] += fmt.Sprintf(" (%d of unknown usage)", u.UnknownCalls)
 	}

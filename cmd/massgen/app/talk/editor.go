@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -171,8 +172,8 @@ func (keyInterrupt) Signal() {}
 
 func (keyInterrupt) String() string { return os.Interrupt.String() }
 
-// keys is what a person types, made ready for the line editor: Ctrl+C clears the
-// line and is told of, and a pasted text is one line however many it has.
+// keys prepares the typed keys for the line editor. Ctrl+C clears the line and is told. A pasted text is one line:
+// its terminal marks it, or several lines come in one read, faster than a person types.
 type keys struct {
 	in        io.Reader
 	interrupt func(os.Signal)
@@ -202,11 +203,6 @@ const (
 // end of a longer one, and breaks down where its buffer ends.
 const longestKey = 32
 
-// pastePause is how long a paste must have been silent for a Ctrl+C that comes alone to be
-// typed: it ends a paste whose end never came. One within a paste is a part of that, whose
-// next lines would else be taken for questions.
-const pastePause = 200 * time.Millisecond
-
 // A line of the editor has no newlines and tabs: within it these stand for them.
 const (
 	newlineSign = "⏎"
@@ -226,14 +222,17 @@ func (k *keys) Read(data []byte) (int, error) {
 	for len(k.ready) == 0 {
 		buffer := make([]byte, 4096)
 		n, err := k.in.Read(buffer)
-		before := k.at
 		k.at = time.Now()
 		k.freshen()
-		if k.pasting && string(buffer[:n]) == string(rune(ctrlC)) && k.at.Sub(before) >= pastePause {
+		if k.pasting && string(buffer[:n]) == string(rune(ctrlC)) { // the paste has no end, or its end got lost
 			k.ready = append(k.ready, pasteEnd...)
 			k.held, k.pasting = nil, false
 		}
-		k.take(append(k.held, buffer[:n]...))
+		typed := buffer[:n]
+		if lines := bytes.TrimRight(typed, "\r\n"); !k.pasting && !bytes.Contains(typed, []byte(pasteStart)) && bytes.ContainsAny(lines, "\r\n") {
+			typed = slices.Concat([]byte(pasteStart), lines, []byte(pasteEnd), typed[len(lines):])
+		}
+		k.take(append(k.held, typed...))
 		if err != nil && len(k.ready) == 0 {
 			return 0, err
 		}

@@ -1,21 +1,23 @@
 package talk
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/topic"
-	"github.com/massgen/massgen/internal/setup/toolbox"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -57,7 +59,8 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 	s.turn = nil
 	events, stop := eventsOf(ctx, t)
 	defer stop()
-	for isOver, interrupted := false, false; ; {
+	state := report.NewState(s.asked.ids()...)
+	for interrupted := false; ; {
 		select {
 		case signal := <-signals:
 			if interrupted {
@@ -70,47 +73,16 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 			if !more {
 				return
 			}
-			if isOver {
-				s.feed.logEvent(ctx, ev)
-				s.feed.printAfter(ev)
+			isOver := state.IsOver()
+			if state.Apply(ev); !isOver {
+				continue
 			}
-			if _, ended := ev.(report.Ended); ended {
-				isOver = true
+			s.feed.logEvent(ctx, state, ev)
+			if said := state.Sentence(ev); said.IsWarning() { // a call after the answer failed
+				s.console.Warn(s.console.Secrets.Redact(said.Text))
 			}
 		}
 	}
-}
-
-// printAfter warns of a call that failed after the answer.
-func (f *feed) printAfter(ev report.Event) {
-	if failed, ok := ev.(report.SidecallFailed); ok {
-		f.console.Warn(f.console.Secrets.Redact(sidecallFailure(failed)))
-	}
-}
-
-// sidecallText returns the purpose of a call that is not an agent's own.
-func sidecallText(ev report.SidecallStarted) string {
-	switch ev.Purpose {
-	case effect.Summarizing:
-		return "older turns are being summarized"
-	case effect.TopicDetection:
-		return "the topic is being found out"
-	case effect.FileDescription:
-		return "the attached files are being described"
-	case effect.StepSummarizing:
-		return "the oldest part of " + ev.Agent + "'s work is being summarized"
-	}
-	return string(ev.Purpose)
-}
-
-func sidecallFailure(ev report.SidecallFailed) string {
-	switch ev.Purpose {
-	case effect.FactExtraction:
-		return "what is to be remembered of this turn could not be found out: " + ev.Why
-	case "": // the store failed
-		return "what follows the answer could not be kept: " + ev.Why
-	}
-	return fmt.Sprintf("the call for the %s came to nothing: %s", ev.Purpose, ev.Why)
 }
 
 // eventsOf yields a turn's events until they end or stop is called. stop waits for the goroutine that
@@ -136,27 +108,6 @@ func eventsOf(ctx context.Context, t *coordinator.Turn) (<-chan report.Event, fu
 	}
 }
 
-// newToolsLine returns a line about an agent whose tools have changed.
-func newToolsLine(ev report.ToolsChanged) string {
-	line := ev.Agent + " has other tools from now on"
-	if changed := toolbox.ChangeText(ev.Tools); changed != "" {
-		line += "; " + changed
-	}
-	return line
-}
-
-// toolProgress returns a line about the progress of a tool.
-func toolProgress(ev report.ToolProgress) string {
-	line := fmt.Sprintf("%s runs %s", ev.Agent, plain.Line(ev.Tool))
-	if ev.Text != "" {
-		line += ": " + wording.Shortened(plain.Line(ev.Text), 100)
-	}
-	if ev.Fraction >= 0.01 {
-		line += fmt.Sprintf(" · %.0f %%", 100*ev.Fraction)
-	}
-	return line
-}
-
 // outcomeOf returns the state of a tool call, in the word of seed 004 for a call that ran.
 func outcomeOf(state effect.ToolState) string {
 	if state == effect.ToolRan {
@@ -172,8 +123,52 @@ func (f *feed) hasSystemMessage(call report.CallStarted) bool {
 	return len(f.asked.config.Agents) > 1 || strings.TrimSpace(own) != "" || own == "" && len(call.Tools) > 0
 }
 
+// logEvent logs an event, with its sentence if it is new.
+func (f *feed) logEvent(ctx context.Context, state *report.State, ev report.Event) {
+	if !f.log.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
+	switch ev.(type) {
+	case report.TextDelta, report.Thinking:
+		return
+	}
+	var line struct { // of the event's JSON
+		Agent, Label, Text, Void string
+		Round                    int
+		Elapsed                  time.Duration
+		Usage                    budget.Usage
+		Snapshot                 *agents.Snapshot
+		Session                  *report.SessionUpdate
+		Context                  *report.ContextWarning
+	}
+	data, err := json.Marshal(ev)
+	if err = cmp.Or(err, json.Unmarshal(data, &line)); err != nil {
+		f.log.Debug("an event cannot be logged", "error", err)
+	}
+	sentence := ""
+	if !ev.Head().Replayed { // the program told it when it happened
+		sentence = f.console.Secrets.Redact(state.Sentence(ev).String())
+	}
+	if f.logTools(ev, sentence, f.log.With("agent", line.Agent, "round", line.Round)) {
+		return
+	}
+	f.log.Debug(ev.Head().Kind, "agent", line.Agent, "round", line.Round, "label", line.Label, "text", f.console.Secrets.Redact(line.Text), "void", line.Void,
+		"elapsed", line.Elapsed, "calls", line.Usage.Calls, "input_tokens", line.Usage.InputTokens, "output_tokens", line.Usage.OutputTokens,
+		"replayed", ev.Head().Replayed, "sentence", sentence)
+	if k := line.Snapshot; k != nil {
+		f.log.Debug("the agent's workspace is kept", "agent", line.Agent, "dir", k.Dir, "files", k.Files, "bytes", k.Bytes, "left_out", k.LeftOut)
+	}
+	if u := line.Session; u != nil {
+		f.log.Debug("the session's totals", "messages", u.MessageCount, "calls", u.UsageTotal.Calls,
+			"input_tokens", u.UsageTotal.InputTokens, "output_tokens", u.UsageTotal.OutputTokens)
+	}
+	if w := line.Context; w != nil {
+		f.log.Debug("the agent's context", "agent", line.Agent, "messages", w.MessageCount, "tokens", w.EstimatedTokens, "window", w.Window, "limit", w.Limit, "warning", w.Warning)
+	}
+}
+
 // logTools logs the events of the tool loop in the words of seed 004. It reports whether ev was one.
-func (f *feed) logTools(ev report.Event, log *slog.Logger) bool {
+func (f *feed) logTools(ev report.Event, sentence string, log *slog.Logger) bool {
 	switch ev := ev.(type) {
 	case report.CallStarted:
 		log.Debug(fmt.Sprintf("Conversation turn %d", ev.Number))
@@ -184,15 +179,15 @@ func (f *feed) logTools(ev report.Event, log *slog.Logger) bool {
 	case report.CallEnded:
 		log.Debug("Model call ended", "model", ev.Model, "input_tokens", ev.Usage.InputTokens, "output_tokens", ev.Usage.OutputTokens, "error", ev.Why, "replayed", ev.Replayed)
 	case report.ToolsChanged:
-		log.Debug("Tools changed", "added", ev.Tools.Added, "removed", ev.Tools.Removed, "described_anew", ev.Tools.Described, "replayed", ev.Replayed)
+		log.Debug("Tools changed", "added", ev.Tools.Added, "removed", ev.Tools.Removed, "described_anew", ev.Tools.Described, "replayed", ev.Replayed, "sentence", sentence)
 	case report.ToolStarted:
 		log.Debug("Executing: "+ev.Tool.Name, "arguments", ev.Tool.Arguments)
 	case report.ToolProgress:
-		log.Debug("progress of a tool", "tool", ev.Tool, "text", f.console.Secrets.Redact(ev.Text), "fraction", ev.Fraction)
+		log.Debug("progress of a tool", "tool", ev.Tool, "text", f.console.Secrets.Redact(ev.Text), "fraction", ev.Fraction, "sentence", sentence)
 	case report.ToolEnded:
-		log.Debug(ev.Tool.Name+" "+outcomeOf(ev.Tool.State), "error", ev.Tool.Error, "elapsed", ev.Elapsed)
+		log.Debug(ev.Tool.Name+" "+outcomeOf(ev.Tool.State), "error", ev.Tool.Error, "elapsed", ev.Elapsed, "sentence", sentence)
 		log.Debug("Added tool result to conversation", "result", ev.Tool.Result)
-	case stepEnd:
+	case interface{ End() report.StepEnd }:
 		if end := ev.End(); end.ToolCalls > 0 {
 			// Each call has one result, also one that failed.
 			log.Info("Streaming tool execution completed", "toolCallCount", end.ToolCalls, "resultsCount", end.ToolCalls, "turns", end.Usage.Calls)
@@ -210,45 +205,26 @@ const (
 	toldAgain   = 15 * time.Second
 )
 
-// workNotice knows who is at work, and when the last line was written.
-type workNotice struct {
-	working []report.StepStarted // the starts of the steps that have not ended
-	heard   time.Time            // of the last event that has a line
-	told    time.Time            // of the last line about the silence
-}
+// workNotice knows when it told last who is at work.
+type workNotice struct{ told time.Time }
 
-// hear is called with the events of a turn in their order.
-func (q *workNotice) hear(ev report.Event) {
-	switch ev := ev.(type) {
-	case report.TextDelta, report.Thinking, report.ToolCalled, report.CallStarted, report.CallEnded, report.ToolStarted:
-		return
-	case report.StepStarted:
-		q.working = append(q.working, ev)
-	case stepEnd:
-		q.working = without(q.working, ev)
+// line says who is at work and for how long. It is empty before a long silence: words of a model are no line.
+func (q *workNotice) line(s *report.State, now time.Time) string {
+	var names []string
+	for _, a := range s.Agents {
+		if a.Phase.IsBusy() {
+			names = append(names, fmt.Sprintf("%s (%.0f s)", a.ID, now.Sub(a.Began).Seconds()))
+		}
 	}
-	q.heard = ev.Head().At
-}
-
-// stepEnd is an event that ends a step.
-type stepEnd interface{ End() report.StepEnd }
-
-// without removes the step that has ended.
-func without(started []report.StepStarted, ended stepEnd) []report.StepStarted {
-	return slices.DeleteFunc(started, func(s report.StepStarted) bool { return s.Agent == ended.End().Agent })
-}
-
-// line says who is at work and for how long. It is empty before a long silence.
-func (q *workNotice) line(now time.Time) string {
-	if len(q.working) == 0 || now.Sub(q.heard) < silentAfter || now.Sub(q.told) < toldAgain {
+	if len(names) == 0 || len(s.News) == 0 || now.Sub(s.News[len(s.News)-1].At) < silentAfter || now.Sub(q.told) < toldAgain {
 		return ""
 	}
 	q.told = now
-	names := make([]string, len(q.working))
-	for i, s := range q.working {
-		names[i] = fmt.Sprintf("%s (%.0f s)", s.Agent, now.Sub(s.At).Seconds())
+	line := "  still at work: " + plain.List(names)
+	if left := s.Awaited.Sub(now); left > 0 {
+		line += fmt.Sprintf("; the others go on in %.0f s", left.Seconds())
 	}
-	return "  still at work: " + plain.List(names)
+	return line
 }
 
 // seconds ticks where a person waits: on a terminal that shows progress.

@@ -60,6 +60,7 @@ func showFullScreen(ctx context.Context, s *session, said *bytes.Buffer, questio
 	editor, _ := s.term.env.Lookup("EDITOR")
 	err := s.term.screen.Run(ctx, tui.Terminal{
 		In: s.term.env.Stdin, Out: s.term.env.Stdout, Environ: os.Environ(), Plain: !s.term.env.WantsColour(), Editor: editor,
+		Inline: s.options.Display.Inline && !s.options.Display.TUI,
 	}, f.conversation(), question)
 	if in, isFile := s.term.env.Stdin.(*os.File); isFile {
 		_ = flushTyped(in) // late replies of the terminal are not for the shell; a terminal that is gone sends no replies

@@ -28,7 +28,7 @@ func TestLiveLines(t *testing.T) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			switch d.Cmd {
 			case "agents":
-				l, now = newLiveLines(strings.Fields(d.Input)), start
+				l, now = newLiveLines(report.NewState(strings.Fields(d.Input)...)), start
 				l.isStreamed = d.HasArg("streamed")
 			case "events":
 				for line := range strings.Lines(d.Input) {
@@ -44,7 +44,7 @@ func TestLiveLines(t *testing.T) {
 							d.Fatalf(t, "%q: %v", line, err)
 						}
 					}
-					l.apply(report.Stamp(liveEvent(words[1], words[2], text), now, false))
+					l.state.Apply(report.Stamp(liveEvent(words[1], words[2], text), now, false))
 				}
 			case "lines":
 				var width, height int
@@ -89,11 +89,11 @@ func liveEvent(agent, what, text string) report.Event {
 // TestLiveLinesFit whatever the agents write, and obey nothing of it.
 func TestLiveLinesFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := newLiveLines([]string{"a", "日本語", "c"})
+		l := newLiveLines(report.NewState("a", "日本語", "c"))
 		for range rapid.IntRange(1, 20).Draw(t, "events") {
 			agent := rapid.SampledFrom([]string{"a", "日本語", "c", "nobody"}).Draw(t, "agent")
 			what := rapid.SampledFrom([]string{"starts", "writes", "thinks", "uses", "answers"}).Draw(t, "what")
-			l.apply(liveEvent(agent, what, rapid.String().Draw(t, "text")))
+			l.state.Apply(liveEvent(agent, what, rapid.String().Draw(t, "text")))
 		}
 		width, height := rapid.IntRange(1, 200).Draw(t, "width"), rapid.IntRange(0, 5).Draw(t, "height")
 		lines := l.lines(time.Now(), width, height, func(text string) string { return text })

@@ -48,23 +48,19 @@ const (
 	wrapOn     = "\x1b[?7h"
 )
 
-// openLive begins to draw the live lines of a session's turn, where a person watches one question. It
+// openLive begins to draw the state of a session's turn, where a person watches one question. It
 // returns nil elsewhere.
-func openLive(s *session) *liveScreen {
+func openLive(s *session, state *report.State) *liveScreen {
 	stderr, isFile := s.term.env.Stderr.(*os.File)
 	if !s.feed.isShown() || s.console.IsSpoken || s.options.Display.Plain || s.term.env.TTY == nil || s.term.in != nil || !isFile || !cmdline.IsScreen(s.term.env, stderr) {
 		return nil
 	}
-	var ids []string
-	for i := range s.asked.panel.Models() {
-		ids = append(ids, s.asked.config.Agents[i].ID)
-	}
 	l := &liveScreen{
-		out: stderr, size: func() (int, int) { return sizeOf(stderr) }, mask: s.console.Secrets.Redact, lines: newLiveLines(ids),
+		out: stderr, size: func() (int, int) { return sizeOf(stderr) }, mask: s.console.Secrets.Redact, lines: newLiveLines(state),
 		due: time.NewTimer(time.Hour), leave: s.term.env.TTY.Leave,
 	}
-	if len(ids) == 1 && !s.options.Display.JSON && cmdline.IsScreen(s.term.env, s.term.env.Stdout) {
-		l.answer = newStreamedAnswer(s.results.answers, ids[0])
+	if state.IsAlone() && !s.options.Display.JSON && cmdline.IsScreen(s.term.env, s.term.env.Stdout) {
+		l.answer = newStreamedAnswer(s.results.answers, state)
 		l.lines.isStreamed = true
 	}
 	l.enter = func() {
@@ -98,8 +94,8 @@ func (l *liveScreen) end() {
 	}
 	l.mu.Lock()
 	l.hasEnded = true
-	if l.isAside && l.answer != nil {
-		l.settle(l.answer.stream.takeAll())
+	if l.isAside {
+		l.settleAll()
 	}
 	l.isAside = false
 	l.mu.Unlock()
@@ -139,8 +135,8 @@ func (l *liveScreen) close() {
 	if l.isOver {
 		return
 	}
-	if l.answer != nil && !l.isAside {
-		l.settle(l.answer.stream.takeAll())
+	if !l.isAside {
+		l.settleAll()
 	}
 	l.isOver = true
 	l.due.Stop()
@@ -158,17 +154,15 @@ func (l *liveScreen) isShown() bool {
 	return !l.isOver || l.isAside
 }
 
-// hear takes an event, and draws what follows from it, now or soon.
-func (l *liveScreen) hear(ev report.Event) {
+// apply adds an event to the state, and draws what follows from it, now or soon.
+func (l *liveScreen) apply(state *report.State, ev report.Event) {
 	if l == nil {
+		state.Apply(ev)
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lines.apply(ev)
-	if l.answer != nil && (!l.isOver || l.isAside) {
-		l.answer.hear(ev, l.settle)
-	}
+	state.Apply(ev)
 	if wait := liveEvery - time.Since(l.drawn); wait > 0 {
 		l.due.Reset(wait)
 		return
@@ -201,6 +195,7 @@ func (l *liveScreen) redraw() {
 	l.drawn = time.Now()
 	l.due.Reset(time.Second) // for the seconds
 	if l.answer != nil {
+		l.answer.read(l.settle)
 		l.settle(l.answer.stream.take())
 	}
 	if frame := l.layOut(); frame != l.frame {
@@ -215,7 +210,7 @@ func (l *liveScreen) layOut() string {
 	width, height = width-1, height-1 // no line touches the edge, and all are on the screen
 	var lines []string
 	if l.answer != nil {
-		lines = l.answer.rest(width, height-len(l.lines.agents))
+		lines = l.answer.rest(width, height-len(l.lines.state.Agents))
 	}
 	lines = append(lines, l.lines.lines(time.Now(), width, height-len(lines), l.mask)...)
 	var b strings.Builder
@@ -272,6 +267,14 @@ func (l *liveScreen) settle(text string) {
 	width, _ := l.size()
 	l.answer.print(text, width)
 	l.frame = ""
+}
+
+// settleAll prints for good what is left of the answer.
+func (l *liveScreen) settleAll() {
+	if l.answer != nil {
+		l.answer.read(l.settle)
+		l.settle(l.answer.stream.takeAll())
+	}
 }
 
 // hasPrinted reports whether an answer stands on the screen already, as it streamed in.

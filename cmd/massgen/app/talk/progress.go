@@ -1,23 +1,18 @@
 package talk
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
-	"slices"
+	"strings"
 	"time"
 
-	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -51,10 +46,10 @@ func (f *feed) remark(format string, args ...any) {
 
 // follow shows the progress of a turn until it is over, and that it is cut. Nothing else writes while a
 // turn runs: the goroutine that waits for interrupts must not wait for a screen.
-func (f *feed) follow(ctx context.Context, t *coordinator.Turn, cut <-chan struct{}) {
+func (f *feed) follow(ctx context.Context, t *coordinator.Turn, state *report.State, cut <-chan struct{}) {
 	events, end := eventsOf(ctx, t)
 	defer end()
-	v := progress{console: f.console, alone: len(f.asked.panel.Models()) == 1, within: startsWithin + f.env.Slack}
+	v := progress{console: f.console, state: state, within: startsWithin + f.env.Slack}
 	if !f.isShown() {
 		v.console = f.console.Muted()
 	}
@@ -65,7 +60,7 @@ func (f *feed) follow(ctx context.Context, t *coordinator.Turn, cut <-chan struc
 	for {
 		select {
 		case now := <-ticks:
-			if line := quiet.line(now); line != "" && !live.isShown() {
+			if line := quiet.line(state, now); line != "" && !live.isShown() {
 				f.term.floor.Lock()
 				f.remark("%s", line)
 				f.term.floor.Unlock()
@@ -74,14 +69,16 @@ func (f *feed) follow(ctx context.Context, t *coordinator.Turn, cut <-chan struc
 			if !more { // ctx is done
 				return
 			}
-			f.logEvent(ctx, ev)
-			quiet.hear(ev)
-			live.hear(ev)
 			f.term.floor.Lock()
 			v.isLive = live.isShown()
-			v.show(ev)
+			v.resume(ev)
 			f.term.floor.Unlock()
-			if _, ended := ev.(report.Ended); ended {
+			live.apply(state, ev)
+			f.logEvent(ctx, state, ev)
+			f.term.floor.Lock()
+			v.show()
+			f.term.floor.Unlock()
+			if state.IsOver() {
 				f.printCut(cut)
 				v.flush()
 				live.end()
@@ -111,230 +108,120 @@ func (f *feed) printCut(cut <-chan struct{}) {
 	}
 }
 
-func (f *feed) logEvent(ctx context.Context, ev report.Event) {
-	if !f.log.Enabled(ctx, slog.LevelInfo) {
-		return
-	}
-	switch ev.(type) {
-	case report.TextDelta, report.Thinking:
-		return
-	}
-	var line struct { // of the event's JSON
-		Agent, Label, Text, Void string
-		Round                    int
-		Elapsed                  time.Duration
-		Usage                    budget.Usage
-		Snapshot                 *agents.Snapshot
-		Session                  *report.SessionUpdate
-		Context                  *report.ContextWarning
-	}
-	data, err := json.Marshal(ev)
-	if err = cmp.Or(err, json.Unmarshal(data, &line)); err != nil {
-		f.log.Debug("an event cannot be logged", "error", err)
-	}
-	if f.logTools(ev, f.log.With("agent", line.Agent, "round", line.Round)) {
-		return
-	}
-	f.log.Debug(ev.Head().Kind, "agent", line.Agent, "round", line.Round, "label", line.Label, "text", f.console.Secrets.Redact(line.Text), "void", line.Void,
-		"elapsed", line.Elapsed, "calls", line.Usage.Calls, "input_tokens", line.Usage.InputTokens, "output_tokens", line.Usage.OutputTokens,
-		"replayed", ev.Head().Replayed)
-	if k := line.Snapshot; k != nil {
-		f.log.Debug("the agent's workspace is kept", "agent", line.Agent, "dir", k.Dir, "files", k.Files, "bytes", k.Bytes, "left_out", k.LeftOut)
-	}
-	if u := line.Session; u != nil {
-		f.log.Debug("the session's totals", "messages", u.MessageCount, "calls", u.UsageTotal.Calls,
-			"input_tokens", u.UsageTotal.InputTokens, "output_tokens", u.UsageTotal.OutputTokens)
-	}
-	if w := line.Context; w != nil {
-		f.log.Debug("the agent's context", "agent", line.Agent, "messages", w.MessageCount, "tokens", w.EstimatedTokens, "window", w.Window, "limit", w.Limit, "warning", w.Warning)
-	}
-}
-
-// progress writes a few calm lines about a turn.
+// progress writes the news of a turn, a calm line each.
 type progress struct {
 	console *cmdline.Console
-	// alone reports whether the panel is one agent: no rounds, no labels, no votes.
-	alone bool
+	state   *report.State
 	// within is the time within which steps start that share a line.
 	within time.Duration
-	// started are the steps without a line yet; soon is when they get one.
-	started []report.StepStarted
+	// printed is the number of the last news that is printed, in the words of text. soon is when agents that begin get
+	// their line.
+	printed int
+	text    string
 	soon    <-chan time.Time
+	// isResumed reports that no line names the agents which were at work when the turn was resumed.
+	isResumed bool
 	// isLive reports whether the live lines of a terminal show the steps.
 	isLive bool
 }
 
-func (v *progress) show(ev report.Event) {
+// resume prints who is at work, before the first event of a turn that was resumed. The program printed the replayed
+// events when they happened.
+func (v *progress) resume(ev report.Event) {
 	if ev.Head().Replayed {
-		v.recall(ev)
+		v.isResumed = true
 		return
 	}
-	switch ev := ev.(type) {
-	case report.TextDelta, report.Thinking, report.ToolCalled, report.CallStarted, report.CallEnded, report.ToolStarted, report.SessionUpdated, report.Ended:
-		return
-	case report.StepStarted:
-		v.begin(ev)
-		return
-	}
-	v.flush()
-	v.printCalls(ev)
-	if _, failed := ev.(report.Failed); !v.isLive || failed { // whose line has no room for the reason
-		v.printEnd(ev)
-	}
+	v.recall()
 }
 
-// printCalls prints an event that neither begins nor ends a step.
-func (v *progress) printCalls(ev report.Event) {
-	say := func(colour, form string, args ...any) {
-		v.console.Say("  %s", v.console.Paint(colour, fmt.Sprintf(form, args...)))
-	}
-	switch ev := ev.(type) {
-	case report.Retrying:
-		say(cmdline.Faint, "%s's call failed and is made again in %s: %s", ev.Agent, wording.Duration(ev.Wait), plain.Line(ev.Why))
-	case report.HeldUp:
-		say(cmdline.Faint, "%s's call waits for what others give back: %s", ev.Agent, ev.Why)
-	case report.FellBack:
-		say(cmdline.Faint, "%s's call failed and goes to %s: %s", ev.Agent, ev.To, plain.Line(ev.Why))
-	case report.Noted:
-		say(cmdline.Faint, "note: %s", wording.Shortened(plain.Line(v.console.Secrets.Redact(ev.Text)), 100))
-	case report.Paused:
-		say(cmdline.Yellow, "paused: no call begins until %s", resumeCommand)
-	case report.Unpaused:
-		say(cmdline.Yellow, "the turn was paused, and goes on")
-	case report.Dismissed:
-		say(cmdline.Yellow, "the turn goes on without %s", ev.Agent)
-	case report.ContextWarned:
-		say(cmdline.Yellow, "%s", contextWarning(ev.Agent, ev.Context))
-	case report.ToolsChanged:
-		say(cmdline.Faint, "%s", newToolsLine(ev))
-	case report.ToolsKept:
-		say(cmdline.Yellow, "the tools stay as they were: %s", plain.Line(ev.Why))
-	case report.ToolProgress:
-		ev.Text = v.console.Secrets.Redact(ev.Text) // before it is cut
-		say(cmdline.Faint, "%s", toolProgress(ev))
-	case report.ToolEnded:
-		say(cmdline.Faint, "%s", wording.ToolLine(ev.Agent, ev.Tool, ev.Elapsed))
-	case report.SidecallStarted:
-		v.console.Say("%s", v.console.Paint(cmdline.Faint, sidecallText(ev)))
-	}
-}
-
-// printEnd prints how a step ended, its time and its usage.
-func (v *progress) printEnd(ev report.Event) {
-	c := v.console
-	tell := func(end report.StepEnd, text string) {
-		c.Say("  %s %s", text, c.Paint(cmdline.Faint, "· "+wording.Duration(end.Elapsed)+" · "+wording.Usage(end.Usage)))
-	}
-	switch ev := ev.(type) {
-	case report.Answered:
-		text := c.Paint(cmdline.Bold, ev.Agent) + " answered"
-		if !v.alone && ev.Label != "" {
-			text += " (" + ev.Label + ")"
+func (v *progress) recall() {
+	if v.isResumed && !v.isLive {
+		for _, line := range v.state.AtWork() {
+			v.console.Say("%s", line)
 		}
-		if ev.Void != "" {
-			text += ", too late: " + ev.Void
-		}
-		tell(ev.StepEnd, text)
-	case report.Voted:
-		text := c.Paint(cmdline.Bold, ev.Agent) + " voted for " + ev.Label
-		if ev.Void != "" {
-			text = fmt.Sprintf("%s's vote for %s is void: %s", c.Paint(cmdline.Bold, ev.Agent), ev.Label, ev.Void)
-		} else if ev.Reason != "" {
-			text += ": " + wording.Shortened(plain.Line(c.Secrets.Redact(ev.Reason)), 100)
-		}
-		tell(ev.StepEnd, text)
-	case report.Abstained:
-		what := " abstained: "
-		if v.alone {
-			what = " is out of turns: "
-		}
-		tell(ev.StepEnd, ev.Agent+what+plain.Line(ev.Reason))
-	case report.Failed:
-		tell(ev.StepEnd, c.Paint(cmdline.Red, ev.Agent+" failed")+": "+plain.Line(ev.Reason)+partialKept(ev.Partial))
-	case report.Cancelled:
-		tell(ev.StepEnd, ev.Agent+" was cancelled"+partialKept(ev.Partial))
-	case report.Presented:
-		tell(ev.StepEnd, ev.Agent+" presented the answer")
 	}
+	v.isResumed = false
 }
 
-func (v *progress) begin(ev report.StepStarted) {
-	if v.isLive {
-		return
+// show prints the news. Agents that begin wait for those that begin with them.
+func (v *progress) show() {
+	if v.isResumed {
+		v.soon = time.After(v.within)
 	}
-	v.started = append(v.started, ev)
-	v.soon = time.After(v.within)
+	news := v.state.News
+	if n := len(news); n > 0 && news[n-1].Kind == beginKind && v.isNew(&news[n-1]) {
+		v.soon = time.After(v.within)
+		news = news[:n-1]
+	}
+	v.print(news)
 }
 
-// recall is called with the events from before the turn was resumed, which the program printed then. It
-// prints only the steps that have not ended.
-func (v *progress) recall(ev report.Event) {
-	switch ev := ev.(type) {
-	case report.StepStarted:
-		v.begin(ev)
-	case stepEnd:
-		v.started = without(v.started, ev)
-	}
-}
+// beginKind is the kind of the news of agents that begin.
+const beginKind = "step_started"
 
-// contextWarning returns how full an agent's context window is.
-func contextWarning(agent string, w report.ContextWarning) string {
-	about := ""
-	if w.Estimated {
-		about = "about "
-	}
-	size := about + plain.Thousands(w.EstimatedTokens)
-	of := ""
-	if w.Limit > 0 {
-		size += " of " + plain.Thousands(w.Limit)
-		of = fmt.Sprintf(" (window %s)", plain.Thousands(w.Window))
-	}
-	state := "nears the limit of its context"
-	if w.Warning == policy.AtLimit {
-		state = "is at the limit of its context"
-	}
-	text := fmt.Sprintf("%s %s: %s tokens%s, %s", agent, state, size, of, plain.Count(w.MessageCount, "message"))
-	if w.Round > 0 {
-		text += " in its step"
-	}
-	if w.LeftOut {
-		text += ", the oldest of which are left out"
-	}
-	return text
-}
-
-// flush prints the steps that have started, a line for each round.
+// flush prints the news, with those of agents that begin.
 func (v *progress) flush() {
-	for len(v.started) > 0 {
-		n := slices.IndexFunc(v.started, func(ev report.StepStarted) bool { return ev.Round != v.started[0].Round })
-		if n < 0 {
-			n = len(v.started)
-		}
-		v.printStarted(v.started[:n])
-		v.started = v.started[n:]
-	}
 	v.soon = nil
+	v.recall()
+	v.print(v.state.News)
 }
 
-// printStarted prints the steps of one round that have started.
-func (v *progress) printStarted(started []report.StepStarted) {
-	first := started[0]
-	names := make([]string, len(started))
-	for i, ev := range started {
-		names[i] = ev.Agent
+func (v *progress) isNew(n *report.News) bool {
+	return n.Number > v.printed || n.Number == v.printed && n.Text != v.text
+}
+
+func (v *progress) print(list []report.News) {
+	first := len(list)
+	for first > 0 && v.isNew(&list[first-1]) {
+		first--
 	}
-	is := " is"
-	if len(names) > 1 {
-		is = " are"
+	for i := range list[first:] {
+		n := &list[first+i]
+		v.printed, v.text = n.Number, n.Text
+		if !n.Replayed {
+			v.printOne(n)
+		}
 	}
-	line := plain.List(names) + is + " writing"
+}
+
+// mostQuoted is how many characters of a line there are at most where it quotes a model, a tool or a person.
+const mostQuoted = 160
+
+// printOne prints a sentence. The live lines show the steps, but have no room for the reason of a failure.
+func (v *progress) printOne(n *report.News) {
+	text := v.console.Secrets.Redact(n.Text)
+	switch n.Kind {
+	case "permission_requested": // the question stands there
+		return
+	case beginKind:
+		if !v.isLive {
+			v.console.Say("%s", text)
+		}
+		return
+	case "answered", "voted", "abstained", "cancelled", "presented":
+		if v.isLive {
+			return
+		}
+		fallthrough
+	case "noted", "tool_progress":
+		text = wording.Shortened(text, mostQuoted)
+	}
 	switch {
-	case first.Purpose.IsFinalAnswer():
-		line = plain.List(names) + is + " presenting the answer"
-	case !v.alone:
-		line = fmt.Sprintf("round %d: %s", first.Round, line)
+	case n.IsAside():
+		text = v.console.Paint(cmdline.Faint, text)
+	case n.IsWarning():
+		text = v.console.Paint(cmdline.Yellow, text)
+	case n.IsFailure():
+		what, _, _ := strings.Cut(text, ":")
+		text = v.console.Paint(cmdline.Red, what) + text[len(what):]
+	default:
+		text = v.console.Paint(cmdline.Bold, n.Agent) + strings.TrimPrefix(text, n.Agent)
 	}
-	v.console.Say("%s", line)
+	if n.Figures != "" {
+		text += " " + v.console.Paint(cmdline.Faint, "· "+n.Figures)
+	}
+	v.console.Say("  %s", text)
 }
 
 // summarise prints the winner and the session, and the votes, if they are not printed yet.
@@ -355,12 +242,12 @@ func (f *feed) summarise(ctx context.Context, t *coordinator.Turn, withVotes boo
 		f.remark("the work of %s: %s", r.Winner, plain.Line(r.Snapshot))
 	}
 	if u := r.Session; u != nil {
-		f.remark("session: %s, %s · %s", plain.Line(u.SessionID), plain.Count(u.MessageCount, "message"), wording.Usage(u.UsageTotal))
+		f.remark("session: %s, %s · %s", plain.Line(u.SessionID), plain.Count(u.MessageCount, "message"), u.UsageTotal.Words())
 	}
 }
 
 func (f *feed) printWinner(r report.Result) {
-	totals := fmt.Sprintf("%s · %s · %s", plain.Count(r.Rounds, "round"), wording.Usage(r.Usage), wording.Duration(time.Duration(r.DurationMS)*time.Millisecond))
+	totals := fmt.Sprintf("%s · %s · %s", plain.Count(r.Rounds, "round"), r.Usage.Words(), plain.Seconds(time.Duration(r.DurationMS)*time.Millisecond))
 	if r.Winner == "" {
 		f.console.Say("%s · %s", f.console.Paint(cmdline.Red, "no winner"), totals)
 		return

@@ -16,23 +16,24 @@ func TestStepsThatStartTogether(t *testing.T) {
 		var shown strings.Builder
 		c := testProgram(t).Console
 		c.Err = &shown
-		v := progress{console: c, within: startsWithin}
-		starts := func(agent string) {
-			v.show(report.StepStarted{Actor: report.Actor{Agent: agent, Round: 1}})
+		v := progress{console: c, state: report.NewState("a", "b", "c"), within: startsWithin}
+		starts := func(agent string, round int) {
+			v.state.Apply(report.Stamp(report.StepStarted{Actor: report.Actor{Agent: agent, Round: round}}, time.Now(), false))
+			v.show()
 		}
 		begun := time.Now()
-		starts("a")
+		starts("a", 1)
 		time.Sleep(startsWithin - 1)
-		starts("b")
+		starts("b", 1)
 		<-v.soon
 		if waited := time.Since(begun); waited != 2*startsWithin-1 || shown.Len() > 0 {
 			t.Errorf("after %s shown is %q", waited, shown.String())
 		}
 		v.flush()
-		starts("c")
+		starts("c", 2)
 		<-v.soon
 		v.flush()
-		if want := "round 1: a, b are writing\nround 1: c is writing\n"; shown.String() != want {
+		if want := "round 1: a, b are writing\nround 2: c is writing\n"; shown.String() != want {
 			t.Errorf("shown is %q, want %q", shown.String(), want)
 		}
 	})

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"github.com/massgen/massgen/cmd/massgen/app/archive"
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
@@ -47,7 +46,7 @@ func (o *results) deliver(r report.Result) (int, error) {
 	}
 	if !o.feed.isShown() {
 		for _, w := range r.ContextWarnings {
-			o.feed.console.Warn(contextWarning(w.Agent, w.ContextWarning))
+			o.feed.console.Warn(w.Words())
 		}
 	}
 	if !o.feed.isShown() && r.Winner != "" {
@@ -116,7 +115,7 @@ func (o *results) explain(r report.Result) {
 	case kernel.Timeout:
 		why, hint = "out of time", "; --orchestrator-timeout gives more"
 		if r.Winner == "" {
-			why += " after " + wording.Duration(time.Duration(r.DurationMS)*time.Millisecond)
+			why += " after " + plain.Seconds(time.Duration(r.DurationMS)*time.Millisecond)
 		}
 	case kernel.MaxTurns:
 		why, hint = "out of turns", "; max_turns and max_tool_calls in the config give more"
@@ -172,14 +171,6 @@ func spentOf(whose string, most report.BudgetLimits, usd float64, tokens, calls 
 		parts = append(parts, fmt.Sprintf("%s of %smax_calls %s", plain.Thousands(calls), whose, plain.Thousands(*most.MaxCalls)))
 	}
 	return parts
-}
-
-// partialKept returns how much of a step's last message is kept.
-func partialKept(partial string) string {
-	if partial == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (%s of its message are kept)", plain.Count(utf8.RuneCountInString(partial), "character"))
 }
 
 // explainPartials prints the command that shows partial messages, if there is no answer.

@@ -60,6 +60,14 @@ type asked struct {
 	known  archive.Remembered // what a session is to remember of it
 }
 
+// ids returns the ids of the panel's agents.
+func (a asked) ids() (ids []string) {
+	for _, agent := range a.config.Agents {
+		ids = append(ids, agent.ID)
+	}
+	return ids
+}
+
 // close closes the panel, if there is one.
 func (a asked) close() error {
 	if a.panel == nil {
@@ -291,11 +299,12 @@ func (s *session) refused(ctx context.Context, err error) error {
 func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, isInterrupted bool, signals <-chan os.Signal) (report.Result, error) {
 	s.memory.keep(ctx, &s.chat, s.asked.known)
 	shown, cut := make(chan struct{}), make(chan struct{}, 1)
-	s.term.live = openLive(s)
+	state := report.NewState(s.asked.ids()...)
+	s.term.live = openLive(s, state)
 	defer s.term.live.end()
 	go func() {
 		defer close(shown)
-		s.feed.follow(ctx, t, cut)
+		s.feed.follow(ctx, t, state, cut)
 	}()
 	interrupt := func() {
 		isInterrupted = true

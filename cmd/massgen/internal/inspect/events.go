@@ -66,6 +66,24 @@ func (p *Projection) Next(ctx context.Context) (told []report.Event, err error) 
 	return told, nil
 }
 
+// State returns the state of a turn by its journal, empty for a turn that a branch shares with its session. Beside an
+// error it has the readable part.
+func State(ctx context.Context, r coordinator.Recording, session string, number int) (*report.State, error) {
+	p := NewProjection(ctx, r, session, number)
+	events, err := p.Next(ctx)
+	var ids []string
+	if m := p.report.Machine(); m.Begun() {
+		for _, a := range m.Turn().Agents {
+			ids = append(ids, a.ID)
+		}
+	}
+	s := report.NewState(ids...)
+	for _, ev := range events {
+		s.Apply(ev)
+	}
+	return s, err
+}
+
 // Ended returns the event that ends a turn which the store has ended.
 func (p *Projection) Ended(kept sessions.Turn) report.Event {
 	at := kept.Ended

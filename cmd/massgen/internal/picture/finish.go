@@ -10,6 +10,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
 )
@@ -28,6 +29,8 @@ func (p *projection) finish() error {
 		p.Status, p.Winner, p.Answer = result.Status, result.Winner, result.Answer
 	}
 	p.addAgents(result)
+	p.addRounds()
+	p.addMarks()
 	err = errors.Join(err, p.addAnswers())
 	p.addVotes(result)
 	err = errors.Join(err, p.addTools())
@@ -53,6 +56,60 @@ func (p *projection) addAgents(result report.Result) {
 	}
 }
 
+// addRounds adds the rounds. At the eager pace they overlap, and an agent alone has none.
+func (p *projection) addRounds() {
+	for _, r := range p.state.Rounds {
+		switch at := r.Began.Sub(p.Began); {
+		case p.isEager:
+		case r.Final:
+			p.Rounds = append(p.Rounds, Round{Name: finalRound, At: at})
+		case !p.state.IsAlone():
+			p.Rounds = append(p.Rounds, Round{Name: fmt.Sprintf("round %d", r.Number), At: at})
+		}
+	}
+}
+
+// addMarks adds the acts of the agents.
+func (p *projection) addMarks() {
+	for _, act := range p.state.Acts {
+		i := p.laneOf(act.Agent)
+		if i < 0 {
+			continue
+		}
+		m := Mark{Kind: markOf(act), At: act.At.Sub(p.Began), Label: act.Label, Void: act.Void != "", Target: -1}
+		p.Lanes[i].Marks = append(p.Lanes[i].Marks, m)
+	}
+}
+
+func markOf(act report.Act) MarkKind {
+	if act.Final {
+		return FinalMark
+	}
+	switch act.Phase {
+	case step.PhaseVoted:
+		return VoteMark
+	case step.PhaseAbstained:
+		return AbstainMark
+	case step.PhaseFailed:
+		return FailMark
+	case step.PhaseCancelled:
+		return CancelMark
+	case step.PhaseDismissed:
+		return DismissMark
+	}
+	return AnswerMark
+}
+
+// answeredAt returns when an answer was given.
+func (p *projection) answeredAt(label string) time.Duration {
+	for _, act := range p.state.Acts {
+		if act.Label == label && act.Phase == step.PhaseAnswered {
+			return act.At.Sub(p.Began)
+		}
+	}
+	return 0
+}
+
 func (p *projection) addAnswers() (err error) {
 	k := p.machine.Result()
 	for _, a := range k.All {
@@ -66,7 +123,7 @@ func (p *projection) addAnswers() (err error) {
 			p.WinnerLabel = label
 		}
 		p.Answers = append(p.Answers, Answer{
-			Agent: p.Lanes[a.Agent].Name, Label: label, Text: text, Round: a.Round, At: p.answered[label],
+			Agent: p.Lanes[a.Agent].Name, Label: label, Text: text, Round: a.Round, At: p.answeredAt(label),
 			Stands: slices.Contains(k.Answers, a), Wins: wins,
 		})
 	}
@@ -124,7 +181,7 @@ func (p *projection) since(at kernel.Time) time.Duration {
 	return min(max(time.Duration(at-p.began)*time.Millisecond, 0), p.Length)
 }
 
-// resolveMarks marks the winner and void votes, and finds the authors of the answers that votes are for.
+// resolveMarks marks the winner, and finds the authors of the answers that votes are for.
 func (p *projection) resolveMarks() {
 	authors := map[string]int{}
 	for _, a := range p.Answers {
@@ -132,7 +189,6 @@ func (p *projection) resolveMarks() {
 	}
 	for i := range p.Lanes {
 		lane := &p.Lanes[i]
-		votes := slices.DeleteFunc(slices.Clone(p.Votes), func(v Vote) bool { return v.Voter != lane.Name })
 		for j := range lane.Marks {
 			m := &lane.Marks[j]
 			if author, ok := authors[m.Label]; ok && m.Label != "" {
@@ -143,11 +199,6 @@ func (p *projection) resolveMarks() {
 				m.Wins = m.Label != "" && m.Label == p.WinnerLabel
 			case FinalMark:
 				m.Wins = lane.Wins
-			case VoteMark: // an agent's marks and votes have the same order
-				if len(votes) > 0 {
-					m.Void = m.Void || votes[0].Void != ""
-					votes = votes[1:]
-				}
 			}
 		}
 	}

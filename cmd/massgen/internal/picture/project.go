@@ -36,15 +36,15 @@ const (
 // returns an error beside the picture of the readable part.
 func New(journal [][]byte, s Source) (p Picture, err error) {
 	pr := &projection{
-		Picture: Picture{Session: s.Session, Turn: s.Turn}, source: s, machine: new(turn.Machine),
-		answered: map[string]time.Duration{},
+		Picture: Picture{Session: s.Session, Turn: s.Turn}, source: s, machine: new(turn.Machine), state: report.NewState(),
 	}
 	pr.report = report.New(pr.machine, report.Source{Session: s.Session, Turn: s.Turn, Texts: s.Texts})
 	err = pr.readAll(journal)
 	if !pr.machine.Begun() {
 		return pr.Picture, cmp.Or(err, errors.New("its journal is empty"))
 	}
-	return pr.Picture, cmp.Or(err, pr.finish())
+	err = cmp.Or(err, pr.finish())
+	return pr.Picture, err
 }
 
 // projection is a picture of the events so far.
@@ -53,18 +53,15 @@ type projection struct {
 	source  Source
 	machine *turn.Machine
 	report  *report.Report
+	state   *report.State
 	began   kernel.Time
 	isEager bool
 	// last is the time of the newest event.
 	last time.Duration
 	// open are the calls without a result.
-	open []openCall
-	// answered has when each answer was given, by its label.
-	answered map[string]time.Duration
+	open     []openCall
 	turn     []Mark // of the whole turn
 	sidecall int    // the lane of the calls of no agent, 0 if there is none
-	// round is the newest round of all agents.
-	round int
 }
 
 // openCall is a call without a result, with its place in Calls.
@@ -116,8 +113,17 @@ func (p *projection) apply(ev turn.Event, commands []turn.Command) {
 			}
 		}
 	}
+	notes, wasPaused := len(p.state.Notes), p.state.Paused
 	for _, told := range p.report.Apply(ev, commands) {
-		p.see(told)
+		p.state.Apply(report.Stamp(told, p.Began.Add(p.last), false))
+	}
+	switch {
+	case len(p.state.Notes) > notes:
+		p.markTurn(NoteMark)
+	case p.state.Paused && !wasPaused:
+		p.markTurn(PauseMark)
+	case wasPaused && !p.state.Paused:
+		p.markTurn(ContinueMark)
 	}
 }
 
@@ -202,56 +208,7 @@ func (p *projection) resume() {
 	}
 }
 
-// see adds the marks and rounds of an event.
-func (p *projection) see(ev report.Event) {
-	switch ev := ev.(type) {
-	case report.StepStarted:
-		p.startRound(ev.Round, ev.Purpose)
-	case report.Answered:
-		p.answered[ev.Label] = p.last
-		p.mark(ev.Actor, Mark{Kind: AnswerMark, Label: ev.Label, Void: ev.Void != ""})
-	case report.Presented:
-		p.mark(ev.Actor, Mark{Kind: FinalMark})
-	case report.Voted:
-		p.mark(ev.Actor, Mark{Kind: VoteMark, Label: ev.Label, Void: ev.Void != ""})
-	case report.Abstained:
-		p.mark(ev.Actor, Mark{Kind: AbstainMark})
-	case report.Failed:
-		p.mark(ev.Actor, Mark{Kind: FailMark})
-	case report.Cancelled:
-		p.mark(ev.Actor, Mark{Kind: CancelMark})
-	case report.Dismissed:
-		p.mark(ev.Actor, Mark{Kind: DismissMark})
-	case report.Noted:
-		p.markTurn(NoteMark)
-	case report.Paused:
-		p.markTurn(PauseMark)
-	case report.Unpaused:
-		p.markTurn(ContinueMark)
-	}
-}
-
-func (p *projection) mark(by report.Actor, m Mark) {
-	i := slices.IndexFunc(p.Lanes, func(l Lane) bool { return l.IsAgent && l.Name == by.Agent })
-	if i < 0 {
-		return
-	}
-	m.At, m.Target = p.last, -1
-	p.Lanes[i].Marks = append(p.Lanes[i].Marks, m)
-}
-
+// markTurn adds a mark of the whole turn.
 func (p *projection) markTurn(kind MarkKind) {
 	p.turn = append(p.turn, Mark{Kind: kind, At: p.last, Target: -1})
-}
-
-// startRound adds a round if its number is new.
-func (p *projection) startRound(number int, purpose effect.Purpose) {
-	switch {
-	case p.isEager:
-	case purpose.IsFinalAnswer():
-		p.Rounds = append(p.Rounds, Round{Name: finalRound, At: p.last})
-	case purpose == effect.Coordination && number > p.round:
-		p.round = number
-		p.Rounds = append(p.Rounds, Round{Name: fmt.Sprintf("round %d", number), At: p.last})
-	}
 }

@@ -1,4 +1,4 @@
-package wording
+package report_test
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
-func TestToolLines(t *testing.T) {
+func TestToolSentences(t *testing.T) {
 	for _, c := range []struct {
 		call report.ToolCall
 		want string
@@ -23,7 +23,7 @@ func TestToolLines(t *testing.T) {
 		{report.ToolCall{State: report.ToolRunning}, "a's cut {} did not end"},
 	} {
 		c.call.Name, c.call.Arguments = "cut", "{}"
-		if got := ToolLine("a", c.call, 1500*time.Millisecond); got != c.want {
+		if got := report.NewState("a", "b").Sentence(report.ToolEnded{Actor: report.Actor{Agent: "a"}, Tool: c.call, Elapsed: 1500 * time.Millisecond}).Text; got != c.want {
 			t.Errorf("%+v: %s, want %s", c.call, got, c.want)
 		}
 	}
