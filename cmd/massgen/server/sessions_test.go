@@ -165,12 +165,18 @@ func TestBranchHasTheTurnsUpToOne(t *testing.T) {
 // event is one of a stream.
 type event struct{ id, name, data string }
 
-// events reads the events of a stream until one fits, or to its end.
-func (s served) events(t *testing.T, path, last string, until func(event) bool) (list []event) {
+// events reads the events of a turn until one fits, or to the end.
+func (s served) events(t *testing.T, path, last string, until func(event) bool) []event {
+	t.Helper()
+	return s.stream(t, path+"/events", last, until)
+}
+
+// stream reads the events of a stream until one fits, or to its end.
+func (s served) stream(t *testing.T, path, last string, until func(event) bool) (list []event) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+path+"/events", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -482,7 +488,7 @@ func TestSessionsAreTheirUsers(t *testing.T) {
 	}
 	for method, paths := range map[string][]string{
 		http.MethodGet: {
-			"/sessions/mine", "/debug/session/mine", "/sessions/mine/turns/1", "/sessions/mine/turns/1/events", "/sessions/mine/turns/1/inputs", "/sessions/mine%7Cmassgen_ada",
+			"/sessions/mine", "/debug/session/mine", "/sessions/mine/turns/1", "/sessions/mine/turns/1/events", "/sessions/mine/turns/1/state", "/sessions/mine/turns/1/inputs", "/sessions/mine%7Cmassgen_ada",
 			"/sessions/mine/turns/1/timeline.svg", "/sessions/mine/turns/1/inputs/1", "/sessions/mine/turns/1/inputs/1/diff",
 		},
 		http.MethodDelete: {"/sessions/mine", "/sessions/mine%7Cmassgen_ada"},
@@ -549,6 +555,7 @@ func TestWrongRequestsAboutSessions(t *testing.T) {
 		"GET /sessions/s/turns/2":                        http.StatusNotFound,
 		"GET /sessions/s/turns/0":                        http.StatusNotFound,
 		"GET /sessions/s/turns/-1/events":                http.StatusNotFound,
+		"GET /sessions/s/turns/2/state":                  http.StatusNotFound,
 		"GET /debug/session/s?model=none":                http.StatusNotFound,
 		"PATCH /sessions/s {}":                           http.StatusBadRequest,
 		`PATCH /sessions/s {"title":"two\nlines"}`:       http.StatusBadRequest,
