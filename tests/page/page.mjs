@@ -207,7 +207,6 @@ await step('every phase, mark and void text is shown, and a change of each', asy
   assert.equal(await turn.locator('.agent del').first().textContent(), 'Rain');
   assert.deepEqual(await turn.locator('[data-kind=tool] summary').allTextContents(), ['find · 9 of 9 · 100 %', 'run · waits for a person: run: ask']);
   await judge(page, 'with every phase');
-  await picture(page, 'phases');
   await draw([['snapshot', early], ['change', change], ['change', second]]);
   assert.equal(await turn.getByRole('group', { name: 'What bob says' }).textContent(), 'It rains.');
   assert.ok(await turn.locator('.agent').nth(1).locator('.dropped').isVisible());
@@ -217,7 +216,6 @@ await step('every phase, mark and void text is shown, and a change of each', asy
   await draw([['snapshot', late]]);
   const votes = await turn.locator('.acts li').filter({ hasText: 'voted' }).allTextContents();
   assert.ok(votes.length > 0 && votes.every(v => /\(void: a newer answer was accepted\)/.test(v)), votes.join('\n'));
-  await picture(page, 'votes');
   await page.reload();
 });
 

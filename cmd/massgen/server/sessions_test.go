@@ -41,8 +41,7 @@ func (g gated) Stream(ctx context.Context, req backends.Request) iter.Seq2[backe
 	}
 }
 
-// withGate makes the models of a server panels of one gated model, called alone and of another
-// session's kind beside the rest.
+// withGate adds a model, alone, whose panel is one gated agent.
 func withGate(g gated) func(*server.Settings) {
 	return func(s *server.Settings) {
 		s.Models = append([]server.Model{{ID: "alone", Open: func(ctx context.Context) (*massgen.Panel, error) {
@@ -228,8 +227,8 @@ func (s served) start(t *testing.T, session, model string) string {
 	return r.header.Get("Location")
 }
 
-// TestEventsGoOnAfterABreak has what a client reads of a turn in pieces be the same as what it
-// reads at once, while the turn runs and when it is over.
+// TestEventsGoOnAfterABreak: a client that reconnects reads the same events as one that reads them at once, while the
+// turn runs and when it is over.
 func TestEventsGoOnAfterABreak(t *testing.T) {
 	g := gated{make(chan struct{})}
 	s := serve(t, withGate(g))
@@ -249,7 +248,7 @@ func TestEventsGoOnAfterABreak(t *testing.T) {
 		t.Errorf("while it ran the turn had the events\n%s\nand later\n%s", strings.Join(live, "\n"), strings.Join(later, "\n"))
 	}
 	whole := slices.IndexFunc(kept, func(e event) bool { return e.id == "2" })
-	// The server may let go of the turn between the two, and with it of what no journal has.
+	// The server may forget the turn in between, and the events that are in no journal.
 	resumed := s.events(t, path, "2", nil)
 	if !slices.Equal(journaled(resumed), journaled(kept[whole+1:])) {
 		t.Errorf("after 2 come\n%+v\nand not\n%+v", resumed, kept[whole+1:])

@@ -66,7 +66,8 @@ const pathOf = id => '/sessions/' + encodeURIComponent(id);
 const money = usage => {
   const cost = usage?.cost_usd == null ? 'cost unknown' : '$' + usage.cost_usd.toFixed(4).replace(/\.?0+$/, '');
   const tokens = (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0);
-  return `${usage?.calls ?? 0} calls · ${tokens.toLocaleString('en')} tokens · ${cost}`;
+  const calls = usage?.calls ?? 0;
+  return `${calls} ${calls === 1 ? 'call' : 'calls'} · ${tokens.toLocaleString('en')} tokens · ${cost}`;
 };
 
 // askPermission puts the first tool call that waits to the person, and takes back one that does not
