@@ -103,7 +103,9 @@ await step('a question is asked, and the agents stream side by side', async () =
   model.gate.close();
   await ask(page, 'What is Go?', 'slow');
   for (const id of ['researcher', 'analyst', 'critic']) {
-    await page.getByRole('group', { name: `What ${id} says` }).filter({ hasText: `${id} has read the question` }).waitFor();
+    const text = page.getByRole('group', { name: `What ${id} says` });
+    await text.filter({ hasText: `${id} has read the question` }).waitFor();
+    await text.locator('[data-kind=answer]').filter({ hasText: /^An a[nswer]*$/ }).waitFor(); // half of it: the gate is closed
   }
   const boxes = await page.locator('.agent').evaluateAll(list => list.map(e => e.getBoundingClientRect().top));
   assert.equal(new Set(boxes).size, 1, 'the agents do not stand side by side');
