@@ -1,6 +1,7 @@
 // A service of models in the form of OpenAI's API, on a free port of this machine. Its models wait
-// for the gate in the middle of what they say. Alone they call the tool write_file if they are
-// asked to; in a panel they answer and vote for the first answer.
+// for the gate in the middle of what they say, those of a panel in the middle of their answers. Alone
+// they call the tool write_file if they are asked to; in a panel they answer and vote for the first
+// answer.
 import http from 'node:http';
 
 export async function serveModel() {
@@ -14,22 +15,24 @@ export async function serveModel() {
     const send = (delta, finish = null) => response.write('data: ' + JSON.stringify({
       id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }],
     }) + '\n\n');
-    const call = (name, args) => {
-      const made = { name, arguments: JSON.stringify(args) };
-      send({ tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: made }] });
+    const call = async (name, args, halfway) => {
+      const text = JSON.stringify(args);
+      const half = halfway ? Math.floor(text.length / 2) : text.length;
+      send({ tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name, arguments: text.slice(0, half) } }] });
+      await halfway;
+      if (halfway) send({ tool_calls: [{ index: 0, function: { arguments: text.slice(half) } }] });
       send({}, 'tool_calls');
     };
     const may = name => tools.some(t => t.function.name === name);
     const told = messages?.at(-1)?.role === 'tool';
     const asks = JSON.stringify(messages ?? '').includes('Write a file');
     if (may('vote') && JSON.stringify(messages).includes('<agent1>')) {
-      call('vote', { agent_id: 'agent1', reason: 'It is clear.' });
+      await call('vote', { agent_id: 'agent1', reason: 'It is clear.' });
     } else if (may('new_answer')) {
       send({ content: `${model} has read the question and ` });
-      await gate.wait;
-      call('new_answer', { content: `An answer by ${model}.` });
+      await call('new_answer', { content: `An answer by ${model}.` }, gate.wait);
     } else if (!told && asks && may('write_file')) {
-      call('write_file', { path: 'notes.txt', content: '<b>not markup</b>' });
+      await call('write_file', { path: 'notes.txt', content: '<b>not markup</b>' });
     } else {
       send({ content: 'It begins slowly' });
       await gate.wait;

@@ -1,11 +1,12 @@
 // page.mjs WORK BROWSER [pictures] has a browser use the page of the massgen in WORK.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { chromium } from 'playwright-core';
 import axe from 'axe-core';
 import { serveModel } from './model.mjs';
+import { statesOf } from './states.mjs';
 
 const [work, browserPath, mode] = process.argv.slice(2);
 const token = 'page-0123456789abcdef';
@@ -102,7 +103,9 @@ await step('a question is asked, and the agents stream side by side', async () =
   model.gate.close();
   await ask(page, 'What is Go?', 'slow');
   for (const id of ['researcher', 'analyst', 'critic']) {
-    await page.getByRole('group', { name: `What ${id} says` }).filter({ hasText: `${id} has read the question` }).waitFor();
+    const text = page.getByRole('group', { name: `What ${id} says` });
+    await text.filter({ hasText: `${id} has read the question` }).waitFor();
+    await text.locator('[data-kind=answer]').filter({ hasText: /^An a[nswer]*$/ }).waitFor(); // half of it: the gate is closed
   }
   const boxes = await page.locator('.agent').evaluateAll(list => list.map(e => e.getBoundingClientRect().top));
   assert.equal(new Set(boxes).size, 1, 'the agents do not stand side by side');
@@ -110,15 +113,17 @@ await step('a question is asked, and the agents stream side by side', async () =
   await picture(page, 'page-running');
   model.gate.open();
   await turn.locator('.answer').filter({ hasText: 'An answer by analyst.' }).waitFor();
-  await turn.locator('.rounds li').filter({ hasText: 'critic voted for analyst.1: It is clear.' }).waitFor();
+  await turn.locator('.sentences li').filter({ hasText: 'critic voted for analyst.1: It is clear.' }).waitFor();
 });
 
 await step('rounds and votes are shown, and the answer', async () => {
   await page.getByRole('button', { name: 'New session' }).click();
   await ask(page, 'What is a heat pump?', 'panel');
   await turn.locator('.answer').filter({ hasText: 'On second thoughts' }).waitFor();
-  const lines = await turn.locator('.rounds li').allTextContents();
-  assert.ok(lines.some(l => l.startsWith('Round 2 begins')) && lines.filter(l => / voted for critic\.2: /.test(l)).length >= 2, lines.join('\n'));
+  const lines = await turn.locator('.sentences li').allTextContents();
+  assert.ok(lines.some(l => /^round 2: .* writing/.test(l)) && lines.filter(l => / voted for critic\.2: /.test(l)).length >= 2, lines.join('\n'));
+  const acts = await turn.locator('.acts li').allTextContents();
+  assert.ok(acts.includes('Round 2') && acts.filter(l => / voted · critic\.2 · /.test(l)).length >= 2, acts.join('\n'));
   await turn.locator('img.timeline').waitFor();
   assert.ok(await turn.locator('img.timeline').evaluate(async i => { await i.decode(); return i.naturalWidth > 100; }), 'the timeline is not drawn');
   assert.match(await turn.locator('.state').textContent(), /completed · \d+ calls · .* tokens · \$0/);
@@ -126,6 +131,15 @@ await step('rounds and votes are shown, and the answer', async () => {
   assert.equal(await turn.locator('.controls').isVisible(), false);
   await judge(page, 'with an answer');
   await picture(page, 'page');
+});
+
+await step('the sentences are those of "sessions show"', async () => {
+  const id = decodeURIComponent(new URL(page.url()).hash.replace('#s=', ''));
+  const shown = spawnSync(path.join(work, 'massgen'), ['sessions', 'show', id, '--state-dir', path.join(work, 'state')], { cwd: work, env: { ...process.env, HOME: work }, encoding: 'utf8' });
+  const sentences = shown.stdout.match(/(researcher|analyst|critic) (answered|voted)[^\n]* tokens/g) ?? [];
+  assert.ok(sentences.length >= 6, shown.stdout + shown.stderr);
+  const lines = await turn.locator('.sentences li').allTextContents();
+  for (const sentence of sentences) assert.ok(lines.includes(sentence), `the page lacks "${sentence}" in\n${lines.join('\n')}`);
 });
 
 await step('answers are compared', async () => {
@@ -146,11 +160,65 @@ await step('inputs are shown, and how they differ', async () => {
   await judge(page, 'with a difference');
 });
 
-await step('a reload shows the session again', async () => {
+// shownOf returns what the page shows of a journal. Text beside tools is in no journal.
+const journaled = [...['answer', 'vote', 'step'].map(kind => `.piece[data-kind=${kind}]`), '.agent .doing', '.acts li', '.sentences li'];
+const shownOf = async where => Promise.all(journaled.map(what => where.locator(what).allTextContents()));
+
+await step('a reload shows the session again, as it was', async () => {
+  const live = await shownOf(turn);
   await page.reload();
   await turn.locator('.answer').filter({ hasText: 'On second thoughts' }).waitFor();
-  await turn.locator('.rounds li').filter({ hasText: 'voted for critic.2' }).first().waitFor();
+  await turn.locator('.sentences li').filter({ hasText: 'voted for critic.2' }).first().waitFor();
   assert.equal(await page.locator('.agent').count(), 3);
+  assert.deepEqual(await shownOf(turn), live, 'changes have come to another state than the journal');
+});
+
+await step('every phase, mark and void text is shown, and a change of each', async () => {
+  const [early, late] = ['trouble', 'panel'].map(name => statesOf(new URL(`../../coordinator/report/testdata/state/${name}`, import.meta.url)).at(name === 'panel' ? -1 : 0));
+  const phases = ['idle', 'waiting', 'thinking', 'writing', 'calling_tool', 'asking_person', 'answered', 'voted', 'abstained', 'late', 'cancelled', 'dismissed', 'failed'];
+  const [ada] = early.agents;
+  const marks = { json: true, fallback: 'two/b', retrying: 'busy', retry_at: early.began, held_up: 'no budget', summarizing: true, checked: true, context: 'at_limit' };
+  const agents = [...early.agents, ...phases.map(phase => ({ ...ada, id: `who is ${phase}`, phase, doing: `does ${phase}`, detail: '', marks: {}, text: [] }))];
+  agents.at(-1).marks = marks;
+  agents.at(-1).detail = 'the key is wrong';
+  const change = {
+    fields: { paused: true },
+    agents: [
+      { id: 'bob', text: { drop: 1, keep: 0, add: [{ kind: 'said', call: 'c', text: 'It ' }] }, fields: { dropped: 1 } },
+      { id: 'eve', fields: { phase: 'idle', doing: 'idle', usage: ada.usage, marks: {} }, text: { keep: 0, add: [] } },
+    ],
+    news: { drop: 1, keep: 1, add: [{ number: 3, kind: 'paused', text: 'a new sentence', tone: 'warning' }] },
+  };
+  const second = { fields: { awaited: null }, agents: [{ id: 'bob', text: { keep: 1, grow: 'rains.', add: [] } }] };
+  const stream = list => list.map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`).join('');
+  const draw = async list => {
+    await page.route('**/state', route => route.fulfill({ contentType: 'text/event-stream', body: stream([...list, ['end', {}]]) }));
+    await page.reload();
+    await turn.locator('.agent').last().waitFor();
+    await page.unroute('**/state');
+  };
+  await draw([['snapshot', { ...early, agents }]]);
+  for (const phase of phases) await turn.locator(`.agent[data-phase=${phase}]`).filter({ hasText: `does ${phase}` }).waitFor();
+  const failed = await turn.locator('.agent').last().textContent();
+  for (const [name, value] of Object.entries(marks)) {
+    assert.ok(failed.includes(name.replaceAll('_', ' ')) && (value === true || name === 'retry_at' || failed.includes(value)), `${name} is missing in ${failed}`);
+  }
+  assert.match(failed, /does failed: the key is wrong/);
+  assert.match(await turn.locator('.waits').textContent(), /^The turn waits for ada, cyd, .* until \d\d:05:18/);
+  assert.equal(await turn.getByRole('group', { name: 'What bob says' }).textContent(), 'Rain (void: the turn goes on without it)');
+  assert.equal(await turn.locator('.agent del').first().textContent(), 'Rain');
+  assert.deepEqual(await turn.locator('[data-kind=tool] summary').allTextContents(), ['find · 9 of 9 · 100 %', 'run · waits for a person: run: ask']);
+  await judge(page, 'with every phase');
+  await draw([['snapshot', early], ['change', change], ['change', second]]);
+  assert.equal(await turn.getByRole('group', { name: 'What bob says' }).textContent(), 'It rains.');
+  assert.ok(await turn.locator('.agent').nth(1).locator('.dropped').isVisible());
+  assert.equal(await turn.locator('.agent').count(), early.agents.length + 1);
+  assert.deepEqual(await turn.locator('.sentences li').allTextContents(), [early.news[1].text, 'a new sentence']);
+  assert.equal(await turn.locator('.waits').isVisible(), false);
+  await draw([['snapshot', late]]);
+  const votes = await turn.locator('.acts li').filter({ hasText: 'voted' }).allTextContents();
+  assert.ok(votes.length > 0 && votes.every(v => /\(void: a newer answer was accepted\)/.test(v)), votes.join('\n'));
+  await page.reload();
 });
 
 await step('a reload in the middle of a turn goes on with it, and nothing is markup', async () => {
@@ -163,11 +231,12 @@ await step('a reload in the middle of a turn goes on with it, and nothing is mar
   await text.filter({ hasText: 'It begins' }).waitFor();
   await page.getByLabel('Add to the question').fill('in winter');
   await page.getByRole('button', { name: 'Add', exact: true }).click();
-  await turn.locator('.rounds li').filter({ hasText: 'You added: in winter' }).waitFor();
+  await turn.locator('.sentences li').filter({ hasText: 'note: in winter' }).waitFor();
   await page.getByRole('button', { name: 'Pause' }).click();
-  await turn.locator('.rounds li').filter({ hasText: 'The turn is paused' }).waitFor();
+  await turn.locator('.sentences li').filter({ hasText: 'the turn is paused: no call begins' }).waitFor();
   await page.getByRole('button', { name: 'Go on' }).click();
-  await turn.locator('.rounds li').filter({ hasText: 'The turn goes on' }).waitFor();
+  await turn.locator('.sentences li').filter({ hasText: 'the turn was paused, and goes on' }).waitFor();
+  await turn.locator('.notes li').filter({ hasText: 'in winter (no agent has seen it yet)' }).waitFor();
   model.gate.open();
   await turn.locator('.answer').filter({ hasText: 'and ends: <img src=x onerror=alert(1)>' }).waitFor();
   assert.equal(await page.locator('main .prose img, main .prose script').count(), 0);
@@ -200,7 +269,7 @@ await step('a turn is ended', async () => {
   model.gate.open();
 });
 
-for (const [decision, state] of [['Allow', 'ran'], ['Deny', 'denied']]) {
+for (const [decision, sentence, state] of [['Allow', 'writer ran write_file', 'ran'], ['Deny', 'writer was denied write_file', 'denied']]) {
   await step(`a tool call waits for a person: ${decision}`, async () => {
     await page.getByRole('button', { name: 'New session' }).click();
     await ask(page, 'Write a file', 'writer');
@@ -213,7 +282,8 @@ for (const [decision, state] of [['Allow', 'ran'], ['Deny', 'denied']]) {
     if (decision === 'Allow') await picture(page, 'page-permission');
     await dialog.getByRole('button', { name: decision }).click();
     await turn.locator('.answer').waitFor();
-    await turn.locator('.rounds li').filter({ hasText: `writer called write_file: ${state}` }).waitFor();
+    await turn.locator('.sentences li').filter({ hasText: sentence }).waitFor();
+    await turn.locator('[data-kind=tool] summary').filter({ hasText: `write_file · ${state}` }).waitFor();
     const written = fs.readdirSync(path.join(work, 'files'), { recursive: true }).filter(name => path.basename(name) === 'notes.txt');
     assert.equal(written.length, 1, 'the call that was allowed has written a file, and no other');
   });

@@ -60,7 +60,7 @@ func lastSeen(r *http.Request) (c cursor, err error) {
 	return c, nil
 }
 
-// follower sends the events of a turn to a client.
+// follower follows a turn for a client.
 type follower struct {
 	store *sessions.Store
 	asked *Permissions
@@ -77,34 +77,56 @@ func (t turnRoutes) events(w http.ResponseWriter, r *http.Request, at place) err
 	if err != nil {
 		return err
 	}
-	run := t.turns.runs.find(at)
-	if run == nil {
-		if _, _, err := existingTurn(r.Context(), t.turns.store, at); err != nil {
-			return err
-		}
+	run, err := t.existing(r.Context(), at)
+	if err != nil {
+		return err
 	}
 	f := &follower{
 		store: t.turns.store, asked: t.asked, of: at, out: t.respond.openStream(w), seen: seen,
 	}
 	defer f.out.close()
-	if run != nil {
-		f.live(r.Context(), run.turn)
-	} else if err := f.kept(r.Context()); err != nil && r.Context().Err() == nil {
-		t.respond.warn(err.Error())
-	}
-	if r.Context().Err() == nil {
-		f.out.send(map[string]any{}, "event: end")
-	}
+	t.finish(r, f, f.follow(r.Context(), run, f.send))
 	return nil
 }
 
-// live sends the events of a turn that this process plays, and its tool calls that wait for a person.
-func (f *follower) live(ctx context.Context, turn *coordinator.Turn) {
+// existing returns the run of a turn, nil if only the store has the turn. The error is a refusal if there is no such
+// turn.
+func (t turnRoutes) existing(ctx context.Context, at place) (*run, error) {
+	run := t.turns.runs.find(at)
+	if run != nil {
+		return run, nil
+	}
+	_, _, err := existingTurn(ctx, t.turns.store, at)
+	return nil, err
+}
+
+// finish ends the response to a client that followed a turn until an error, or nil at the turn's end.
+func (t turnRoutes) finish(r *http.Request, f *follower, err error) {
+	if r.Context().Err() != nil {
+		return
+	}
+	if err != nil {
+		t.respond.warn(err.Error())
+	}
+	f.out.send(map[string]any{}, "event: end")
+}
+
+// follow passes the events of a turn to tell. run is nil if another process plays the turn, or did.
+func (f *follower) follow(ctx context.Context, run *run, tell func(massgen.Event)) error {
+	if run == nil {
+		return f.kept(ctx, tell)
+	}
+	f.live(ctx, run.turn, tell)
+	return nil
+}
+
+// live passes on the events of a turn that this process plays, and sends its tool calls that wait for a person.
+func (f *follower) live(ctx context.Context, turn *coordinator.Turn, tell func(massgen.Event)) {
 	ctx, cancel := context.WithCancel(ctx)
 	var asking sync.WaitGroup
 	asking.Go(func() { f.sendPermissions(ctx) })
 	for ev := range turn.Events(ctx) {
-		f.send(ev)
+		tell(ev)
 	}
 	cancel()
 	asking.Wait()
@@ -127,8 +149,8 @@ func (f *follower) sendPermissions(ctx context.Context) {
 	}
 }
 
-// kept sends the events of a turn's journal, and goes on while another process plays the turn.
-func (f *follower) kept(ctx context.Context) error {
+// kept passes on the events of a turn's journal, and goes on while another process plays the turn.
+func (f *follower) kept(ctx context.Context, tell func(massgen.Event)) error {
 	p := inspect.NewProjection(ctx, f.store, f.of.session, f.of.turn)
 	ticks := time.NewTicker(lookEvery)
 	defer ticks.Stop()
@@ -139,14 +161,14 @@ func (f *follower) kept(ctx context.Context) error {
 		}
 		events, err := p.Next(ctx)
 		for _, ev := range events {
-			f.send(ev)
+			tell(ev)
 		}
 		switch {
 		case err != nil:
 			return err
 		case isOver && last.Status != sessions.Running:
 			f.seen = cursor{} // a client that followed the running turn may have missed the end
-			f.send(p.Ended(last))
+			tell(p.Ended(last))
 			return nil
 		case isOver:
 			return nil

@@ -67,7 +67,7 @@ func newGuard(access Access, respond responder, metrics *tally, mux *http.ServeM
 // isOpen reports whether a route needs no token because it shows no sessions and no models, as the
 // files of the page do.
 func isOpen(pattern string) bool {
-	return slices.Contains([]string{"GET /healthz", "GET /readyz", "GET /{$}", "GET /page.css", "GET /page.js", "GET /icon.svg"}, pattern)
+	return slices.Contains([]string{"GET /healthz", "GET /readyz", "GET /{$}", "GET /page.css", "GET /page.js", "GET /turn.js", "GET /icon.svg"}, pattern)
 }
 
 // ServeHTTP implements http.Handler.

@@ -7,7 +7,7 @@ import (
 
 // pageFiles are the files of the web page. It has no build step: browsers get these files.
 //
-//go:embed page/page.html page/page.css page/page.js page/icon.svg
+//go:embed page/page.html page/page.css page/page.js page/turn.js page/icon.svg
 var pageFiles embed.FS
 
 // pagePolicy lets the page have its own files and talk to this server, and nothing else.
@@ -17,7 +17,7 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 // routePage offers the page at the root.
 func routePage(mux *http.ServeMux) {
 	for path, file := range map[string]string{
-		"/{$}": "page.html", "/page.css": "page.css", "/page.js": "page.js", "/icon.svg": "icon.svg",
+		"/{$}": "page.html", "/page.css": "page.css", "/page.js": "page.js", "/turn.js": "turn.js", "/icon.svg": "icon.svg",
 	} {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Security-Policy", pagePolicy)

@@ -10,7 +10,7 @@ import (
 // runs or is loaded but its own files.
 func TestPageIsOpenAndClosed(t *testing.T) {
 	s := serve(t, ofTwo)
-	for path, kind := range map[string]string{"/": "text/html", "/page.js": "text/javascript", "/page.css": "text/css", "/icon.svg": "image/svg+xml"} {
+	for path, kind := range map[string]string{"/": "text/html", "/page.js": "text/javascript", "/turn.js": "text/javascript", "/page.css": "text/css", "/icon.svg": "image/svg+xml"} {
 		r := s.send(t, http.MethodGet, path, "")
 		policy := r.header.Get("Content-Security-Policy")
 		if r.status != http.StatusOK || !strings.HasPrefix(r.header.Get("Content-Type"), kind) {
@@ -29,8 +29,10 @@ func TestPageIsOpenAndClosed(t *testing.T) {
 			t.Errorf("the page has %s in it", inline)
 		}
 	}
-	if script := s.send(t, http.MethodGet, "/page.js", "").body; strings.Contains(script, "innerHTML") || strings.Contains(script, "insertAdjacentHTML") {
-		t.Error("the script makes markup of texts")
+	for _, path := range []string{"/page.js", "/turn.js"} {
+		if script := s.send(t, http.MethodGet, path, "").body; strings.Contains(script, "innerHTML") || strings.Contains(script, "insertAdjacentHTML") {
+			t.Errorf("%s makes markup of texts", path)
+		}
 	}
 	for _, path := range []string{"/page/", "/page/page.html", "/page.html", "/..%2fpage.js"} {
 		if r := s.do(t, http.MethodGet, path, "", bearer(adasToken)); r.status != http.StatusNotFound {

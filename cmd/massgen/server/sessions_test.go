@@ -41,8 +41,7 @@ func (g gated) Stream(ctx context.Context, req backends.Request) iter.Seq2[backe
 	}
 }
 
-// withGate makes the models of a server panels of one gated model, called alone and of another
-// session's kind beside the rest.
+// withGate adds a model, alone, whose panel is one gated agent.
 func withGate(g gated) func(*server.Settings) {
 	return func(s *server.Settings) {
 		s.Models = append([]server.Model{{ID: "alone", Open: func(ctx context.Context) (*massgen.Panel, error) {
@@ -165,12 +164,18 @@ func TestBranchHasTheTurnsUpToOne(t *testing.T) {
 // event is one of a stream.
 type event struct{ id, name, data string }
 
-// events reads the events of a stream until one fits, or to its end.
-func (s served) events(t *testing.T, path, last string, until func(event) bool) (list []event) {
+// events reads the events of a turn until one fits, or to the end.
+func (s served) events(t *testing.T, path, last string, until func(event) bool) []event {
+	t.Helper()
+	return s.stream(t, path+"/events", last, until)
+}
+
+// stream reads the events of a stream until one fits, or to its end.
+func (s served) stream(t *testing.T, path, last string, until func(event) bool) (list []event) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+path+"/events", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,8 +227,8 @@ func (s served) start(t *testing.T, session, model string) string {
 	return r.header.Get("Location")
 }
 
-// TestEventsGoOnAfterABreak has what a client reads of a turn in pieces be the same as what it
-// reads at once, while the turn runs and when it is over.
+// TestEventsGoOnAfterABreak: a client that reconnects reads the same events as one that reads them at once, while the
+// turn runs and when it is over.
 func TestEventsGoOnAfterABreak(t *testing.T) {
 	g := gated{make(chan struct{})}
 	s := serve(t, withGate(g))
@@ -243,7 +248,7 @@ func TestEventsGoOnAfterABreak(t *testing.T) {
 		t.Errorf("while it ran the turn had the events\n%s\nand later\n%s", strings.Join(live, "\n"), strings.Join(later, "\n"))
 	}
 	whole := slices.IndexFunc(kept, func(e event) bool { return e.id == "2" })
-	// The server may let go of the turn between the two, and with it of what no journal has.
+	// The server may forget the turn in between, and the events that are in no journal.
 	resumed := s.events(t, path, "2", nil)
 	if !slices.Equal(journaled(resumed), journaled(kept[whole+1:])) {
 		t.Errorf("after 2 come\n%+v\nand not\n%+v", resumed, kept[whole+1:])
@@ -482,7 +487,7 @@ func TestSessionsAreTheirUsers(t *testing.T) {
 	}
 	for method, paths := range map[string][]string{
 		http.MethodGet: {
-			"/sessions/mine", "/debug/session/mine", "/sessions/mine/turns/1", "/sessions/mine/turns/1/events", "/sessions/mine/turns/1/inputs", "/sessions/mine%7Cmassgen_ada",
+			"/sessions/mine", "/debug/session/mine", "/sessions/mine/turns/1", "/sessions/mine/turns/1/events", "/sessions/mine/turns/1/state", "/sessions/mine/turns/1/inputs", "/sessions/mine%7Cmassgen_ada",
 			"/sessions/mine/turns/1/timeline.svg", "/sessions/mine/turns/1/inputs/1", "/sessions/mine/turns/1/inputs/1/diff",
 		},
 		http.MethodDelete: {"/sessions/mine", "/sessions/mine%7Cmassgen_ada"},
@@ -549,6 +554,7 @@ func TestWrongRequestsAboutSessions(t *testing.T) {
 		"GET /sessions/s/turns/2":                        http.StatusNotFound,
 		"GET /sessions/s/turns/0":                        http.StatusNotFound,
 		"GET /sessions/s/turns/-1/events":                http.StatusNotFound,
+		"GET /sessions/s/turns/2/state":                  http.StatusNotFound,
 		"GET /debug/session/s?model=none":                http.StatusNotFound,
 		"PATCH /sessions/s {}":                           http.StatusBadRequest,
 		`PATCH /sessions/s {"title":"two\nlines"}`:       http.StatusBadRequest,

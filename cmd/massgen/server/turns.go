@@ -29,6 +29,7 @@ func (t turnRoutes) route(mux *http.ServeMux) {
 	}
 	one(http.MethodGet, "", t.result)
 	one(http.MethodGet, "/events", t.events)
+	one(http.MethodGet, "/state", t.state)
 	one(http.MethodPost, "/cancel", t.change(func(turn *coordinator.Turn, _ context.Context) error {
 		turn.Cancel()
 		return nil

@@ -66,247 +66,9 @@ const pathOf = id => '/sessions/' + encodeURIComponent(id);
 const money = usage => {
   const cost = usage?.cost_usd == null ? 'cost unknown' : '$' + usage.cost_usd.toFixed(4).replace(/\.?0+$/, '');
   const tokens = (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0);
-  return `${usage?.calls ?? 0} calls · ${tokens.toLocaleString('en')} tokens · ${cost}`;
+  const calls = usage?.calls ?? 0;
+  return `${calls} ${calls === 1 ? 'call' : 'calls'} · ${tokens.toLocaleString('en')} tokens · ${cost}`;
 };
-
-// events yields the events of a turn, and goes on after a break where it was.
-async function* events(path, signal) {
-  let last = '';
-  for (let pause = 500; ; pause = Math.min(pause * 2, 10000)) {
-    try {
-      const response = await api(path + '/events', { headers: last ? { 'Last-Event-ID': last } : {}, signal, raw: true });
-      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-      let held = '';
-      for (;;) {
-        const { value, done } = await reader.read();
-        if (done) break;
-        held += value;
-        const whole = held.split('\n\n');
-        held = whole.pop();
-        for (const block of whole) {
-          const event = { name: 'message', data: '' };
-          for (const line of block.split('\n')) {
-            if (line.startsWith('id: ')) last = line.slice(4);
-            if (line.startsWith('event: ')) event.name = line.slice(7);
-            if (line.startsWith('data: ')) event.data += line.slice(6);
-          }
-          if (event.name === 'end') return;
-          if (event.data) { pause = 500; yield { name: event.name, ...JSON.parse(event.data) }; }
-        }
-      }
-    } catch (error) {
-      if (signal.aborted || !(error instanceof TypeError)) throw error; // a TypeError is the network's
-    }
-    await new Promise(done => setTimeout(done, pause));
-  }
-}
-
-// TurnView shows one turn.
-class TurnView {
-  constructor(session, number, question) {
-    this.path = `${pathOf(session)}/turns/${number}`;
-    this.agents = new Map();
-    this.answers = new Map(); // by label
-    this.isLive = false;
-    this.round = 0;
-    this.element = by('turn').content.firstElementChild.cloneNode(true);
-    this.element.querySelector('h2').textContent = `Turn ${number}`;
-    this.find('.question').textContent = question;
-    this.find('.pause').onclick = tried(() => this.act(this.isPaused ? 'resume' : 'pause'));
-    this.find('.cancel').onclick = tried(() => this.act('cancel'));
-    this.find('.note').onsubmit = tried(() => this.note());
-    this.find('.load').onclick = tried(() => this.showInputs());
-    this.find('details').ontoggle = tried(() => this.find('details').open && this.follow());
-    for (const select of this.element.querySelectorAll('.compare select')) select.onchange = () => this.compare();
-  }
-
-  find(selector) { return this.element.querySelector(selector); }
-  act(action, body) { return api(`${this.path}/${action}`, { method: 'POST', body }); }
-
-  async note() {
-    const input = this.find('.note input');
-    await this.act('notes', { text: input.value });
-    input.value = '';
-    say('The note is added');
-  }
-
-  // follow shows the events of the turn, once.
-  follow(signal) {
-    this.following ??= this.read(signal ?? view.signal).catch(fail);
-    return this.following;
-  }
-
-  async read(signal) {
-    for await (const event of events(this.path, signal)) {
-      if (event.name === 'permissions') askPermission(this, event.permissions);
-      else this.take(event);
-    }
-    this.over();
-    await this.showTimeline(signal);
-  }
-
-  live() {
-    this.isLive = true;
-    this.find('.controls').hidden = false;
-    this.find('details').open = true;
-    this.find('.state').textContent = 'The agents are at work';
-    return this.follow(view.signal);
-  }
-
-  over() {
-    this.find('.controls').hidden = true;
-    askPermission(this, []);
-    for (const a of this.agents.values()) a.box.classList.remove('busy');
-  }
-
-  // agent returns the place of an agent, which its first step makes.
-  agent(id) {
-    let a = this.agents.get(id);
-    if (!a) {
-      const box = by('agent').content.firstElementChild.cloneNode(true);
-      box.querySelector('h4').textContent = id;
-      box.querySelector('.text').setAttribute('aria-label', 'What ' + id + ' says');
-      a = { box, doing: box.querySelector('.doing'), text: box.querySelector('.text') };
-      this.agents.set(id, a);
-      this.find('.agents').append(box);
-    }
-    return a;
-  }
-
-  line(text, className = '') { this.find('.rounds').append(make('li', text, className)); }
-
-  take(event) {
-    const show = this.shows[event.kind];
-    if (show) show.call(this, event);
-  }
-
-  end(event, doing, text) {
-    const a = this.agent(event.agent);
-    a.box.classList.remove('busy');
-    a.doing.textContent = doing;
-    if (text) a.text.textContent = text;
-  }
-
-  announce(text, className) {
-    this.line(text, className);
-    if (this.isLive) say(text);
-  }
-
-  shows = {
-    step_started(event) {
-      const a = this.agent(event.agent);
-      a.box.classList.add('busy');
-      a.isNew = true;
-      a.doing.textContent = event.round ? `at work, round ${event.round}` : 'at work';
-      if (event.round > this.round) {
-        this.round = event.round;
-        this.announce(`Round ${event.round} begins`);
-      }
-    },
-    text(event) {
-      const a = this.agents.get(event.agent);
-      if (!a) return; // a call that belongs to no agent
-      if (a.isNew) { a.text.textContent = ''; a.isNew = false; }
-      a.text.append(event.text);
-      a.text.scrollTop = a.text.scrollHeight;
-    },
-    tool_started(event) { this.agent(event.agent).doing.textContent = `runs ${event.tool.name}`; },
-    tool_ended(event) { this.line(`${event.agent} called ${event.tool.name}: ${event.tool.state}`); },
-    answered(event) {
-      this.end(event, `answered, ${money(event.usage)}`, event.content);
-      this.answers.set(event.label || event.agent, event.content ?? '');
-      this.announce(`${event.agent} answered${event.label ? ': ' + event.label : ''}${event.void ? ` (does not count: ${event.void})` : ''}`, event.void ? 'void' : '');
-      this.fillCompare();
-    },
-    voted(event) {
-      this.end(event, `voted for ${event.label}`);
-      this.announce(`${event.agent} voted for ${event.label}${event.void ? ` (does not count: ${event.void})` : ''}: ${event.text ?? ''}`, event.void ? 'void' : '');
-    },
-    abstained(event) { this.end(event, 'abstained'); this.announce(`${event.agent} abstained: ${event.text ?? ''}`, 'void'); },
-    failed(event) { this.end(event, 'failed'); this.announce(`${event.agent} failed: ${event.text ?? ''}`, 'bad'); },
-    cancelled(event) { this.end(event, 'cancelled'); this.line(`${event.agent} was cancelled`, 'void'); },
-    presented(event) { this.end(event, 'presented the answer'); this.line(`${event.agent} presented the answer`); },
-    retrying(event) { this.agent(event.agent).doing.textContent = `tries again: ${event.text}`; },
-    noted(event) { this.line(`You added: ${event.text}`); },
-    paused() { this.setPaused(true); },
-    unpaused() { this.setPaused(false); },
-    ended(event) { this.find('.state').textContent = `${event.text} · ${money(event.usage)}`; },
-  };
-
-  setPaused(isPaused) {
-    this.isPaused = isPaused;
-    this.find('.pause').textContent = isPaused ? 'Go on' : 'Pause';
-    this.announce(isPaused ? 'The turn is paused' : 'The turn goes on');
-  }
-
-  // result shows how the turn ended.
-  result(turn) {
-    this.find('.state').textContent = turn.usage ? `${turn.status} · ${money(turn.usage)}` : turn.status;
-    this.find('.answer').hidden = !turn.winner;
-    this.find('.answer h3').textContent = `Answer of ${turn.winner}`;
-    this.find('.answer div').textContent = turn.answer;
-    this.winner = turn.winner;
-    this.agents.get(turn.winner)?.box.classList.add('wins');
-  }
-
-  async showTimeline(signal) {
-    this.agents.get(this.winner)?.box.classList.add('wins');
-    const response = await api(this.path + '/timeline.svg', { raw: true, signal }).catch(() => null); // a branch has none
-    if (!response) return;
-    const image = this.find('.timeline');
-    image.src = URL.createObjectURL(await response.blob());
-    image.onload = () => URL.revokeObjectURL(image.src);
-    image.hidden = false;
-  }
-
-  fillCompare() {
-    if (this.answers.size < 2) return;
-    this.find('.compare').hidden = false;
-    [...this.element.querySelectorAll('.compare select')].forEach((select, i) => {
-      const was = select.value;
-      select.replaceChildren(...[...this.answers.keys()].map(label => new Option(label)));
-      select.value = this.answers.has(was) ? was : [...this.answers.keys()][i];
-    });
-    this.compare();
-  }
-
-  compare() {
-    for (const side of this.find('.pair').children) {
-      side.querySelector('.prose').textContent = this.answers.get(side.querySelector('select').value);
-    }
-  }
-
-  async showInputs() {
-    const { inputs } = await api(this.path + '/inputs');
-    this.find('.inputs').replaceChildren(...inputs.map(call => {
-      const item = make('li', `${call.name} · ${call.characters.total.toLocaleString('en')} characters `);
-      const input = make('button', 'Input');
-      input.type = 'button';
-      input.setAttribute('aria-label', 'Input of ' + call.name);
-      input.onclick = tried(async () => this.show((await (await api(`${this.path}/inputs/${call.number}?as=text`, { raw: true })).text())));
-      const difference = make('button', 'Difference');
-      difference.type = 'button';
-      difference.setAttribute('aria-label', 'Difference of ' + call.name + ' from the call before it');
-      difference.onclick = tried(async () => {
-        const { diff } = await api(`${this.path}/inputs/${call.number}/diff`);
-        this.show(diff || 'This is the first call of its agent.', true);
-      });
-      item.append(input, ' ', difference);
-      return item;
-    }));
-    this.find('.load').textContent = 'Read the list again';
-  }
-
-  show(text, isDifference = false) {
-    const pre = this.find('.input');
-    pre.hidden = false;
-    pre.replaceChildren(...text.split('\n').map(line => {
-      const sign = isDifference && line[0];
-      return make('span', line + '\n', sign === '+' ? 'plus' : sign === '-' ? 'minus' : '');
-    }));
-    pre.focus();
-  }
-}
 
 // askPermission puts the first tool call that waits to the person, and takes back one that does not
 // wait any more.
@@ -357,7 +119,7 @@ async function showSession() {
   const last = views.at(-1);
   if (session.state === 'running') finish(id, last);
   else if (session.state === 'interrupted') offerToFinish(id, last);
-  else if (last) last.find('details').open = true;
+  else if (last) last.find('.how').open = true;
 }
 
 // finish shows a turn that runs to its end, and then what it came to.
@@ -366,8 +128,9 @@ async function finish(id, turn) {
   await turn.live();
   if (signal.aborted) return;
   try {
-    turn.result(await api(turn.path, { signal }));
-    say(turn.winner ? `The answer of ${turn.winner} is there` : 'There is no answer');
+    const result = await api(turn.path, { signal });
+    turn.result(result);
+    say(result.winner ? `The answer of ${result.winner} is there` : 'There is no answer');
     const session = await api(pathOf(id), { signal });
     by('title').textContent = `${session.title || session.id} · ${money(session.usage)}`;
     await listSessions();
