@@ -148,13 +148,12 @@ type answer struct {
 	// searches reports whether the call asks for a search.
 	searches bool
 
-	// loop is nil where an answer may repeat itself, and looped reports whether this one does.
-	loop   *wire.Repetition
-	looped bool
+	// loop is nil where an answer may repeat itself.
+	loop *wire.Repetition
 
 	reason string
-	size   int  // see wire.Progress
-	begun  bool // whether any part of a message came, yielded or not, readable or not
+	// progress has no Finished and no Whole: the reason tells these.
+	progress wire.Progress
 }
 
 func newAnswer(key backends.Key, d Dialect, from origin) *answer {
@@ -170,8 +169,10 @@ func newAnswer(key backends.Key, d Dialect, from origin) *answer {
 
 // Progress returns how far the answer has come.
 func (a *answer) Progress() wire.Progress {
-	finished := a.reason != "" && !a.others.open
-	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished, Ended: a.looped, Size: a.size}
+	now := a.progress
+	now.Finished = a.reason != "" && !a.others.open
+	now.Whole = now.Finished
+	return now
 }
 
 // Add takes a chunk and returns the events that need not wait.
@@ -195,7 +196,7 @@ func (a *answer) Add(c chunk) ([]backends.Event, error) {
 				return events, err
 			}
 		}
-		if choice.FinishReason != "" && choice.FinishReason != "null" && !a.looped {
+		if choice.FinishReason != "" && choice.FinishReason != "null" && !a.progress.Ended {
 			a.reason = a.others.end(i, a.reason, choice.FinishReason)
 		}
 	}
@@ -206,9 +207,9 @@ func (a *answer) Add(c chunk) ([]backends.Event, error) {
 func (a *answer) addDelta(choice int, d delta) ([]backends.Event, error) {
 	reasoning := cmp.Or(string(d.ReasoningContent), string(d.Reasoning), d.Content.thinking)
 	content := d.Content.text
-	a.begun = a.begun || reasoning != "" || content != "" || d.Refusal != "" || len(d.ToolCalls) > 0
+	a.progress.Begun = a.progress.Begun || reasoning != "" || content != "" || d.Refusal != "" || len(d.ToolCalls) > 0
 	a.refusal.WriteString(d.Refusal)
-	a.size += len(reasoning) + len(content) + len(d.Refusal) + d.ReasoningDetails.size()
+	a.progress.Size += len(reasoning) + len(content) + len(d.Refusal) + d.ReasoningDetails.size()
 	a.sources = append(a.sources, d.Annotations.events()...)
 	var pieces []backends.Event
 	for _, f := range d.ToolCalls {
@@ -218,7 +219,7 @@ func (a *answer) addDelta(choice int, d delta) ([]backends.Event, error) {
 			return nil, err
 		}
 		pieces = append(pieces, piece...)
-		a.size += len(f.Function.Arguments)
+		a.progress.Size += len(f.Function.Arguments)
 		a.noteLoop(string(f.Function.Arguments))
 	}
 	a.noteLoop(reasoning + content)
@@ -249,7 +250,7 @@ func (a *answer) sayOthers() []backends.Event {
 // noteLoop ends the answer if the model only repeats itself.
 func (a *answer) noteLoop(piece string) {
 	if a.loop.Add(piece) {
-		a.looped, a.reason = true, finish.Repetition
+		a.progress.Ended, a.reason = true, finish.Repetition
 	}
 }
 

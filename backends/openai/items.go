@@ -26,12 +26,11 @@ type itemsAnswer struct {
 	usage         wire.UsageKeeper
 	reason        string
 	speaker       *openItem // whose text came last
-	size          int       // see wire.Progress
-	begun         bool
-	builtIn       builtIn
-	// loop is nil where an answer may repeat itself, and looped reports whether this one does.
-	loop   *wire.Repetition
-	looped bool
+	// progress has no Finished and no Whole: the reason tells these.
+	progress wire.Progress
+	builtIn  builtIn
+	// loop is nil where an answer may repeat itself.
+	loop *wire.Repetition
 }
 
 func newItemsAnswer(key backends.Key, d Dialect, from origin) *itemsAnswer {
@@ -49,8 +48,10 @@ func newItemsAnswer(key backends.Key, d Dialect, from origin) *itemsAnswer {
 
 // Progress returns how far the answer has come.
 func (a *itemsAnswer) Progress() wire.Progress {
-	finished := a.reason != ""
-	return wire.Progress{Begun: a.begun, Finished: finished, Whole: finished, Ended: a.looped, Size: a.size}
+	now := a.progress
+	now.Finished = a.reason != ""
+	now.Whole = now.Finished
+	return now
 }
 
 // Add takes an event and returns the events that need not wait.
@@ -58,7 +59,7 @@ func (a *itemsAnswer) Add(ev itemEvent) ([]backends.Event, error) {
 	switch ev.Type {
 	case goopenai.ResponseStreamEventOutputItemAdded:
 		said := readItem(ev.Item)
-		a.begun = a.begun || said.Type != ""
+		a.progress.Begun = a.progress.Begun || said.Type != ""
 		_, err := a.open(ev.OutputIndex, said)
 		return a.builtIn.begin(ev.OutputIndex, ev.Item), err
 	case goopenai.ResponseStreamEventOutputTextAnnotationAdded:
@@ -95,10 +96,10 @@ func (a *itemsAnswer) delta(ev itemEvent) []backends.Event {
 	if piece == "" {
 		return nil
 	}
-	a.begun = true
-	a.size += len(piece)
+	a.progress.Begun = true
+	a.progress.Size += len(piece)
 	if a.loop.Add(piece) {
-		a.looped, a.reason = true, finish.Repetition
+		a.progress.Ended, a.reason = true, finish.Repetition
 	}
 	at := a.at(ev.OutputIndex, ev.ItemID)
 	switch ev.Type {
@@ -163,7 +164,7 @@ func (a *itemsAnswer) finishItem(index int, raw json.RawMessage) ([]backends.Eve
 	if said.Type == "" || a.told[said.name(index)] {
 		return nil, nil
 	}
-	a.begun = true
+	a.progress.Begun = true
 	at, err := a.open(index, said)
 	if err != nil {
 		return nil, err

@@ -50,7 +50,10 @@ func check(t *testing.T, server string) *checker {
 		t.Fatal(err)
 	}
 	c := &checker{t: t, schemas: schemas(t)}
+	connections := &http.Transport{} // of its own: when a server of tests ends, it closes some of the shared one
+	t.Cleanup(connections.CloseIdleConnections)
 	c.Server = httptest.NewServer(&httputil.ReverseProxy{
+		Transport:     connections,
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		FlushInterval: -1,
 		ModifyResponse: func(r *http.Response) error {

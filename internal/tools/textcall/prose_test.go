@@ -12,7 +12,9 @@ import (
 
 // shown returns the part of a text that may be shown while the text grows by a character at a time.
 func shown(text string) string {
-	exists := func(name string) bool { return name == "new_answer" || name == "vote" || name == "search" || name == "functions.own" || name == "hidden" }
+	exists := func(name string) bool {
+		return name == "new_answer" || name == "vote" || name == "search" || name == "functions.own" || name == "hidden"
+	}
 	var out strings.Builder
 	held, mayCall := "", false
 	for _, r := range text {
@@ -55,7 +57,7 @@ func TestNoCallIsShown(t *testing.T) {
 func TestProseIsShownAsItComes(t *testing.T) {
 	for _, text := range []string{
 		"The sun is 150 million km away.", "a {b} c", "a < b && b > c.", "- [link](https://example.org)\n", "Use `{x}`, please.", `See {"town":"Rome"} there.`,
-		"Code:\n```go\nif x < y {\n\treturn []int{1}\n}\n```\nDone.", "<b>bold</b> text, and more", "[1] A source.", "assist me",
+		"Code:\n```go\nif x < y {\n\treturn []int{1}\n}\n```\nIt works.", "<b>bold</b> text, and more", "[1] A source.", "assist me",
 	} {
 		if got := shown(text); got != text {
 			t.Errorf("of %q %q is shown", text, got)
