@@ -229,7 +229,7 @@ func TestEventBody(t *testing.T) {
 	long := "data: " + strings.Repeat("x", mostMessage) + "\n\n"
 	from := "\uFEFFevent: endpoint\ndata: /messages?id=1\n\n" + "id: 5\nevent: message\ndata: {\"id\":\"1\",\r\ndata: \"result\":{}}\r\n\r\n" + long + "data: {\"id\":\"2\",\"result\":{}}\n\n: end"
 	want := "event: endpoint\ndata: /messages?id=1\n\n" + "id: 5\nevent: message\ndata: {\"id\":1,\"result\":{}}\n\n" + long + "data: {\"id\":2,\"result\":{}}\n\n: end"
-	got, err := io.ReadAll(newEventBody(io.NopCloser(iotest.HalfReader(strings.NewReader(from)))))
+	got, err := io.ReadAll(newEventBody(io.NopCloser(iotest.HalfReader(strings.NewReader(from))), func([]byte) error { return nil }))
 	if err != nil || string(got) != want {
 		t.Errorf("%d bytes came, not %d: %v, %.300q", len(got), len(want), err, got)
 	}
