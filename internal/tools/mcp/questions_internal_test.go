@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 )
@@ -59,6 +62,53 @@ func TestQuestionsWaitForTheirAnswers(t *testing.T) {
 	})
 }
 
+// TestStreamWaitsForAnswers: the questions of all responses of a server count together, in whatever form they come.
+func TestStreamWaitsForAnswers(t *testing.T) {
+	for kind, ask := range map[string]func(id int) string{
+		eventStream: func(id int) string { return fmt.Sprintf("data: {\"id\":%d,\ndata: \"method\":\"ping\"}\n\n", id) },
+		jsonMessage: func(id int) string { return fmt.Sprintf(`{"id":%d,"method":"ping"}`, id) },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := newQuestions(t.Context())
+				var body string
+				base := tripper(func(*http.Request) (*http.Response, error) {
+					return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(body))}, nil
+				})
+				var read atomic.Int32
+				for id := range mostQuestions + 1 {
+					body = ask(id)
+					req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://docs.example.com/mcp", nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					resp, err := carefulTripper{base: base, questions: q, listening: &listening{}, posted: &atomic.Int32{}}.RoundTrip(req)
+					if err != nil {
+						t.Fatal(err)
+					}
+					go func() {
+						if text, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(text), "ping") {
+							t.Errorf("%q, %v", text, err)
+						}
+						read.Add(1)
+					}()
+				}
+				synctest.Wait()
+				if read.Load() != mostQuestions {
+					t.Errorf("%d questions were passed on", read.Load())
+				}
+				for id := range mostQuestions + 1 { // one of them waits
+					q.hold(strconv.Itoa(id))()
+				}
+				synctest.Wait()
+				if read.Load() != mostQuestions+1 {
+					t.Errorf("%d questions were passed on after the answers", read.Load())
+				}
+			})
+		})
+	}
+}
+
 // TestAnswersAreHeldAcrossRedirects: an answer that is sent to another address again still counts.
 func TestAnswersAreHeldAcrossRedirects(t *testing.T) {
 	t.Parallel()
@@ -73,7 +123,7 @@ func TestAnswersAreHeldAcrossRedirects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp, err := carefulTripper{base: base, questions: q, listening: &listening{}, posted: newHTTPLink(Server{}, false).posted}.RoundTrip(req)
+		resp, err := carefulTripper{base: base, questions: q, listening: &listening{}, posted: &atomic.Int32{}}.RoundTrip(req)
 		if err != nil || !q.open[`"a"`] {
 			t.Fatalf("the answer is over before its response is closed, %v", err)
 		}
