@@ -68,9 +68,9 @@ var tables = []string{
 	"internal/models/providers.providers", // a thousand agents look for their own in it
 }
 
-// processWide are package-level variables that limit what the process uses, whoever caused it. Several
-// of them would be no limit.
-var processWide = []string{"internal/system/heavy.room"}
+// processWide are package-level variables that limit what the process uses, whoever caused it: one for each
+// kind of work, since a second one of the same kind would be no limit.
+var processWide = []string{"internal/system/heavy.Pictures", "internal/system/heavy.Bodies", "internal/system/heavy.Checks"}
 
 // checkState finds init functions and package-level variables. Errors, regular
 // expressions, embedded files, compile-time assertions, tables and process-wide limits are no state.

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"log/slog"
 	"net"
 	"net/http"
@@ -85,7 +84,7 @@ func New(s Settings) *Server {
 	turns := &turns{
 		respond: respond, store: s.Store, models: newModels(s.Models), runs: &runs{open: map[place]*run{}}, metrics: metrics,
 		limiter: &limiter{Limits: s.Limits, users: map[string]*use{}}, sequences: &sequences{byKey: map[[sha256.Size]byte]sequence{}},
-		askings: &askings{store: s.Store, redact: s.Redact, log: s.Log, seed: maphash.MakeSeed()}, playedElsewhere: s.PlayedElsewhere,
+		askings: &askings{store: s.Store, redact: s.Redact, log: s.Log}, playedElsewhere: s.PlayedElsewhere,
 	}
 	starts := &starts{turns: turns, begins: map[string]*beginning{}}
 	mcp := newMCPServer(turns, s.Access.Tokens, s.Version)

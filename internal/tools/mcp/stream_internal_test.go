@@ -21,7 +21,7 @@ func streamOfTexts(asked *[]string, answers ...func() (*http.Response, error)) h
 		*asked = append(*asked, req.Header.Get(lastEventHeader))
 		return answer()
 	})
-	return streamTripper{carefulTripper{base: base, listening: &listening{}, posted: &atomic.Int32{}}}
+	return streamTripper{carefulTripper{base: base, listening: &listening{}, questions: newQuestions(context.Background()), posted: &atomic.Int32{}}}
 }
 
 func events(text string) func() (*http.Response, error) {
