@@ -19,8 +19,8 @@ var tools = []textcall.Tool{
 	{Name: "lookup", Schema: []byte(`{"allOf":[{"$ref":"#/$defs/Args"}],"properties":{
 		"zip":{"anyOf":[{"type":"string"},{"type":"null"}]},"code":{"$ref":"#/$defs/Code"},"size":{"enum":["1","2"]},"note":{"allOf":[{"type":"string"},{"maxLength":9}]},
 		"one":{"const":"7"},"either":{"oneOf":[{"type":"array"},{"type":"string"}]},"mixed":{"enum":["1",2]},"count":{"anyOf":[{"type":"integer"},{"type":"null"}]},
-		"loop":{"$ref":"#/properties/loop"},"far":{"$ref":"#/$defs/a~1b"},"lost":{"$ref":"https://example.com"}},
-		"$defs":{"Code":{"anyOf":[{"$ref":"#/$defs/a~1b"},{"$ref":"#/$defs/Code"}]},"a/b":{"type":"string"},"Args":{"properties":{"base":{"type":"string"}}}}}`)},
+		"loop":{"$ref":"#/properties/loop"},"far":{"$ref":"#/$defs/a~1b"},"map":{"$ref":"#/$defs/Map%3Cx%3E"},"lost":{"$ref":"https://example.com"}},
+		"$defs":{"Code":{"anyOf":[{"$ref":"#/$defs/a~1b"},{"$ref":"#/$defs/Code"}]},"a/b":{"type":"string"},"Map<x>":{"type":"string"},"Args":{"properties":{"base":{"type":"string"}}}}}`)},
 	{Name: "hidden", Withheld: true},
 }
 

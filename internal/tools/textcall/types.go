@@ -1,9 +1,10 @@
 package textcall
 
 import (
+	"encoding/hex"
 	"encoding/json"
-	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -79,9 +80,8 @@ func parts(root any, schemas ...any) (all []map[string]any) {
 
 // target returns the schema that a reference leads to, nil if there is none.
 func target(root any, to string) any {
-	pointer, err := url.PathUnescape(to)
-	words := strings.Split(pointer, "/")
-	if err != nil || words[0] != "#" {
+	words := strings.Split(escaped.ReplaceAllStringFunc(to, unescaped), "/")
+	if words[0] != "#" {
 		return nil
 	}
 	for _, word := range words[1:] {
@@ -89,4 +89,12 @@ func target(root any, to string) any {
 		root = named[strings.NewReplacer("~1", "/", "~0", "~").Replace(word)]
 	}
 	return root
+}
+
+// escaped matches an escaped byte of a URL.
+var escaped = regexp.MustCompile(`%[0-9a-fA-F]{2}`)
+
+func unescaped(text string) string {
+	data, _ := hex.DecodeString(text[1:]) // escaped matches hexadecimal digits only
+	return string(data)
 }
