@@ -224,16 +224,16 @@ func (s *turns) ask(ctx context.Context, panel *massgen.Panel, session, question
 	return turn, err
 }
 
-// refusalOfBegin returns the refusal of files or of a tool's name that the panel does not accept,
-// and other errors as they are.
+// refusalOfBegin returns the refusal of files or of tools that the panel does not accept, and other errors
+// as they are.
 func refusalOfBegin(err error) error {
 	var files attach.RefusedError
 	if errors.As(err, &files) {
 		return badRequest("messages", "messages: "+files.Error())
 	}
-	var of panels.ToolNameError
-	if errors.As(err, &of) {
-		return badRequest("tools", "tools: "+of.Error())
+	var tools panels.TurnToolError
+	if errors.As(err, &tools) {
+		return badRequest("tools", "tools: "+tools.Error())
 	}
 	return err
 }

@@ -190,12 +190,14 @@ func TestResultsAreRefused(t *testing.T) {
 		t.Errorf("both results again: %s", r.body)
 	}
 	for body, want := range map[string]string{
-		`{"model":"one","messages":[{"role":"user","content":"?"},{"role":"tool","tool_call_id":"call_x","content":"1"}]}`:                 "no call that this server has asked for",
-		`{"model":"one","tools":[{"type":"function","function":{"name":"a b"}}],"messages":[{"role":"user","content":"?"}]}`:               "tools[0]",
-		`{"model":"one","tools":[{"type":"web_search"}],"messages":[{"role":"user","content":"?"}]}`:                                       "functions only",
-		`{"model":"one","tool_choice":"required","messages":[{"role":"user","content":"?"}]}`:                                              "tool_choice",
-		`{"model":"pair","tools":[{"type":"function","function":{"name":"vote"}}],"messages":[{"role":"user","content":"?"}]}`:             "vote",
-		`{"model":"one","tools":[{"type":"function","function":{"name":"a","parameters":[]}}],"messages":[{"role":"user","content":"?"}]}`: "JSON Schema",
+		`{"model":"one","messages":[{"role":"user","content":"?"},{"role":"tool","tool_call_id":"call_x","content":"1"}]}`:                                        "no call that this server has asked for",
+		`{"model":"one","tools":[{"type":"function","function":{"name":"a b"}}],"messages":[{"role":"user","content":"?"}]}`:                                      "tools[0]",
+		`{"model":"one","tools":[{"type":"web_search"}],"messages":[{"role":"user","content":"?"}]}`:                                                              "functions only",
+		`{"model":"one","tool_choice":"required","messages":[{"role":"user","content":"?"}]}`:                                                                     "tool_choice",
+		`{"model":"one","tools":[{"type":"function","function":{"name":"by_text","parameters":{"type":"string"}}}],"messages":[{"role":"user","content":"?"}]}`:   "cannot be sent the tool by_text",
+		`{"model":"pair","tools":[{"type":"function","function":{"name":"by_list","parameters":{"type":["array"]}}}],"messages":[{"role":"user","content":"?"}]}`: "cannot be sent the tool by_list",
+		`{"model":"pair","tools":[{"type":"function","function":{"name":"vote"}}],"messages":[{"role":"user","content":"?"}]}`:                                    "vote",
+		`{"model":"one","tools":[{"type":"function","function":{"name":"a","parameters":[]}}],"messages":[{"role":"user","content":"?"}]}`:                        "JSON Schema",
 	} {
 		if r := s.chat(t, body); r.status != http.StatusBadRequest || !strings.Contains(r.body, want) {
 			t.Errorf("%s: status %d, %s, without %q", body, r.status, r.body, want)
