@@ -87,6 +87,7 @@ func TestStreamWaitsForAnswers(t *testing.T) {
 						t.Fatal(err)
 					}
 					go func() {
+						defer resp.Body.Close()
 						if text, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(text), "ping") {
 							t.Errorf("%q, %v", text, err)
 						}
