@@ -71,28 +71,29 @@ func TestStreamWaitsForAnswers(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := newQuestions(t.Context())
-				var body string
-				base := tripper(func(*http.Request) (*http.Response, error) {
-					return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(body))}, nil
-				})
 				var read atomic.Int32
-				for id := range mostQuestions + 1 {
-					body = ask(id)
+				readPing := func(id int) {
+					base := tripper(func(*http.Request) (*http.Response, error) {
+						return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(ask(id)))}, nil
+					})
 					req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://docs.example.com/mcp", nil)
 					if err != nil {
-						t.Fatal(err)
+						t.Error(err)
+						return
 					}
 					resp, err := carefulTripper{base: base, questions: q, listening: &listening{}, posted: &atomic.Int32{}}.RoundTrip(req)
 					if err != nil {
-						t.Fatal(err)
+						t.Error(err)
+						return
 					}
-					go func() {
-						defer resp.Body.Close()
-						if text, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(text), "ping") {
-							t.Errorf("%q, %v", text, err)
-						}
-						read.Add(1)
-					}()
+					defer resp.Body.Close()
+					if text, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(text), "ping") {
+						t.Errorf("%q, %v", text, err)
+					}
+					read.Add(1)
+				}
+				for id := range mostQuestions + 1 {
+					go readPing(id)
 				}
 				synctest.Wait()
 				if read.Load() != mostQuestions {
