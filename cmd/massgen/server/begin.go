@@ -249,7 +249,7 @@ func (s *turns) track(ctx context.Context, m *model, start func() (*run, error),
 	begun := false
 	defer func() {
 		if !begun { // also after a panic
-			done()
+			done(false)
 		}
 	}()
 	r, err := start()
@@ -261,7 +261,7 @@ func (s *turns) track(ctx context.Context, m *model, start func() (*run, error),
 	log := s.respond.log.With("session", r.turn.Session(), "turn", r.turn.Number(), "model", m.ID)
 	log.Info("a turn begins")
 	s.runs.add(r, func(result massgen.Result, err error) {
-		done()
+		done(true)
 		s.metrics.ended(m.ID, time.Since(r.began), result, err)
 		if err == nil {
 			then(result)
