@@ -201,9 +201,13 @@ func (r *run) end(ctx context.Context, v *view, calls []toolCall) end {
 // whole waits for the end of a response, and returns it with everything that the response shows.
 func (r *run) whole(ctx context.Context, respond responder, v *view) (end, piece) {
 	var all piece
+	var reasoning, content strings.Builder
 	for p := range respond.pieces(ctx, r, v) {
-		all = piece{all.reasoning + p.reasoning, all.content + p.content, p.calls, p.sources}
+		reasoning.WriteString(p.reasoning)
+		content.WriteString(p.content)
+		all.calls, all.sources = p.calls, p.sources
 	}
+	all.reasoning, all.content = reasoning.String(), content.String()
 	e := r.end(ctx, v, all.calls)
 	if e.Answer != "" { // without what an agent said between its calls of tools
 		all.content = respond.redact(e.Answer)
