@@ -72,6 +72,9 @@ func isOpen(pattern string) bool {
 
 // ServeHTTP implements http.Handler.
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	timed := newTimedWriter(w)
+	defer timed.allow() // for what the server still writes
+	w = timed
 	setHeaders(w.Header(), r)
 	isPreflight, err := g.checkOrigin(w.Header(), r)
 	if err == nil && isPreflight {

@@ -136,9 +136,6 @@ func (o responder) write(w http.ResponseWriter, status int, v any) error {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
-		o.log.Debug("a response has no deadline", "error", err)
-	}
 	w.WriteHeader(status)
 	o.writeBytes(w, []byte(o.redact(line)+"\n"))
 	return nil
