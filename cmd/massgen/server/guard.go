@@ -107,7 +107,11 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer release()
-	g.mux.ServeHTTP(w, r)
+	if slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodDelete}, r.Method) { // nobody reads the body
+		release()
+		r.Body = http.NoBody
+	}
+	g.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), bodyKey{}, release)))
 }
 
 // setHeaders sets the headers of all responses. A page replaces the policy with its own.

@@ -181,8 +181,8 @@ func (o *openRequests) open(r *http.Request) (closed func()) {
 	}
 }
 
-// bind returns the context of a call, which has the caller of the call's HTTP request, and ends when
-// that client is gone.
+// bind returns the context of a call, which has the caller and the body of the call's HTTP request, and ends
+// when that client is gone.
 func (o *openRequests) bind(ctx context.Context, call *mcp.CallToolRequest) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	if call.Extra == nil || call.Extra.Header == nil {
@@ -196,5 +196,6 @@ func (o *openRequests) bind(ctx context.Context, call *mcp.CallToolRequest) (con
 		return ctx, cancel
 	}
 	stop := context.AfterFunc(request, cancel)
-	return context.WithValue(ctx, callerKey{}, callerOf(request)), func() { stop(); cancel() }
+	ctx = context.WithValue(ctx, callerKey{}, callerOf(request))
+	return context.WithValue(ctx, bodyKey{}, request.Value(bodyKey{})), func() { stop(); cancel() }
 }

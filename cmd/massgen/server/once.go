@@ -122,6 +122,9 @@ func (s *starts) read(r *http.Request, q interface{ request() (request, error) }
 	if err == nil {
 		run, v, err = s.start(r.Context(), asked)
 	}
+	if err == nil {
+		returnBody(r.Context())
+	}
 	return asked, run, v, err
 }
 
