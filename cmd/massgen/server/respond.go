@@ -55,6 +55,7 @@ const clientGone = 499
 func (o responder) refusalOf(err error) refusal {
 	var known refusal
 	var changed *coordinator.Difference
+	var other *coordinator.OtherPanelError
 	switch {
 	case errors.As(err, &known):
 		return known
@@ -66,6 +67,8 @@ func (o responder) refusalOf(err error) refusal {
 		return refusal{status: http.StatusConflict, code: "session_exists", message: "there is a session with this id already"}
 	case errors.Is(err, driver.ErrOver):
 		return overRefusal()
+	case errors.As(err, &other):
+		return refusal{status: http.StatusConflict, code: "other_panel", message: "the turn was interrupted, and this model cannot go on with it: " + other.Why}
 	case errors.As(err, &changed):
 		return refusal{status: http.StatusConflict, code: "turn_changed", message: "the turn was interrupted, and what its models are sent has changed since: ask again"}
 	case errors.Is(err, sessions.ErrNoSession):
