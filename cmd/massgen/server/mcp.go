@@ -67,8 +67,8 @@ func (m *mcpServer) newSDK(version string) *mcp.Server {
 }
 
 // ServeMCP is Serve for one client of the Model Context Protocol, with one message on a line. It answers a
-// line that is no message with an error. It returns when in has ended or ctx is done. Before, it ends the
-// running turns with their best answers so far, waits for them, and closes the panels.
+// line that is no message with an error. It returns when in has ended or ctx is done. Before, it stops
+// the running turns as Serve does, waits for them, and closes the panels.
 func (s *Server) ServeMCP(ctx context.Context, in io.Reader, out io.Writer) error {
 	answers := newMCPAnswers(out)
 	session, err := s.mcp.byName[""].Connect(context.WithoutCancel(ctx), &mcp.IOTransport{

@@ -67,6 +67,8 @@ func (o responder) refusalOf(err error) refusal {
 		return refusal{status: http.StatusConflict, code: "session_exists", message: "there is a session with this id already"}
 	case errors.Is(err, driver.ErrOver):
 		return overRefusal()
+	case errors.Is(err, coordinator.ErrLeft):
+		return refusal{status: http.StatusServiceUnavailable, code: "interrupted", message: "the server ends, and the turn goes on when it is asked for again", retryAfter: retryLater}
 	case errors.As(err, &other):
 		return refusal{status: http.StatusConflict, code: "other_panel", message: "the turn was interrupted, and this model cannot go on with it: " + other.Why}
 	case errors.As(err, &changed):

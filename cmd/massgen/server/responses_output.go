@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/sessions"
@@ -193,6 +194,9 @@ func (r *response) show(ctx context.Context, w http.ResponseWriter) error {
 		return r.respond.write(w, http.StatusOK, r.json(nil, []object{}))
 	}
 	e, output := r.finish(ctx)
+	if errors.Is(e.err, coordinator.ErrLeft) {
+		return e.err
+	}
 	return r.respond.write(w, http.StatusOK, r.json(&e, output))
 }
 
@@ -218,7 +222,7 @@ func (r *response) stream(ctx context.Context, w http.ResponseWriter, after int)
 		s.call(c)
 	}
 	e := r.run.end(ctx, r.view, calls)
-	if errors.Is(e.err, context.Canceled) { // the client is gone
+	if errors.Is(e.err, context.Canceled) || errors.Is(e.err, coordinator.ErrLeft) { // the client is gone, or the response goes on later
 		return
 	}
 	s.number, s.after = max(s.number, after+1), after // the end is sent in any case

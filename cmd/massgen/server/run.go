@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/kernel"
@@ -39,9 +41,9 @@ type run struct {
 	mu sync.Mutex
 	// view is what the client had seen when its tools were called; nil while a request has it.
 	view *view
-	// leave stops cancelling the turn with the request's context. expire ends the turn if the client
-	// does not come back.
-	leave  func() bool
+	// unbind stops cancelling the turn with the request's context; nil for a turn that outlives its request. expire
+	// ends the turn if the client does not come back.
+	unbind func() bool
 	expire *time.Timer
 }
 
@@ -95,7 +97,7 @@ func tokensSince(told, used budget.Usage) budget.Usage {
 
 func newRun(turn *massgen.Turn, m *model, panel *massgen.Panel, calls *clientCalls) *run {
 	return &run{turn: turn, model: m.ID, agents: len(panel.Models()), began: time.Now(), calls: calls,
-		settled: make(chan struct{}), leave: func() bool { return true }}
+		settled: make(chan struct{})}
 }
 
 // take returns the piece that an event shows.
@@ -130,7 +132,10 @@ func (r *run) takeView() (v *view, ok bool) {
 func (r *run) await(v *view) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.leave()
+	if r.unbind != nil {
+		r.unbind()
+		r.unbind = nil
+	}
 	r.view = v
 	r.stopWaiting()
 	r.expire = time.AfterFunc(clientTime, r.turn.Cancel)
@@ -164,7 +169,26 @@ func (r *run) id(prefix string, v *view) string {
 func (r *run) cancelWith(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.leave = context.AfterFunc(ctx, r.turn.Cancel)
+	r.unbind = context.AfterFunc(ctx, r.turn.Cancel)
+}
+
+// stop ends the work of this process on the turn. A turn that ends with its request ends with the best answer so far.
+// A turn without an answer, or that outlives its request, stays in the store as after a kill.
+func (r *run) stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.unbind != nil {
+		r.turn.Stop()
+	} else {
+		r.turn.Leave()
+	}
+}
+
+// outlives reports whether the turn goes on without the request that began it.
+func (r *run) outlives() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.unbind == nil
 }
 
 func (r *run) stopWaiting() {
@@ -195,6 +219,9 @@ type outcome struct {
 // result waits for the turn's result and returns it. By then the client's next turn may begin.
 func (r *run) result(ctx context.Context) (massgen.Result, error) {
 	result, err := r.turn.Wait(ctx)
+	if errors.Is(err, coordinator.ErrLeft) && !r.outlives() {
+		err = failure(massgen.Result{Status: kernel.Cut})
+	}
 	if err == nil {
 		select {
 		case <-r.settled:
@@ -293,7 +320,7 @@ func (l *runs) add(r *run, then func(massgen.Result, error)) {
 	defer l.mu.Unlock()
 	l.open[r.place()] = r
 	if l.ended {
-		r.turn.Cancel()
+		r.stop()
 	}
 	l.work.Go(func() {
 		then(r.turn.Wait(context.Background()))
@@ -315,13 +342,13 @@ func (l *runs) find(at place) *run {
 	return l.open[at]
 }
 
-// end ends all turns with their best answers so far, also those that are added later.
+// end stops all turns, also those that are added later.
 func (l *runs) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ended = true
 	for _, r := range l.open {
-		r.turn.Cancel()
+		r.stop()
 	}
 }
 
