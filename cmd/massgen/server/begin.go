@@ -205,14 +205,16 @@ func untilAccepted(turn, client context.Context) (with context.Context, accepted
 }
 
 // ask begins a turn. If a lost process left the same question without an answer, ask goes on with
-// that turn and with all calls that have a result.
+// that turn and with all calls that have a result, unless the turn belongs to another panel.
 func (s *turns) ask(ctx context.Context, panel *massgen.Panel, session, question string, said *asking) (*massgen.Turn, error) {
 	left, err := s.store.Interrupted(ctx, session)
 	if err != nil || len(left) == 0 || attach.Cut(left[0].Question) != s.respond.redact(question) {
 		return s.askings.ask(ctx, panel, session, question, said)
 	}
 	turn, err := panel.Continue(ctx, session)
-	if changed := (*coordinator.Difference)(nil); errors.As(err, &changed) {
+	var changed *coordinator.Difference
+	var other *coordinator.OtherPanelError
+	if errors.As(err, &changed) || errors.As(err, &other) {
 		s.respond.log.Warn("a turn that was interrupted cannot go on, and is asked again", "session", session, "error", err)
 		return s.askings.ask(ctx, panel, session, question, said)
 	}
@@ -249,7 +251,7 @@ func (s *turns) track(ctx context.Context, m *model, start func() (*run, error),
 	begun := false
 	defer func() {
 		if !begun { // also after a panic
-			done()
+			done(false)
 		}
 	}()
 	r, err := start()
@@ -261,7 +263,7 @@ func (s *turns) track(ctx context.Context, m *model, start func() (*run, error),
 	log := s.respond.log.With("session", r.turn.Session(), "turn", r.turn.Number(), "model", m.ID)
 	log.Info("a turn begins")
 	s.runs.add(r, func(result massgen.Result, err error) {
-		done()
+		done(true)
 		s.metrics.ended(m.ID, time.Since(r.began), result, err)
 		if err == nil {
 			then(result)

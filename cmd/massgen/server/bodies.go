@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +31,17 @@ const (
 	perValue   = 256
 )
 
-// read reads the body of a request. The caller releases it when the request is over.
+type bodyKey struct{}
+
+// returnBody returns the memory of a request's body to the budget, once the request's turn has begun. The turn has
+// limits of its own, and may take longer than other requests can wait.
+func returnBody(ctx context.Context) {
+	if release, ok := ctx.Value(bodyKey{}).(func()); ok {
+		release()
+	}
+}
+
+// read reads the body of a request. The caller releases it when the request is over, or earlier.
 func (b *bodies) read(w http.ResponseWriter, r *http.Request) (release func(), err error) {
 	if r.Body == http.NoBody {
 		return func() {}, nil

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -93,6 +94,9 @@ func (t turnRoutes) events(w http.ResponseWriter, r *http.Request, at place) err
 	defer f.out.close()
 	if run != nil {
 		f.live(r.Context(), run.turn)
+		if _, err := run.turn.Wait(r.Context()); errors.Is(err, coordinator.ErrLeft) {
+			return nil // more events follow when the turn goes on
+		}
 	} else if err := f.kept(r.Context()); err != nil && r.Context().Err() == nil {
 		t.respond.warn(err.Error())
 	}

@@ -72,6 +72,9 @@ func isOpen(pattern string) bool {
 
 // ServeHTTP implements http.Handler.
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	timed := newTimedWriter(w)
+	defer timed.allow() // for what the server still writes
+	w = timed
 	setHeaders(w.Header(), r)
 	isPreflight, err := g.checkOrigin(w.Header(), r)
 	if err == nil && isPreflight {
@@ -104,7 +107,11 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer release()
-	g.mux.ServeHTTP(w, r)
+	if slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodDelete}, r.Method) { // nobody reads the body
+		release()
+		r.Body = http.NoBody
+	}
+	g.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), bodyKey{}, release)))
 }
 
 // setHeaders sets the headers of all responses. A page replaces the policy with its own.

@@ -52,6 +52,7 @@ func (m *mcpServer) askPanel(ctx context.Context, call *mcp.CallToolRequest, in 
 	if err != nil {
 		return nil, askOutput{}, m.told(err)
 	}
+	returnBody(ctx)
 	ended := context.WithoutCancel(ctx) // a cancelled call ends the turn, and waits for its end
 	p := m.openProgress(ctx, call)
 	for piece := range m.respond.pieces(ended, run, view) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/kernel"
@@ -38,9 +41,9 @@ type run struct {
 	mu sync.Mutex
 	// view is what the client had seen when its tools were called; nil while a request has it.
 	view *view
-	// leave stops cancelling the turn with the request's context. expire ends the turn if the client
-	// does not come back.
-	leave  func() bool
+	// unbind stops cancelling the turn with the request's context; nil for a turn that outlives its request. expire
+	// ends the turn if the client does not come back.
+	unbind func() bool
 	expire *time.Timer
 }
 
@@ -50,6 +53,38 @@ type view struct {
 	seen int // events
 	// used is the usage of all calls that were seen, and told its part in earlier responses.
 	used, told budget.Usage
+	// answered are the ids of the turn's calls whose results came with the request. It is nil without results. at is
+	// the place of the turn, and stepCalls counts the tool calls of each agent's step.
+	answered  map[string]bool
+	at        place
+	stepCalls map[string]int
+}
+
+// replyTo tells the view the results that came with its request. An earlier response ended with the calls of these
+// results. It told the usage before them, also if its process was lost.
+func (v *view) replyTo(at place, messages []message) {
+	for _, m := range messages {
+		if of, isOwn := turnOfCall(m.answers); isOwn && of == at {
+			if v.answered == nil {
+				v.at, v.answered, v.stepCalls = at, map[string]bool{}, map[string]int{}
+			}
+			v.answered[m.answers] = true
+		}
+	}
+}
+
+// tellBefore counts the usage before an answered call as told.
+func (v *view) tellBefore(ev massgen.Event) {
+	switch ev := ev.(type) {
+	case report.StepStarted:
+		v.stepCalls[ev.Agent] = 0
+	case report.ToolStarted:
+		id := callID(agents.CallInfo{Session: v.at.session, Turn: v.at.turn, Agent: ev.Agent, Round: ev.Round, Final: true, Call: v.stepCalls[ev.Agent]})
+		v.stepCalls[ev.Agent]++
+		if v.answered[id] {
+			v.told = v.used
+		}
+	}
 }
 
 // tokensSince returns the tokens by which used exceeds told.
@@ -62,7 +97,7 @@ func tokensSince(told, used budget.Usage) budget.Usage {
 
 func newRun(turn *massgen.Turn, m *model, panel *massgen.Panel, calls *clientCalls) *run {
 	return &run{turn: turn, model: m.ID, agents: len(panel.Models()), began: time.Now(), calls: calls,
-		settled: make(chan struct{}), leave: func() bool { return true }}
+		settled: make(chan struct{})}
 }
 
 // take returns the piece that an event shows.
@@ -70,6 +105,9 @@ func (v *view) take(ev massgen.Event) piece {
 	v.seen++
 	if call, ok := ev.(report.CallEnded); ok {
 		v.used = v.used.Plus(call.Usage)
+	}
+	if v.answered != nil {
+		v.tellBefore(ev)
 	}
 	return v.apply(ev)
 }
@@ -94,7 +132,10 @@ func (r *run) takeView() (v *view, ok bool) {
 func (r *run) await(v *view) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.leave()
+	if r.unbind != nil {
+		r.unbind()
+		r.unbind = nil
+	}
 	r.view = v
 	r.stopWaiting()
 	r.expire = time.AfterFunc(clientTime, r.turn.Cancel)
@@ -128,7 +169,26 @@ func (r *run) id(prefix string, v *view) string {
 func (r *run) cancelWith(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.leave = context.AfterFunc(ctx, r.turn.Cancel)
+	r.unbind = context.AfterFunc(ctx, r.turn.Cancel)
+}
+
+// stop ends the work of this process on the turn. A turn that ends with its request ends with the best answer so far.
+// A turn without an answer, or that outlives its request, stays in the store as after a kill.
+func (r *run) stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.unbind != nil {
+		r.turn.Stop()
+	} else {
+		r.turn.Leave()
+	}
+}
+
+// outlives reports whether the turn goes on without the request that began it.
+func (r *run) outlives() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.unbind == nil
 }
 
 func (r *run) stopWaiting() {
@@ -159,6 +219,9 @@ type outcome struct {
 // result waits for the turn's result and returns it. By then the client's next turn may begin.
 func (r *run) result(ctx context.Context) (massgen.Result, error) {
 	result, err := r.turn.Wait(ctx)
+	if errors.Is(err, coordinator.ErrLeft) && !r.outlives() {
+		err = failure(massgen.Result{Status: kernel.Cut})
+	}
 	if err == nil {
 		select {
 		case <-r.settled:
@@ -201,9 +264,13 @@ func (r *run) end(ctx context.Context, v *view, calls []toolCall) end {
 // whole waits for the end of a response, and returns it with everything that the response shows.
 func (r *run) whole(ctx context.Context, respond responder, v *view) (end, piece) {
 	var all piece
+	var reasoning, content strings.Builder
 	for p := range respond.pieces(ctx, r, v) {
-		all = piece{all.reasoning + p.reasoning, all.content + p.content, p.calls, p.sources}
+		reasoning.WriteString(p.reasoning)
+		content.WriteString(p.content)
+		all.calls, all.sources = p.calls, p.sources
 	}
+	all.reasoning, all.content = reasoning.String(), content.String()
 	e := r.end(ctx, v, all.calls)
 	if e.Answer != "" { // without what an agent said between its calls of tools
 		all.content = respond.redact(e.Answer)
@@ -253,7 +320,7 @@ func (l *runs) add(r *run, then func(massgen.Result, error)) {
 	defer l.mu.Unlock()
 	l.open[r.place()] = r
 	if l.ended {
-		r.turn.Cancel()
+		r.stop()
 	}
 	l.work.Go(func() {
 		then(r.turn.Wait(context.Background()))
@@ -275,13 +342,13 @@ func (l *runs) find(at place) *run {
 	return l.open[at]
 }
 
-// end ends all turns with their best answers so far, also those that are added later.
+// end stops all turns, also those that are added later.
 func (l *runs) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ended = true
 	for _, r := range l.open {
-		r.turn.Cancel()
+		r.stop()
 	}
 }
 

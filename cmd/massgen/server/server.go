@@ -112,8 +112,9 @@ func New(s Settings) *Server {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.guard.ServeHTTP(w, r) }
 
-// Serve answers the requests to l until ctx is done. It then ends the turns that run
-// with their best answers so far, waits for the responses, and closes the panels and l.
+// Serve answers the requests to l until ctx is done. It then stops the turns that run, waits for the responses, and
+// closes the panels and l. A turn that ends with its request ends with the best answer so far. Other turns, and turns
+// without an answer, stay in the store as after a kill.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: mostHeader,

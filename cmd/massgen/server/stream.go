@@ -94,9 +94,6 @@ func pass(all iter.Seq[massgen.Event], seen int, events chan<- massgen.Event, do
 // open.
 const keepAlive = 15 * time.Second
 
-// writeTimeout is the longest time that one write to a client may take.
-const writeTimeout = time.Minute
-
 // stream is a response of server-sent events.
 type stream struct {
 	respond responder
@@ -172,9 +169,6 @@ func (o *stream) put(text string, ifIdle bool) {
 		return
 	}
 	o.last = time.Now()
-	if err := o.control.SetWriteDeadline(o.last.Add(writeTimeout)); err != nil {
-		o.respond.log.Debug("a stream has no deadline", "error", err)
-	}
 	o.respond.writeBytes(o.w, []byte(text))
 	if err := o.control.Flush(); err != nil {
 		o.respond.log.Debug("a client is gone", "error", err)
