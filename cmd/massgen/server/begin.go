@@ -160,6 +160,9 @@ func (s *turns) begin(ctx context.Context, m *model, q request) (*run, error) {
 		if id, err = s.session(ctx, q.session, c, &undo); err != nil {
 			return nil, err
 		}
+		if err := s.runs.awaitFollowing(ctx, id); err != nil {
+			return nil, err
+		}
 		return m.with(ctx, id, func(panel *massgen.Panel) (*run, error) {
 			if err := acceptSystem(ctx, panel, id, c.system, &undo); err != nil {
 				return nil, err
@@ -268,13 +271,14 @@ func (s *turns) track(ctx context.Context, m *model, start func() (*run, error),
 		if err == nil {
 			then(result)
 		}
-		close(r.settled) // the client gets the result now
+		r.settle() // the client gets the result now
+		log.Info("a turn has ended", "status", result.Status, "took", time.Since(r.began).Round(time.Millisecond), "calls", result.Usage.Calls, "error", err)
+	}, func() {
 		if r.own != nil {
 			if err := r.own.Close(); err != nil {
 				log.Error("a session's panel was not closed well", "error", err)
 			}
 		}
-		log.Info("a turn has ended", "status", result.Status, "took", time.Since(r.began).Round(time.Millisecond), "calls", result.Usage.Calls, "error", err)
 	})
 	return r, nil
 }

@@ -37,6 +37,8 @@ type run struct {
 	// settled is closed when the turn is over and no longer counts against a limit, so that its client
 	// may ask the next question.
 	settled chan struct{}
+	// gone is closed when the calls that follow the answer are over, and the session is free.
+	gone chan struct{}
 
 	mu sync.Mutex
 	// view is what the client had seen when its tools were called; nil while a request has it.
@@ -97,7 +99,7 @@ func tokensSince(told, used budget.Usage) budget.Usage {
 
 func newRun(turn *massgen.Turn, m *model, panel *massgen.Panel, calls *clientCalls) *run {
 	return &run{turn: turn, model: m.ID, agents: len(panel.Models()), began: time.Now(), calls: calls,
-		settled: make(chan struct{})}
+		settled: make(chan struct{}), gone: make(chan struct{})}
 }
 
 // take returns the piece that an event shows.
@@ -165,11 +167,23 @@ func (r *run) id(prefix string, v *view) string {
 	return prefix + hex.EncodeToString(sum[:12])
 }
 
-// cancelWith ends the turn when ctx is done.
+// cancelWith ends the turn when ctx is done. The calls that follow the answer go on.
 func (r *run) cancelWith(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.unbind = context.AfterFunc(ctx, r.turn.Cancel)
+	if !r.isSettled() {
+		r.unbind = context.AfterFunc(ctx, r.turn.Cancel)
+	}
+}
+
+// settle lets the client have the result.
+func (r *run) settle() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.unbind != nil {
+		r.unbind()
+	}
+	close(r.settled)
 }
 
 // stop ends the work of this process on the turn. A turn that ends with its request ends with the best answer so far.
@@ -314,8 +328,8 @@ type runs struct {
 }
 
 // add adds a run, which end ends. It calls then with the run's result, or the error
-// of its store.
-func (l *runs) add(r *run, then func(massgen.Result, error)) {
+// of its store, and over when the calls after the answer are over.
+func (l *runs) add(r *run, then func(massgen.Result, error), over func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open[r.place()] = r
@@ -326,13 +340,40 @@ func (l *runs) add(r *run, then func(massgen.Result, error)) {
 		then(r.turn.Wait(context.Background()))
 		for range r.turn.Events(context.Background()) { // calls may follow the answer
 		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.open, r.place())
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.stopWaiting()
+		l.remove(r)
+		over()
 	})
+}
+
+func (l *runs) remove(r *run) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.open, r.place())
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stopWaiting()
+	close(r.gone)
+}
+
+// awaitFollowing waits for the calls that follow the answer of a session's last turn. It does not wait for an answer.
+func (l *runs) awaitFollowing(ctx context.Context, session string) error {
+	l.mu.Lock()
+	var last *run
+	for at, r := range l.open {
+		if at.session == session && r.isSettled() {
+			last = r
+		}
+	}
+	l.mu.Unlock()
+	if last == nil {
+		return nil
+	}
+	select {
+	case <-last.gone:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // find returns the run of a turn, nil if this process does not play the turn.

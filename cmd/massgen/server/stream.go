@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -49,7 +50,10 @@ func (o responder) pieces(ctx context.Context, r *run, v *view) iter.Seq[piece] 
 			isLate := false
 			select {
 			case ev, goesOn := <-events:
-				if !goesOn {
+				if _, isEnd := ev.(report.Ended); isEnd || !goesOn { // calls may follow the answer
+					if isEnd {
+						show(v.take(ev))
+					}
 					if end := r.wait(ctx); end.err == nil {
 						p := v.finish(end.Answer)
 						p.sources = end.Citations
