@@ -8,6 +8,7 @@ import (
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/coordination/driver"
 	"github.com/massgen/massgen/internal/coordination/topic"
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/setup/panels"
@@ -294,12 +295,16 @@ func (s *turns) goOn(ctx context.Context, m *model, reply toolReply) (*run, *vie
 		if !free {
 			return nil, nil, atWorkRefusal()
 		}
+		wasRunning := r.turn.Status() == coordinator.Running
 		err := r.calls.check(reply.results)
 		if err == nil {
 			err = r.receive(context.WithoutCancel(ctx), reply)
 		}
 		if err == nil {
 			err = r.turn.Resume(context.WithoutCancel(ctx))
+			if wasRunning && errors.Is(err, driver.ErrOver) {
+				err = nil // it was taken up after a kill, and not paused: the results have ended it already
+			}
 		}
 		if err != nil {
 			r.await(v)

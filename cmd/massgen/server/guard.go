@@ -72,7 +72,7 @@ func isOpen(pattern string) bool {
 
 // ServeHTTP implements http.Handler.
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	timed := newTimedWriter(w)
+	timed, own := newTimedWriter(w), w
 	defer timed.allow() // for what the server still writes
 	w = timed
 	setHeaders(w.Header(), r)
@@ -99,7 +99,11 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Connection", "close")
 		}
 	default:
-		release, err = g.bodies.read(w, r)
+		release, err = g.bodies.read(own, r) // http.MaxBytesReader must know the server's own writer
+		if err == nil && slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodDelete}, r.Method) {
+			release() // nobody reads it
+			err = r.Body.Close()
+		}
 	}
 	if err != nil {
 		g.metrics.refused(err)
@@ -107,10 +111,6 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer release()
-	if slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodDelete}, r.Method) { // nobody reads the body
-		release()
-		r.Body = http.NoBody
-	}
 	g.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), bodyKey{}, release)))
 }
 

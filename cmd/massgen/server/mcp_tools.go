@@ -52,9 +52,9 @@ func (m *mcpServer) askPanel(ctx context.Context, call *mcp.CallToolRequest, in 
 	if err != nil {
 		return nil, askOutput{}, m.told(err)
 	}
-	returnBody(ctx)
 	ended := context.WithoutCancel(ctx) // a cancelled call ends the turn, and waits for its end
 	p := m.openProgress(ctx, call)
+	returnBody(ctx)
 	for piece := range m.respond.pieces(ended, run, view) {
 		p.tell(piece)
 	}
