@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -40,7 +41,10 @@ func (o responder) pieces(ctx context.Context, r *run, v *view) iter.Seq[piece] 
 			isLate := false
 			select {
 			case ev, goesOn := <-events:
-				if !goesOn {
+				if _, isEnd := ev.(report.Ended); isEnd || !goesOn { // calls may follow the answer
+					if isEnd {
+						show(v.take(ev))
+					}
 					if end := r.wait(ctx); end.err == nil {
 						p := v.finish(end.Answer)
 						p.sources = end.Citations
@@ -84,9 +88,6 @@ func pass(all iter.Seq[massgen.Event], seen int, events chan<- massgen.Event, do
 // keepAlive is the time after which an idle stream gets a comment, so that proxies keep the connection
 // open.
 const keepAlive = 15 * time.Second
-
-// writeTimeout is the longest time that one write to a client may take.
-const writeTimeout = time.Minute
 
 // stream is a response of server-sent events.
 type stream struct {
@@ -163,9 +164,6 @@ func (o *stream) put(text string, ifIdle bool) {
 		return
 	}
 	o.last = time.Now()
-	if err := o.control.SetWriteDeadline(o.last.Add(writeTimeout)); err != nil {
-		o.respond.log.Debug("a stream has no deadline", "error", err)
-	}
 	o.respond.writeBytes(o.w, []byte(text))
 	if err := o.control.Flush(); err != nil {
 		o.respond.log.Debug("a client is gone", "error", err)

@@ -305,16 +305,18 @@ func (f *fullScreen) typed(line string) {
 	if path == "" {
 		return
 	}
-	if err := keepTyped(path, f.d.s.console.Secrets.Redact(line)); err != nil {
+	const longestWait = time.Second // others hold the lock for milliseconds
+	ctx, cancel := context.WithTimeout(context.Background(), longestWait)
+	defer cancel()
+	if err := keepTyped(ctx, path, f.d.s.console.Secrets.Redact(line)); err != nil {
 		f.d.s.log.Debug("what was typed is not kept", "error", err)
 	}
 }
 
 // keepTyped adds a line to a file that only the user can read, behind the lines of all screens. It
 // keeps no line that was pasted, and leaves a file alone that is no regular one, such as a link
-// to /dev/null.
-func keepTyped(path, line string) (err error) {
-	const longestWait = time.Second // others hold the lock for milliseconds
+// to /dev/null. The end of ctx ends the wait for others that write.
+func keepTyped(ctx context.Context, path, line string) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("keep what was typed: %w", err)
@@ -326,8 +328,6 @@ func keepTyped(path, line string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), longestWait)
-	defer cancel()
 	lock, err := filelock.Acquire(ctx, path+".lock")
 	if err != nil {
 		return err
