@@ -99,6 +99,9 @@ type Reply struct {
 	Error *ReplyError
 	// Fault breaks the reply.
 	Fault Fault
+	// Hold holds back the second half of the stream until it is closed; nil for no hold. The halves part where a fault
+	// of the stream parts them. OpenAI's and Claude's protocols know it.
+	Hold <-chan struct{}
 	// Raw, if it is not empty, is sent as the body of the stream, as it stands. A
 	// fault of a stream then comes after it.
 	Raw string

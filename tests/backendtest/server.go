@@ -313,6 +313,9 @@ func (s *Server) writeStream(w http.ResponseWriter, r *http.Request, call Call, 
 	if reply.Raw == "" {
 		reply.Raw = s.protocol.Stream(call, reply)
 	}
+	if reply.Hold != nil && !s.writeHalf(w, r, call, &reply) {
+		return
+	}
 	writeAll(w, reply.Raw)
 	if reply.Fault == NoFault {
 		return
@@ -326,6 +329,30 @@ func (s *Server) writeStream(w http.ResponseWriter, r *http.Request, call Call, 
 	case AbortStream:
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// writeHalf writes the first half of a stream, takes it off reply.Raw and waits for reply.Hold. It reports whether the
+// other half may follow.
+func (s *Server) writeHalf(w http.ResponseWriter, r *http.Request, call Call, reply *Reply) bool {
+	broken := *reply
+	broken.Fault = HangMidStream
+	half := s.protocol.Stream(call, broken)
+	rest, isHalf := strings.CutPrefix(reply.Raw, half)
+	if !isHalf {
+		panic("backendtest: a stream does not begin with its half: " + half)
+	}
+	reply.Raw = rest
+	writeAll(w, half)
+	if err := http.NewResponseController(w).Flush(); err != nil {
+		return false // the client has gone
+	}
+	select {
+	case <-reply.Hold:
+		return true
+	case <-r.Context().Done():
+	case <-s.closed:
+	}
+	return false
 }
 
 func (s *Server) pause(ctx context.Context, d time.Duration) bool {
