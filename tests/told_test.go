@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -111,7 +112,7 @@ func TestHalfAnAnswerIsToldWhileTheRestIsMissing(t *testing.T) {
 				return vote("agent1", "it is first")
 			}
 			r := newAnswer(content)
-			r.Hold = rest
+			r.Hold = until(rest)
 			return r
 		})
 		turn, err := panel.Start(t.Context(), "s", "energy?")
@@ -132,6 +133,16 @@ func TestHalfAnAnswerIsToldWhileTheRestIsMissing(t *testing.T) {
 			t.Errorf("told is %q", told)
 		}
 	})
+}
+
+// until waits for a channel, or until the client has gone.
+func until(open <-chan struct{}) func(ctx context.Context) {
+	return func(ctx context.Context) {
+		select {
+		case <-open:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // TestNoSecretIsTold, although a key is cut between two pieces of an answer, and of what is beside it.

@@ -313,8 +313,8 @@ func (s *Server) writeStream(w http.ResponseWriter, r *http.Request, call Call, 
 	if reply.Raw == "" {
 		reply.Raw = s.protocol.Stream(call, reply)
 	}
-	if reply.Hold != nil && !s.writeHalf(w, r, call, &reply) {
-		return
+	if reply.Hold != nil {
+		reply.Raw = s.writeHalf(w, r, call, reply)
 	}
 	writeAll(w, reply.Raw)
 	if reply.Fault == NoFault {
@@ -331,28 +331,20 @@ func (s *Server) writeStream(w http.ResponseWriter, r *http.Request, call Call, 
 	}
 }
 
-// writeHalf writes the first half of a stream, takes it off reply.Raw and waits for reply.Hold. It reports whether the
-// other half may follow.
-func (s *Server) writeHalf(w http.ResponseWriter, r *http.Request, call Call, reply *Reply) bool {
-	broken := *reply
+// writeHalf writes the first half of a stream, runs reply.Hold and returns the other half.
+func (s *Server) writeHalf(w http.ResponseWriter, r *http.Request, call Call, reply Reply) (rest string) {
+	broken := reply
 	broken.Fault = HangMidStream
 	half := s.protocol.Stream(call, broken)
 	rest, isHalf := strings.CutPrefix(reply.Raw, half)
 	if !isHalf {
 		panic("backendtest: a stream does not begin with its half: " + half)
 	}
-	reply.Raw = rest
 	writeAll(w, half)
-	if err := http.NewResponseController(w).Flush(); err != nil {
-		return false // the client has gone
+	if err := http.NewResponseController(w).Flush(); err == nil { // else the client has gone
+		reply.Hold(r.Context())
 	}
-	select {
-	case <-reply.Hold:
-		return true
-	case <-r.Context().Done():
-	case <-s.closed:
-	}
-	return false
+	return rest
 }
 
 func (s *Server) pause(ctx context.Context, d time.Duration) bool {

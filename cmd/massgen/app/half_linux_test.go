@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -50,7 +51,12 @@ func TestEachFaceShowsHalfAnAnswer(t *testing.T) {
 					server := backendtest.NewProtocolServer(t, wire.protocol, func(c backendtest.Call) backendtest.Reply {
 						r := inJSON(c, answerInWords)
 						if isBlind(c) {
-							r.Hold = rest
+							r.Hold = func(ctx context.Context) {
+								select {
+								case <-rest:
+								case <-ctx.Done():
+								}
+							}
 						}
 						return r
 					})

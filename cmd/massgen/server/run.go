@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/massgen/massgen"
-	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/setup/panels"
@@ -47,9 +46,8 @@ type run struct {
 // view is the part of a turn that a client has seen. One goroutine owns it.
 type view struct {
 	*deliberation
-	seen int // events
-	// used is the usage of all calls that were seen, and told its part in earlier responses.
-	used, told budget.Usage
+	seen int          // events
+	told budget.Usage // the part of used in earlier responses
 }
 
 // tokensSince returns the tokens by which used exceeds told.
@@ -68,9 +66,6 @@ func newRun(turn *massgen.Turn, m *model, panel *massgen.Panel, calls *clientCal
 // take returns the piece that an event shows.
 func (v *view) take(ev massgen.Event) piece {
 	v.seen++
-	if call, ok := ev.(report.CallEnded); ok {
-		v.used = v.used.Plus(call.Usage)
-	}
 	return v.apply(ev)
 }
 
