@@ -130,7 +130,16 @@ func showResponses(t *testing.T, config string, look func(shown string)) (end st
 
 // showState reads what the page draws.
 func showState(t *testing.T, config string, look func(shown string)) (end string) {
-	s := serve(t, nil, "--config", config)
+	serve(t, nil, "--config", config).readState(t, func(data []byte) {
+		end += string(data)
+		look(end)
+	})
+	return end
+}
+
+// readState begins a turn as the page does, in a session s, and calls seen with each message about its state.
+func (s *serving) readState(t *testing.T, seen func(data []byte)) {
+	t.Helper()
 	started, err := http.Post(s.url+"/sessions/s/turns", "application/json", strings.NewReader(`{"model":"panel","question":"energy?","background":true}`))
 	if err != nil {
 		t.Fatal(err)
@@ -138,11 +147,7 @@ func showState(t *testing.T, config string, look func(shown string)) (end string
 	if err := started.Body.Close(); err != nil {
 		t.Fatal(err)
 	}
-	readData(t, http.MethodGet, s.url+started.Header.Get("Location")+"/state", "", func(data []byte) {
-		end += string(data)
-		look(end)
-	})
-	return end
+	readData(t, http.MethodGet, s.url+started.Header.Get("Location")+"/state", "", seen)
 }
 
 // readData calls seen with each event of a stream.
@@ -182,7 +187,7 @@ func decodeInto(t *testing.T, data []byte, v any) {
 
 // showLines runs the program for one question at a terminal.
 func showLines(t *testing.T, config string, look func(shown string)) (end string) {
-	p := onTerminal(t, "--config", config, "--no-pager", "energy?")
+	p := onTerminal(t, wide, "--config", config, "--no-pager", "energy?")
 	shown := ""
 	for piece := range p.screen.pieces {
 		shown += string(piece)
@@ -191,12 +196,14 @@ func showLines(t *testing.T, config string, look func(shown string)) (end string
 	if err := p.command.Wait(); err != nil {
 		t.Errorf("%v: %q", err, shown)
 	}
-	return shown
+	screen := newShown(wide, rows)
+	screen.take(shown)
+	return screen.String()
 }
 
 // showFullScreen runs the full screen, and ends it when the turn is over.
 func showFullScreen(t *testing.T, config string, look func(shown string)) (end string) {
-	p := onTerminal(t, "--config", config, "--tui", "energy?")
+	p := onTerminal(t, narrow, "--config", config, "--tui", "energy?")
 	shown, hasEnded := "", false
 	for piece := range p.screen.pieces {
 		shown += string(piece)
@@ -220,14 +227,21 @@ type terminalRun struct {
 	screen  *screen
 }
 
-func onTerminal(t *testing.T, arguments ...string) terminalRun {
+// The sizes of terminals.
+const (
+	narrow = 100
+	wide   = 240
+	rows   = 30
+)
+
+func onTerminal(t *testing.T, width int, arguments ...string) terminalRun {
 	t.Helper()
 	keyboard, tty, err := openTerminal()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = keyboard.Close() }) // nobody reads it any more
-	if err := resize(tty, 100, 30); err != nil {
+	if err := resize(tty, width, rows); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
