@@ -8,6 +8,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/plain"
 )
@@ -37,6 +38,8 @@ type deliberation struct {
 	isThinking bool
 	// started counts the tool calls of the step that writes the answer.
 	started int
+	// used is the usage of all calls that ended.
+	used budget.Usage
 }
 
 // apply returns the piece that an event shows.
@@ -67,6 +70,8 @@ func (d *deliberation) hear(ev massgen.Event) {
 		}
 	case report.CallStarted:
 		d.agents.void(ev.Agent, "it was refused")
+	case report.CallEnded:
+		d.used = d.used.Plus(ev.Usage)
 	case report.TextDelta:
 		d.write(ev)
 	case report.Answered, report.Voted, report.Abstained, report.Failed:

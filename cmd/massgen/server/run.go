@@ -14,7 +14,6 @@ import (
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/setup/panels"
@@ -51,9 +50,8 @@ type run struct {
 // view is the part of a turn that a client has seen. One goroutine owns it.
 type view struct {
 	*deliberation
-	seen int // events
-	// used is the usage of all calls that were seen, and told its part in earlier responses.
-	used, told budget.Usage
+	seen int          // events
+	told budget.Usage // the part of used in earlier responses
 	// answered are the ids of the turn's calls whose results came with the request. It is nil without results. at is
 	// the place of the turn, and stepCalls counts the tool calls of each agent's step.
 	answered  map[string]bool
@@ -77,9 +75,6 @@ func newRun(turn *massgen.Turn, m *model, panel *massgen.Panel, calls *clientCal
 // take returns the piece that an event shows.
 func (v *view) take(ev massgen.Event) piece {
 	v.seen++
-	if call, ok := ev.(report.CallEnded); ok {
-		v.used = v.used.Plus(call.Usage)
-	}
 	if v.answered != nil {
 		v.tellBefore(ev)
 	}

@@ -192,7 +192,7 @@ const mostQuoted = 160
 func (v *progress) printOne(n *report.News) {
 	text := v.console.Secrets.Redact(n.Text)
 	switch n.Kind {
-	case "permission_requested": // the question stands there
+	case "permission_requested", "sidecall_failed": // the question stands there, and a warning of the result
 		return
 	case beginKind:
 		if !v.isLive {
