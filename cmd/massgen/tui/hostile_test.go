@@ -73,7 +73,7 @@ func TestScreenWithstands(t *testing.T) {
 				tell(tea.PasteMsg{Content: text("paste")}, 0)
 			case 4:
 				if s.talk.running == nil {
-					s.talk.running, s.talk.shown = newRunning(), report.NewState(text("agent"), "bob")
+					s.talk.running, s.talk.shown = &running{}, report.NewState(text("agent"), "bob")
 				}
 				for _, ev := range hostileEvents(text) {
 					s.talk.shown.Apply(ev)

@@ -55,7 +55,7 @@ func TestTurnStateIsDrawn(t *testing.T) {
 		now := ev.Head().At
 		fmt.Fprintf(&b, "== %s\n", ev.Head().Kind)
 		for _, width := range []int{60, 40} {
-			for _, line := range panes(s, width, 5, 0, false, now, asIs) {
+			for _, line := range panes(s, width, 5, 0, false, drawing{now: now, redact: asIs}) {
 				fmt.Fprintln(&b, strings.TrimRight(visible(line), " "))
 			}
 		}
@@ -80,7 +80,7 @@ func BenchmarkStream(b *testing.B) {
 		for i := range 4000 {
 			s.Apply(report.TextDelta{Actor: actor(ids[i%20], 1), Text: " token"})
 			if i%133 == 0 {
-				panes(s, 200, 30, 0, false, time.Time{}, asIs)
+				panes(s, 200, 30, 0, false, drawing{redact: asIs})
 			}
 		}
 	}

@@ -100,13 +100,17 @@ func (s *screen) view(now time.Time) tea.View {
 	return v
 }
 
+func (s *screen) drawing(now time.Time) drawing {
+	return drawing{now, s.conv.Redact, s.transcript.isOpen}
+}
+
 func (s *screen) agents(now time.Time) []string {
 	rows := s.paneRows()
 	if rows == 0 {
 		return nil
 	}
 	lines := []string{faint(strings.Repeat("─", s.size.Width))}
-	return append(lines, panes(s.talk.shown, s.size.Width, rows-1, s.focus, s.focus >= 0, now, s.conv.Redact)...)
+	return append(lines, panes(s.talk.shown, s.size.Width, rows-1, s.focus, s.focus >= 0, s.drawing(now))...)
 }
 
 // fitting joins the hints that fit into a width, at least the first.
@@ -124,7 +128,7 @@ func fitting(hints []string, width int) string {
 
 // hint returns the keys that work now, the most important first.
 func (s *screen) hint() []string {
-	agent := []string{"Enter its whole text", "Esc back", "arrows another agent", "i its input"}
+	agent := []string{"Enter its whole text", "Esc back", "arrows another agent", "i its input", "Ctrl+X tool calls"}
 	switch {
 	case s.leaving:
 		return []string{"once more leaves"}
@@ -139,5 +143,5 @@ func (s *screen) hint() []string {
 	case s.entry.context != "":
 		return []string{"the output of the command goes with the next question", "Ctrl+U drops it"}
 	}
-	return []string{"Enter send", "? keys", "Esc leave", "Ctrl+N new session", "Ctrl+S sessions", "Ctrl+J new line", "Tab agents"}
+	return []string{"Enter send", "? keys", "Esc leave", "Ctrl+N new session", "Ctrl+S sessions", "Ctrl+J new line", "Tab agents", "Ctrl+X progress"}
 }
