@@ -56,6 +56,7 @@ func cmdNoted(ts *testscript.TestScript, _ bool, args []string) {
 	screen.until("> ")
 	typed("first\r")
 	<-called
+	screen.until("> first", "> ")
 	for _, line := range typedLine.FindAllStringSubmatch(keys, -1) {
 		screen.await(func(shown string) bool { return strings.HasSuffix(shown, "> ") })
 		typed(line[1])

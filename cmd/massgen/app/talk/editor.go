@@ -33,6 +33,7 @@ func openEditor(env *cmdline.Env, c *cmdline.Console) (k *keyboard, ok bool) {
 	if env.TTY == nil || !isFile || c.IsSpoken || name == "dumb" || !cmdline.IsTerminal(in) || !cmdline.IsTerminal(env.Stderr) {
 		return nil, false
 	}
+	isAhead := hasTypedAhead(in)
 	state, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
 		return nil, false
@@ -44,7 +45,7 @@ func openEditor(env *cmdline.Env, c *cmdline.Console) (k *keyboard, ok bool) {
 		}
 		return nil, false // lines are read without an editor
 	}
-	typed := &keys{in: reader, interrupt: env.TTY.Interrupt}
+	typed := &keys{in: reader, interrupt: env.TTY.Interrupt, isAhead: isAhead}
 	e := newEditor(typed, env.Stderr)
 	screens := []io.Writer{c.Err}
 	if cmdline.IsTerminal(env.Stdout) {
@@ -184,6 +185,8 @@ type keys struct {
 	pasting bool
 	skips   bool // the rest of an escape sequence that is longer than a key's
 	typed   bool // since the last Ctrl+C
+	// isAhead reports whether the next read has lines that were typed before the prompt was there. They are no paste.
+	isAhead bool
 	// fresh asks the reader to drop what was typed until now.
 	fresh atomic.Bool
 }
@@ -229,9 +232,10 @@ func (k *keys) Read(data []byte) (int, error) {
 			k.held, k.pasting = nil, false
 		}
 		typed := buffer[:n]
-		if lines := bytes.TrimRight(typed, "\r\n"); !k.pasting && !bytes.Contains(typed, []byte(pasteStart)) && bytes.ContainsAny(lines, "\r\n") {
+		if lines := bytes.TrimRight(typed, "\r\n"); !k.isAhead && !k.pasting && !bytes.Contains(typed, []byte(pasteStart)) && bytes.ContainsAny(lines, "\r\n") {
 			typed = slices.Concat([]byte(pasteStart), lines, []byte(pasteEnd), typed[len(lines):])
 		}
+		k.isAhead = false
 		k.take(append(k.held, typed...))
 		if err != nil && len(k.ready) == 0 {
 			return 0, err

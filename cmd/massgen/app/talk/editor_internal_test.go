@@ -196,6 +196,16 @@ func TestKeysInPieces(t *testing.T) {
 	}
 }
 
+// TestLinesTypedAhead: lines that come at once are a paste, unless they were typed before the prompt was there.
+func TestLinesTypedAhead(t *testing.T) {
+	for isAhead, want := range map[bool]string{true: "one\rtwo\r", false: pasteStart + "one⏎two" + pasteEnd + "\r"} {
+		got, err := io.ReadAll(&keys{in: strings.NewReader("one\rtwo\r"), isAhead: isAhead})
+		if string(got) != want || err != nil {
+			t.Errorf("typed ahead, %v: %q, %v; want %q", isAhead, got, err, want)
+		}
+	}
+}
+
 // What would tell the terminal what to do, or turn a reader's direction, is not typed.
 func TestKeysWithoutControls(t *testing.T) {
 	const typed = "a\u009b2Jé\x1b[200~b\u202e\u009dü\x1b[201~€\r"
