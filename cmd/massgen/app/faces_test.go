@@ -17,8 +17,10 @@ func TestFacesSayTheSame(t *testing.T) {
 	x.until("ready")
 	x.keys("-l", "What is cheap?")
 	x.keys("Enter")
-	x.until("cy voted for")
+	x.until("winner: cy.2")
 	x.until("2 messages")
+	x.keys("C-x")
+	x.until("cy voted for")
 	faces := map[string]string{"the full screen": x.shown()}
 	run := func(arguments ...string) string {
 		t.Helper()

@@ -92,18 +92,19 @@ func (x *tmux) screen() string {
 		return "Ts" + part[2] + strings.Repeat(" ", len(part[1])-len("Ts"))
 	})
 	shown = regexp.MustCompile(`▸ \d+ lines of progress`).ReplaceAllString(shown, "▸ 12 lines of progress") // agents that begin share a line, or not
-	shown = regexp.MustCompile(` \d+\.\d s$`).ReplaceAllString(shown, " 0.1 s")
+	shown = regexp.MustCompile(`(?m) \d+\.\d s$`).ReplaceAllString(shown, " 0.1 s")
 	return withoutNews(regexp.MustCompile(`(?m) +$`).ReplaceAllString(shown, ""))
 }
 
 // withoutNews leaves of the sentences about a turn that runs where they stand: what happens at once has no order.
 func withoutNews(shown string) string {
 	isNews := regexp.MustCompile(` tokens$| (are|is) writing$| (answered|voted) | tokens of`)
+	isOutcome := regexp.MustCompile(`^  (winner: |best so far: |\d+ calls? · )`)
 	lines := strings.Split(shown, "\n")
 	for i := 0; i < len(lines); i++ {
 		end, found := i, false
 		for ; end < len(lines) && strings.HasPrefix(lines[end], "  "); end++ {
-			found = found || isNews.MatchString(lines[end])
+			found = found || isNews.MatchString(lines[end]) && !isOutcome.MatchString(lines[i])
 		}
 		for ; i < end; i++ {
 			if found {
@@ -140,7 +141,7 @@ func TestFullScreen(t *testing.T) {
 			x.keys("-l", "What is cheap?")
 			x.keys("Enter")
 			x.until("2 messages")
-			x.until("cy voted for")
+			x.until("winner: cy.2")
 			shots.take("an answer")
 			for _, step := range []struct {
 				keys []string

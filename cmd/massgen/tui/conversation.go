@@ -22,7 +22,7 @@ type Conversation struct {
 	Ask    func(ctx context.Context, question string) (*massgen.Turn, error)
 	Settle func(ctx context.Context, turn *massgen.Turn)
 	// Follow is called with each event of a turn after the state has it. It reports whether Notices has new lines, as
-	// with --debug. Summary returns the lines below the answer of a turn.
+	// with --debug. Summary returns the lines above the answer of a turn.
 	Follow  func(turn *report.State, ev massgen.Event) bool
 	Summary func(r massgen.Result) []string
 	// Command runs a line that begins with a slash.

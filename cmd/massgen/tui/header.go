@@ -105,6 +105,7 @@ func (h header) figures(now time.Time) string {
 	var line string
 	for _, words := range [][]string{
 		append([]string{timed}, all...), append([]string{state}, all...),
+		{state, all[0], less, cost, h.context("ctx ")},
 		{state, fmt.Sprintf("%d msgs", h.session.Messages), less, cost, h.context("ctx ")},
 		{state, less, cost, h.context("ctx ")}, {state, less, cost},
 	} {

@@ -254,6 +254,9 @@ func (t *talk) block() int {
 func (t *talk) conclude(r massgen.Result) {
 	t.foldNews()
 	t.running = nil
+	if lines := t.conv.Summary(r); len(lines) > 0 {
+		t.transcript.add(told, "", t.conv.Redact(strings.Join(lines, "\n")))
+	}
 	t.showAnswer(r.Answer, r.Winner, r.Status)
 	for _, a := range r.Answers {
 		a.Label, a.Content = plain.Line(a.Label), t.conv.Redact(printable(a.Content))
@@ -266,9 +269,6 @@ func (t *talk) conclude(r massgen.Result) {
 	}
 	for _, w := range r.Warnings {
 		t.transcript.add(told, "", "warning: "+t.conv.Redact(w))
-	}
-	if lines := t.conv.Summary(r); len(lines) > 0 {
-		t.transcript.add(told, "", t.conv.Redact(strings.Join(lines, "\n")))
 	}
 }
 

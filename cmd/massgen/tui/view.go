@@ -128,14 +128,14 @@ func fitting(hints []string, width int) string {
 
 // hint returns the keys that work now, the most important first.
 func (s *screen) hint() []string {
-	agent := []string{"Enter its whole text", "Esc back", "arrows another agent", "i its input", "Ctrl+X tool calls"}
+	agent := []string{"Enter its whole text", "Esc back", "arrows another agent", "i its input"}
 	switch {
 	case s.leaving:
 		return []string{"once more leaves"}
 	case s.focus >= 0 && s.talk.running != nil:
-		return append(agent, "p pause", "x go on without it")
+		return append(agent, "p pause", "x go on without it", "Ctrl+X tool calls")
 	case s.focus >= 0:
-		return agent
+		return append(agent, "Ctrl+X tool calls")
 	case s.shell.command.isRunning():
 		return []string{"a command is running: Esc ends it", "? keys"}
 	case s.talk.running != nil:

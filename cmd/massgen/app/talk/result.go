@@ -105,7 +105,7 @@ func (o *results) print(session, text string) error {
 // errUnread reports that an answer could not be written. Further questions would be paid for in vain.
 var errUnread = errors.New("write the answer")
 
-// summary returns what stands below the answer of a turn on a full screen: what the turn took, where the winner's files
+// summary returns what stands above the answer of a turn on a full screen: what the turn took, where the winner's files
 // are, and why there is no answer, or one without consensus.
 func (o *results) summary(r report.Result) []string {
 	figures := figuresOf(r)
