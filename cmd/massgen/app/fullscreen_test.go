@@ -186,6 +186,39 @@ func TestFullScreen(t *testing.T) {
 	}
 }
 
+// TestInlineScreenKeepsAll: the scrollback has each sentence about a turn and its answer once, in their order, and nothing
+// that was drawn meanwhile.
+func TestInlineScreenKeepsAll(t *testing.T) {
+	for _, rows := range []int{12, 24, 50} {
+		x := openTmux(t, 150, rows, "--multi-turn")
+		x.until("ready")
+		for turn, question := range []string{"What is cheap?", "And what is not?"} {
+			x.keys("-l", question)
+			x.keys("Enter")
+			x.until(fmt.Sprintf("%d messages", 2*turn+2))
+			x.until(fmt.Sprintf("(turn %d) On second thoughts", turn+1))
+		}
+		x.until("Enter send")
+		shown := x.run("capture-pane", "-p", "-S", "-500")
+		place := 0
+		for _, want := range []string{
+			"┃ What is cheap?", "round 1: ada, bob, cy are writing", "round 2: ada, bob, cy are writing", "cy answered (cy.2) · ", "winner: cy.2",
+			"(turn 1) On second thoughts", "┃ And what is not?", "round 1: ada", "cy answered (cy.2) · ", "winner: cy.2", "(turn 2) On second thoughts", "massgen 2", "> Ask a question",
+		} {
+			at := strings.Index(shown[place:], want)
+			if at < 0 {
+				t.Fatalf("%d rows: %q is not there, or not in its place:\n%s", rows, want, shown)
+			}
+			place += at
+		}
+		for text, want := range map[string]int{"massgen 2": 1, "ada answered (ada.1) · ": 2, "cy voted for cy.2": 2, "On second thoughts": 2, "(turn 1) ": 1} {
+			if n := strings.Count(shown, text); n != want {
+				t.Errorf("%d rows: %q is there %d times, want %d:\n%s", rows, text, n, want, shown)
+			}
+		}
+	}
+}
+
 // TestSystemEndsTheScreen: what goes on with the session is said, also of a turn under way.
 func TestSystemEndsTheScreen(t *testing.T) {
 	for _, state := range []string{"running", "· 2 messages"} {

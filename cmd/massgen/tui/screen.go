@@ -26,9 +26,10 @@ type screen struct {
 	overlay    overlay // stands before the rest, nil for nothing
 	focus      int     // the agent that gets the keys, -1 for the entry
 	mood       mood
-	first      string // the question to ask as soon as the session is known
-	leaving    bool   // the key that leaves was pressed once
-	printing   bool   // blocks are on their way to the scrollback
+	first      string   // the question to ask as soon as the session is known
+	leaving    bool     // the key that leaves was pressed once
+	printing   bool     // lines are on their way to the scrollback
+	queue      []string // the lines that follow them
 }
 
 // mood describes the terminal.
@@ -108,10 +109,13 @@ func (s *screen) print() tea.Cmd {
 	if !s.mood.inline || s.transcript.width <= 0 || s.printing {
 		return nil
 	}
-	lines := s.transcript.finished(s.shell.block(), s.talk.block())
-	if len(lines) == 0 {
+	s.queue = append(s.queue, s.transcript.finished(s.shell.block(), s.talk.block())...)
+	if len(s.queue) == 0 {
 		return nil
 	}
+	n := min(len(s.queue), s.printRows())
+	lines := s.queue[:n]
+	s.queue = s.queue[n:]
 	s.printing = true // Println of two commands may change places
 	if s.mood.isKnown {
 		lines = strings.Split(markdown.OnBackground(strings.Join(lines, "\n"), s.mood.isDark), "\n")

@@ -153,7 +153,8 @@ func (t *talk) follow(batch []massgen.Event) tea.Cmd {
 	return t.next()
 }
 
-// longestNews is the number of sentences in a block at most: a sentence that is added changes its block.
+// longestNews is the number of sentences in a block at most: a sentence that is added changes its block. On an inline
+// screen each sentence has a block, which goes to the scrollback once another sentence follows.
 const longestNews = 50
 
 // tellNews shows the sentences about the turn. A note has a block of its own, with the agents that have
@@ -166,18 +167,26 @@ func (t *talk) tellNews() {
 		if len(note.SeenBy) > 0 {
 			seen = strings.Join(note.SeenBy, ", ")
 		}
-		t.transcript.change(t.running.notes[i], t.conv.Redact(fmt.Sprintf("%s (seen by %s)", note.Text, seen)))
+		text := fmt.Sprintf("%s (seen by %s)", note.Text, seen)
+		if t.isInline { // it may be in the scrollback
+			text = note.Text
+		}
+		t.transcript.change(t.running.notes[i], t.conv.Redact(text))
 	}
 }
 
 // tellBlock shows the sentences that belong to the newest block, and reports whether it is full.
 func (t *talk) tellBlock() (isFull bool) {
 	var list []report.News
+	most := longestNews
+	if t.isInline {
+		most = 1
+	}
 	for _, n := range t.shown.News {
 		if n.Number <= t.running.told {
 			continue
 		}
-		if n.Kind == "noted" || len(list) == longestNews {
+		if n.Kind == "noted" || len(list) == most {
 			isFull = true
 			break
 		}
@@ -186,7 +195,11 @@ func (t *talk) tellBlock() (isFull bool) {
 	if len(list) > 0 {
 		if !t.running.isGrowing {
 			t.running.news = append(t.running.news, news{block: len(t.transcript.blocks)})
-			t.transcript.add(told, "", "")
+			if t.isInline {
+				t.transcript.addTight("")
+			} else {
+				t.transcript.add(told, "", "")
+			}
 		}
 		at := &t.running.news[len(t.running.news)-1]
 		at.list, t.running.isGrowing = list, true
@@ -197,7 +210,7 @@ func (t *talk) tellBlock() (isFull bool) {
 		return false
 	}
 	t.running.told, t.running.isGrowing = t.running.told+len(list), false
-	if len(list) < longestNews {
+	if len(list) < most {
 		t.running.told++ // the note
 		t.running.notes = append(t.running.notes, len(t.transcript.blocks))
 		t.transcript.add(noted, "", "")
@@ -235,19 +248,12 @@ func (t *talk) foldNews() {
 	}
 }
 
-// block returns the first block that the running turn may change, -1 without one.
+// block returns the block that the running turn may change, -1 without one.
 func (t *talk) block() int {
-	at := -1
-	if t.running == nil {
-		return at
+	if t.running == nil || !t.running.isGrowing {
+		return -1
 	}
-	if len(t.running.news) > 0 {
-		at = t.running.news[0].block
-	}
-	if len(t.running.notes) > 0 && (at < 0 || t.running.notes[0] < at) {
-		at = t.running.notes[0]
-	}
-	return at
+	return t.running.news[len(t.running.news)-1].block
 }
 
 // conclude shows the result of a turn.

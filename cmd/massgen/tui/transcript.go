@@ -32,6 +32,8 @@ type block struct {
 	width    int
 	rendered bool
 	isReady  bool
+	// isTight reports that no empty line follows the block.
+	isTight bool
 }
 
 // transcript is the conversation, which scrolls from its end. A session may have thousands of blocks, so
@@ -85,6 +87,12 @@ func (t *transcript) clear() {
 	t.at.toEnd()
 }
 
+// addTight adds a remark that no empty line follows.
+func (t *transcript) addTight(text string) {
+	t.add(told, "", text)
+	t.blocks[len(t.blocks)-1].isTight = true
+}
+
 // finished returns the lines of the blocks that can change no more, and counts them as printed. open are blocks that
 // may change, -1 for none.
 func (t *transcript) finished(open ...int) (lines []string) {
@@ -133,10 +141,22 @@ func (t *transcript) lay(i int) {
 	default:
 		b.lines = wrapped(b.text, t.width)
 	}
+	t.frame(i)
+}
+
+// frame puts the title of a block above its lines, and empty lines around them.
+func (t *transcript) frame(i int) {
+	b := &t.blocks[i]
 	if b.title != "" {
 		b.lines = append([]string{b.head()}, b.lines...)
 	}
-	b.lines = append(b.lines, "")
+	if b.isTight {
+		return
+	}
+	if i > 0 && t.blocks[i-1].isTight {
+		b.lines = append([]string{""}, b.lines...)
+	}
+	b.lines = append(slices.Clip(b.lines), "")
 }
 
 func (b *block) head() string { return asTitle(ansi.Truncate(b.title, b.width, "…")) }
@@ -170,10 +190,7 @@ func (t *transcript) put(i, width int, lines []string) {
 	before := len(b.lines)
 	b.rendered, b.isReady = true, true
 	b.lines = lines
-	if b.title != "" {
-		b.lines = append([]string{b.head()}, b.lines...)
-	}
-	b.lines = append(slices.Clip(b.lines), "")
+	t.frame(i)
 	if t.at.isFree && t.at.bottom == i {
 		t.at.below = max(t.at.below+len(b.lines)-before, 0)
 	}
