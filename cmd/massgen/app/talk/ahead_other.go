@@ -2,7 +2,10 @@
 
 package talk
 
-import "os"
+import (
+	"os"
+	"time"
+)
 
-// hasTypedAhead cannot know it here.
-func hasTypedAhead(*os.File) bool { return false }
+// isReadable cannot know it here.
+func isReadable(*os.File, time.Duration) bool { return false }

@@ -4,12 +4,14 @@ package talk
 
 import (
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// hasTypedAhead reports whether a line was typed on a terminal and not read yet. The terminal must not be raw.
-func hasTypedAhead(terminal *os.File) bool {
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(terminal.Fd()), Events: unix.POLLIN}}, 0)
+// isReadable waits for something to read on a terminal, and reports whether it came. A terminal that is not raw has
+// whole lines.
+func isReadable(terminal *os.File, wait time.Duration) bool {
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(terminal.Fd()), Events: unix.POLLIN}}, int(wait.Milliseconds()))
 	return err == nil && n > 0
 }

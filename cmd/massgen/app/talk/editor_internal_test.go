@@ -206,6 +206,29 @@ func TestLinesTypedAhead(t *testing.T) {
 	}
 }
 
+// TestPasteInPieces: an unmarked paste that comes in several reads is one, also where a read ends with a line.
+func TestPasteInPieces(t *testing.T) {
+	pieces := []string{"one\r", "two\rth", "ree\r", "four\r"}
+	in := &piecesReader{pieces: pieces}
+	k := &keys{in: in, hasMore: func() bool { return len(in.pieces) > 1 }}
+	got, err := io.ReadAll(k)
+	if want := pasteStart + "one⏎two⏎three" + pasteEnd + "\rfour\r"; string(got) != want || err != nil {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+}
+
+// piecesReader reads a piece at a time.
+type piecesReader struct{ pieces []string }
+
+func (r *piecesReader) Read(data []byte) (int, error) {
+	if len(r.pieces) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(data, r.pieces[0])
+	r.pieces = r.pieces[1:]
+	return n, nil
+}
+
 // What would tell the terminal what to do, or turn a reader's direction, is not typed.
 func TestKeysWithoutControls(t *testing.T) {
 	const typed = "a\u009b2Jé\x1b[200~b\u202e\u009dü\x1b[201~€\r"
