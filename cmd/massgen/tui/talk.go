@@ -263,7 +263,9 @@ func (t *talk) conclude(r massgen.Result) {
 	if lines := t.conv.Summary(r); len(lines) > 0 {
 		t.transcript.add(told, "", t.conv.Redact(strings.Join(lines, "\n")))
 	}
-	t.showAnswer(r.Answer, r.Winner, r.Status)
+	if r.Winner != "" { // else the summary says why
+		t.showAnswer(r.Answer, r.Winner, r.Status)
+	}
 	for _, a := range r.Answers {
 		a.Label, a.Content = plain.Line(a.Label), t.conv.Redact(printable(a.Content))
 		t.last.answers = append(t.last.answers, a)

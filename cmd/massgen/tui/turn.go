@@ -31,7 +31,7 @@ func (t laidText) count() int { return len(t.agent.Text) }
 func (t laidText) lines(i int) []string {
 	p := &t.agent.Text[i]
 	isLast := i == len(t.agent.Text)-1
-	goesOn := !isLast && t.agent.Text[i+1].Kind == p.Kind && t.agent.Text[i+1].Void == p.Void && p.Tool == nil
+	goesOn := !isLast && t.agent.Text[i+1].Kind == p.Kind && t.agent.Text[i+1].Call == p.Call && t.agent.Text[i+1].Void == p.Void && p.Tool == nil
 	text := strings.TrimSuffix(p.Text, "\n")
 	paint := func(text string) string { return text }
 	switch p.Kind {
@@ -40,7 +40,7 @@ func (t laidText) lines(i int) []string {
 	case step.PieceThought:
 		paint = faint
 	case step.PieceTool:
-		return t.tool(p.Tool, isLast)
+		return t.tool(p.Tool, !isLast && (t.isOpen || t.agent.Text[i+1].Tool == nil))
 	}
 	if p.Void != "" {
 		paint = faint
@@ -58,8 +58,8 @@ func (t laidText) lines(i int) []string {
 	return lines
 }
 
-// tool draws a tool call on one line, or with all of its arguments and its result.
-func (t laidText) tool(run *report.ToolRun, isLast bool) (lines []string) {
+// tool draws a tool call on one line, or with all of its arguments and its result. isApart adds an empty line.
+func (t laidText) tool(run *report.ToolRun, isApart bool) (lines []string) {
 	call, end := plain.Line(t.redact(run.Name+" "+run.Arguments)), ""
 	switch {
 	case run.Error:
@@ -75,7 +75,7 @@ func (t laidText) tool(run *report.ToolRun, isLast bool) (lines []string) {
 		end = ansi.Truncate(end, t.width/2, "…")
 		lines = []string{asAlert(ansi.Truncate("▸ "+call, max(t.width-ansi.StringWidth(end), 1), "…") + end)}
 	}
-	if !isLast {
+	if isApart {
 		lines = append(lines, "")
 	}
 	return lines
