@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/massgen/massgen"
-	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -41,18 +40,15 @@ func (o responder) pieces(ctx context.Context, r *run, v *view) iter.Seq[piece] 
 			isLate := false
 			select {
 			case ev, goesOn := <-events:
-				if _, isEnd := ev.(report.Ended); isEnd || !goesOn { // calls may follow the answer
-					if isEnd {
-						show(v.take(ev))
-					}
+				if goesOn && !show(v.take(ev)) {
+					return
+				}
+				if v.isOver || !goesOn {
 					if end := r.wait(ctx); end.err == nil {
 						p := v.finish(end.Answer)
 						p.sources = end.Citations
 						show(p)
 					}
-					return
-				}
-				if !show(v.take(ev)) {
 					return
 				}
 			case <-changed:

@@ -222,7 +222,7 @@ func (t *talk) tellBlock() (isFull bool) {
 func (t *talk) text(list []report.News, isOpen bool) string {
 	var lines []string
 	for i := range list {
-		lines = append(lines, list[i].Sentence.String())
+		lines = append(lines, list[i].String())
 		if run := t.shown.ToolOf(&list[i]); run != nil && isOpen && run.Result != "" {
 			for line := range strings.SplitSeq(strings.TrimRight(run.Result, "\n"), "\n") {
 				lines = append(lines, "  │ "+line)
