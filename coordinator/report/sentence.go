@@ -48,7 +48,10 @@ func (s Sentence) String() string {
 }
 
 // Sentence returns the sentence of an event. A panel of one has no rounds and labels.
-func (s *State) Sentence(ev Event) Sentence {
+func (s *State) Sentence(ev Event) Sentence { return s.sentence(s.masked(ev)) }
+
+// sentence returns the sentence of an event without secrets.
+func (s *State) sentence(ev Event) Sentence {
 	said := sentenceOf(ev, s.IsAlone())
 	said.Text = plain.Line(said.Text)
 	return said
@@ -72,7 +75,7 @@ func (s *State) tell(ev Event) {
 	case ToolProgress:
 		news.call = ev.Call
 		if last := s.lastNews(); last != nil && last.call != "" && last.call == ev.Call {
-			last.At, last.Sentence = ev.At, s.Sentence(ev)
+			last.At, last.Sentence = ev.At, s.sentence(ev)
 			return
 		}
 	case ToolEnded:
@@ -82,7 +85,7 @@ func (s *State) tell(ev Event) {
 		news.Agent = by.By().Agent
 	}
 	s.told++
-	news.Number, news.Sentence = s.told, s.Sentence(ev)
+	news.Number, news.Sentence = s.told, s.sentence(ev)
 	if len(s.News) >= mostNews {
 		s.News = slices.Delete(s.News, 0, mostNews/4)
 	}

@@ -46,6 +46,9 @@ type State struct {
 	// Session has the totals of the session after the turn, nil before.
 	Session *SessionUpdate `json:"session,omitempty"`
 
+	// Mask hides the secrets of a whole text before Apply cuts it: half a secret could not be found. Nil hides nothing.
+	Mask func(text string) string `json:"-"`
+
 	told int // sentences so far
 }
 
@@ -232,6 +235,7 @@ func (s *State) Clone() *State {
 
 // Apply adds an event.
 func (s *State) Apply(ev Event) {
+	ev = s.masked(ev)
 	if s.Began.IsZero() {
 		s.Began = ev.Head().At
 	}
@@ -541,7 +545,7 @@ func (a *AgentState) restart(why string, at time.Time) {
 		a.takeBack(why)
 	}
 	a.Streamed = 0
-	a.Marks.Retrying, a.Marks.RetryAt, a.Marks.HeldUp, a.Marks.Fallback = "", time.Time{}, "", ""
+	a.Marks.Retrying, a.Marks.RetryAt, a.Marks.HeldUp = "", time.Time{}, ""
 	a.to(step.PhaseWaiting, "", at)
 }
 

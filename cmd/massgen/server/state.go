@@ -21,8 +21,10 @@ type sight struct {
 	over    chan struct{} // closed after the last event
 }
 
-func newSight(agents []string) *sight {
-	return &sight{state: report.NewState(agents...), changed: make(chan struct{}, 1), over: make(chan struct{})}
+func newSight(agents []string, redact func(string) string) *sight {
+	state := report.NewState(agents...)
+	state.Mask = redact
+	return &sight{state: state, changed: make(chan struct{}, 1), over: make(chan struct{})}
 }
 
 // apply adds an event to the state.
@@ -82,7 +84,7 @@ func (t turnRoutes) state(w http.ResponseWriter, r *http.Request, at place) erro
 	}
 	f := &follower{store: t.turns.store, asked: t.asked, of: at, out: t.respond.openStream(w)}
 	defer f.out.close()
-	seen := newSight(t.agentsOf(run))
+	seen := newSight(t.agentsOf(run), t.respond.redact)
 	var sender sync.WaitGroup
 	sender.Go(func() { seen.follow(f.out.send, t.respond.warn) })
 	err = f.follow(r.Context(), run, seen.apply)

@@ -59,15 +59,19 @@ func (t *talk) hasTurn() bool { return t.running != nil && t.running.turn != nil
 // prepare shows the agents of a session before its first question.
 func (t *talk) prepare(agents []Agent) {
 	if t.running == nil && (t.shown == nil || t.shown.Began.IsZero()) {
-		t.shown = report.NewState(idsOf(agents)...)
+		t.shown = t.newState(agents)
 	}
 }
 
-func idsOf(agents []Agent) (ids []string) {
+// newState returns the state of a turn that has not begun.
+func (t *talk) newState(agents []Agent) *report.State {
+	var ids []string
 	for _, a := range agents {
 		ids = append(ids, a.ID)
 	}
-	return ids
+	state := report.NewState(ids...)
+	state.Mask = t.conv.Redact
+	return state
 }
 
 // isBusy reports whether a turn runs, and says so on the screen.
@@ -82,7 +86,7 @@ func (t *talk) isBusy() bool {
 // ask begins a turn of agents with the output of shell commands, and with the files that read returns
 // beside the text that names them.
 func (t *talk) ask(agents []Agent, text, shell string, read func() (string, []backends.File, error)) tea.Cmd {
-	t.running, t.shown = &running{}, report.NewState(idsOf(agents)...)
+	t.running, t.shown = &running{}, t.newState(agents)
 	return t.conv.do(func(ctx context.Context) tea.Msg {
 		named, files, err := read()
 		if err != nil {

@@ -60,6 +60,7 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 	events, stop := eventsOf(ctx, t)
 	defer stop()
 	state := report.NewState(s.asked.ids()...)
+	state.Mask = s.console.Secrets.Redact
 	for interrupted := false; ; {
 		select {
 		case signal := <-signals:
