@@ -51,6 +51,7 @@ func TestWhatHadComeOfAFailedCallIsKept(t *testing.T) {
 		"thinking":                 {backend: breaking(cutError(), backends.ReasoningDelta{Text: "hm"})},
 		"text that is like JSON":   {backend: breaking(cutError(), backends.TextDelta{Text: `say {"content":"x"} and`}), want: `say {"content":"x"} and`},
 		"an answer that was begun": {backend: breaking(cutError(`{"content":"half an ans`), backends.TextDelta{Text: "Here:"}), want: "Here:\n\nhalf an ans"},
+		"a letter in an escape":    {backend: breaking(cutError(`{"content":"a\u000é rest`)), want: `a\u000é rest`},
 		"a whole answer":           {backend: breaking(cutError(), toolCall("1", effect.NewAnswer, `{"content":"whole"}`)), want: "whole"},
 		"another tool": {backend: breaking(&backends.Error{Cut: []backends.ToolCall{{Name: "search", Arguments: `{"content":"x`}}},
 			toolCall("1", "search", `{"content":"y"}`))},
