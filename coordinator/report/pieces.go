@@ -256,12 +256,7 @@ func (a *AgentState) Tail(most int) string {
 		size += len(p.Text)
 	}
 	slices.Reverse(texts)
-	text := strings.Join(texts, "")
-	at := max(len(text)-most, 0)
-	for at < len(text) && !utf8.RuneStart(text[at]) {
-		at++
-	}
-	return text[at:]
+	return plain.LastBytes(strings.Join(texts, ""), most)
 }
 
 // Tool returns a tool call by its id, nil if it is unknown.

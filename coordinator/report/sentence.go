@@ -80,13 +80,17 @@ func (s *State) tell(ev Event) {
 		}
 	case ToolEnded:
 		news.call = ev.Call
+	case Noted:
+		news.Index = len(s.Notes) - 1
+	case Voted:
+		news.Index = len(s.Acts) - 1
 	}
 	if by, ok := ev.(interface{ By() Actor }); ok {
 		news.Agent = by.By().Agent
 	}
 	s.told++
 	news.Number, news.Sentence = s.told, s.sentence(ev)
-	if len(s.News) >= mostNews {
+	if len(s.News) >= mostNews && !s.KeepsNews {
 		s.News = slices.Delete(s.News, 0, mostNews/4)
 	}
 	s.News = append(s.News, news)
