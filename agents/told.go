@@ -46,8 +46,13 @@ type teller struct {
 	acts *actReader
 	// index is the number of the call whose arguments acts reads, or noIndex.
 	index int
-	act   string
-	// told is the act's text so far, held is the text that may follow it, and cut is a begun character behind held.
+	actText
+}
+
+// actText is the text of an act so far.
+type actText struct {
+	act string
+	// told is the text that was told, held is the text that may follow it, and cut is a begun character behind held.
 	told, held strings.Builder
 	cut        string
 }
@@ -67,10 +72,8 @@ func newTeller(tell func(Told), turn *effect.Turn, call effect.ModelCall, tools 
 // again begins anew, for another attempt.
 func (t *teller) again() {
 	t.text, t.isHeld, t.hasText, t.hasCall = "", false, false, false
-	t.acts, t.index, t.act, t.cut = nil, noIndex, "", ""
+	t.acts, t.index, t.actText = nil, noIndex, actText{}
 	t.rest.Reset()
-	t.told.Reset()
-	t.held.Reset()
 	if t.call.JSON {
 		t.acts = t.reader("")
 	}
