@@ -76,7 +76,8 @@ func (p *Projection) Agents() (ids []string) {
 	return ids
 }
 
-// State returns the state of a turn by its journal with all of its sentences, empty for a turn that a branch shares with its session. Beside an
+// State returns the state of a turn by its journal, with all of its sentences. It is empty for a turn that a branch
+// shares with its session. Beside an
 // error it has the readable part. Mask hides secrets.
 func State(ctx context.Context, r coordinator.Recording, session string, number int, mask func(text string) string) (*report.State, error) {
 	p := NewProjection(ctx, r, session, number)
