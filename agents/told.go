@@ -138,7 +138,7 @@ func (t *teller) hearText(piece string) {
 // tellText tells the first bytes of the held text.
 func (t *teller) tellText(length int) {
 	if length > 0 {
-		t.tell(Told{Text: t.text[:length]})
+		t.tell(Told{Text: contextbuild.Clean(t.text[:length])}) // as the answer is accepted
 		t.text, t.hasText = t.text[length:], true
 	}
 }

@@ -245,6 +245,16 @@ func TestTextBesideACallOfTheBackendIsToldWhole(t *testing.T) {
 	}
 }
 
+// TestTextOfASoleAnswerIsToldClean, as it is accepted.
+func TestTextOfASoleAnswerIsToldClean(t *testing.T) {
+	w := newWorld(t)
+	said := says{backends.TextDelta{Text: "a bell\a, "}, backends.TextDelta{Text: "\x1b[31mred"}}
+	_, told := w.observed(t, said, w.call(researcher, effect.Conversation))
+	if got, _ := textOf(told, ""); got != "a bell\uFFFD, \uFFFD[31mred" {
+		t.Errorf("told is %q", got)
+	}
+}
+
 // TestHeldTextIsNotCopiedForEachPiece of a long message.
 func TestHeldTextIsNotCopiedForEachPiece(t *testing.T) {
 	w := newWorld(t)

@@ -183,6 +183,21 @@ func TestAcceptedAnswer(t *testing.T) {
 	}
 }
 
+// TestAnswerGoesOnWhereItsTextEnds, and does not begin again.
+func TestAnswerGoesOnWhereItsTextEnds(t *testing.T) {
+	t.Parallel()
+	for accepted, want := range map[string]string{"Wind.": "", "\n\nWind.\n\nSources: a": "\n\nSources: a", "Sun.": "\n\nSun."} {
+		var answer report.AnswerText
+		by := report.Actor{Agent: "ada", Round: 1}
+		answer.Apply(report.StepStarted{Actor: by, Purpose: effect.Conversation})
+		answer.Apply(report.CallStarted{Actor: by, Call: "c"})
+		answer.Apply(report.TextDelta{Actor: by, Call: "c", Text: "\n\nWind."})
+		if rest := answer.Finish(accepted); rest != want {
+			t.Errorf("%q follows for %q", rest, accepted)
+		}
+	}
+}
+
 // TestSecretsAreMaskedBeforeTheyAreCut: a key stands at the place where a text is cut into pieces, and where a sentence
 // ends.
 func TestSecretsAreMaskedBeforeTheyAreCut(t *testing.T) {
