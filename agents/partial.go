@@ -25,7 +25,7 @@ type heard struct {
 	begun []*begunAnswer
 }
 
-// begunAnswer is the arguments of a call of new_answer so far. Its index is that of the call's pieces.
+// begunAnswer has the arguments of a call of new_answer so far. The pieces of the call have its index.
 type begunAnswer struct {
 	index     int
 	arguments strings.Builder

@@ -146,7 +146,7 @@ func TestWhatHadComeOfALostCallIsKept(t *testing.T) {
 	}
 }
 
-// TestPiecesOfAnAnswerAreKept if its call is lost before it came whole, and only those of the last attempt.
+// TestPiecesOfAnAnswerAreKept: a call that is lost in the middle leaves the pieces of its last attempt.
 func TestPiecesOfAnAnswerAreKept(t *testing.T) {
 	piece := func(index int, name, text string) backends.Event {
 		return backends.ToolCallDelta{Index: index, Name: name, Text: text}

@@ -233,6 +233,6 @@ func (d *Doer) endTelling(ctx context.Context, t *teller, reply effect.ModelRepl
 	}
 	t.end(reply, func(c effect.Call) string {
 		s := newTextStore(ctx, d.Blobs)
-		return s.text(c.Answer) // a text that cannot be read is told as far as it streamed
+		return s.text(c.Answer) // if the text cannot be read, people keep the part that streamed
 	})
 }

@@ -7,55 +7,39 @@ func (s *State) masked(ev Event) Event {
 	}
 	switch ev := ev.(type) {
 	case Answered:
-		ev.Content = s.Mask(ev.Content)
-		return ev
+		return hidden(&ev, s.Mask, &ev.Content)
 	case Voted:
-		ev.Reason = s.Mask(ev.Reason)
-		return ev
+		return hidden(&ev, s.Mask, &ev.Reason)
 	case Abstained:
-		ev.Reason = s.Mask(ev.Reason)
-		return ev
+		return hidden(&ev, s.Mask, &ev.Reason)
 	case Failed:
-		ev.Reason = s.Mask(ev.Reason)
-		return ev
+		return hidden(&ev, s.Mask, &ev.Reason)
 	case CallEnded:
-		ev.Why = s.Mask(ev.Why)
-		return ev
+		return hidden(&ev, s.Mask, &ev.Why)
 	case Retrying:
-		ev.Why = s.Mask(ev.Why)
-		return ev
+		return hidden(&ev, s.Mask, &ev.Why)
 	case FellBack:
-		ev.Why = s.Mask(ev.Why)
-		return ev
+		return hidden(&ev, s.Mask, &ev.Why)
 	case SidecallFailed:
-		ev.Why = s.Mask(ev.Why)
-		return ev
+		return hidden(&ev, s.Mask, &ev.Why)
 	case Noted:
-		ev.Text = s.Mask(ev.Text)
-		return ev
-	}
-	return s.maskedTool(ev)
-}
-
-func (s *State) maskedTool(ev Event) Event {
-	switch ev := ev.(type) {
+		return hidden(&ev, s.Mask, &ev.Text)
 	case ToolStarted:
-		ev.Tool = s.maskedCall(ev.Tool)
-		return ev
+		return hidden(&ev, s.Mask, &ev.Tool.Arguments, &ev.Tool.Result)
 	case ToolProgress:
-		ev.Text = s.Mask(ev.Text)
-		return ev
+		return hidden(&ev, s.Mask, &ev.Text)
 	case ToolEnded:
-		ev.Tool = s.maskedCall(ev.Tool)
-		return ev
+		return hidden(&ev, s.Mask, &ev.Tool.Arguments, &ev.Tool.Result)
 	case PermissionRequested:
-		ev.Tool, ev.Why = s.maskedCall(ev.Tool), s.Mask(ev.Why)
-		return ev
+		return hidden(&ev, s.Mask, &ev.Tool.Arguments, &ev.Why)
 	}
 	return ev
 }
 
-func (s *State) maskedCall(c ToolCall) ToolCall {
-	c.Arguments, c.Result = s.Mask(c.Arguments), s.Mask(c.Result)
-	return c
+// hidden returns an event after mask has replaced some of its texts.
+func hidden[E Event](ev *E, mask func(text string) string, texts ...*string) Event {
+	for _, text := range texts {
+		*text = mask(*text)
+	}
+	return *ev
 }

@@ -198,6 +198,25 @@ func TestAnswerGoesOnWhereItsTextEnds(t *testing.T) {
 	}
 }
 
+// TestAnswerOfADismissedAgentStands: only its unfinished text is void.
+func TestAnswerOfADismissedAgentStands(t *testing.T) {
+	t.Parallel()
+	for _, isFinished := range []bool{true, false} {
+		s := report.NewState("ada", "bob")
+		by := report.Actor{Agent: "ada", Round: 1}
+		s.Apply(report.StepStarted{Actor: by, Purpose: effect.Coordination})
+		s.Apply(report.CallStarted{Actor: by, Call: "c"})
+		s.Apply(report.TextDelta{Actor: by, Call: "c", Act: effect.NewAnswer, Text: "Wind."})
+		if isFinished {
+			s.Apply(report.Answered{StepEnd: report.StepEnd{Actor: by}, Label: "ada.1", Content: "Wind."})
+		}
+		s.Apply(report.Dismissed{Actor: by})
+		if got := s.Agent("ada").Answer(); (got == "Wind.") != isFinished {
+			t.Errorf("the answer is %q; it was finished: %v", got, isFinished)
+		}
+	}
+}
+
 // TestSecretsAreMaskedBeforeTheyAreCut: a key stands at the place where a text is cut into pieces, and where a sentence
 // ends.
 func TestSecretsAreMaskedBeforeTheyAreCut(t *testing.T) {

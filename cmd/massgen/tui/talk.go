@@ -42,8 +42,7 @@ type running struct {
 	ending bool // the person has ended it
 	notes  []noteBlock
 	news   []news
-	// told is the number of the last sentence before those of the growing block. isGrowing reports whether there is such
-	// a block.
+	// isGrowing reports whether the last block of sentences may grow. told is the number of the last sentence before it.
 	told      int
 	isGrowing bool
 	newest    report.News // the newest sentence that is shown

@@ -8,7 +8,7 @@ import (
 	"github.com/massgen/massgen/coordinator/report"
 )
 
-// addHooks adds the settings' hooks to the turns of a panel. They run after those of the panel itself.
+// addHooks adds the settings' hooks to the turns of a panel. The panel's own hooks run before them.
 func (s *Settings) addHooks(opts *coordinator.Options) {
 	if own := opts.BeforeTurn; len(s.BeforeTurn) > 0 {
 		opts.BeforeTurn = func(ctx context.Context, t *coordinator.Turn) error {

@@ -174,8 +174,8 @@ func (keyInterrupt) Signal() {}
 
 func (keyInterrupt) String() string { return os.Interrupt.String() }
 
-// keys prepares the typed keys for the line editor. Ctrl+C clears the line and is told. A pasted text is one line:
-// its terminal marks it, or several lines come in one read, faster than a person types.
+// keys prepares the typed keys for the line editor. Ctrl+C clears the line and calls interrupt. A pasted text is one
+// line. Keys takes a text for pasted if the terminal marks it, or if several lines come in one read.
 type keys struct {
 	in        io.Reader
 	interrupt func(os.Signal)

@@ -160,7 +160,7 @@ func (v *progress) show() {
 // beginKind is the kind of the news of agents that begin.
 const beginKind = "step_started"
 
-// flush prints the news, with those of agents that begin.
+// flush prints the news. It does not wait for more agents to begin.
 func (v *progress) flush() {
 	v.soon = nil
 	v.recall()

@@ -222,7 +222,7 @@ const mostInRow = 4095
 type cutLine struct{}
 
 func (cutLine) Error() string {
-	return fmt.Sprintf("a line that is typed ends at %d characters: this one is not taken, since its end may be lost; type a shorter one, or paste it", mostInRow)
+	return fmt.Sprintf("a line that is typed ends at %d characters: this one is not taken, since its end may be lost; type a shorter one, or paste it if the terminal marks pasted text (TERM=dumb and --screen-reader do not)", mostInRow)
 }
 
 // Is implements errors.Is: such a line is too long.
