@@ -395,9 +395,9 @@ func sidecallSentence(ev Event) Sentence {
 		text := fmt.Sprintf("the call for the %s came to nothing: %s", ev.Purpose, ev.Why)
 		switch ev.Purpose {
 		case effect.FactExtraction:
-			text = "what is to be remembered of this turn could not be found out: " + ev.Why
+			text = "the call for facts about this turn failed: " + ev.Why
 		case "": // the store failed
-			text = "what follows the answer could not be kept: " + ev.Why
+			text = "a call after the answer could not be stored: " + ev.Why
 		}
 		return Sentence{Text: text, Tone: toneWarning}
 	}
