@@ -24,8 +24,10 @@ const MetaPanel = "massgen:panel"
 
 // Remembered is the panel that a session began with, without secrets.
 type Remembered struct {
-	// File is the config's name as the user gave it. Relative paths start at Folder.
-	File   string `json:"file,omitempty"`
+	// File is the config's name as the user gave it.
+	File string `json:"file,omitempty"`
+	// Folder is the folder in which the session began. The config's relative paths start there. It is empty for
+	// a panel that an older version described by flags.
 	Folder string `json:"folder,omitempty"`
 	Config string `json:"config,omitempty"` // YAML; empty for a panel that flags describe, and if IsLong
 	// IsLong reports that the config is too long to be stored. The session then uses its file, as long as

@@ -191,12 +191,14 @@ func (s *Archive) Asks(question string) (yes bool, err error) {
 // SessionID is the session that the options mean: without a flag a new one.
 func (s *Archive) SessionID(ctx context.Context, store *store.Store) (string, error) {
 	switch id := s.flags.ID; {
+	case s.flags.GoOn && id == "" && !s.flags.Anywhere:
+		return idOf("--continue")(s.LastHere(ctx, store))
 	case s.flags.GoOn && (id == "" || cmdline.IsPath(id)):
-		return lastUsed(ctx, store, "--continue")
+		return idOf("--continue")(lastUsed(ctx, store))
 	case id == cmdline.LastSession:
 		_, err := store.Sessions.Session(ctx, id)
 		if errors.Is(err, sessions.ErrNoSession) {
-			return lastUsed(ctx, store, "--session-id "+cmdline.LastSession)
+			return idOf("--session-id " + cmdline.LastSession)(lastUsed(ctx, store))
 		}
 		return id, err
 	case id == cmdline.NewSession:
@@ -212,14 +214,24 @@ func (s *Archive) SessionID(ctx context.Context, store *store.Store) (string, er
 	return sessions.NewID(), nil
 }
 
-// lastUsed returns the id of the session that was used last. Its error names the flag that means it.
-func lastUsed(ctx context.Context, store *store.Store, flag string) (string, error) {
+// idOf returns the id of a session that a flag asks for. Its error names the flag.
+func idOf(flag string) func(sessions.Session, error) (string, error) {
+	return func(found sessions.Session, err error) (string, error) {
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", flag, err)
+		}
+		return found.ID, nil
+	}
+}
+
+// lastUsed returns the session that was used last.
+func lastUsed(ctx context.Context, store *store.Store) (sessions.Session, error) {
 	last, err := store.Sessions.List(ctx, sessions.Filter{Limit: 1})
 	if err == nil && len(last) == 0 {
-		err = fmt.Errorf("%s: there is no session yet in %s: ask a question first", flag, store.Path())
+		err = fmt.Errorf("there is no session yet in %s: ask a question first", store.Path())
 	}
 	if err != nil {
-		return "", err
+		return sessions.Session{}, err
 	}
-	return last[0].ID, nil
+	return last[0], nil
 }

@@ -48,7 +48,7 @@ type PanelFlags struct {
 // SessionFlags choose the session, and where sessions are kept.
 type SessionFlags struct {
 	ID, StateDir, Database string
-	GoOn, Fresh            bool
+	GoOn, Anywhere, Fresh  bool
 	Lines, Trust           bool
 }
 
@@ -56,7 +56,7 @@ type SessionFlags struct {
 type DisplayFlags struct {
 	JSON, NoDisplay, Automation, Debug bool
 	TUI, Inline, Plain, Quiet          bool
-	Raw, NoPager                       bool
+	Raw, Pager, NoPager                bool
 	Spoken                             bool
 	OutputFile, DumpInputs             string
 }
@@ -132,6 +132,9 @@ func (f SessionFlags) MayGoOn() bool { return f.GoOn || f.ID != "" && f.ID != Ne
 func (f SessionFlags) check() error {
 	if f.GoOn && f.ID == NewSession {
 		return errors.New("--continue: there is nothing to go on with in a new session: leave it out, or --session-id new")
+	}
+	if f.Anywhere && !f.GoOn {
+		return errors.New("--anywhere: it chooses the session of --continue: give --continue too")
 	}
 	if f.Fresh && !f.GoOn {
 		return errors.New("--fresh: it starts the turn over that --continue would finish: give --continue too")
@@ -214,7 +217,8 @@ func (f *SessionFlags) flags() []cli.Flag {
 		&cli.StringFlag{Name: "session-id", Aliases: []string{"session", "s"}, Destination: &f.ID, Category: talking,
 			Usage:       "continue the session `ID` (or last), or begin it (or new); a path such as ./chat.db keeps it there",
 			DefaultText: "new"},
-		SwitchFlag(talking, "continue", &f.GoOn, "go on with the last session, or that of --session-id; without a question, finish the turn that was interrupted", "c"),
+		SwitchFlag(talking, "continue", &f.GoOn, "go on with this folder's last session, or that of --session-id; without a question, finish its interrupted turn", "c"),
+		SwitchFlag(talking, "anywhere", &f.Anywhere, "with --continue: go on with the last session of all folders"),
 		SwitchFlag(talking, "lines", &f.Lines, "take each line of standard input for a question or a command, in one session"),
 		SwitchFlag(talking, "fresh", &f.Fresh, "with --continue: start the turn that was interrupted over; what it has cost counts"),
 		&cli.StringFlag{Name: "state-dir", Destination: &f.StateDir, Category: talking,
@@ -237,7 +241,8 @@ func (f *DisplayFlags) flags() []cli.Flag {
 		SwitchFlag(output, "screen-reader", &f.Spoken, "write plain lines in words, and redraw none (also MASSGEN_SCREEN_READER=1 or ACCESSIBLE=1)"),
 		SwitchFlag(output, "quiet", &f.Quiet, "show nothing but the answer and errors", "q"),
 		SwitchFlag(output, "raw", &f.Raw, "print the Markdown of the answer as it is, also on a terminal"),
-		SwitchFlag(output, "no-pager", &f.NoPager, "do not show an answer that is longer than the screen in $PAGER (else less -R)"),
+		SwitchFlag(output, "pager", &f.Pager, "show an answer that is longer than the screen in $PAGER (else less -FRX)"),
+		SwitchFlag(output, "no-pager", &f.NoPager, "use no pager, as without --pager: for an alias that has it"),
 		SwitchFlag(output, "automation", &f.Automation, "for scripts: --no-display, and a question is required"),
 		TextFlag(output, "dump-inputs", &f.DumpInputs, "write every model call, exactly as it was sent, to `DIR`"),
 		SwitchFlag(output, "debug", &f.Debug, "log each step (also LOG_LEVEL=debug)"),

@@ -44,17 +44,17 @@ func (m memory) describe(config *configs.Config) (archive.Remembered, error) {
 	if err != nil {
 		return archive.Remembered{}, err
 	}
-	limits := m.limitsOver(nil)
-	if config.Text == "" {
-		r := archive.Remembered{
-			Budget: limits, Backend: o.Backend, Model: o.Model, Models: o.Models, BaseURL: m.console.Secrets.Redact(o.BaseURL), SystemMessage: m.console.Secrets.Redact(o.SystemMessage), CWD: cwd,
-		}
-		r.Lacks = r.BaseURL != o.BaseURL || r.SystemMessage != o.SystemMessage
-		return r, nil
-	}
 	folder, err := os.Getwd()
 	if err != nil {
 		return archive.Remembered{}, fmt.Errorf("find the current folder: %w", err)
+	}
+	limits := m.limitsOver(nil)
+	if config.Text == "" {
+		r := archive.Remembered{
+			Folder: folder, Budget: limits, Backend: o.Backend, Model: o.Model, Models: o.Models, BaseURL: m.console.Secrets.Redact(o.BaseURL), SystemMessage: m.console.Secrets.Redact(o.SystemMessage), CWD: cwd,
+		}
+		r.Lacks = r.BaseURL != o.BaseURL || r.SystemMessage != o.SystemMessage
+		return r, nil
 	}
 	r := archive.Remembered{File: config.File, Folder: folder, Config: m.console.Secrets.Redact(config.Text), Digest: archive.DigestOf(config.Text), CWD: cwd, Budget: limits}
 	r.Lacks = r.Config != config.Text
@@ -273,8 +273,9 @@ func (s *session) takePanelOf(ctx context.Context, id string) (remembers bool, e
 // conversation is the state of the session that is talked in.
 type conversation struct {
 	id    string
-	turns int // that were over when the program came to the session
-	last  int // number of the last turn that the conversation knows, 0 for none
+	title string // the question of the unfinished turn, if the session has no title yet
+	turns int    // that were over when the program came to the session
+	last  int    // number of the last turn that the conversation knows, 0 for none
 	// unfinished is the turn that a process left in this session, nil without one.
 	// busy reports whether a turn is running, in another process.
 	unfinished *sessions.Turn
@@ -284,6 +285,14 @@ type conversation struct {
 	// rebudgeted is the panel that the session stores, with limits that flags of this run
 	// changed; nil without a change.
 	rebudgeted *archive.Remembered
+}
+
+// name returns the session's id and title.
+func (c *conversation) name() string {
+	if c.title == "" {
+		return plain.Line(c.id)
+	}
+	return plain.Line(c.id) + ", " + wording.Quoted(c.title)
 }
 
 // load reads what a store has of the session. isElsewhere reports whether other processes play turns
@@ -299,14 +308,14 @@ func (c *conversation) load(ctx context.Context, from *store.Store, isElsewhere 
 	if _, err := sidecalls.ReadTopic(kept); err != nil {
 		warn(err.Error())
 	}
-	c.turns = kept.Turns
+	c.turns, c.title = kept.Turns, kept.Title
 	last, left, err := archive.LastTurn(ctx, from, c.id)
 	c.last = last.Number
 	switch {
 	case err != nil || last.Status != sessions.Running:
 		return err
 	case left, isElsewhere:
-		c.unfinished = &last
+		c.unfinished, c.title = &last, cmp.Or(c.title, last.Question)
 	default:
 		c.busy = true
 	}

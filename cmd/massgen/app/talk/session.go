@@ -203,6 +203,11 @@ func (s *session) checkContinue(ctx context.Context) error {
 	return nil
 }
 
+// realAnswers are the shortest ways from the demo to answers of models.
+const realAnswers = `  with a key:       export OPENAI_API_KEY=...      massgen --list-backends has all services
+  on this machine:  ollama pull qwen3:8b           massgen finds Ollama, llama-server and others
+`
+
 // introduce prints the panel and the session. It prints that answers are canned even without progress.
 func (s *session) introduce() {
 	if s.options.Display.Quiet {
@@ -213,11 +218,17 @@ func (s *session) introduce() {
 	}
 	if s.asked.panel.IsDemo() {
 		s.console.Say("massgen: %s", panels.DemoNotice)
+		if s.feed.isShown() {
+			s.console.Write(realAnswers)
+		}
 	}
 	if !s.options.Session.GoOn {
 		s.printUnended()
 	}
 	s.feed.remark("panel: %s", s.asked.panel.Names())
+	if chosen := s.options.Session; chosen.GoOn && chosen.ID == "" && !s.options.Display.Automation { // the person does not know which it is
+		s.console.Say("massgen: --continue goes on with session %s", s.chat.name())
+	}
 	if s.chat.turns > 0 {
 		s.feed.remark("session: %s, after %s", plain.Line(s.chat.id), plain.Count(s.chat.turns, "turn"))
 		if limits := s.asked.known.Limits(); limits != "" {

@@ -1,0 +1,65 @@
+package archive
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/massgen/massgen/cmd/massgen/app/wording"
+	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/sessions"
+)
+
+// LastHere returns the session of the current folder that was used last. A session belongs to the folder in which
+// it began. All sessions of a store in .massgen belong to the folder of the store, and those of --state-dir that know
+// no folder to every folder.
+func (s *Archive) LastHere(ctx context.Context, kept *store.Store) (sessions.Session, error) {
+	last, err := lastUsed(ctx, kept)
+	if err != nil || isOwn(kept) {
+		return last, err
+	}
+	here, err := os.Stat(".")
+	if err != nil {
+		return sessions.Session{}, fmt.Errorf("find the current folder: %w", err)
+	}
+	const first, more = 1, 16 // how many sessions are read, and how many times as many after that
+	for limit, seen := first, 0; ; limit *= more {
+		list, err := kept.Sessions.List(ctx, sessions.Filter{Limit: limit})
+		if err != nil {
+			return sessions.Session{}, err
+		}
+		for _, other := range list[min(seen, len(list)):] {
+			if s.beganIn(other, here) {
+				return other, nil
+			}
+		}
+		if len(list) < limit {
+			return sessions.Session{}, fmt.Errorf("no session began in this folder: --anywhere takes the last one of all folders, %s (%s); %s lists them",
+				plain.Line(last.ID), wording.Quoted(wording.TitleOf(last)), s.Command("sessions", "list"))
+		}
+		seen = len(list)
+	}
+}
+
+// isOwn reports whether a store is in .massgen of the current folder.
+func isOwn(kept *store.Store) bool {
+	own, ownErr := filepath.Abs(store.OwnFolder)
+	path, err := filepath.Abs(kept.Path())
+	return ownErr == nil && err == nil && filepath.Dir(path) == own
+}
+
+// beganIn reports whether a session belongs to a folder. Sessions of older versions and of the server know none.
+func (s *Archive) beganIn(kept sessions.Session, folder os.FileInfo) bool {
+	var panel Remembered
+	if data := kept.Metadata[MetaPanel]; data != "" && json.Unmarshal([]byte(data), &panel) != nil {
+		return false
+	}
+	if panel.Folder == "" {
+		return s.flags.StateDir != ""
+	}
+	began, err := os.Stat(panel.Folder)
+	return err == nil && os.SameFile(began, folder)
+}
