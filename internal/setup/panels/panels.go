@@ -324,6 +324,9 @@ func (p *Opened) Names() string {
 	return plain.List(each)
 }
 
+// mostNamed is how many agents with one reason are named; more are counted.
+const mostNamed = 6
+
 // Reasons returns the reasons why agents failed, each reason once.
 func Reasons(failed []report.FailedAgent) []string {
 	var order []string
@@ -335,7 +338,11 @@ func Reasons(failed []report.FailedAgent) []string {
 		who[f.Error] = append(who[f.Error], f.Agent)
 	}
 	for i, reason := range order {
-		order[i] = plain.Line(plain.List(who[reason]) + ": " + reason)
+		names := plain.List(who[reason])
+		if len(who[reason]) > mostNamed {
+			names = plain.Count(len(who[reason]), "agent")
+		}
+		order[i] = plain.Line(names + ": " + reason)
 	}
 	return order
 }

@@ -19,6 +19,9 @@ import (
 // startsWithin is the time within which steps start that share a line.
 const startsWithin = 50 * time.Millisecond
 
+// failsWithin is the time within which calls fail that share a line.
+const failsWithin = 500 * time.Millisecond
+
 // feed shows what happens in the turns of a session.
 type feed struct {
 	console *cmdline.Console
@@ -80,9 +83,12 @@ func (f *feed) follow(ctx context.Context, t *coordinator.Turn, state *report.St
 			f.term.floor.Unlock()
 			if state.IsOver() {
 				f.printCut(cut)
-				v.flush()
+				r, err := t.Wait(ctx) // the caller prints an error
+				v.end(r)
 				live.end()
-				f.summarise(ctx, t, v.isLive)
+				if err == nil {
+					f.summarise(r, v.isLive)
+				}
 				return
 			}
 		case <-live.soon():
@@ -119,6 +125,8 @@ type progress struct {
 	printed int
 	text    string
 	soon    <-chan time.Time
+	// held are failures whose line waits for others with the same reason.
+	held []report.News
 	// isResumed reports that no line names the agents which were at work when the turn was resumed.
 	isResumed bool
 	// isLive reports whether the live lines of a terminal show the steps.
@@ -155,6 +163,9 @@ func (v *progress) show() {
 		news = news[:n-1]
 	}
 	v.print(news)
+	if len(v.held) > 0 && v.soon == nil {
+		v.soon = time.After(v.within + failsWithin)
+	}
 }
 
 // beginKind is the kind of the news of agents that begin.
@@ -165,6 +176,7 @@ func (v *progress) flush() {
 	v.soon = nil
 	v.recall()
 	v.print(v.state.News)
+	v.release()
 }
 
 func (v *progress) isNew(n *report.News) bool {
@@ -179,7 +191,12 @@ func (v *progress) print(list []report.News) {
 	for i := range list[first:] {
 		n := &list[first+i]
 		v.printed, v.text = n.Number, n.Text
-		if !n.Replayed {
+		switch {
+		case n.Replayed:
+		case n.Kind == failedKind || n.Kind == fellBackKind || n.Kind == retryingKind:
+			v.held = append(v.held, *n)
+		default:
+			v.release()
 			v.printOne(n)
 		}
 	}
@@ -225,10 +242,9 @@ func (v *progress) printOne(n *report.News) {
 }
 
 // summarise prints the winner and the session, and the votes, if they are not printed yet.
-func (f *feed) summarise(ctx context.Context, t *coordinator.Turn, withVotes bool) {
-	r, err := t.Wait(ctx)
-	if err != nil || !f.isShown() {
-		return // the caller prints an error
+func (f *feed) summarise(r report.Result, withVotes bool) {
+	if !f.isShown() {
+		return
 	}
 	if len(f.asked.panel.Models()) > 1 {
 		if withVotes {

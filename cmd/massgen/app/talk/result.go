@@ -15,7 +15,6 @@ import (
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/kernel"
-	"github.com/massgen/massgen/internal/setup/panels"
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/plain"
 )
@@ -40,7 +39,7 @@ func (o *results) allNotices() []string {
 func (o *results) deliver(r report.Result) (int, error) {
 	known := o.allNotices() // also those that came while the turn ended
 	for _, w := range r.Warnings {
-		if !slices.Contains(known, w) {
+		if !slices.Contains(known, w) && !(tellsFailures(r) && report.IsFallback(w)) {
 			o.feed.console.Warn(w)
 		}
 	}
@@ -50,9 +49,7 @@ func (o *results) deliver(r report.Result) (int, error) {
 		}
 	}
 	if !o.feed.isShown() && r.Winner != "" {
-		for _, f := range r.Failed {
-			o.feed.console.Warn(f.Agent + " failed: " + f.Error)
-		}
+		warnOfFailures(o.feed.console, r.Failed)
 	}
 	if err := o.printResult(r); err != nil {
 		return cmdline.ExitFailed, err
@@ -135,20 +132,24 @@ func (o *results) explanation(r report.Result) []string {
 	case kernel.MaxTurns:
 		why, hint = "out of turns", "; max_turns and max_tool_calls in the config give more"
 	}
-	switch wasEnded := r.Status == kernel.Cut || r.Status == kernel.Budget || r.Status == kernel.Timeout || r.Status == kernel.MaxTurns; {
+	var lines []string
+	switch {
 	case r.Winner != "" && r.Status == kernel.Completed:
 		return nil
 	case r.Winner != "":
 		why += ": this is the best answer so far, by " + r.Winner + hint
-	case wasEnded:
+	case wasEnded(r):
 		why += ": there is no answer yet" + hint
 	case len(r.Failed) > 0:
-		why = "no answer: " + strings.Join(panels.Reasons(r.Failed), "; ")
+		lines = reasonsOf(r.Failed)
 	default:
 		why = "no answer: no agent gave one"
 	}
+	if lines == nil {
+		lines = []string{why}
+	}
 	if r.Winner != "" || len(r.Partials) == 0 || o.feed.flags.JSON { // which has the texts
-		return []string{why}
+		return lines
 	}
 	var names []string
 	for _, p := range r.Partials {
@@ -156,7 +157,7 @@ func (o *results) explanation(r report.Result) []string {
 			names = append(names, p.Agent)
 		}
 	}
-	return []string{why, fmt.Sprintf("what %s had written until then is kept: %s", plain.List(names), o.kept.Command("sessions", "show", r.SessionID))}
+	return append(lines, fmt.Sprintf("what %s had written until then is kept: %s", plain.List(names), o.kept.Command("sessions", "show", r.SessionID)))
 }
 
 // outOfBudget returns what was spent of each limit, and what the next call needs.
