@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,8 +41,8 @@ func (a answers) render(text string, width int) string {
 	return strings.Join(markdown.Render(text, width, a.env.WantsColour()), "\n")
 }
 
-// printAnswer prints the answer of a turn on a terminal, unless it stands there already: in the
-// pager, if it has more lines than the screen.
+// printAnswer prints the answer of a turn on a terminal, unless it stands there already. If the flags ask for
+// the pager, an answer with more lines than the screen is shown there.
 func (o *results) printAnswer(r report.Result) error {
 	if o.feed.term.live.hasPrinted(r.Answer) {
 		return nil
@@ -73,22 +74,25 @@ func rowsOf(text string, width int) (rows int) {
 	return rows
 }
 
+// wantsPager reports whether the flags ask for the pager.
+func (a answers) wantsPager() bool { return a.flags.Pager && !a.flags.NoPager }
+
 // page shows a text in the pager until the person leaves it. It reports false where there is
 // no pager, nobody to leave it, or the pager failed.
 func (a answers) page(text string) bool {
 	program, isSet := a.env.Lookup("PAGER")
 	if !isSet {
-		program = "less -R"
+		program = "less -FRX"
 	}
 	words := strings.Fields(program)
-	if len(words) == 0 || words[0] == "cat" || a.flags.NoPager || a.console.IsSpoken || !cmdline.IsTerminal(a.env.Stdin) || !cmdline.IsScreen(a.env, a.env.Stdout) {
+	if len(words) == 0 || words[0] == "cat" || !a.wantsPager() || a.console.IsSpoken || !cmdline.IsTerminal(a.env.Stdin) || !cmdline.IsScreen(a.env, a.env.Stdout) {
 		return false
 	}
 	cmd := exec.CommandContext(context.Background(), words[0], words[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(wording.WithNewline(text)), a.env.Stdout, a.env.Stderr
 	cmd.Env = os.Environ()
 	if _, isSet := a.env.Lookup("LESS"); !isSet {
-		cmd.Env = append(cmd.Env, "LESS=R") // also for PAGER=less
+		cmd.Env = append(cmd.Env, "LESS=FRX") // also for PAGER=less
 	}
 	if cmd.Start() != nil {
 		return false // it is not there
@@ -127,9 +131,10 @@ func voteLines(r report.Result, width int, mask func(string) string) (lines []st
 	return lines
 }
 
-// streamedAnswer prints the answer of the only agent as it comes.
+// streamedAnswer prints an answer as it comes: that of the only agent, or the final presentation of a panel.
 type streamedAnswer struct {
 	state  *report.State
+	author string // id of the agent whose text is read
 	stream answerStream
 	call   string // whose text is in stream
 	at     int    // the piece that is read next, counted from the first of the turn
@@ -144,10 +149,40 @@ func newStreamedAnswer(a answers, state *report.State) *streamedAnswer {
 	return &streamedAnswer{state: state, said: -1, stream: answerStream{isRaw: !a.isRendered()}, out: a.console.Out, render: a.render}
 }
 
-// read reads the new text of the agent. Settle prints what a call has left when another one begins, and
+// isAuthor reports whether the text of an agent is the answer.
+func isAuthor(state *report.State, agent *report.AgentState) bool {
+	return state.IsAlone() || agent.Purpose.IsFinalAnswer()
+}
+
+// follow returns the agent whose text is the answer, nil before there is one. Of an agent of a panel the text counts
+// that follows its last heading.
+func (a *streamedAnswer) follow() *report.AgentState {
+	for i := range a.state.Agents {
+		agent := &a.state.Agents[i]
+		if !isAuthor(a.state, agent) {
+			continue
+		}
+		if a.author != agent.ID {
+			a.author, a.at, a.bytes, a.said = agent.ID, 0, 0, -1
+			for at, p := range slices.Backward(agent.Text) {
+				if p.Kind == step.PieceStep {
+					a.at = agent.Dropped + at + 1
+					break
+				}
+			}
+		}
+		return agent
+	}
+	return nil
+}
+
+// read reads the new text of the author. Settle prints what a call has left when another one begins, and
 // that the text was taken back.
 func (a *streamedAnswer) read(settle func(string)) {
-	agent := &a.state.Agents[0]
+	agent := a.follow()
+	if agent == nil {
+		return
+	}
 	if agent.Marks.Checked { // the text is no answer before it was checked
 		a.at, a.bytes = agent.Dropped+len(agent.Text), 0
 		return

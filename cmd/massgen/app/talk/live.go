@@ -17,7 +17,7 @@ type liveLines struct {
 	state *report.State
 	// stateWidth is the width of the widest phase so far: the columns behind it do not jump.
 	stateWidth int
-	// isStreamed reports whether the text of the one agent is shown elsewhere.
+	// isStreamed reports whether the text of the answer is shown elsewhere.
 	isStreamed bool
 }
 
@@ -62,7 +62,7 @@ func (l *liveLines) lines(now time.Time, width, most int, mask func(string) stri
 			line += fmt.Sprintf("%*s", widthOfTokens, tokensOf(a))
 		}
 		line += gap
-		if room := width - ansi.StringWidth(line); room >= leastWords && !(l.isStreamed && a.Phase == step.PhaseWriting) {
+		if room := width - ansi.StringWidth(line); room >= leastWords && !(l.isStreamed && a.Phase == step.PhaseWriting && isAuthor(l.state, a)) {
 			line += lastWords(mask(a.Tail(mostTail)), room)
 		}
 		lines = append(lines, strings.TrimRight(ansi.Truncate(line, width, "…"), " "))
