@@ -24,9 +24,9 @@ type face struct {
 func faces() []face {
 	dump := []string{"--dump-inputs", "dump", "--output-file", "answer.txt"}
 	return []face{
-		{args: append([]string{"--debug", "question"}, dump...)},
-		{args: append([]string{"--json", "--no-display", "question"}, dump...)},
-		{args: append([]string{"--automation", "question"}, dump...)},
+		{args: append([]string{"--debug", "a question"}, dump...)},
+		{args: append([]string{"--json", "--no-display", "a question"}, dump...)},
+		{args: append([]string{"--automation", "a question"}, dump...)},
 		{args: []string{"--lines", "--debug"}, stdin: "question\n/answers\n/inputs\n/inputs a\n/inputs agent1\n/config\n/status\n/context\n/usage\n/sessions\n/branch\nquestion\n/delete\n/delete yes\n/undo\n/clear\n/quit\n"},
 	}
 }

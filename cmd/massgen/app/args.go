@@ -1,7 +1,9 @@
 package app
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -24,29 +26,36 @@ type invocation struct {
 	rootFlags, commandFlags []string
 	// words are the rest: the question, or the command's arguments.
 	words []string
+	// doubt says why the question may be meant for a command, empty if it cannot be.
+	doubt string
 }
+
+// shorthands are words that stand for a command and its first word.
+var shorthands = map[string][2]string{"ls": {"sessions", "list"}}
 
 // splitArgs takes the arguments after the program's name apart. A word that is a
 // command's name is one only where it is the first, and not after "--".
 func splitArgs(app *cli.App, args []string) (invocation, error) {
 	var inv invocation
-	known := app.Flags
+	known, first := app.Flags, "" // the first word, if it is no command
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		switch {
 		case arg == "--":
 			inv.words = append(inv.words, args[i+1:]...)
-			return inv, nil
+			return inv, inv.suspect(app, first)
 		case arg == "-" || !strings.HasPrefix(arg, "-"):
-			if c := app.Command(arg); c != nil && inv.command == "" && len(inv.words) == 0 {
-				inv.command = arg
-				known = flagsOf(c)
-				continue
-			}
-			takesWord := slices.Contains(inv.rootFlags, "--list-backends") // a type, which may be like a command
-			if inv.command == "" && len(inv.words) == 0 && !takesWord {
-				if err := mistyped(app, arg); err != nil {
-					return inv, err
+			if inv.command == "" && len(inv.words) == 0 {
+				if whole, ok := shorthands[arg]; ok {
+					arg, inv.words = whole[0], []string{whole[1]}
+				}
+				if c := app.Command(arg); c != nil {
+					inv.command = arg
+					known = flagsOf(c)
+					continue
+				}
+				if !slices.Contains(inv.rootFlags, "--list-backends") { // a type, which may be like a command
+					first = arg
 				}
 			}
 			inv.words = append(inv.words, arg)
@@ -63,8 +72,29 @@ func splitArgs(app *cli.App, args []string) (invocation, error) {
 		}
 		i += words - 1
 	}
-	return inv, nil
+	return inv, inv.suspect(app, first)
 }
+
+// suspect looks for a command in the first word of a question, which is empty if it stands behind "--". It
+// returns an error for a word that is like a command. A question of this word alone is only doubtful: a piped
+// text may follow it, or a person confirms it.
+func (inv *invocation) suspect(app *cli.App, first string) error {
+	if first == "" || first == "-" {
+		return nil
+	}
+	meant := mistyped(app, first)
+	isAlone := len(inv.words) == 1 || len(inv.words) == 2 && inv.words[1] == "-"
+	switch {
+	case isAlone && !strings.ContainsFunc(first, isNoLetter):
+		inv.doubt = cmp.Or(meant, first+" is no command: massgen help lists them")
+	case meant != "":
+		return errors.New(wording.OrAsk(meant, first))
+	}
+	return nil
+}
+
+// isNoLetter reports whether a character is no ASCII letter.
+func isNoLetter(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) }
 
 // reserved lists words that other programs of this kind have for commands, or that this one will have.
 // As questions they would cost money and mean nothing.
@@ -87,29 +117,28 @@ func meant(word string) string {
 	return ""
 }
 
-// mistyped returns an error for a first word that resembles a command, or that other programs have for
-// a command. A question of one word follows "--".
-func mistyped(app *cli.App, word string) error {
+// mistyped returns the command that a word resembles, or that it is in other programs, in a clause for an
+// error. It returns "" for other words.
+func mistyped(app *cli.App, word string) string {
 	if word == "-" || strings.ContainsFunc(word, unicode.IsSpace) {
-		return nil
+		return ""
 	}
 	var names []string
 	for _, c := range app.VisibleCommands() {
 		names = append(names, c.Names()...)
 	}
-	const asQuestion = "-- before it asks it as a question"
 	lower := strings.ToLower(word)
 	if command := meant(lower); command != "" {
-		return fmt.Errorf("%s is no command: did you mean %s? %s", word, command, asQuestion)
+		return fmt.Sprintf("%s is no command: did you mean %s?", word, command)
 	}
 	if slices.Contains(strings.Fields(reserved), lower) {
-		return fmt.Errorf("%s is no command: --help lists the commands and flags; %s", word, asQuestion)
+		return word + " is no command: massgen help lists them"
 	}
 	const typed = 3 // few mistype the first letters, and some questions are one word
 	if near, ok := configs.Nearest(lower, names); ok && near[:min(typed, len(near))] == lower[:min(typed, len(lower))] {
-		return fmt.Errorf("%s is no command: did you mean %s? %s", word, near, asQuestion)
+		return fmt.Sprintf("%s is no command: did you mean massgen %s?", word, near)
 	}
-	return nil
+	return ""
 }
 
 // takeFlag returns the flag at the beginning of args by its first name, with its value, and how many
@@ -209,7 +238,7 @@ func run(p *program.Program, args []string) error {
 	case slices.Contains(inv.rootFlags, "--"+versionName):
 		return p.Console.Put(versionText())
 	}
-	app.Action = func(c *cli.Context) error { return root(c.Context, p, inv.words) } // a word may be like a command
+	app.Action = func(c *cli.Context) error { return root(c.Context, p, inv) } // a word may be like a command
 	line := append([]string{app.Name}, inv.rootFlags...)
 	if command != nil {
 		line = slices.Concat(line, []string{inv.command}, inv.commandFlags, []string{"--"}, inv.words)

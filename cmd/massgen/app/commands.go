@@ -17,10 +17,8 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/serve"
 	"github.com/massgen/massgen/cmd/massgen/app/sessions"
 	"github.com/massgen/massgen/cmd/massgen/app/talk"
-	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
-	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // The flags that the program itself answers, before any other flag is looked at.
@@ -52,7 +50,7 @@ func commandsOf(p *program.Program) []*cli.Command {
 	list := []*cli.Command{
 		inputs.Command(p.Console, p.Kept), inputs.Show(p.Env, p.Console, p.Kept), sessions.Command(p.Env, p.Console, p.Kept, p.Panels), sessions.Memory(p.Console, p.Kept),
 		newPermissions(p.Env, p.Console),
-		inputs.Replay(p.Env, p.Console, p.Kept, &p.Options.Budget, &p.Options.Panel.Config, talk.Rerun(p)), sessions.Describe(p.Console, p.Kept),
+		inputs.Replay(p.Env, p.Console, p.Kept, &p.Options.Budget, &p.Options.Panel.Config, talk.Rerun(p)), sessions.Describe(p.Console, p.Kept), talk.Last(p),
 		(&modelsCommand{env: p.Env, console: p.Console, log: p.Log}).cli(),
 		serve.Command(p), serve.MCP(p),
 		completionCommand(p.Console), manCommand(), helpCommand(p.Console), versionCommand(),
@@ -66,20 +64,7 @@ func commandsOf(p *program.Program) []*cli.Command {
 	return list
 }
 
-// helpCommand prints the help. Without it, the word help would be sent to a panel.
-func helpCommand(out *cmdline.Console) *cli.Command {
-	return &cli.Command{Name: "help", Hidden: true, Action: func(c *cli.Context) error {
-		switch {
-		case !c.Args().Present():
-			return out.Put(helpText(c.App))
-		case c.Args().First() == "flags":
-			return out.Put(flagsText(c.App))
-		}
-		return fmt.Errorf("help: there is no page %s: massgen help flags has all flags, massgen COMMAND --help all of a command", wording.Shortened(plain.Line(c.Args().First()), 40))
-	}}
-}
-
-// versionCommand is for who types it, as helpCommand is.
+// versionCommand prints the version, as --version does.
 func versionCommand() *cli.Command {
 	return &cli.Command{Name: "version", Hidden: true, Action: func(c *cli.Context) error {
 		_, err := io.WriteString(c.App.Writer, versionText())
@@ -90,19 +75,19 @@ func versionCommand() *cli.Command {
 func versionText() string { return "massgen version " + cmdline.Version() + "\n" }
 
 // root is what massgen does when no command is named.
-func root(ctx context.Context, p *program.Program, words []string) error {
+func root(ctx context.Context, p *program.Program, inv invocation) error {
 	o := p.Options.About
 	switch {
 	case o.ListExamples:
 		return listExamples(p.Console)
 	case o.ListBackends:
-		return listBackends(ctx, p, words)
+		return listBackends(ctx, p, inv.words)
 	case o.Example != "":
 		return printExample(p.Console, o.Example)
 	case o.Validate != "":
 		return validate(ctx, p, o.Validate)
 	}
-	return talk.Converse(ctx, p, words)
+	return talk.Converse(ctx, p, inv.words, inv.doubt)
 }
 
 func listExamples(c *cmdline.Console) error {

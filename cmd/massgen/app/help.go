@@ -18,15 +18,13 @@ const about = "several language models answer, read each other and vote"
 
 const usageText = `  massgen "question"             ask a panel
   massgen "question" <notes.txt  the same, with a file or a pipe beside it
-  massgen -                      read the question from standard input
   massgen                        talk, in a new session; /help lists commands
-  massgen --continue "question"  go on with the last session and its panel`
+  massgen --continue "question"  go on with this folder's last session`
 
 const description = `Without --config and --models, massgen/config.yaml of your configuration folder
-is the panel, else the shipped three_agents: it takes the providers whose keys
-are set in turn, else a model server on this machine, else a demo with canned
-answers. The answer goes to standard output, all else to standard error. Flags
-may stand behind the question; -- ends them.`
+is the panel, else three agents on the providers whose keys are set, else on a
+model server of this machine, else a demo. The answer goes to standard output,
+all else to standard error. Flags may stand behind the question; -- ends them.`
 
 const statusIntroduction = "The exit status, with --lines the first that is not 0:"
 
@@ -41,9 +39,10 @@ func helpText(app *cli.App) string {
 			rows = append(rows, [2]string{c.Name, c.Usage})
 		}
 	}
+	rows = append(rows, [2]string{"help TOPIC", "explain " + strings.Join(topicNames(), ", ")})
 	b.WriteString(wording.TwoColumns(rows))
 	b.WriteString("\nThe flags that are used most; massgen help flags has all of them:\n")
-	b.WriteString(wording.TwoColumns(flagRows(app.Flags, "config", "models", "session-id", "continue", "quiet", "json", "max-usd", "validate")))
+	b.WriteString(wording.TwoColumns(flagRows(app.Flags, "config", "models", "session-id", "continue", "quiet", "json", "max-usd")))
 	b.WriteString("\n" + description + "\n\n" + statusIntroduction + "\n" + wording.TwoColumns(exitRows()))
 	return b.String()
 }

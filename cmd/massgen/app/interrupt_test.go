@@ -279,7 +279,7 @@ func TestInterruptLeavesABlockedAnswer(t *testing.T) {
 	interrupts := make(chan os.Signal)
 	status := make(chan int, 1)
 	go func() {
-		status <- app.Main([]string{"massgen", "--state-dir", stateDir(t), "--backend", "demo", "question"}, app.Env{
+		status <- app.Main([]string{"massgen", "--state-dir", stateDir(t), "--backend", "demo", "--", "question"}, app.Env{
 			Stdin: strings.NewReader(""), Stdout: stdout, Stderr: io.Discard, Interrupts: interrupts,
 			Lookup: func(string) (string, bool) { return "", false }, LocalServers: map[string]string{},
 		})
@@ -298,7 +298,7 @@ func TestInterruptsLeaveATurnThatNobodyWatches(t *testing.T) {
 	interrupts := make(chan os.Signal)
 	status := make(chan int, 1)
 	go func() {
-		status <- app.Main([]string{"massgen", "--state-dir", stateDir(t), "--model", "m", "--base-url", url, "--no-display", "question"}, app.Env{
+		status <- app.Main([]string{"massgen", "--state-dir", stateDir(t), "--model", "m", "--base-url", url, "--no-display", "--", "question"}, app.Env{
 			Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr, Interrupts: interrupts,
 			Lookup: func(string) (string, bool) { return "", false }, LocalServers: map[string]string{},
 		})

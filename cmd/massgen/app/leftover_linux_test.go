@@ -51,7 +51,7 @@ func newWorker(t *testing.T, writers string, reply func(backendtest.Call) backen
 func (w worker) run(interrupts <-chan os.Signal, stderr io.Writer) <-chan int {
 	status := make(chan int, 1)
 	go func() {
-		status <- app.Main([]string{"massgen", "--state-dir", filepath.Join(w.home, "state"), "--config", w.config, "--debug", "question"}, app.Env{
+		status <- app.Main([]string{"massgen", "--state-dir", filepath.Join(w.home, "state"), "--config", w.config, "--debug", "--", "question"}, app.Env{
 			Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr, Interrupts: interrupts,
 			Lookup: func(string) (string, bool) { return "", false }, LocalServers: map[string]string{},
 		})

@@ -50,12 +50,20 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestHelpFitsAScreen of 80 columns and 50 lines, but for the list of all flags.
+// TestHelpFitsAScreen of 80 columns and 50 lines, but for the list of all flags. The help lists all topics.
 func TestHelpFitsAScreen(t *testing.T) {
 	app := cliApp(testProgram(t))
 	pages := map[string]string{"massgen": helpText(app), "flags": flagsText(app)}
 	for _, c := range app.Commands {
 		pages[c.Name] = commandHelp(c)
+	}
+	for _, name := range topicNames() {
+		if pages["topic "+name] = topicText(app, name); name == flagsTopic {
+			delete(pages, "topic "+name)
+		}
+		if !strings.Contains(strings.Join(strings.Fields(pages["massgen"]), " "), name) {
+			t.Errorf("massgen help does not list the topic %s", name)
+		}
 	}
 	for name, text := range pages {
 		lines := strings.Split(text, "\n")

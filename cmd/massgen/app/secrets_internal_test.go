@@ -13,7 +13,7 @@ import (
 // key already.
 func TestNoPanicOfTheProgramShowsAKey(t *testing.T) {
 	var stderr bytes.Buffer
-	status := Main([]string{"massgen", "question"}, cmdline.Env{
+	status := Main([]string{"massgen", "--", "question"}, cmdline.Env{
 		Stdin: strings.NewReader(""), Stdout: &stderr, Stderr: &stderr, Interrupts: make(chan os.Signal),
 		Lookup: func(name string) (string, bool) {
 			if name == "HTTPS_PROXY" {

@@ -50,7 +50,8 @@ type Command struct {
 // Verb is one thing that such a command does.
 type Verb struct {
 	Name, Arguments, About string
-	Least, Most            int // how many arguments; a most of 0: any number
+	Alias                  string // another name, empty for none
+	Least, Most            int    // how many arguments; a most of 0: any number
 	// Flags are the flags of the command that the verb takes.
 	Flags []string
 	// Makes reports whether the verb creates a store that does not exist.
@@ -92,7 +93,11 @@ func (s *Archive) CommandFlags() []cli.Flag {
 func (c Command) Usage() string {
 	var rows [][2]string
 	for _, v := range c.Verbs {
-		rows = append(rows, [2]string{strings.TrimSpace(v.Name + " " + v.Arguments), v.About})
+		name := v.Name
+		if v.Alias != "" {
+			name += ", " + v.Alias
+		}
+		rows = append(rows, [2]string{strings.TrimSpace(name + " " + v.Arguments), v.About})
 	}
 	return fmt.Sprintf("massgen %s WORD ...\n\n", c.Name) + strings.TrimRight(wording.TwoColumns(rows), "\n")
 }
@@ -116,7 +121,7 @@ func (c Command) named(words []string) (Verb, error) {
 		return Verb{}, fmt.Errorf("%s: a word is missing: it is one of %s, such as massgen %s list; a question that is this one word needs -- before it: massgen -- %s",
 			c.Name, strings.Join(names, ", "), c.Name, c.Name)
 	}
-	if i := slices.Index(names, words[0]); i >= 0 {
+	if i := slices.IndexFunc(c.Verbs, func(v Verb) bool { return words[0] == v.Name || v.Alias != "" && words[0] == v.Alias }); i >= 0 {
 		return c.Verbs[i], nil
 	}
 	said := wording.Shortened(words[0], 40)

@@ -49,7 +49,7 @@ func Command(env *cmdline.Env, out *cmdline.Console, kept *archive.Archive, from
 			cmdline.SwitchFlag("", "markdown", &c.markdown, "export: as Markdown, to read; it cannot be imported"),
 		},
 		Verbs: []archive.Verb{
-			{Name: "list", About: "list them, those first that were used last", Most: archive.NoArguments, Flags: []string{"json"}, Run: c.listSessions},
+			{Name: "list", Alias: "ls", About: "list them, those first that were used last", Most: archive.NoArguments, Flags: []string{"json"}, Run: c.listSessions},
 			{Name: "show", Arguments: "[ID]", About: "show one with its turns, without an ID the last; --json: the history too, as the next turn has it under the policy full", Most: 1,
 				Flags: []string{"json", "config"}, Run: c.showSession},
 			{Name: "search", Arguments: "WORDS", About: "find words in titles, questions and winning answers", Least: 1, Run: c.searchSessions},
@@ -58,7 +58,7 @@ func Command(env *cmdline.Env, out *cmdline.Console, kept *archive.Archive, from
 			{Name: "export", Arguments: "[ID] [FILE]", About: "write one as JSONL, or as Markdown if FILE ends in .md or with --markdown; - is standard output", Most: 2, Flags: []string{"markdown"}, Run: c.exportSession},
 			{Name: "import", Arguments: "FILE", About: "take in what export wrote; - is standard input", Least: 1, Most: 1, Flags: []string{"as"}, Makes: true,
 				Run: c.importSession},
-			{Name: "delete", Arguments: "ID...", About: "delete sessions; their branches stay", Least: 1, Run: c.deleteSessions},
+			{Name: "delete", Alias: "rm", Arguments: "ID...", About: "delete sessions; their branches stay", Least: 1, Run: c.deleteSessions},
 			{Name: "usage", Arguments: "[ID]", About: "show what all of them have cost, or one", Most: 1, Flags: []string{"json"}, Run: c.showUsage},
 			{Name: "compact", About: "make the file as small as it can be", Most: archive.NoArguments, Run: c.compactSessions},
 		},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/muesli/cancelreader"
 
+	"github.com/massgen/massgen/cmd/massgen/app/archive"
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/program"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
@@ -21,8 +22,9 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// Converse asks a panel the question of the command line, the piped text, or the lines that a person types.
-func Converse(ctx context.Context, p *program.Program, words []string) error {
+// Converse asks a panel the question of the command line, the piped text, or the lines that a person types. Doubt
+// says why a question of one word may be meant for a command, empty if it cannot be.
+func Converse(ctx context.Context, p *program.Program, words []string, doubt string) error {
 	if err := p.Options.Check(); err != nil {
 		return err
 	}
@@ -31,6 +33,11 @@ func Converse(ctx context.Context, p *program.Program, words []string) error {
 	question, given, err := (&input{p.Env, p.Console, &p.Options.Session, p.Options.Display.Automation}).question(ctx, words)
 	if err != nil {
 		return err
+	}
+	if isBare := given && len(words) > 0 && question == words[0] && len(p.Options.Attach.Files) == 0; isBare && doubt != "" {
+		if err := confirm(p.Kept, question, doubt); err != nil {
+			return err
+		}
 	}
 	talks, isFull := p.Options.Session.Lines || cmdline.IsTerminal(p.Env.Stdin), !p.Console.IsSpoken && p.Options.OpensScreen(p.Env, given)
 	if !given && !talks && !p.Options.Session.GoOn {
@@ -67,6 +74,18 @@ func Converse(ctx context.Context, p *program.Program, words []string) error {
 	}
 	if closeErr := s.close(); err == nil && closeErr != nil {
 		return cmdline.WithStatus(cmdline.ExitFailed, closeErr)
+	}
+	return err
+}
+
+// confirm asks a person whether one word is a question. Without a person it is none.
+func confirm(by *archive.Archive, word, doubt string) error {
+	if !by.CanAsk() {
+		return errors.New(wording.OrAsk(doubt, word))
+	}
+	yes, err := by.Asks(doubt + "\nAsk it as a question?")
+	if err == nil && !yes {
+		err = errors.New(wording.OrAsk("nothing was asked", word))
 	}
 	return err
 }

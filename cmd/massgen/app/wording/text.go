@@ -94,3 +94,11 @@ func WithNewline(text string) string {
 
 // Quoted returns the beginning of a question on one line, in quotes.
 func Quoted(question string) string { return fmt.Sprintf("%q", Shortened(plain.Line(question), 60)) }
+
+// OrAsk returns an error's clause about a word that may be meant for a command, and how to ask it as a question.
+func OrAsk(clause, word string) string {
+	if !strings.HasSuffix(clause, "?") {
+		clause += ";"
+	}
+	return fmt.Sprintf("%s massgen -- %s asks it as a question", clause, ShellWord(word))
+}
