@@ -15,6 +15,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/cmd/massgen/internal/markdown"
+	"github.com/massgen/massgen/cmd/massgen/internal/signs"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/system/plain"
@@ -115,18 +116,23 @@ func (a answers) page(text string) bool {
 }
 
 // voteLines are a table of the votes that count, in the order of the agents: who voted for whom, and
-// why. Mask hides secrets.
-func voteLines(r report.Result, width int, mask func(string) string) (lines []string) {
+// why. Each begins with the voter's sign. Mask hides secrets.
+func voteLines(r report.Result, width int, isColoured bool, mask func(string) string) (lines []string) {
 	var rows [][]string
-	for _, agent := range r.Agents {
+	var places []int
+	for place, agent := range r.Agents {
 		for _, v := range r.Votes {
 			if v.Voter == agent.ID {
 				rows = append(rows, []string{v.Voter, "for " + v.Label, plain.Line(mask(v.Reason))})
+				places = append(places, place)
 			}
 		}
 	}
 	for line := range strings.Lines(plain.Columns(rows)) {
-		lines = append(lines, ansi.Truncate("  "+strings.TrimRight(line, "\n"), width, "…"))
+		place := places[len(lines)]
+		id := len(r.Agents[place].ID) // no control character is in an id
+		line = strings.TrimRight(line, "\n")
+		lines = append(lines, ansi.Truncate(signs.Signed(place, line[:id], isColoured)+line[id:], width, "…"))
 	}
 	return lines
 }

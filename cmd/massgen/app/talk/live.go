@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/massgen/massgen/cmd/massgen/internal/signs"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/system/plain"
@@ -17,6 +18,8 @@ type liveLines struct {
 	state *report.State
 	// stateWidth is the width of the widest phase so far: the columns behind it do not jump.
 	stateWidth int
+	// isColoured reports whether the agents have their colours.
+	isColoured bool
 	// isStreamed reports whether the text of the answer is shown elsewhere.
 	isStreamed bool
 }
@@ -57,7 +60,11 @@ func (l *liveLines) lines(now time.Time, width, most int, mask func(string) stri
 	for i := range shown {
 		a := &shown[i]
 		gap := strings.Repeat(" ", betweenLiveColumns)
-		line := padded(a.ID, idWidth) + gap + padded(a.Doing, stateWidth) + fmt.Sprintf("%7s", secondsOf(a, now))
+		id := padded(a.ID, idWidth)
+		if !l.state.IsAlone() {
+			id = signs.Signed(i, id, l.isColoured)
+		}
+		line := id + gap + padded(a.Doing, stateWidth) + fmt.Sprintf("%7s", secondsOf(a, now))
 		if width >= screenForTokens {
 			line += fmt.Sprintf("%*s", widthOfTokens, tokensOf(a))
 		}

@@ -59,6 +59,7 @@ func openLive(s *session, state *report.State) *liveScreen {
 		out: stderr, size: func() (int, int) { return sizeOf(stderr) }, mask: s.console.Secrets.Redact, lines: newLiveLines(state),
 		due: time.NewTimer(time.Hour), leave: s.term.env.TTY.Leave,
 	}
+	l.lines.isColoured = s.term.env.WantsColour()
 	if !s.options.Display.JSON && !s.results.answers.wantsPager() && cmdline.IsScreen(s.term.env, s.term.env.Stdout) {
 		l.answer = newStreamedAnswer(s.results.answers, state)
 		l.lines.isStreamed = true

@@ -248,7 +248,7 @@ func (f *feed) summarise(r report.Result, withVotes bool) {
 	}
 	if len(f.asked.panel.Models()) > 1 {
 		if withVotes {
-			for _, line := range voteLines(r, f.term.live.width(), f.console.Secrets.Redact) {
+			for _, line := range voteLines(r, f.term.live.width(), f.env.WantsColour(), f.console.Secrets.Redact) {
 				f.console.Say("%s", line)
 			}
 		}
