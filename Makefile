@@ -73,8 +73,9 @@ temporal: ## all tests of temporal/, beside PostgreSQL and Temporal; installs th
 real-model: ## run a panel on SmolLM2 under llama.cpp; fetches and builds both once
 	bash scripts/real_model.sh
 
-pictures: ## draw the demo panel at the top of the README, and take the pictures of the full screen and the web page
+pictures: ## draw a turn of the demo panel, and take the pictures of one question, the full screen and the web page
 	bash scripts/picture.sh
+	bash scripts/question.sh
 	bash scripts/screen.sh
 	bash scripts/page.sh pictures
 

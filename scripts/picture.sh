@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the demo panel, which needs neither a key nor the network, and draws its turn into
-# docs/run.svg, the picture at the top of the README. Arguments: the file to write instead.
+# docs/run.svg, a picture of the README. Arguments: the file to write instead.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 picture=$(realpath -m "${1:-$root/docs/run.svg}")

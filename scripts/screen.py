@@ -6,6 +6,7 @@ import unicodedata
 from xml.sax.saxutils import escape
 
 CELL, LINE, MARGIN = 8.4, 18, 12
+NBSP = "\u00a0"  # browsers draw several blanks of a text as one
 BASE = ["#1c1e26", "#e06c75", "#98c379", "#e5c07b", "#61afef", "#c678dd", "#56b6c2", "#d7dae0"]
 BRIGHT = ["#6b7280", "#ff7a85", "#b5e890", "#ffd68a", "#7cc4ff", "#e29bff", "#7fe0ea", "#ffffff"]
 
@@ -77,7 +78,7 @@ def draw(pen, text, column, row):
         x, text = x + cells(text[: len(text) - len(text.lstrip())]) * CELL, text.strip()
         width = cells(text) * CELL
         style = ' font-weight="bold"' * pen.bold + ' opacity="0.65"' * pen.faint + ' text-decoration="underline"' * pen.underline
-        out += f'<text x="{x:.1f}" y="{y + 13}" textLength="{width:.1f}" fill="{ink}"{style}>{escape(text)}</text>'
+        out += f'<text x="{x:.1f}" y="{y + 13}" textLength="{width:.1f}" fill="{ink}"{style}>{escape(text).replace("  ", 2 * NBSP)}</text>'
     return out
 
 

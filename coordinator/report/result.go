@@ -250,14 +250,8 @@ func (r *Report) warningsOf(k kernel.Result, u Unjournaled) []string {
 }
 
 func fallbackWarning(calls, of string, f effect.Fallback) string {
-	return fmt.Sprintf("%s of %s went to %s, because %s%s%s", calls, of, f.To, f.From, unusable, f.Reason)
+	return fmt.Sprintf("%s of %s went to %s, because %s could not be used: %s", calls, of, f.To, f.From, f.Reason)
 }
-
-// unusable stands in each warning about calls that went to another model.
-const unusable = " could not be used: "
-
-// IsFallback reports whether a warning of a result is about calls that went to another model.
-func IsFallback(warning string) bool { return strings.Contains(warning, unusable) }
 
 func calls(n int) string {
 	if n == 1 {

@@ -30,9 +30,6 @@ type invocation struct {
 	doubt string
 }
 
-// shorthands are words that stand for a command and its first word.
-var shorthands = map[string][2]string{"ls": {"sessions", "list"}}
-
 // splitArgs takes the arguments after the program's name apart. A word that is a
 // command's name is one only where it is the first, and not after "--".
 func splitArgs(app *cli.App, args []string) (invocation, error) {
@@ -46,8 +43,8 @@ func splitArgs(app *cli.App, args []string) (invocation, error) {
 			return inv, inv.suspect(app, first)
 		case arg == "-" || !strings.HasPrefix(arg, "-"):
 			if inv.command == "" && len(inv.words) == 0 {
-				if whole, ok := shorthands[arg]; ok {
-					arg, inv.words = whole[0], []string{whole[1]}
+				if arg == "ls" { // as other programs have it
+					arg, inv.words = "sessions", []string{"list"}
 				}
 				if c := app.Command(arg); c != nil {
 					inv.command = arg
@@ -105,6 +102,8 @@ func meant(word string) string {
 	switch word {
 	case "list", "search", "rename", "branch", "export", "import", "delete", "usage", "compact":
 		return "massgen sessions " + word
+	case "rm":
+		return "massgen sessions rm"
 	case "add", "forget":
 		return "massgen memory " + word
 	case "validate":

@@ -50,7 +50,7 @@ func commandsOf(p *program.Program) []*cli.Command {
 	list := []*cli.Command{
 		inputs.Command(p.Console, p.Kept), inputs.Show(p.Env, p.Console, p.Kept), sessions.Command(p.Env, p.Console, p.Kept, p.Panels), sessions.Memory(p.Console, p.Kept),
 		newPermissions(p.Env, p.Console),
-		inputs.Replay(p.Env, p.Console, p.Kept, &p.Options.Budget, &p.Options.Panel.Config, talk.Rerun(p)), sessions.Describe(p.Console, p.Kept), talk.Last(p),
+		inputs.Replay(p.Env, p.Console, p.Kept, &p.Options.Budget, &p.Options.Panel.Config, talk.Rerun(p)), sessions.Describe(p.Console, p.Kept), lastCommand(p),
 		(&modelsCommand{env: p.Env, console: p.Console, log: p.Log}).cli(),
 		serve.Command(p), serve.MCP(p),
 		completionCommand(p.Console), manCommand(), helpCommand(p.Console), versionCommand(),

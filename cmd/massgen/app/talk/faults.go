@@ -21,6 +21,9 @@ func wasEnded(r report.Result) bool {
 // tellsFailures reports whether the explanation of a result has the reasons of all failures.
 func tellsFailures(r report.Result) bool { return r.Winner == "" && !wasEnded(r) && len(r.Failed) > 0 }
 
+// isFallback reports whether a warning, as package report words it, is about calls that went to another model.
+func isFallback(warning string) bool { return strings.Contains(warning, " could not be used: ") }
+
 // The kinds of news about failures, of which equal ones share a line.
 const (
 	failedKind   = "failed"

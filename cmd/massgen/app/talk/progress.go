@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
@@ -43,8 +46,18 @@ func (f *feed) shows(config *configs.Config) bool {
 // remark writes a faint line where progress is shown.
 func (f *feed) remark(format string, args ...any) {
 	if f.isShown() {
-		f.console.Say("%s", f.console.Paint(cmdline.Faint, fmt.Sprintf(format, args...)))
+		f.console.Say("%s", f.console.Paint(cmdline.Faint, f.wrapped(fmt.Sprintf(format, args...))))
 	}
+}
+
+// wrapped breaks a text between words where a terminal would break it within one.
+func (f *feed) wrapped(text string) string {
+	stderr, isFile := f.env.Stderr.(*os.File)
+	if !isFile || !cmdline.IsTerminal(stderr) || f.console.IsSpoken {
+		return text
+	}
+	width, _ := sizeOf(stderr)
+	return ansi.Wordwrap(text, width, "")
 }
 
 // follow shows the progress of a turn until it is over, and that it is cut. Nothing else writes while a
@@ -247,6 +260,9 @@ func (f *feed) summarise(r report.Result, withVotes bool) {
 		return
 	}
 	if len(f.asked.panel.Models()) > 1 {
+		if f.term.live.hasPrinted(r.Answer) { // the answer stands above
+			f.console.Say("")
+		}
 		if withVotes {
 			for _, line := range voteLines(r, f.term.live.width(), f.env.WantsColour(), f.console.Secrets.Redact) {
 				f.console.Say("%s", line)
@@ -260,7 +276,7 @@ func (f *feed) summarise(r report.Result, withVotes bool) {
 		case r.Status == kernel.Completed:
 			colour = cmdline.Green
 		}
-		f.console.Say("%s%s", f.console.Paint(colour, title), rest)
+		f.console.Say("%s", f.wrapped(f.console.Paint(colour, title)+rest))
 	}
 	if r.Snapshot != "" {
 		f.remark("%s", workOf(r))

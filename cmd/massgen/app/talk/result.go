@@ -39,7 +39,7 @@ func (o *results) allNotices() []string {
 func (o *results) deliver(r report.Result) (int, error) {
 	known := o.allNotices() // also those that came while the turn ended
 	for _, w := range r.Warnings {
-		if !slices.Contains(known, w) && !(tellsFailures(r) && report.IsFallback(w)) {
+		if !slices.Contains(known, w) && !(tellsFailures(r) && isFallback(w)) {
 			o.feed.console.Warn(w)
 		}
 	}

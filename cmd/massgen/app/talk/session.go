@@ -203,51 +203,6 @@ func (s *session) checkContinue(ctx context.Context) error {
 	return nil
 }
 
-// realAnswers are the shortest ways from the demo to answers of models.
-const realAnswers = `  with a key:       export OPENAI_API_KEY=...      massgen --list-backends has all services
-  on this machine:  ollama pull qwen3:8b           massgen finds Ollama, llama-server and others
-`
-
-// introduce prints the panel and the session. It prints that answers are canned even without progress.
-func (s *session) introduce() {
-	if s.options.Display.Quiet {
-		return
-	}
-	if dir := s.options.Display.DumpInputs; dir != "" && debugbackend.HoldsCalls(dir) {
-		s.console.Say("massgen: --dump-inputs: %s has calls of another session already; those of this one, %s, are added", dir, s.chat.id)
-	}
-	if s.asked.panel.IsDemo() {
-		s.console.Say("massgen: %s", panels.DemoNotice)
-		if s.feed.isShown() {
-			s.console.Write(realAnswers)
-		}
-	}
-	if !s.options.Session.GoOn {
-		s.printUnended()
-	}
-	s.feed.remark("panel: %s", s.asked.panel.Names())
-	if chosen := s.options.Session; chosen.GoOn && chosen.ID == "" && !s.options.Display.Automation { // the person does not know which it is
-		s.console.Say("massgen: --continue goes on with session %s", s.chat.name())
-	}
-	if s.chat.turns > 0 {
-		s.feed.remark("session: %s, after %s", plain.Line(s.chat.id), plain.Count(s.chat.turns, "turn"))
-		if limits := s.asked.known.Limits(); limits != "" {
-			s.feed.remark("all turns of the session together: %s", limits)
-		}
-	}
-}
-
-// printUnended prints that the session's last turn has not ended, if so.
-func (s *session) printUnended() {
-	switch left := s.chat.unfinished; {
-	case left != nil:
-		s.console.Say("massgen: turn %d of session %s was interrupted: %s; %s finishes it, and another question leaves it without an answer",
-			left.Number, plain.Line(s.chat.id), wording.Quoted(left.Question), s.continuing())
-	case s.chat.busy:
-		s.console.Say("massgen: a turn is running on session %s in another process: until it is over no other can begin", plain.Line(s.chat.id))
-	}
-}
-
 // ask runs one turn and shows its progress. The first interrupt ends the turn with the best answer so far;
 // the second returns cmdline.ErrQuit.
 func (s *session) ask(ctx context.Context, question string, signals <-chan os.Signal) (report.Result, error) {
