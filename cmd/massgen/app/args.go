@@ -83,7 +83,7 @@ func (inv *invocation) suspect(app *cli.App, first string) error {
 	isAlone := len(inv.words) == 1 || len(inv.words) == 2 && inv.words[1] == "-"
 	switch {
 	case isAlone && !strings.ContainsFunc(first, isNoLetter):
-		inv.doubt = cmp.Or(meant, first+" is no command: massgen help lists them")
+		inv.doubt = cmp.Or(meant, noCommand(first))
 	case meant != "":
 		return errors.New(wording.OrAsk(meant, first))
 	}
@@ -116,6 +116,14 @@ func meant(word string) string {
 	return ""
 }
 
+// noCommand returns a clause about a word that resembles no command.
+func noCommand(word string) string {
+	if slices.Contains(topicNames(), word) {
+		return fmt.Sprintf("%s is no command: massgen help %s explains it", word, word)
+	}
+	return word + " is no command: massgen help lists them"
+}
+
 // mistyped returns the command that a word resembles, or that it is in other programs, in a clause for an
 // error. It returns "" for other words.
 func mistyped(app *cli.App, word string) string {
@@ -131,7 +139,7 @@ func mistyped(app *cli.App, word string) string {
 		return fmt.Sprintf("%s is no command: did you mean %s?", word, command)
 	}
 	if slices.Contains(strings.Fields(reserved), lower) {
-		return word + " is no command: massgen help lists them"
+		return noCommand(word)
 	}
 	const typed = 3 // few mistype the first letters, and some questions are one word
 	if near, ok := configs.Nearest(lower, names); ok && near[:min(typed, len(near))] == lower[:min(typed, len(lower))] {

@@ -23,24 +23,24 @@ func (s *Archive) LastHere(ctx context.Context, kept *store.Store) (sessions.Ses
 	}
 	here, err := os.Stat(".")
 	if err != nil {
-		return sessions.Session{}, fmt.Errorf("find the current folder: %w", err)
+		return last, fmt.Errorf("find the current folder: %w", err)
 	}
-	const first, more = 1, 16 // how many sessions are read, and how many times as many after that
-	for limit, seen := first, 0; ; limit *= more {
-		list, err := kept.Sessions.List(ctx, sessions.Filter{Limit: limit})
-		if err != nil {
-			return sessions.Session{}, err
-		}
-		for _, other := range list[min(seen, len(list)):] {
+	const more = 16 // how many times as many sessions are read each time
+	list := []sessions.Session{last}
+	for limit := more; ; limit *= more {
+		for _, other := range list {
 			if s.beganIn(other, here) {
 				return other, nil
 			}
 		}
-		if len(list) < limit {
-			return sessions.Session{}, fmt.Errorf("no session began in this folder: --anywhere takes the last one of all folders, %s (%s); %s lists them",
+		seen := len(list)
+		if list, err = kept.Sessions.List(ctx, sessions.Filter{Limit: limit}); err != nil {
+			return last, err
+		}
+		if len(list) <= seen {
+			return last, fmt.Errorf("no session began in this folder: --anywhere takes the last one of all folders, %s (%s); %s lists them",
 				plain.Line(last.ID), wording.Quoted(wording.TitleOf(last)), s.Command("sessions", "list"))
 		}
-		seen = len(list)
 	}
 }
 

@@ -45,7 +45,7 @@ func (m memory) describe(config *configs.Config) (archive.Remembered, error) {
 		return archive.Remembered{}, err
 	}
 	folder, err := os.Getwd()
-	if err != nil {
+	if err != nil && config.Text != "" { // else nothing needs it
 		return archive.Remembered{}, fmt.Errorf("find the current folder: %w", err)
 	}
 	limits := m.limitsOver(nil)
