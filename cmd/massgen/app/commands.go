@@ -131,7 +131,7 @@ func listBackends(ctx context.Context, p *program.Program, words []string) error
 	return err
 }
 
-// workerCommand plays turns for those who ask.
+// workerCommand plays the turns that other processes begin.
 func workerCommand(p *program.Program) *cli.Command {
 	return &cli.Command{
 		Name: "worker", Usage: "play the turns that others ask for, by the flags --config, --database and --temporal-address, until it is interrupted",

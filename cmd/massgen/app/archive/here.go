@@ -14,8 +14,8 @@ import (
 )
 
 // LastHere returns the session of the current folder that was used last. A session belongs to the folder in which
-// it began. All sessions of a store in .massgen belong to the folder of the store, and those of --state-dir that know
-// no folder to every folder.
+// it began. In .massgen of the current folder all sessions belong to it. In --state-dir a session without a recorded
+// folder belongs to every folder.
 func (s *Archive) LastHere(ctx context.Context, kept *store.Store) (sessions.Session, error) {
 	last, err := lastUsed(ctx, kept)
 	if err != nil || isOwn(kept) {
@@ -51,7 +51,7 @@ func isOwn(kept *store.Store) bool {
 	return ownErr == nil && err == nil && filepath.Dir(path) == own
 }
 
-// beganIn reports whether a session belongs to a folder. Sessions of older versions and of the server know none.
+// beganIn reports whether a session belongs to a folder. Older versions and the server recorded no folder.
 func (s *Archive) beganIn(kept sessions.Session, folder os.FileInfo) bool {
 	var panel Remembered
 	if data := kept.Metadata[MetaPanel]; data != "" && json.Unmarshal([]byte(data), &panel) != nil {

@@ -250,7 +250,7 @@ func (c *command) compactSessions(ctx context.Context, store *store.Store, _ []s
 	return c.console.Put(fmt.Sprintf("before  %s bytes\nafter   %s bytes\n", plain.Thousands(int(before)), plain.Thousands(int(after))))
 }
 
-// storeSize is that of the file and of the log beside it.
+// storeSize returns the size of the store, with the log beside its file, in bytes.
 func storeSize(path string) (int64, error) {
 	var size int64
 	for _, file := range []string{path, path + "-wal"} {

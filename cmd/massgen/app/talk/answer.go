@@ -59,7 +59,7 @@ func (o *results) printAnswer(r report.Result) error {
 	return o.print(r.SessionID, text)
 }
 
-// size is that of the terminal that is standard output.
+// size returns the size of the terminal that is standard output.
 func (a answers) size() (width, height int) {
 	if f, isFile := a.env.Stdout.(*os.File); isFile {
 		return sizeOf(f)
@@ -115,8 +115,7 @@ func (a answers) page(text string) bool {
 	}
 }
 
-// voteLines are a table of the votes that count, in the order of the agents: who voted for whom, and
-// why. Each begins with the voter's sign. Mask hides secrets.
+// voteLines returns a table of the valid votes, in the order of the agents: voter, answer, reason. Each begins with the voter's sign. Mask hides secrets.
 func voteLines(r report.Result, width int, isColoured bool, mask func(string) string) (lines []string) {
 	var rows [][]string
 	var places []int
@@ -137,7 +136,7 @@ func voteLines(r report.Result, width int, isColoured bool, mask func(string) st
 	return lines
 }
 
-// streamedAnswer prints an answer as it comes: that of the only agent, or the final presentation of a panel.
+// streamedAnswer prints an answer as it comes: the only agent's, or the final presentation of a panel.
 type streamedAnswer struct {
 	state  *report.State
 	author string // id of the agent whose text is read
@@ -145,7 +144,7 @@ type streamedAnswer struct {
 	call   string // whose text is in stream
 	at     int    // the piece that is read next, counted from the first of the turn
 	bytes  int    // of that piece which are read
-	said   int    // the last piece whose text is in stream, -1 for none
+	said   int    // the last piece whose text is in stream, -1 before the first
 	begun  bool   // something of the answer is printed
 	out    io.Writer
 	render func(text string, width int) string
@@ -160,8 +159,8 @@ func isAuthor(state *report.State, agent *report.AgentState) bool {
 	return state.IsAlone() || agent.Purpose.IsFinalAnswer()
 }
 
-// follow returns the agent whose text is the answer, nil before there is one. Of an agent of a panel the text counts
-// that follows its last heading.
+// follow returns the agent whose text is the answer, nil before there is one. In a panel the answer is the
+// text behind the agent's last heading.
 func (a *streamedAnswer) follow() *report.AgentState {
 	for i := range a.state.Agents {
 		agent := &a.state.Agents[i]
@@ -235,7 +234,7 @@ func (a *streamedAnswer) print(text string, width int) {
 // mostPreviewed is how many bytes of Markdown are drawn again and again until they are complete.
 const mostPreviewed = 16 << 10
 
-// rest draws the end of what is not complete, in at most so many lines.
+// rest draws the end of the incomplete part, in at most so many lines.
 func (a *streamedAnswer) rest(width, most int) []string {
 	rest := a.stream.rest()
 	if strings.TrimSpace(rest) == "" || most <= 0 {
@@ -252,11 +251,11 @@ func (a *streamedAnswer) rest(width, most int) []string {
 	return lines[max(len(lines)-most, 0):]
 }
 
-// answerStream is an answer that is shown while it is written. What is complete of it is shown for
-// good, once and in its order; the rest is shown again until it is complete.
+// answerStream is an answer that is shown while it is written. Its complete parts are printed once, in their
+// order; the rest is drawn again until it is complete.
 type answerStream struct {
 	text  string // of the call under way
-	shown int    // bytes of it that are shown for good
+	shown int    // bytes of text that are printed
 	// isRaw reports whether each line is complete by itself; else blocks of Markdown are.
 	isRaw bool
 }
@@ -294,7 +293,7 @@ func (s *answerStream) takeAll() string {
 // restart begins with the text of another call.
 func (s *answerStream) restart() { s.text, s.shown = "", 0 }
 
-// isShown reports whether an answer is the text, and all of it is shown.
+// isShown reports whether the whole text is printed and equals an answer.
 func (s *answerStream) isShown(answer string) bool {
 	return s.text != "" && s.shown == len(s.text) && strings.TrimSpace(s.text) == strings.TrimSpace(answer)
 }

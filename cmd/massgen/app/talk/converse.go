@@ -78,7 +78,8 @@ func Converse(ctx context.Context, p *program.Program, words []string, doubt str
 	return err
 }
 
-// confirm asks a person whether one word is a question. Without a person it is none.
+// confirm asks a person whether one word is a question. It returns an error if the answer is no, or nobody can
+// answer.
 func confirm(by *archive.Archive, word, doubt string) error {
 	if !by.CanAsk() {
 		return errors.New(wording.OrAsk(doubt, word))

@@ -24,7 +24,7 @@ func tellsFailures(r report.Result) bool { return r.Winner == "" && !wasEnded(r)
 // isFallback reports whether a warning, as package report words it, is about calls that went to another model.
 func isFallback(warning string) bool { return strings.Contains(warning, " could not be used: ") }
 
-// The kinds of news about failures, of which equal ones share a line.
+// The kinds of news about failures. Failures with one reason share a line.
 const (
 	failedKind   = "failed"
 	fellBackKind = "fell_back"
@@ -115,7 +115,7 @@ func commonCause(faults []fault) (cause string, hosts []string) {
 	return cause, hosts
 }
 
-// release prints the failures that are held: those of one reason share a line.
+// release prints the held failures. Failures with one reason share a line.
 func (v *progress) release() {
 	held := v.held
 	v.held = nil

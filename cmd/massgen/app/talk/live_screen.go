@@ -79,7 +79,7 @@ func openLive(s *session, state *report.State) *liveScreen {
 	return l
 }
 
-// sizeOf is the size of a terminal, that of a new one if it does not know.
+// sizeOf returns the size of a terminal, 80x24 if the terminal does not know its own.
 func sizeOf(f *os.File) (width, height int) {
 	width, height, err := term.GetSize(int(f.Fd()))
 	if err != nil || width <= 0 || height <= 0 {
@@ -234,7 +234,7 @@ func (l *liveScreen) layOut() string {
 func (l *liveScreen) Write(data []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.isOver { // who has come late writes to nobody else
+	if l.isOver { // a late writer still reaches the terminal
 		return l.out.Write(data)
 	}
 	text := l.partial + string(data)
@@ -253,7 +253,7 @@ func (l *liveScreen) put(text string) {
 	_, _ = io.WriteString(l.out, text) // as in Console.Write, a text that cannot be shown ends no run
 }
 
-// width is that of the screen.
+// width returns the columns of the screen.
 func (l *liveScreen) width() int {
 	width, _ := l.size()
 	return width

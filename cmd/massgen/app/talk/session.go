@@ -57,7 +57,7 @@ type session struct {
 type asked struct {
 	config *configs.Config
 	panel  *massgen.Panel
-	known  archive.Remembered // what a session is to remember of it
+	known  archive.Remembered // the panel as a session stores it
 }
 
 // ids returns the ids of the panel's agents.
