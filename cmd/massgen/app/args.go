@@ -79,10 +79,11 @@ func (inv *invocation) suspect(app *cli.App, first string) error {
 	if first == "" || first == "-" {
 		return nil
 	}
-	meant := mistyped(app, first)
 	isAlone := len(inv.words) == 1 || len(inv.words) == 2 && inv.words[1] == "-"
+	isWord := isAlone && !strings.ContainsFunc(first, isNoLetter)
+	meant := mistyped(app, first, isWord)
 	switch {
-	case isAlone && !strings.ContainsFunc(first, isNoLetter):
+	case isWord:
 		inv.doubt = cmp.Or(meant, noCommand(first))
 	case meant != "":
 		return errors.New(wording.OrAsk(meant, first))
@@ -125,8 +126,9 @@ func noCommand(word string) string {
 }
 
 // mistyped returns the command that a word resembles, or that it is in other programs, in a clause for an
-// error. It returns "" for other words.
-func mistyped(app *cli.App, word string) string {
+// error. It returns "" for other words. A word that is not alone may begin a question: it resembles only
+// commands with the same first letters, which few mistype.
+func mistyped(app *cli.App, word string, isAlone bool) string {
 	if word == "-" || strings.ContainsFunc(word, unicode.IsSpace) {
 		return ""
 	}
@@ -141,8 +143,9 @@ func mistyped(app *cli.App, word string) string {
 	if slices.Contains(strings.Fields(reserved), lower) {
 		return noCommand(word)
 	}
-	const typed = 3 // few mistype the first letters, and some questions are one word
-	if near, ok := configs.Nearest(lower, names); ok && near[:min(typed, len(near))] == lower[:min(typed, len(lower))] {
+	const typed = 3
+	near, ok := configs.Nearest(lower, names)
+	if ok && (isAlone || near[:min(typed, len(near))] == lower[:min(typed, len(lower))]) {
 		return fmt.Sprintf("%s is no command: did you mean massgen %s?", word, near)
 	}
 	return ""
