@@ -31,8 +31,11 @@ type Conversation struct {
 	Commands []Choice
 	// Sessions returns the sessions that were used last. Search finds the sessions whose texts have the
 	// words, with the place in About.
-	Sessions func(ctx context.Context) ([]Choice, error)
+	Sessions func(ctx context.Context) ([]Kept, error)
 	Search   func(ctx context.Context, words string) ([]Choice, error)
+	// Rename gives a session another title. Delete deletes one that is not open.
+	Rename func(ctx context.Context, id, title string) error
+	Delete func(ctx context.Context, id string) error
 	// Models returns names of models for the completion of /model.
 	Models func() []string
 	// Calls returns the model calls of the session's last turns, oldest first. Input returns the input of
@@ -71,8 +74,8 @@ type Session struct {
 	isRead          bool
 }
 
-// Agent is a member of the panel.
-type Agent struct{ ID, Model string }
+// Agent is a member of the panel. Its tools run in Folder.
+type Agent struct{ ID, Model, Folder string }
 
 // Exchange is a turn that is over.
 type Exchange struct{ Question, Answer, Winner, Status string }

@@ -38,7 +38,7 @@ const (
 )
 
 func newEntry(past []string) *entry {
-	return &entry{area: newArea("Ask a question. ? shows the keys, / the commands.", entryLines), past: past, at: len(past)}
+	return &entry{area: newArea("Ask a question (? keys, / commands)", entryLines), past: past, at: len(past)}
 }
 
 func (e *entry) isEmpty() bool { return e.area.isEmpty() }

@@ -118,7 +118,7 @@ func checkFrame(t *rapid.T, s *screen) {
 func hostileConversation(text func(string) string) Conversation {
 	return Conversation{
 		Session: func(context.Context) Session {
-			return Session{ID: "s1", Agents: []Agent{{text("id"), "m"}, {"bob", "m"}}, Context: 7}
+			return Session{ID: "s1", Agents: []Agent{{text("id"), "m", text("folder")}, {ID: "bob", Model: "m"}}, Context: 7}
 		},
 		Notices: func() []string { return []string{text("notice")} },
 		Past: func(context.Context) ([]Exchange, error) {
@@ -132,9 +132,11 @@ func hostileConversation(text func(string) string) Conversation {
 			return []Choice{{text("session"), text("snippet")}}, nil
 		},
 		Models: func() []string { return []string{text("model")} },
-		Sessions: func(context.Context) ([]Choice, error) {
-			return []Choice{{"s1", text("title")}, {text("name"), "y"}}, nil
+		Sessions: func(context.Context) ([]Kept, error) {
+			return []Kept{{ID: "s1", Title: text("title"), Panel: text("panel")}, {ID: text("name"), Title: "y"}}, nil
 		},
+		Rename: func(context.Context, string, string) error { return nil },
+		Delete: func(context.Context, string) error { return nil },
 		Calls: func(context.Context) ([]Call, error) {
 			return []Call{{text("name"), "ada", text("about")}, {text("name"), text("id"), text("about")}}, nil
 		},

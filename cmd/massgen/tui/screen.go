@@ -26,8 +26,9 @@ type screen struct {
 	overlay    overlay // stands before the rest, nil for nothing
 	focus      int     // the agent that gets the keys, -1 for the entry
 	mood       mood
-	first      string   // the question to ask as soon as the session is known
-	leaving    bool     // the key that leaves was pressed once
+	first      string // the question to ask as soon as the session is known
+	menu       *menu
+	leaving    leaving
 	printing   bool     // lines are on their way to the scrollback
 	queue      []string // the lines that follow them
 }
@@ -38,6 +39,7 @@ type mood struct {
 	isDark, isKnown bool
 	plain           bool // no colour
 	inline          bool // the conversation goes to the terminal's scrollback
+	wheel           bool // the mouse wheel scrolls, and the terminal selects no text
 	mayCopy         bool // the person has allowed writes to the clipboard
 	editor          string
 	keyboard        io.Reader // what an editor reads
@@ -69,11 +71,14 @@ type (
 		lines              []string
 	}
 	pagerMsg    struct{ title, text string }
-	sessionsMsg struct{ list []Choice }
-	foundMsg    struct {
+	sessionsMsg struct {
+		list []Kept
+		word string // to search for
+	}
+	foundMsg struct {
 		by   *picker
 		word string
-		list []Choice
+		list []pick
 	}
 	tickMsg time.Time
 	// printedMsg follows the blocks of an inline screen that are in the scrollback.
@@ -83,7 +88,7 @@ type (
 func newScreen(conv Conversation, do worker, m mood, first string) *screen {
 	c, t, e := client{conv, do}, &transcript{}, newEntry(conv.History)
 	return &screen{
-		conv: c, session: conv.Opened, focus: -1, mood: m, first: first, transcript: t, entry: e,
+		conv: c, session: conv.Opened, focus: -1, mood: m, first: first, transcript: t, entry: e, menu: &menu{entry: e, commands: allCommands(conv.Commands)},
 		talk: &talk{conv: c, transcript: t, isInline: m.inline}, shell: &shell{conv: c, transcript: t, entry: e},
 	}
 }
@@ -100,6 +105,7 @@ func tick() tea.Cmd {
 // Update implements tea.Model.
 func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := s.take(msg)
+	s.menu.follow()
 	s.layOut()
 	return s, tea.Batch(cmd, s.render(), s.print())
 }
@@ -132,30 +138,42 @@ func (s *screen) take(msg tea.Msg) tea.Cmd {
 	case tea.KeyPressMsg:
 		return s.key(msg)
 	case tea.PasteMsg:
-		if d, ok := s.overlay.(*dialog); ok && d.reason != nil {
-			d.paste(msg.Content)
-		} else if s.overlay == nil || ok && d.below == nil {
-			s.focus = -1
-			s.entry.paste(msg.Content)
-		}
+		return s.paste(msg.Content)
 	case tea.MouseWheelMsg:
 		return s.wheel(msg)
 	case tickMsg:
+		s.calm(time.Time(msg))
 		return tick()
 	case printedMsg:
 		s.printing = false
 	case leaveMsg:
-		if s.leaving && s.talk.running == nil && s.overlay == nil {
-			return tea.Quit
-		}
+		return s.leave()
 	case approvalMsg:
 		d := newDialog(approval(msg), s.overlay)
+		d.folder = s.session.folder(msg.call.Agent)
 		s.overlay = d
 		return d.listen()
 	case pausedMsg:
 		msg.dialog.take(msg)
 	default:
 		return s.hear(msg)
+	}
+	return nil
+}
+
+// paste takes a pasted text.
+func (s *screen) paste(text string) tea.Cmd {
+	d, isDialog := s.overlay.(*dialog)
+	switch o, takes := s.overlay.(paster); {
+	case isDialog && d.reason == nil && d.below != nil:
+	case s.overlay == nil || isDialog && d.reason == nil:
+		s.focus = -1
+		s.entry.paste(text)
+	case takes:
+		o.paste(text)
+		if p, ok := s.overlay.(*picker); ok {
+			return p.look()
+		}
 	}
 	return nil
 }
@@ -220,12 +238,14 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 	case inputMsg:
 		msg.viewer.take(msg)
 	case sessionsMsg:
-		s.open(s.sessionPicker(msg.list))
+		p := s.sessionPicker(msg.list, msg.word)
+		s.open(p)
+		return p.look()
 	case foundMsg:
 		return msg.by.take(msg)
 	case errorMsg:
 		s.transcript.add(wrong, "", s.conv.Redact(msg.err.Error()))
-		s.talk.running = nil
+		s.talk.running, s.talk.ended = nil, time.Now()
 	}
 	return nil
 }
