@@ -29,10 +29,9 @@ type Conversation struct {
 	Command func(ctx context.Context, line string) (Outcome, error)
 	// Commands are the commands with their descriptions.
 	Commands []Choice
-	// Sessions returns the sessions that were used last. Search finds the sessions whose texts have the
-	// words, with the place in About.
+	// Sessions returns the sessions that were used last. Search finds the turns whose texts have the words.
 	Sessions func(ctx context.Context) ([]Kept, error)
-	Search   func(ctx context.Context, words string) ([]Choice, error)
+	Search   func(ctx context.Context, words string) ([]Found, error)
 	// Rename gives a session another title. Delete deletes one that is not open.
 	Rename func(ctx context.Context, id, title string) error
 	Delete func(ctx context.Context, id string) error

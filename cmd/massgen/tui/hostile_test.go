@@ -128,8 +128,8 @@ func hostileConversation(text func(string) string) Conversation {
 			return Outcome{Text: text("output"), Draft: text("draft")}, nil
 		},
 		Commands: []Choice{{"/status", "x"}},
-		Search: func(context.Context, string) ([]Choice, error) {
-			return []Choice{{text("session"), text("snippet")}}, nil
+		Search: func(context.Context, string) ([]Found, error) {
+			return []Found{{text("session"), 1, text("snippet")}}, nil
 		},
 		Models: func() []string { return []string{text("model")} },
 		Sessions: func(context.Context) ([]Kept, error) {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -145,5 +146,36 @@ func TestMouseSelects(t *testing.T) {
 		}
 		r.write("/mouse")
 		r.press("enter")
+	}
+}
+
+// TestFoundTurnIsShown when its session is opened, and in the session that is open.
+func TestFoundTurnIsShown(t *testing.T) {
+	p := newPanel(t, agrees)
+	for i := range 40 {
+		p.past = append(p.past, Exchange{fmt.Sprintf("Question %d?", i+1), strings.Repeat("Answer. ", 50), "ada", "completed"})
+	}
+	r := startOn(t, p, "")
+	r.until("the end is shown", func() bool { return r.shows("Question 40?") })
+	r.s.openSession(pick{name: "s1", turn: 7})
+	if !r.shows("┃ Question 7?") || r.shows("Question 40?") {
+		t.Errorf("the turn is not shown:\n%s", r.screen())
+	}
+	r.s.transcript.clear()
+	r.s.seek = 9
+	r.update(t.Context(), pastMsg{r.s.transcript.page, p.past})
+	if !r.shows("┃ Question 9?") || r.s.seek != 0 {
+		t.Errorf("the turn of the opened session is not shown:\n%s", r.screen())
+	}
+}
+
+// TestTextsAreShownAroundTheWord that was searched.
+func TestTextsAreShownAroundTheWord(t *testing.T) {
+	for text, want := range map[string]string{
+		"Of all that is cheap, WIND is": "…t is cheap, WIND is", "wind": "wind", "nothing": "nothing", "Äpfel und sehr viel Wind": "…d sehr viel Wind", "İİİİİİİİİİİİİİİ wind": "…İİİİİİİİİİİ wind",
+	} {
+		if got := around(text, "Wind sun"); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -22,8 +23,18 @@ type Kept struct {
 	USD              *float64
 }
 
-// pick is a line of a picker. right stands at the end of the line.
-type pick struct{ name, text, right string }
+// Found is a place with the words of a search: a turn of a session, and the text around the words.
+type Found struct {
+	ID   string
+	Turn int
+	Text string
+}
+
+// pick is a line of a picker. right stands at the end of the line. turn is the turn that was found, 0 without one.
+type pick struct {
+	name, text, right string
+	turn              int
+}
 
 // picker lets a person choose from a list by typing a part of it.
 type picker struct {
@@ -31,7 +42,7 @@ type picker struct {
 	list   []pick
 	word   string
 	at     int
-	choose func(name string) tea.Cmd
+	choose func(chosen pick) tea.Cmd
 	// act takes a key for the chosen line, and returns the overlay after it. ok reports whether the key means something.
 	// It is nil if no key does.
 	act func(key string, p *picker, chosen pick) (next overlay, ok bool)
@@ -44,7 +55,7 @@ type picker struct {
 }
 
 func newPicker(title string, list []Choice, choose func(name string) tea.Cmd) *picker {
-	p := &picker{title: title, choose: choose}
+	p := &picker{title: title, choose: func(chosen pick) tea.Cmd { return choose(chosen.name) }}
 	for _, c := range list {
 		p.list = append(p.list, pick{name: c.Name, text: c.Name + "  " + c.About})
 	}
@@ -100,7 +111,7 @@ func (p *picker) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 		p.at = min(p.at+1, max(len(fit)-1, 0))
 	case "enter":
 		if p.at < len(fit) && fit[p.at].name != "" {
-			return nil, p.choose(fit[p.at].name)
+			return nil, p.choose(fit[p.at])
 		}
 	default:
 		p.retype(string(edited([]rune(p.word), msg)))
@@ -152,7 +163,8 @@ func (c pick) line(width int) string {
 
 // sessionPicker lets a person choose a session by its title or its texts, rename it and delete it.
 func (s *screen) sessionPicker(list []Kept, word string) *picker {
-	p := newPicker("Sessions: Enter opens, Ctrl+R renames, Ctrl+D deletes", nil, func(id string) tea.Cmd { return s.idleCommand("/session " + id) })
+	p := &picker{title: "Sessions: Enter opens, Ctrl+R renames, Ctrl+D deletes", word: word, choose: s.openSession}
+	const longestTitle = 24 // before a place that was found
 	text := func(k Kept) string { return k.Used.Format("2006-01-02 15:04") + "  " + k.Title }
 	find := func(id string) (Kept, bool) {
 		i := slices.IndexFunc(list, func(k Kept) bool { return k.ID == id })
@@ -162,13 +174,13 @@ func (s *screen) sessionPicker(list []Kept, word string) *picker {
 		return list[i], true
 	}
 	for _, k := range list {
-		p.list = append(p.list, pick{k.ID, text(k), k.figures()})
+		p.list = append(p.list, pick{name: k.ID, text: text(k), right: k.figures()})
 	}
 	p.act = func(key string, p *picker, chosen pick) (overlay, bool) {
 		k, ok := find(chosen.name)
 		switch {
 		case ok && key == "ctrl+r":
-			return &lineEditor{title: "Another title for " + plain.Line(k.ID), text: []rune(plain.Line(k.Title)), below: p, take: func(title string) tea.Cmd { return s.rename(k, title) }}, true
+			return &lineEditor{title: "Another title for this session", text: []rune(plain.Line(k.Title)), below: p, take: func(title string) tea.Cmd { return s.rename(k, title) }}, true
 		case ok && (key == "ctrl+d" || key == "delete"):
 			text := fmt.Sprintf("Delete %q, with %s? /undo in an empty session takes that back, until massgen ends.", plain.Line(k.Title), plain.Count(k.Turns, "turn"))
 			return &question{text, func() tea.Cmd { return s.discard(k) }, p}, true
@@ -183,17 +195,61 @@ func (s *screen) sessionPicker(list []Kept, word string) *picker {
 			}
 			var picks []pick
 			for _, c := range found {
-				title := c.Name
-				if k, ok := find(c.Name); ok {
-					title = text(k)
+				title := c.ID
+				if k, ok := find(c.ID); ok {
+					title = ansi.Truncate(plain.Line(k.Title), longestTitle, "…")
 				}
-				picks = append(picks, pick{name: c.Name, text: title + " · " + c.About})
+				picks = append(picks, pick{name: c.ID, text: fmt.Sprintf("%s · turn %d: %s", title, c.Turn, around(c.Text, word)), turn: c.Turn})
 			}
 			return foundMsg{p, word, picks}
 		})
 	}
-	p.word = word
 	return p
+}
+
+// openSession goes on with a session, and shows the turn that was found in it.
+func (s *screen) openSession(chosen pick) tea.Cmd {
+	if chosen.name == s.session.ID {
+		s.transcript.showTurn(chosen.turn)
+		return nil
+	}
+	s.seek = chosen.turn
+	return s.idleCommand("/session " + chosen.name)
+}
+
+// showTurn scrolls to the question of a turn.
+func (t *transcript) showTurn(turn int) {
+	for i := range t.blocks {
+		if t.blocks[i].kind != asked {
+			continue
+		}
+		if turn--; turn != 0 {
+			continue
+		}
+		lines := 0
+		for j := i; j < len(t.blocks); j++ {
+			lines += len(t.lines(j))
+		}
+		t.at.toEnd()
+		t.scroll(max(lines-t.height, 0))
+		return
+	}
+}
+
+// around returns a text from a few words before a word.
+func around(text, word string) string {
+	const before = 12 // letters
+	text = plain.Line(text)
+	first, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(word)), " ")
+	lower := strings.ToLower(text) // has as many letters
+	at := strings.Index(lower, first)
+	if at < 0 {
+		return text
+	}
+	if at = utf8.RuneCountInString(lower[:at]) - before; at <= 0 {
+		return text
+	}
+	return "…" + string([]rune(text)[at:])
 }
 
 // figures returns the panel, the number of turns and the cost of a session.

@@ -28,6 +28,7 @@ type screen struct {
 	mood       mood
 	first      string // the question to ask as soon as the session is known
 	menu       *menu
+	seek       int // the turn to show as soon as its session is read, 0 for the end
 	leaving    leaving
 	printing   bool     // lines are on their way to the scrollback
 	queue      []string // the lines that follow them
@@ -278,6 +279,8 @@ func (s *screen) showPast(turns []Exchange) tea.Cmd {
 		s.transcript.add(asked, "", s.conv.Redact(t.Question))
 		s.talk.showAnswer(t.Answer, t.Winner, t.Status)
 	}
+	s.transcript.showTurn(s.seek)
+	s.seek = 0
 	if first := s.first; first != "" {
 		s.first = ""
 		return s.ask(first)

@@ -118,12 +118,12 @@ func (p *panel) conversation() Conversation {
 			p.kept = slices.DeleteFunc(p.kept, func(k Kept) bool { return k.ID == id })
 			return nil
 		},
-		Search: func(_ context.Context, words string) ([]Choice, error) {
+		Search: func(_ context.Context, words string) ([]Found, error) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.searched = append(p.searched, words)
 			if strings.HasPrefix("shines", words) {
-				return []Choice{{"s2", "turn 1: It shines."}}, nil
+				return []Found{{"s2", 1, "It shines."}}, nil
 			}
 			return nil, nil
 		},

@@ -292,7 +292,7 @@ func (f *fullScreen) discard(_ context.Context, id string) error {
 
 // search finds the sessions whose texts have the words; the last one may go on. Each is there
 // once for each place.
-func (f *fullScreen) search(ctx context.Context, words string) ([]tui.Choice, error) {
+func (f *fullScreen) search(ctx context.Context, words string) ([]tui.Found, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if strings.TrimRight(words, " *") == words {
@@ -302,10 +302,10 @@ func (f *fullScreen) search(ctx context.Context, words string) ([]tui.Choice, er
 	if err != nil {
 		return nil, err
 	}
-	var list []tui.Choice
+	var list []tui.Found
 	for _, h := range hits {
 		if h.Turn > 0 && !f.d.isDiscarded(h.Session) { // titles are in the list
-			list = append(list, tui.Choice{Name: h.Session, About: fmt.Sprintf("turn %d: %s", h.Turn, plain.Line(h.Snippet))})
+			list = append(list, tui.Found{ID: h.Session, Turn: h.Turn, Text: plain.Line(h.Snippet)})
 		}
 	}
 	return list, nil
