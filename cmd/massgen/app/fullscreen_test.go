@@ -159,7 +159,7 @@ func TestFullScreen(t *testing.T) {
 				{[]string{"Escape"}, "Enter send"},
 				{[]string{"C-s"}, "search:"},
 				{[]string{"Escape"}, "Enter send"},
-				{[]string{"-l", "?"}, "this page"},
+				{[]string{"-l", "?"}, "begin another line"},
 				{[]string{"Escape"}, "Enter send"},
 				{[]string{"-l", "one two"}, "> one two"},
 				{[]string{"Home", "x", "End", "y"}, "> xone twoy"},
@@ -179,6 +179,8 @@ func TestFullScreen(t *testing.T) {
 					shots.take("answers side by side")
 				}
 			}
+			x.keys("Escape")
+			x.until("Esc again leaves")
 			x.keys("Escape")
 			x.until("left with 0")
 			shots.end()
@@ -241,7 +243,7 @@ func TestSystemEndsTheScreen(t *testing.T) {
 func TestTerminalIsRestored(t *testing.T) {
 	x := openTmux(t, 80, 24, "")
 	x.until("Ask a question")
-	if state := strings.TrimSpace(x.run("display-message", "-p", "#{alternate_on} #{mouse_any_flag}")); state != "1 1" {
+	if state := strings.TrimSpace(x.run("display-message", "-p", "#{alternate_on} #{mouse_any_flag}")); state != "1 0" {
 		t.Fatalf("the screen is not full: %s", state)
 	}
 	shell := strings.TrimSpace(x.run("display-message", "-p", "#{pane_pid}"))

@@ -22,12 +22,6 @@ type area struct {
 	top         int // the first shown row
 }
 
-// areaLine is a line of an area. rows has the byte at which each of its rows on the screen begins; the first is 0.
-type areaLine struct {
-	text string
-	rows []int
-}
-
 // areaPrompt begins each row of an area.
 const areaPrompt = "> "
 
@@ -124,28 +118,50 @@ func (a *area) isInLastRow() bool {
 	return a.row == len(a.lines)-1 && l.rowAt(a.col) == len(l.rows)-1
 }
 
-// editingKeys are the keys that change or move in an area, by the names of bubbletea.
-var editingKeys = map[string]func(a *area){
-	"left": (*area).left, "ctrl+b": (*area).left, "right": (*area).right,
-	"up": (*area).up, "ctrl+p": (*area).up, "down": (*area).down,
-	"home": (*area).home, "ctrl+a": (*area).home, "end": (*area).end, "ctrl+e": (*area).end,
-	"ctrl+left": (*area).wordLeft, "alt+left": (*area).wordLeft, "alt+b": (*area).wordLeft,
-	"ctrl+right": (*area).wordRight, "alt+right": (*area).wordRight, "alt+f": (*area).wordRight,
-	"ctrl+home": func(a *area) { a.move(0, 0) }, "alt+<": func(a *area) { a.move(0, 0) },
-	"ctrl+end": (*area).MoveToEnd, "alt+>": (*area).MoveToEnd,
-	"backspace": backwards((*area).left), "shift+backspace": backwards((*area).left), "ctrl+h": backwards((*area).left),
-	"delete": forwards((*area).right), "ctrl+d": forwards((*area).right),
-	"ctrl+w": backwards((*area).wordLeft), "alt+backspace": backwards((*area).wordLeft), "ctrl+backspace": backwards((*area).wordLeft),
-	"alt+d": forwards((*area).wordRight), "alt+delete": forwards((*area).wordRight), "ctrl+delete": forwards((*area).wordRight),
-	"ctrl+k": (*area).removeRest,
-	"ctrl+j": (*area).breakLine, "alt+enter": (*area).breakLine, "shift+enter": (*area).breakLine,
+// editOf returns the edit of a key, by the names of bubbletea, nil for another key.
+func editOf(key string) func(a *area) {
+	switch key {
+	case "left", "ctrl+b":
+		return (*area).left
+	case "right":
+		return (*area).right
+	case "up", "ctrl+p":
+		return (*area).up
+	case "down":
+		return (*area).down
+	case "home", "ctrl+a":
+		return (*area).home
+	case "end", "ctrl+e":
+		return (*area).end
+	case "ctrl+left", "alt+left", "alt+b":
+		return (*area).wordLeft
+	case "ctrl+right", "alt+right", "alt+f":
+		return (*area).wordRight
+	case "ctrl+home", "alt+<":
+		return (*area).moveToStart
+	case "ctrl+end", "alt+>":
+		return (*area).MoveToEnd
+	case "backspace", "shift+backspace", "ctrl+h":
+		return backwards((*area).left)
+	case "delete", "ctrl+d":
+		return forwards((*area).right)
+	case "ctrl+w", "alt+backspace", "ctrl+backspace":
+		return backwards((*area).wordLeft)
+	case "alt+d", "alt+delete", "ctrl+delete":
+		return forwards((*area).wordRight)
+	case "ctrl+k":
+		return (*area).removeRest
+	case "ctrl+j", "alt+enter", "shift+enter":
+		return (*area).breakLine
+	}
+	return nil
 }
 
 // press takes a key.
 func (a *area) press(msg tea.KeyPressMsg) {
 	if msg.Text != "" {
 		a.InsertString(printable(msg.Text))
-	} else if edit, ok := editingKeys[msg.Keystroke()]; ok {
+	} else if edit := editOf(msg.Keystroke()); edit != nil {
 		edit(a)
 	}
 }
@@ -167,9 +183,10 @@ func forwards(move func(a *area)) func(a *area) {
 	}
 }
 
-func (a *area) breakLine() { a.InsertString("\n") }
-func (a *area) home()      { a.move(a.row, 0) }
-func (a *area) end()       { a.move(a.row, len(a.lines[a.row].text)) }
+func (a *area) moveToStart() { a.move(0, 0) }
+func (a *area) breakLine()   { a.InsertString("\n") }
+func (a *area) home()        { a.move(a.row, 0) }
+func (a *area) end()         { a.move(a.row, len(a.lines[a.row].text)) }
 
 func (a *area) removeRest() {
 	if a.col == len(a.lines[a.row].text) {
@@ -322,109 +339,4 @@ func (a *area) View() string {
 		}
 	}
 	return strings.Join(rows, "\n")
-}
-
-func newAreaLine(text string, width int) areaLine {
-	l := areaLine{text: text}
-	l.wrap(0, 0, 0, width)
-	return l
-}
-
-// replace replaces a part of the text, from a byte to another.
-func (l *areaLine) replace(from, to int, by string, width int) {
-	l.text = l.text[:from] + by + l.text[to:]
-	l.wrap(from, to, len(by)-(to-from), width)
-}
-
-// wrap lays out the rows after a change between two bytes, which moved the text behind them. It begins two rows
-// earlier, because a word may move up, and ends at a row that begins where it began before.
-func (l *areaLine) wrap(from, to, moved, width int) {
-	const earlier = 2
-	old := l.rows
-	keep := 0
-	if len(old) > 0 {
-		keep = max(l.rowAt(from)-earlier, 0)
-	} else {
-		old = []int{0}
-	}
-	rows := slices.Clone(old[:keep+1])
-	rest := old[keep+1:]
-	for start := rows[keep]; ; {
-		if start = rowEnd(l.text, start, width); start >= len(l.text) {
-			break
-		}
-		for len(rest) > 0 && (rest[0] <= to || rest[0]+moved < start) {
-			rest = rest[1:]
-		}
-		if len(rest) > 0 && rest[0]+moved == start {
-			for _, at := range rest {
-				rows = append(rows, at+moved)
-			}
-			break
-		}
-		rows = append(rows, start)
-	}
-	l.rows = rows
-}
-
-// rowAt returns the row that has a byte.
-func (l *areaLine) rowAt(at int) int {
-	row, isStart := slices.BinarySearch(l.rows, at)
-	if isStart {
-		return row
-	}
-	return row - 1
-}
-
-// span returns the bytes of a row.
-func (l *areaLine) span(row int) (start, end int) {
-	if row == len(l.rows)-1 {
-		return l.rows[row], len(l.text)
-	}
-	return l.rows[row], l.rows[row+1]
-}
-
-// letterBefore returns the first byte of the letter that ends at a byte.
-func (l *areaLine) letterBefore(end int) int {
-	at, _ := l.span(max(l.rowAt(end-1), 0))
-	for {
-		n, _ := letterOf(l.text[at:])
-		if at+n >= end {
-			return at
-		}
-		at += n
-	}
-}
-
-// rowEnd returns the byte at which the row after another begins. A row ends behind a blank if it has one. One blank may
-// stand behind its last column.
-func rowEnd(text string, start, width int) int {
-	columns, afterBlank := 0, start
-	for at := start; at < len(text); {
-		n, letter := letterOf(text[at:])
-		isBlank := text[at] == ' '
-		if columns += letter; at > start && columns > width && (!isBlank || columns > width+1) {
-			if afterBlank > start {
-				return afterBlank
-			}
-			return at
-		}
-		if at += n; isBlank {
-			afterBlank = at
-		}
-	}
-	return len(text)
-}
-
-// letterOf returns the bytes and the columns of the first letter of a text, with its accents.
-func letterOf(text string) (bytes, columns int) {
-	_, columns, bytes, _ = ansi.DecodeSequence(text, ansi.NormalState, nil)
-	for bytes = max(bytes, 1); bytes < len(text) && text[bytes] >= utf8.RuneSelf; { // DecodeSequence leaves accents behind an ASCII letter
-		r, n := utf8.DecodeRuneInString(text[bytes:])
-		if !unicode.In(r, unicode.Mn, unicode.Me) {
-			break
-		}
-		bytes += n
-	}
-	return bytes, columns
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
@@ -12,11 +13,11 @@ import (
 // leastBoxed is the fewest rows of a screen on which questions leave the agents in sight.
 const leastBoxed = 16
 
-// isBoxed reports whether the overlay stands between the agents and the line, and leaves them in sight.
-func (s *screen) isBoxed() bool {
-	switch s.overlay.(type) {
+// isBoxed reports whether an overlay stands between the agents and the line, and leaves them in sight.
+func isBoxed(o overlay, rows int) bool {
+	switch o.(type) {
 	case *dialog, *question, *lineEditor:
-		return s.rows() >= leastBoxed
+		return rows >= leastBoxed
 	}
 	return false
 }
@@ -26,7 +27,7 @@ func (s *screen) box() []string {
 	const reserved = 6 // the rows of the header, the line and the hint
 	room := max((s.rows()-reserved)*2/3, 1)
 	switch {
-	case s.isBoxed():
+	case isBoxed(s.overlay, s.rows()):
 		return s.overlay.view(s.size.Width, room)
 	case s.overlay == nil && s.focus < 0:
 		return s.menu.lines(s.size.Width, room)
@@ -55,6 +56,12 @@ func (q *question) view(width, _ int) []string {
 	return append(framed(bold, "  ", q.text, width), "", "  y yes   n no")
 }
 
+// deletion asks whether a session with a number of turns is to be deleted.
+func deletion(session string, turns int, yes func() tea.Cmd, below overlay) *question {
+	text := fmt.Sprintf("Delete %s, with %s? /undo in an empty session takes that back, until massgen ends.", session, plain.Count(turns, "turn"))
+	return &question{text, yes, below}
+}
+
 // lineEditor lets a person edit a line, such as a title. below is the overlay that it covers.
 type lineEditor struct {
 	title string
@@ -74,7 +81,10 @@ func (e *lineEditor) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 	return e, nil
 }
 
-func (e *lineEditor) paste(text string) { e.text = append(e.text, []rune(plain.Line(text))...) }
+func (e *lineEditor) paste(text string) (cmd tea.Cmd, taken bool) {
+	e.text = append(e.text, []rune(plain.Line(text))...)
+	return nil, true
+}
 
 func (e *lineEditor) view(width, _ int) []string {
 	return []string{bold(ansi.Truncate("  "+e.title, width, "…")), lineWithCursor("  ", string(e.text), width), faint(ansi.Truncate("  Enter keeps it, Esc leaves it as it was", width, "…"))}
@@ -97,5 +107,7 @@ func lineWithCursor(head, text string, width int) string {
 	return ansi.TruncateLeft(line, max(ansi.StringWidth(line)-width+2, 0), "") + "█"
 }
 
-// paster is an overlay that takes pasted texts.
-type paster interface{ paste(text string) }
+// paster is an overlay that takes pasted texts, at times.
+type paster interface {
+	paste(text string) (cmd tea.Cmd, taken bool)
+}

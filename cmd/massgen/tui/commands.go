@@ -13,7 +13,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/massgen/massgen/internal/system/charset"
-	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // ownCommands returns the screen's own commands, which the conversation does not have.
@@ -58,7 +57,11 @@ func (s *screen) ownCommand(name, rest, line string) tea.Cmd {
 	case "/copy":
 		return s.copyAnswer()
 	case "/compare":
-		return s.compare()
+		if len(s.talk.last.answers) == 0 { // of a session that was opened again
+			return s.conv.show("the answers of the last turn", "/answers")
+		}
+		s.overlay = newComparison(s.talk.last.answers, s.talk.last.winner)
+		return nil
 	case "/votes":
 		return s.conv.show("the answers of the last turn, and their votes", "/answers")
 	case "/attach":
@@ -77,7 +80,10 @@ func (s *screen) ownCommand(name, rest, line string) tea.Cmd {
 		s.transcript.add(told, "", map[bool]string{true: "the wheel scrolls; most terminals select text while Shift is held. /mouse again ends that", false: "the mouse selects text"}[s.mood.wheel])
 		return nil
 	case "/delete":
-		return s.askToDelete(rest, line)
+		if rest == "" && s.session.Turn > 0 {
+			s.overlay = deletion("this session", s.session.Turn, func() tea.Cmd { return s.idleCommand("/delete yes") }, nil)
+			return nil
+		}
 	case "/session":
 		if rest == "" {
 			return s.conv.readSessions("")
@@ -85,54 +91,33 @@ func (s *screen) ownCommand(name, rest, line string) tea.Cmd {
 	case "/tools":
 		return s.conv.show("the agents' tools", line)
 	}
-	if cmd, taken := s.turnCommand(name, rest); taken {
+	if cmd, taken := s.talk.command(name, rest); taken {
 		return cmd
 	}
 	return s.idleCommand(line)
 }
 
-// turnCommand runs a command about the running turn. Without a turn it takes none.
-func (s *screen) turnCommand(name, rest string) (cmd tea.Cmd, taken bool) {
-	if name == "/stop" {
-		if s.talk.running == nil {
-			s.transcript.add(told, "", "no turn runs")
-		} else if !s.talk.running.ending {
-			s.talk.stop()
-		}
+// command runs a command about the running turn. Without a turn it takes none but /stop.
+func (t *talk) command(name, rest string) (cmd tea.Cmd, taken bool) {
+	switch {
+	case name == "/stop" && t.running == nil:
+		t.transcript.add(told, "", "no turn runs")
 		return nil, true
-	}
-	if !s.talk.hasTurn() {
+	case name == "/stop":
+		t.stop()
+		return nil, true
+	case !t.hasTurn():
 		return nil, false
 	}
 	switch name {
 	case "/note":
-		return s.talk.note(rest), true
+		return t.note(rest), true
 	case "/pause", "/resume":
-		return s.talk.pause(name == "/pause"), true
+		return t.pause(name == "/pause"), true
 	case "/without":
-		return s.talk.dismiss(rest), true
+		return t.dismiss(rest), true
 	}
 	return nil, false
-}
-
-// compare shows the answers of the last turn side by side. Those of a session that was opened again stand in a list.
-func (s *screen) compare() tea.Cmd {
-	if len(s.talk.last.answers) == 0 {
-		return s.conv.show("the answers of the last turn", "/answers")
-	}
-	s.overlay = newComparison(s.talk.last.answers, s.talk.last.winner)
-	return nil
-}
-
-// askToDelete asks before the session is deleted.
-func (s *screen) askToDelete(rest, line string) tea.Cmd {
-	if rest != "" || s.session.Turn == 0 {
-		return s.idleCommand(line)
-	}
-	s.overlay = &question{text: fmt.Sprintf("Delete this session, with %s? /undo in an empty session takes that back, until massgen ends.", plain.Count(s.session.Turn, "turn")), yes: func() tea.Cmd {
-		return s.idleCommand("/delete yes")
-	}}
-	return nil
 }
 
 // idleCommand runs a command of the conversation, unless a turn runs.

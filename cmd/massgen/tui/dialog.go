@@ -137,9 +137,13 @@ func (d *dialog) pressReason(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 	return d, nil
 }
 
-// paste adds a pasted text to the reason.
-func (d *dialog) paste(text string) {
+// paste adds a pasted text to the reason, if the person types one.
+func (d *dialog) paste(text string) (cmd tea.Cmd, taken bool) {
+	if d.reason == nil {
+		return nil, false
+	}
 	*d.reason = append(*d.reason, []rune(plain.Line(text))...)
+	return nil, true
 }
 
 func (d *dialog) say(decision massgen.Decision) (overlay, tea.Cmd) {
@@ -245,7 +249,8 @@ func (d *dialog) lines(width int) []string {
 	title := fmt.Sprintf("%s asks to run %s (%s)", d.call.Agent, d.call.Tool, d.call.Why)
 	lines := framed(asAlert, "", plain.Line(title), width)
 	if d.folder != "" {
-		lines = append(lines, framed(faint, "", "in the folder "+d.folder, width)...)
+		const head = "in the folder "
+		lines = append(lines, faint(ansi.Truncate(head+ansi.TruncateLeft(d.folder, max(ansi.StringWidth(head+d.folder)-width+1, 0), "…"), width, "")))
 	}
 	for _, line := range readable(d.call.Tool, d.call.Arguments) {
 		lines = append(lines, framed(paintDifference(line), "  ", printable(line), width)...)

@@ -6,7 +6,7 @@ func (s *screen) hint() []string {
 	switch {
 	case s.leaving.key != "" && s.overlay == nil:
 		return []string{s.leaving.key + " again leaves"}
-	case s.isBoxed():
+	case isBoxed(s.overlay, s.rows()):
 		return []string{"the keys above answer"}
 	case s.focus >= 0 && s.talk.running != nil:
 		return append(agent, "p pause", "x go on without it", "Ctrl+X tool calls")
@@ -23,16 +23,16 @@ func (s *screen) hint() []string {
 	case !s.entry.isEmpty():
 		return []string{"Enter send", "Ctrl+J new line", "@FILE attaches", "Ctrl+U clear", "Ctrl+O edit in $EDITOR"}
 	}
-	return s.idleHint()
+	return s.talk.idleHint()
 }
 
 // idleHint returns the keys for an empty line while no turn runs: those for the last answer first.
-func (s *screen) idleHint() []string {
+func (t *talk) idleHint() []string {
 	hints := []string{"Enter send", "/ commands", "? keys"}
 	switch {
-	case s.talk.last.hasFailed:
+	case t.last.hasFailed:
 		hints = append(hints, "/retry asks again")
-	case s.talk.last.answer != "":
+	case t.last.answer != "":
 		hints = append(hints, "Ctrl+Y copy", "Ctrl+G compare")
 	default:
 		hints = append(hints, "@FILE attaches")

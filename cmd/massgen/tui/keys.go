@@ -74,8 +74,12 @@ func (s *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		s.focus = -1
 	}
-	if cmd, taken := s.pressMenu(name); taken {
-		return cmd
+	if s.menu.isOpen() {
+		if taken, submits := s.menu.press(name); submits {
+			return s.submit()
+		} else if taken {
+			return nil
+		}
 	}
 	if cmd, taken := s.controlKey(name); taken {
 		return cmd
@@ -152,7 +156,7 @@ func (s *screen) controlKey(name string) (cmd tea.Cmd, taken bool) {
 		s.entry.clear()
 		return s.edit(text), true
 	case "ctrl+g":
-		return s.compare(), true
+		return s.ownCommand("/compare", "", "/compare"), true
 	case "ctrl+y":
 		return s.copyAnswer(), true
 	case "pgup":

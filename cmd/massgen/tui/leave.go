@@ -38,7 +38,7 @@ func (s *screen) stop(key string) tea.Cmd {
 			s.leaving = leaving{key, now}
 		}
 		return nil
-	case key == "Esc" && (s.talk.running != nil || s.hasJustEnded(now) || !s.entry.isEmpty()):
+	case key == "Esc" && (s.talk.running != nil || now.Sub(s.talk.ended) < quietAfter || s.shell.command.endedWithin(quietAfter) || !s.entry.isEmpty()):
 		return nil
 	case s.leaving.key != key || now.Sub(s.leaving.since) > leaveWithin:
 		s.leaving = leaving{key, now}
@@ -49,22 +49,9 @@ func (s *screen) stop(key string) tea.Cmd {
 	return tea.Quit
 }
 
-// hasJustEnded reports whether a turn or a command of the shell has just ended, or is about to end.
-func (s *screen) hasJustEnded(now time.Time) bool {
-	return now.Sub(s.talk.ended) < quietAfter || s.shell.command.endedWithin(quietAfter)
-}
-
-// leave ends the program, unless another key or message came after the second Esc.
-func (s *screen) leave() tea.Cmd {
-	if s.leaving.key == "Esc" && s.talk.running == nil && s.overlay == nil {
-		return tea.Quit
-	}
-	return nil
-}
-
-// calm forgets the first press of a key that leaves, once its time is over.
-func (s *screen) calm(now time.Time) {
-	if now.Sub(s.leaving.since) > leaveWithin {
-		s.leaving = leaving{}
+// fade forgets the first press, once its time is over.
+func (l *leaving) fade(now time.Time) {
+	if now.Sub(l.since) > leaveWithin {
+		*l = leaving{}
 	}
 }

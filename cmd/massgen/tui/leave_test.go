@@ -9,9 +9,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// TestEscEndsTheTurn that hangs, with the best answer so far. Neither a second Esc nor one that comes within two seconds of its
+// TestTurnIsEnded by Esc, if it hangs, with the best answer so far. Neither a second Esc nor one that comes within two seconds of its
 // end counts for anything else. Then two leave.
-func TestEscEndsTheTurn(t *testing.T) {
+func TestTurnIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, hangs, "What is cheap?")
 		r.until("ada has answered", func() bool { return r.shows("ada ✓ answered") })

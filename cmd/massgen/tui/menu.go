@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/massgen/massgen/internal/system/plain"
@@ -152,16 +151,4 @@ func (m *menu) lines(width, height int) (lines []string) {
 		lines = append(lines, line)
 	}
 	return lines
-}
-
-// pressMenu takes a key for the menu, if it is open.
-func (s *screen) pressMenu(key string) (cmd tea.Cmd, taken bool) {
-	if !s.menu.isOpen() {
-		return nil, false
-	}
-	taken, submits := s.menu.press(key)
-	if submits {
-		return s.submit(), true
-	}
-	return nil, taken
 }

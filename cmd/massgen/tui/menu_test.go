@@ -157,14 +157,14 @@ func TestFoundTurnIsShown(t *testing.T) {
 	}
 	r := startOn(t, p, "")
 	r.until("the end is shown", func() bool { return r.shows("Question 40?") })
-	r.s.openSession(pick{name: "s1", turn: 7})
+	newSessionPicker(p.kept, "", r.s).choose(pick{name: "s1", turn: 7})
 	if !r.shows("┃ Question 7?") || r.shows("Question 40?") {
 		t.Errorf("the turn is not shown:\n%s", r.screen())
 	}
 	r.s.transcript.clear()
-	r.s.seek = 9
+	r.s.due.turn = 9
 	r.update(t.Context(), pastMsg{r.s.transcript.page, p.past})
-	if !r.shows("┃ Question 9?") || r.s.seek != 0 {
+	if !r.shows("┃ Question 9?") || r.s.due.turn != 0 {
 		t.Errorf("the turn of the opened session is not shown:\n%s", r.screen())
 	}
 }

@@ -26,12 +26,17 @@ type screen struct {
 	overlay    overlay // stands before the rest, nil for nothing
 	focus      int     // the agent that gets the keys, -1 for the entry
 	mood       mood
-	first      string // the question to ask as soon as the session is known
+	due        due
 	menu       *menu
-	seek       int // the turn to show as soon as its session is read, 0 for the end
 	leaving    leaving
 	printing   bool     // lines are on their way to the scrollback
 	queue      []string // the lines that follow them
+}
+
+// due waits until the turns of the session are read: a question to ask, and a turn to show, 0 for the end.
+type due struct {
+	question string
+	turn     int
 }
 
 // mood describes the terminal.
@@ -89,7 +94,7 @@ type (
 func newScreen(conv Conversation, do worker, m mood, first string) *screen {
 	c, t, e := client{conv, do}, &transcript{}, newEntry(conv.History)
 	return &screen{
-		conv: c, session: conv.Opened, focus: -1, mood: m, first: first, transcript: t, entry: e, menu: &menu{entry: e, commands: allCommands(conv.Commands)},
+		conv: c, session: conv.Opened, focus: -1, mood: m, due: due{question: first}, transcript: t, entry: e, menu: &menu{entry: e, commands: allCommands(conv.Commands)},
 		talk: &talk{conv: c, transcript: t, isInline: m.inline}, shell: &shell{conv: c, transcript: t, entry: e},
 	}
 }
@@ -139,16 +144,26 @@ func (s *screen) take(msg tea.Msg) tea.Cmd {
 	case tea.KeyPressMsg:
 		return s.key(msg)
 	case tea.PasteMsg:
-		return s.paste(msg.Content)
+		if o, ok := s.overlay.(paster); ok {
+			if cmd, taken := o.paste(msg.Content); taken {
+				return cmd
+			}
+		}
+		if d, ok := s.overlay.(*dialog); s.overlay == nil || ok && d.below == nil {
+			s.focus = -1
+			s.entry.paste(msg.Content)
+		}
 	case tea.MouseWheelMsg:
 		return s.wheel(msg)
 	case tickMsg:
-		s.calm(time.Time(msg))
+		s.leaving.fade(time.Time(msg))
 		return tick()
 	case printedMsg:
 		s.printing = false
 	case leaveMsg:
-		return s.leave()
+		if s.leaving.key == "Esc" && s.talk.running == nil && s.overlay == nil { // nothing came after the second Esc
+			return tea.Quit
+		}
 	case approvalMsg:
 		d := newDialog(approval(msg), s.overlay)
 		d.folder = s.session.folder(msg.call.Agent)
@@ -158,23 +173,6 @@ func (s *screen) take(msg tea.Msg) tea.Cmd {
 		msg.dialog.take(msg)
 	default:
 		return s.hear(msg)
-	}
-	return nil
-}
-
-// paste takes a pasted text.
-func (s *screen) paste(text string) tea.Cmd {
-	d, isDialog := s.overlay.(*dialog)
-	switch o, takes := s.overlay.(paster); {
-	case isDialog && d.reason == nil && d.below != nil:
-	case s.overlay == nil || isDialog && d.reason == nil:
-		s.focus = -1
-		s.entry.paste(text)
-	case takes:
-		o.paste(text)
-		if p, ok := s.overlay.(*picker); ok {
-			return p.look()
-		}
 	}
 	return nil
 }
@@ -206,7 +204,7 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 		s.entry.set(string(msg))
 	case movedMsg:
 		s.transcript.clear()
-		s.talk.shown, s.talk.last, s.first = nil, lastTurn{}, msg.outcome.Question
+		s.talk.shown, s.talk.last, s.due.question = nil, lastTurn{}, msg.outcome.Question
 		msg.outcome.Question = ""
 		return tea.Batch(s.takeOutcome(msg.outcome), s.conv.readPast(s.transcript.page))
 	case errorNote:
@@ -239,7 +237,7 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 	case inputMsg:
 		msg.viewer.take(msg)
 	case sessionsMsg:
-		p := s.sessionPicker(msg.list, msg.word)
+		p := newSessionPicker(msg.list, msg.word, s)
 		s.open(p)
 		return p.look()
 	case foundMsg:
@@ -279,11 +277,11 @@ func (s *screen) showPast(turns []Exchange) tea.Cmd {
 		s.transcript.add(asked, "", s.conv.Redact(t.Question))
 		s.talk.showAnswer(t.Answer, t.Winner, t.Status)
 	}
-	s.transcript.showTurn(s.seek)
-	s.seek = 0
-	if first := s.first; first != "" {
-		s.first = ""
-		return s.ask(first)
+	now := s.due
+	s.due = due{}
+	s.transcript.showTurn(now.turn)
+	if now.question != "" {
+		return s.ask(now.question)
 	}
 	return nil
 }

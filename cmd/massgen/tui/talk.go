@@ -83,6 +83,9 @@ func (t *talk) newState(agents []Agent) *report.State {
 
 // stop ends the turn with the best answer so far.
 func (t *talk) stop() {
+	if t.running.ending {
+		return
+	}
 	t.running.ending = true
 	t.transcript.add(told, "", "ending the turn with the best answer so far; Ctrl+C twice leaves at once")
 	if t.hasTurn() {

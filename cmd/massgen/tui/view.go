@@ -83,7 +83,7 @@ func (s *screen) view(now time.Time) tea.View {
 		return v
 	}
 	lines := s.header().lines(now)
-	if s.overlay != nil && !s.isBoxed() {
+	if s.overlay != nil && !isBoxed(s.overlay, s.rows()) {
 		room := max(s.rows()-len(lines), 1)
 		lines = append(lines, s.overlay.view(s.size.Width, room)...)
 	} else {

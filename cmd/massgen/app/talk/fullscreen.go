@@ -3,7 +3,6 @@ package talk
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -110,15 +109,24 @@ func (f *fullScreen) conversation() tui.Conversation {
 func (f *fullScreen) opened() tui.Session {
 	s := f.d.s
 	shown := tui.Session{ID: plain.Line(s.chat.id)}
-	here, err := os.Getwd()
-	if err != nil { // a dialog then names only the folders of the config
-		here = ""
-	}
 	for i, m := range s.asked.panel.Models() {
 		a := s.asked.config.Agents[i]
-		shown.Agents = append(shown.Agents, tui.Agent{ID: a.ID, Model: m.String(), Folder: cmp.Or(a.Tools.CWD, here)})
+		shown.Agents = append(shown.Agents, tui.Agent{ID: a.ID, Model: m.String(), Folder: f.folder(a.Tools.CWD)})
 	}
 	return shown
+}
+
+// folder returns a folder from its root, or from ~ if it is in the person's home. Without a folder it is that of the program.
+func (f *fullScreen) folder(path string) string {
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	home, _ := f.d.s.term.env.Lookup("HOME")
+	if below, ok := strings.CutPrefix(whole, home+"/"); ok && home != "" {
+		return "~/" + below
+	}
+	return whole
 }
 
 func (f *fullScreen) session(ctx context.Context) tui.Session {
