@@ -66,7 +66,7 @@ func TestScreenWithstands(t *testing.T) {
 			case 1, 2:
 				name := rapid.SampledFrom([]string{
 					"enter", "tab", "up", "down", "left", "right", "pgup", "pgdown", "home", "end", "backspace", "?", "i", "p", "q", "y", "n",
-					"ctrl+r", "ctrl+u", "ctrl+f", "ctrl+s", "ctrl+t", "ctrl+g", "ctrl+j", "ctrl+x", "esc", "x",
+					"ctrl+r", "ctrl+u", "ctrl+f", "ctrl+s", "ctrl+t", "ctrl+g", "ctrl+j", "ctrl+x", "ctrl+d", "esc", "x", "/", "@",
 				}).Draw(t, "key")
 				tell(keyOf(name), 0)
 			case 3:
