@@ -39,7 +39,7 @@ type dialog struct {
 	approval
 	folder string // where the agent's tools run
 	below  overlay
-	// isHeard reports that keys answer the dialog. A person who types while the dialog opens has not
+	// isHeard reports whether keys answer the dialog. A person who types while the dialog opens has not
 	// read it yet, so until a pause the keys go to the covered part. early counts these keys.
 	isHeard bool
 	early   int

@@ -22,7 +22,7 @@ type entry struct {
 	pastes []paste
 	// context is the output of commands that goes with the next question.
 	context string
-	// isShell reports that the first letter is a typed !, and not a pasted one.
+	// isShell reports whether the first letter is a typed !, and not a pasted one.
 	isShell bool
 }
 

@@ -97,8 +97,8 @@ func (m *menu) isOpen() bool { return len(m.list) > 0 }
 // close closes the menu until another word is begun.
 func (m *menu) close() { m.list, m.isClosed = nil, true }
 
-// press takes a key. A key that is not for the menu is not taken. submits reports that the line is complete, and is to be
-// submitted.
+// press takes a key. taken is false for a key that the menu does not know. submits reports whether the line is now a whole
+// command, to be run at once.
 func (m *menu) press(key string) (taken, submits bool) {
 	switch key {
 	case "up", "ctrl+p":

@@ -41,7 +41,7 @@ type due struct {
 
 // mood describes the terminal.
 type mood struct {
-	// isDark reports that the background is dark. isKnown reports that the terminal has said so.
+	// isDark reports whether the background is dark, isKnown whether the terminal has reported it.
 	isDark, isKnown bool
 	plain           bool // no colour
 	inline          bool // the conversation goes to the terminal's scrollback

@@ -116,7 +116,7 @@ func (f *fullScreen) opened() tui.Session {
 	return shown
 }
 
-// folder returns a folder from its root, or from ~ if it is in the person's home. Without a folder it is that of the program.
+// folder returns a folder from its root, or from ~ if it is in the person's home. For an empty path it returns the working folder of the program.
 func (f *fullScreen) folder(path string) string {
 	whole, err := filepath.Abs(path)
 	if err != nil {
