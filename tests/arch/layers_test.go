@@ -159,6 +159,7 @@ var confined = map[string][]string{
 	"golang.org/x/term":                   {"cmd/massgen/app/cmdline", "cmd/massgen/app/inputs", "cmd/massgen/app/talk"},
 	"github.com/muesli/cancelreader":      {"cmd/massgen/app/talk"},
 	"charm.land/bubbletea/v2":             {"cmd/massgen/tui", "cmd/massgen/server"},
+	"github.com/atotto/clipboard":         {"cmd/massgen/tui"},
 	"charm.land/bubbles/v2":               {"cmd/massgen/tui", "cmd/massgen/server"},
 	"charm.land/lipgloss/v2":              {"cmd/massgen/tui", "cmd/massgen/server"},
 	"github.com/russross/blackfriday/v2":  {"cmd/massgen/internal/markdown"},

@@ -80,7 +80,9 @@ func typingSteps() []keyStep {
 		{"", []string{"C-u"}, isEmpty},
 		{"", []string{"> /edit once more"}, "> once moreedited"},
 		{"", []string{"C-u"}, isEmpty},
-		{"completion of commands", []string{"/se", "Tab"}, "> /session"},
+		{"commands while they are typed", []string{"/se"}, "↑↓ choose"},
+		{"", []string{"C-u"}, isEmpty},
+		{"completion of commands", []string{"/session", "Tab"}, "> /session"},
 		{"", []string{"Space", "Tab"}, "Sessions: Enter"},
 		{"", []string{"Escape"}, "> /session"},
 		{"", []string{"C-u"}, isEmpty},
@@ -139,7 +141,11 @@ func commandSteps() []keyStep {
 		{"", []string{"> /without ada"}, "/without: "},
 		{"", []string{"> /topic"}, "topic"},
 		{"", []string{"> /remember I like wind"}, "emember"},
-		{"", []string{"> /sessions"}, "goes on with another"},
+		{"", []string{"> /sessions"}, "Ctrl+R renames"},
+		{"", []string{"Escape"}, atRest},
+		{"", []string{"> /rename Wind and sun"}, "This session is now"},
+		{"", []string{"> /votes"}, "and their votes"},
+		{"", []string{closed}, atRest},
 		{"", []string{"> /config"}, "max_rounds"},
 		{"", []string{closed}, atRest},
 		{"", []string{"> /nonsense"}, "/nonsense: there is no such command"},
@@ -160,8 +166,6 @@ func sessionSteps() []keyStep {
 		{"asked before a reset", []string{"C-r"}, "Begin anew, in a new session?"},
 		{"", []string{"y"}, "0 messages"},
 		{"", []string{"> /delete"}, "nothing in this session yet"},
-		{"", []string{"unsent", "Escape"}, "once more leaves"},
-		{"", []string{"C-u"}, isEmpty},
 	}
 }
 
@@ -191,7 +195,7 @@ func TestFullScreenEveryKey(t *testing.T) {
 				{"", []string{"Enter"}, "┃ !touch harm"},
 				{"", nil, "winner: cy.2"},
 				{"", []string{"C-n"}, "0 messages"},
-				{"", []string{"C-c"}, "once more leaves"},
+				{"", []string{"C-c"}, "Ctrl+C again leaves"},
 				{"", []string{"C-c"}, "left with 0"},
 			})
 			shots.end()

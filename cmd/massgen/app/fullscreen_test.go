@@ -85,6 +85,7 @@ func (x *tmux) shown() string { return x.run("capture-pane", "-p") }
 func (x *tmux) screen() string {
 	shown := x.shown()
 	shown = regexp.MustCompile(`\d{8}-\d{6}-[a-z0-9]{6}`).ReplaceAllString(shown, "20260102-030405-sample")
+	shown = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d`).ReplaceAllString(shown, "2026-01-02 15:04")
 	// A time, with what stands behind it in its column, has the width that it would have with one digit.
 	column := regexp.MustCompile(`\b((?:\d+m )?\d+s)([^│\n]*)`)
 	shown = column.ReplaceAllStringFunc(shown, func(text string) string {
@@ -159,7 +160,7 @@ func TestFullScreen(t *testing.T) {
 				{[]string{"Escape"}, "Enter send"},
 				{[]string{"C-s"}, "search:"},
 				{[]string{"Escape"}, "Enter send"},
-				{[]string{"-l", "?"}, "this page"},
+				{[]string{"-l", "?"}, "begin another line"},
 				{[]string{"Escape"}, "Enter send"},
 				{[]string{"-l", "one two"}, "> one two"},
 				{[]string{"Home", "x", "End", "y"}, "> xone twoy"},
@@ -179,10 +180,23 @@ func TestFullScreen(t *testing.T) {
 					shots.take("answers side by side")
 				}
 			}
-			x.keys("Escape")
+			x.keys("C-d")
 			x.until("left with 0")
 			shots.end()
 		})
+	}
+}
+
+// TestFullScreenIsLeft by two Esc, and by /quit from the list of commands.
+func TestFullScreenIsLeft(t *testing.T) {
+	t.Parallel()
+	for _, steps := range [][]keyStep{
+		{{"", []string{"Escape"}, "Esc again leaves"}, {"", []string{"Escape"}, "left with 0"}},
+		{{"", []string{"/qui"}, "/quit  leave"}, {"", []string{"Enter"}, "left with 0"}},
+	} {
+		x := openTmux(t, 80, 24, "")
+		x.until("ready")
+		(&shots{x: x}).walk(steps)
 	}
 }
 
@@ -241,7 +255,7 @@ func TestSystemEndsTheScreen(t *testing.T) {
 func TestTerminalIsRestored(t *testing.T) {
 	x := openTmux(t, 80, 24, "")
 	x.until("Ask a question")
-	if state := strings.TrimSpace(x.run("display-message", "-p", "#{alternate_on} #{mouse_any_flag}")); state != "1 1" {
+	if state := strings.TrimSpace(x.run("display-message", "-p", "#{alternate_on} #{mouse_any_flag}")); state != "1 0" {
 		t.Fatalf("the screen is not full: %s", state)
 	}
 	shell := strings.TrimSpace(x.run("display-message", "-p", "#{pane_pid}"))

@@ -125,7 +125,7 @@ func TestFullScreenMoments(t *testing.T) {
 			line("/help", "list the commands")
 			shot("commands")
 			press("Enter send", "Escape")
-			press("this page", "-l", "?")
+			press("begin another line", "-l", "?")
 			shot("keys")
 			shots.end()
 		})

@@ -45,11 +45,11 @@ func (c client) readPast(page int) tea.Cmd {
 	})
 }
 
-// readSessions lists the sessions for the picker.
-func (c client) readSessions() tea.Cmd {
+// readSessions lists the sessions for the picker, which searches for a word.
+func (c client) readSessions(word string) tea.Cmd {
 	return c.run(func(ctx context.Context) (tea.Msg, error) {
 		list, err := c.Sessions(ctx)
-		return sessionsMsg{list}, err
+		return sessionsMsg{list, word}, err
 	})
 }
 

@@ -18,17 +18,31 @@ import (
 // ownCommands returns the screen's own commands, which the conversation does not have.
 func ownCommands() []Choice {
 	return []Choice{
-		{"/copy", "copy the last answer"},
+		{"/copy", "copy the last answer (Ctrl+Y)"},
+		{"/compare", "read the answers of the last turn side by side (Ctrl+G)"},
+		{"/votes", "read who voted for which answer, and why"},
+		{"/attach", "attach a file to the question; @FILE in the line does it, too"},
+		{"/stop", "end the turn with the best answer so far (Esc)"},
+		{"/retry", "ask the last question again, in a copy of the session"},
+		{"/find", "find an old answer or session by its words: /find WORDS (Ctrl+S)"},
 		{"/save", "write the last answer to a file: /save FILE"},
 		{"/edit", "write the question in $EDITOR: /edit TEXT begins with that; Ctrl+O takes what was typed"},
-		{"/retry", "ask the last question again, in a copy of the session"},
+		{"/mouse", "let the wheel scroll; again: let the mouse select text, as at first"},
 	}
+}
+
+// allCommands returns the screen's commands and those of the conversation.
+func allCommands(commands []Choice) []Choice { return slices.Concat(ownCommands(), commands) }
+
+// needsWords reports whether a command does nothing without an argument.
+func needsWords(name string) bool {
+	return slices.Contains([]string{"/save", "/find", "/note", "/without", "/remember", "/rename"}, name)
 }
 
 // helpText lists the commands.
 func helpText(commands []Choice) string {
 	var b strings.Builder
-	for _, c := range slices.Concat(commands, ownCommands()) {
+	for _, c := range allCommands(commands) {
 		fmt.Fprintf(&b, "%-12s%s\n", c.Name, c.About)
 	}
 	return b.String() + "\nEvery other line is a question. ? in an empty line shows the keys."
@@ -42,28 +56,68 @@ func (s *screen) ownCommand(name, rest, line string) tea.Cmd {
 		return nil
 	case "/copy":
 		return s.copyAnswer()
+	case "/compare":
+		if len(s.talk.last.answers) == 0 { // of a session that was opened again
+			return s.conv.show("the answers of the last turn", "/answers")
+		}
+		s.overlay = newComparison(s.talk.last.answers, s.talk.last.winner)
+		return nil
+	case "/votes":
+		return s.conv.show("the answers of the last turn, and their votes", "/answers")
+	case "/attach":
+		s.entry.area.InsertString("@" + rest)
+		return nil
+	case "/find", "/sessions":
+		return s.conv.readSessions(rest)
 	case "/save":
 		return s.talk.save(rest)
 	case "/edit":
 		return s.edit(rest)
 	case "/retry":
 		return s.talk.retry()
+	case "/mouse":
+		s.mood.wheel = !s.mood.wheel
+		s.transcript.add(told, "", map[bool]string{true: "the wheel scrolls; most terminals select text while Shift is held. /mouse again ends that", false: "the mouse selects text"}[s.mood.wheel])
+		return nil
+	case "/delete":
+		if rest == "" && s.session.Turn > 0 {
+			s.overlay = deletion("this session", s.session.Turn, func() tea.Cmd { return s.idleCommand("/delete yes") }, nil)
+			return nil
+		}
+	case "/session":
+		if rest == "" {
+			return s.conv.readSessions("")
+		}
 	case "/tools":
 		return s.conv.show("the agents' tools", line)
-	case "/note":
-		if s.talk.hasTurn() {
-			return s.talk.note(rest)
-		}
-	case "/pause", "/resume":
-		if s.talk.hasTurn() {
-			return s.talk.pause(name == "/pause")
-		}
-	case "/without":
-		if s.talk.hasTurn() {
-			return s.talk.dismiss(rest)
-		}
+	}
+	if cmd, taken := s.talk.command(name, rest); taken {
+		return cmd
 	}
 	return s.idleCommand(line)
+}
+
+// command runs a command about the running turn. Without a turn it takes none but /stop.
+func (t *talk) command(name, rest string) (cmd tea.Cmd, taken bool) {
+	switch {
+	case name == "/stop" && t.running == nil:
+		t.transcript.add(told, "", "no turn runs")
+		return nil, true
+	case name == "/stop":
+		t.stop()
+		return nil, true
+	case !t.hasTurn():
+		return nil, false
+	}
+	switch name {
+	case "/note":
+		return t.note(rest), true
+	case "/pause", "/resume":
+		return t.pause(name == "/pause"), true
+	case "/without":
+		return t.dismiss(rest), true
+	}
+	return nil, false
 }
 
 // idleCommand runs a command of the conversation, unless a turn runs.
@@ -79,7 +133,7 @@ func (s *screen) askToDismiss(agent string) (asks bool) {
 	if !s.talk.hasTurn() {
 		return false
 	}
-	s.overlay = &question{"Go on without " + agent + "? Its last answer stays; it is asked no more in this turn.", func() tea.Cmd { return s.talk.dismiss(agent) }}
+	s.overlay = &question{text: "Go on without " + agent + "? Its last answer stays; it is asked no more in this turn.", yes: func() tea.Cmd { return s.talk.dismiss(agent) }}
 	return true
 }
 
@@ -97,7 +151,7 @@ func (s *screen) copyAnswer() tea.Cmd {
 	if s.mood.mayCopy {
 		return copied()
 	}
-	s.overlay = &question{"Let massgen write to this terminal's clipboard, now and until it ends?", copied}
+	s.overlay = &question{text: "Let massgen write to this terminal's clipboard, now and until it ends?", yes: copied}
 	return nil
 }
 

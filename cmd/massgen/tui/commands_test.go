@@ -15,7 +15,7 @@ func TestTextsAreSearched(t *testing.T) {
 	r := start(t, agrees, "")
 	var b strings.Builder
 	r.press("ctrl+s")
-	r.until("they are listed", func() bool { return r.shows("of sun · 2 turns") })
+	r.until("they are listed", func() bool { return r.shows("Of sun") })
 	r.write("shines")
 	r.until("the place is found", func() bool { return r.shows("turn 1: It shines.") })
 	b.WriteString("== found\n" + r.screen())
@@ -114,7 +114,7 @@ func TestTurnKeepsItsSession(t *testing.T) {
 	r := start(t, hangs, "What is cheap?")
 	r.until("the turn has begun", func() bool { return r.s.talk.running != nil && r.s.talk.running.turn != nil })
 	r.press("ctrl+s")
-	r.until("the sessions are listed", func() bool { return r.shows("of sun · 2 turns") })
+	r.until("the sessions are listed", func() bool { return r.shows("Of sun") })
 	r.press("down", "enter")
 	if !r.shows("a turn runs: Esc ends it first") || len(r.p.ran()) > 0 {
 		t.Errorf("it ran %q:\n%s", r.p.ran(), r.screen())

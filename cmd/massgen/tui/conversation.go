@@ -29,10 +29,12 @@ type Conversation struct {
 	Command func(ctx context.Context, line string) (Outcome, error)
 	// Commands are the commands with their descriptions.
 	Commands []Choice
-	// Sessions returns the sessions that were used last. Search finds the sessions whose texts have the
-	// words, with the place in About.
-	Sessions func(ctx context.Context) ([]Choice, error)
-	Search   func(ctx context.Context, words string) ([]Choice, error)
+	// Sessions returns the sessions that were used last. Search finds the turns whose texts have the words.
+	Sessions func(ctx context.Context) ([]Kept, error)
+	Search   func(ctx context.Context, words string) ([]Found, error)
+	// Rename gives a session another title. Delete deletes one that is not open.
+	Rename func(ctx context.Context, id, title string) error
+	Delete func(ctx context.Context, id string) error
 	// Models returns names of models for the completion of /model.
 	Models func() []string
 	// Calls returns the model calls of the session's last turns, oldest first. Input returns the input of
@@ -71,8 +73,8 @@ type Session struct {
 	isRead          bool
 }
 
-// Agent is a member of the panel.
-type Agent struct{ ID, Model string }
+// Agent is a member of the panel. Its tools run in Folder.
+type Agent struct{ ID, Model, Folder string }
 
 // Exchange is a turn that is over.
 type Exchange struct{ Question, Answer, Winner, Status string }

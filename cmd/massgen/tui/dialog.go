@@ -37,8 +37,9 @@ type approvalMsg approval
 // dialog asks about a tool call. below is the overlay that it covers.
 type dialog struct {
 	approval
-	below overlay
-	// isHeard reports that keys answer the dialog. A person who types while the dialog opens has not
+	folder string // where the agent's tools run
+	below  overlay
+	// isHeard reports whether keys answer the dialog. A person who types while the dialog opens has not
 	// read it yet, so until a pause the keys go to the covered part. early counts these keys.
 	isHeard bool
 	early   int
@@ -51,6 +52,15 @@ type dialog struct {
 }
 
 func newDialog(a approval, below overlay) *dialog { return &dialog{approval: a, below: below} }
+
+// folder returns the folder in which an agent's tools run, "" for an unknown agent.
+func (s *Session) folder(agent string) string {
+	i := slices.IndexFunc(s.Agents, func(a Agent) bool { return a.ID == agent })
+	if i < 0 {
+		return ""
+	}
+	return plain.Line(s.Agents[i].Folder)
+}
 
 // dialogPage is the number of lines that PgUp and PgDown scroll.
 const dialogPage = 8
@@ -121,19 +131,19 @@ func (d *dialog) pressReason(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 		return d.say(massgen.Decision{Reason: string(*d.reason)})
 	case "esc", "ctrl+c":
 		d.reason = nil
-	case "ctrl+u":
-		*d.reason = nil
-	case "backspace":
-		*d.reason = (*d.reason)[:max(len(*d.reason)-1, 0)]
 	default:
-		*d.reason = append(*d.reason, []rune(plain.Line(msg.Text))...)
+		*d.reason = edited(*d.reason, msg)
 	}
 	return d, nil
 }
 
-// paste adds a pasted text to the reason.
-func (d *dialog) paste(text string) {
+// paste adds a pasted text to the reason, if the person types one.
+func (d *dialog) paste(text string) (cmd tea.Cmd, taken bool) {
+	if d.reason == nil {
+		return nil, false
+	}
 	*d.reason = append(*d.reason, []rune(plain.Line(text))...)
+	return nil, true
 }
 
 func (d *dialog) say(decision massgen.Decision) (overlay, tea.Cmd) {
@@ -153,21 +163,24 @@ func (d *dialog) grant(always bool) (overlay, tea.Cmd) {
 
 // choices returns the possible decisions: for each a key, a word and the meaning.
 func (d *dialog) choices() (list []dialogChoice) {
-	list = []dialogChoice{{"o", "once", "once"}, {"s", "session", "always in this session: " + d.offer.Session}}
+	list = []dialogChoice{{"o", "once", "once", true}, {"s", "session", "always in this session: " + d.offer.Session, false}}
 	if d.offer.Always != "" {
-		list = append(list, dialogChoice{"a", "always", "always: keep the rule " + d.offer.Always})
+		list = append(list, dialogChoice{"a", "always", "always: keep the rule " + d.offer.Always, false})
 	}
-	return append(list, dialogChoice{"n", "no", "no"}, dialogChoice{"w", "why", "no, and say why"})
+	return append(list, dialogChoice{"n", "no", "no", true}, dialogChoice{"w", "why", "no, and say why", true})
 }
 
-type dialogChoice struct{ key, word, meaning string }
+// dialogChoice is a possible decision. Short ones share a line.
+type dialogChoice struct {
+	key, word, meaning string
+	isShort            bool
+}
 
-// foot returns the lines below the call, one for each choice. On a small screen the choices share a line,
+// foot returns the lines below the call: the short choices in one, and a line for each other one. On a small screen the choices share a line,
 // and their meanings follow the call, which scrolls.
 func (d *dialog) foot(width int, isNarrow bool) (lines []string) {
 	if d.reason != nil {
-		line := ansi.TruncateLeft("  why not? "+string(*d.reason), max(ansi.StringWidth("  why not? "+string(*d.reason))-width+2, 0), "")
-		return []string{line + "█", bold(ansi.Truncate("Enter says no, and the model reads why · Esc back", width, "…"))}
+		return []string{lineWithCursor("  why not? ", string(*d.reason), width), bold(ansi.Truncate("Enter says no, and the model reads why · Esc back", width, "…"))}
 	}
 	paint := bold
 	if !d.isHeard {
@@ -180,9 +193,15 @@ func (d *dialog) foot(width int, isNarrow bool) (lines []string) {
 		}
 		lines = wrapped(strings.Join(words, "  "), width)
 	} else {
+		var short []string
 		for _, c := range d.choices() {
+			if c.isShort {
+				short = append(short, paint(c.key)+"  "+c.meaning)
+				continue
+			}
 			lines = append(lines, hanging("  "+paint(c.key)+"  ", plain.Line(c.meaning), width)...)
 		}
+		lines = append(wrapped("  "+strings.Join(short, "     "), width), lines...)
 	}
 	if !d.isHeard {
 		lines = append(lines, faint(ansi.Truncate("stop typing to answer", width, "…")))
@@ -228,7 +247,11 @@ func (d *dialog) lines(width int) []string {
 		return d.laid
 	}
 	title := fmt.Sprintf("%s asks to run %s (%s)", d.call.Agent, d.call.Tool, d.call.Why)
-	lines := append(framed(asAlert, "", plain.Line(title), width), "")
+	lines := framed(asAlert, "", plain.Line(title), width)
+	if d.folder != "" {
+		const head = "in the folder "
+		lines = append(lines, faint(ansi.Truncate(head+ansi.TruncateLeft(d.folder, max(ansi.StringWidth(head+d.folder)-width+1, 0), "…"), width, "")))
+	}
 	for _, line := range readable(d.call.Tool, d.call.Arguments) {
 		lines = append(lines, framed(paintDifference(line), "  ", printable(line), width)...)
 	}

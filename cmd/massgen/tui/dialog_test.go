@@ -32,7 +32,7 @@ func TestToolCallIsAsked(t *testing.T) {
 		return answer, gone
 	}
 	answer, _ := ask()
-	for _, want := range []string{"ada asks to run edit_file (a rule)", "a.go", "- x", "+ y", "+ z", "s  always in this session: edit_file", "a  always: keep the rule allow edit_file(path: a.go)"} {
+	for _, want := range []string{"ada asks to run edit_file (a rule)", "a.go", "- x", "+ y", "+ z", "in the folder /work/ada", "o  once", "w  no, and say why", "s  always in this session: edit_file", "a  always: keep the rule allow edit_file(path: a.go)"} {
 		if !r.shows(want) {
 			t.Errorf("%q is not shown:\n%s", want, r.screen())
 		}
@@ -106,7 +106,7 @@ func TestTypingIsNoAnswer(t *testing.T) {
 	r.write("says an owl")
 	r.update(t.Context(), tea.PasteMsg{Content: "?"})
 	r.press("esc", "ctrl+c")
-	if !r.shows("stop typing to answer") || r.s.leaving {
+	if !r.shows("stop typing to answer") || r.s.leaving.key != "" {
 		t.Errorf("it does not say that it hears nothing yet:\n%s", r.screen())
 	}
 	early := pausedMsg{r.s.overlay.(*dialog), 3}
@@ -155,6 +155,21 @@ func TestLongCallsScroll(t *testing.T) {
 				t.Errorf("%v: %s is never shown:\n%s", size, want, r.screen())
 				break
 			}
+		}
+	}
+}
+
+// TestDialogLeavesAgentsInSight, and what a person has typed, on a screen of the usual size.
+func TestDialogLeavesAgentsInSight(t *testing.T) {
+	r := start(t, hangs, "What is cheap?")
+	r.until("ada has answered", func() bool { return r.shows("ada ✓ answered") })
+	r.write("in French")
+	arguments := `{"argv":["rm","-r","` + strings.Repeat("x", 3000) + `"]}`
+	r.update(t.Context(), approvalMsg{massgen.ApprovalRequest{Agent: "bob", Tool: "run_command", Why: "a rule", Arguments: arguments}, Offer{Session: "rm", Always: "allow rm"}, nil, nil})
+	r.until("the dialog hears keys", r.isHeard)
+	for _, want := range []string{"ada ✓ answered", "bob asks to run run_command", "in the folder /work/bob", "a  always: keep the rule allow rm", "> in French"} {
+		if !r.shows(want) {
+			t.Errorf("%q is not in sight:\n%s", want, r.screen())
 		}
 	}
 }

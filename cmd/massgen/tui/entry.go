@@ -6,14 +6,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"charm.land/bubbles/v2/key"
-	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
+	"github.com/atotto/clipboard"
 )
 
 // entry is the area for typing several lines, with the history of earlier lines.
 type entry struct {
-	area textarea.Model
+	area area
 	// past are the earlier lines, oldest first. at is the shown one, len(past) for none. draft is the
 	// text that a line of past has replaced.
 	past  []string
@@ -23,7 +22,7 @@ type entry struct {
 	pastes []paste
 	// context is the output of commands that goes with the next question.
 	context string
-	// isShell reports that the first letter is a typed !, and not a pasted one.
+	// isShell reports whether the first letter is a typed !, and not a pasted one.
 	isShell bool
 }
 
@@ -39,18 +38,10 @@ const (
 )
 
 func newEntry(past []string) *entry {
-	area := textarea.New()
-	area.Prompt, area.Placeholder, area.ShowLineNumbers = "> ", "Ask a question. ? shows the keys, /help the commands.", false
-	area.CharLimit, area.DynamicHeight, area.MinHeight, area.MaxHeight, area.MaxContentHeight = 0, true, 1, entryLines, 0
-	area.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("ctrl+j", "alt+enter", "shift+enter"))
-	area.KeyMap.LineStart = key.NewBinding(key.WithKeys("home", "ctrl+a"))
-	area.KeyMap.LineEnd = key.NewBinding(key.WithKeys("end", "ctrl+e"))
-	area.SetVirtualCursor(false)
-	area.Focus()
-	return &entry{area: area, past: past, at: len(past)}
+	return &entry{area: newArea("Ask a question (? keys, / commands)", entryLines), past: past, at: len(past)}
 }
 
-func (e *entry) isEmpty() bool { return e.area.Value() == "" }
+func (e *entry) isEmpty() bool { return e.area.isEmpty() }
 
 // text returns the typed text, with the pasted texts in place of their marks.
 func (e *entry) text() string {
@@ -85,8 +76,7 @@ func (e *entry) set(text string) {
 		e.insertMark(text)
 		return
 	}
-	e.area.SetValue(text)
-	e.area.MoveToEnd()
+	e.area.InsertString(text)
 }
 
 // paste inserts a text. A long text becomes a mark with the number of its lines.
@@ -122,14 +112,25 @@ func (e *entry) press(msg tea.KeyPressMsg) tea.Cmd {
 	if e.isEmpty() {
 		e.isShell = msg.Text == "!"
 	}
-	var cmd tea.Cmd
-	e.area, cmd = e.area.Update(msg)
-	return cmd
+	if msg.String() == "ctrl+v" {
+		return readClipboard
+	}
+	e.area.press(msg)
+	return nil
 }
 
-// older shows the earlier line, if the cursor is in the first line.
+// readClipboard pastes the text that the system's clipboard has.
+func readClipboard() tea.Msg {
+	text, err := clipboard.ReadAll()
+	if err != nil {
+		return errorNote{about("paste", err)}
+	}
+	return tea.PasteMsg{Content: text}
+}
+
+// older shows the earlier line, if the cursor is in the first row.
 func (e *entry) older() bool {
-	if e.area.Line() > 0 || e.at == 0 {
+	if !e.area.isInFirstRow() || e.at == 0 {
 		return false
 	}
 	if e.at == len(e.past) {
@@ -141,9 +142,9 @@ func (e *entry) older() bool {
 	return true
 }
 
-// newer shows the later line, if the cursor is in the last line.
+// newer shows the later line, if the cursor is in the last row.
 func (e *entry) newer() bool {
-	if e.area.Line() < e.area.LineCount()-1 || e.at >= len(e.past) {
+	if !e.area.isInLastRow() || e.at >= len(e.past) {
 		return false
 	}
 	at := e.at + 1

@@ -66,7 +66,7 @@ func TestScreenWithstands(t *testing.T) {
 			case 1, 2:
 				name := rapid.SampledFrom([]string{
 					"enter", "tab", "up", "down", "left", "right", "pgup", "pgdown", "home", "end", "backspace", "?", "i", "p", "q", "y", "n",
-					"ctrl+r", "ctrl+u", "ctrl+f", "ctrl+s", "ctrl+t", "ctrl+g", "ctrl+j", "ctrl+x", "esc", "x",
+					"ctrl+r", "ctrl+u", "ctrl+f", "ctrl+s", "ctrl+t", "ctrl+g", "ctrl+j", "ctrl+x", "ctrl+d", "esc", "x", "/", "@",
 				}).Draw(t, "key")
 				tell(keyOf(name), 0)
 			case 3:
@@ -118,7 +118,7 @@ func checkFrame(t *rapid.T, s *screen) {
 func hostileConversation(text func(string) string) Conversation {
 	return Conversation{
 		Session: func(context.Context) Session {
-			return Session{ID: "s1", Agents: []Agent{{text("id"), "m"}, {"bob", "m"}}, Context: 7}
+			return Session{ID: "s1", Agents: []Agent{{text("id"), "m", text("folder")}, {ID: "bob", Model: "m"}}, Context: 7}
 		},
 		Notices: func() []string { return []string{text("notice")} },
 		Past: func(context.Context) ([]Exchange, error) {
@@ -128,13 +128,15 @@ func hostileConversation(text func(string) string) Conversation {
 			return Outcome{Text: text("output"), Draft: text("draft")}, nil
 		},
 		Commands: []Choice{{"/status", "x"}},
-		Search: func(context.Context, string) ([]Choice, error) {
-			return []Choice{{text("session"), text("snippet")}}, nil
+		Search: func(context.Context, string) ([]Found, error) {
+			return []Found{{text("session"), 1, text("snippet")}}, nil
 		},
 		Models: func() []string { return []string{text("model")} },
-		Sessions: func(context.Context) ([]Choice, error) {
-			return []Choice{{"s1", text("title")}, {text("name"), "y"}}, nil
+		Sessions: func(context.Context) ([]Kept, error) {
+			return []Kept{{ID: "s1", Title: text("title"), Panel: text("panel")}, {ID: text("name"), Title: "y"}}, nil
 		},
+		Rename: func(context.Context, string, string) error { return nil },
+		Delete: func(context.Context, string) error { return nil },
 		Calls: func(context.Context) ([]Call, error) {
 			return []Call{{text("name"), "ada", text("about")}, {text("name"), text("id"), text("about")}}, nil
 		},

@@ -3,7 +3,6 @@ package tui
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,21 +13,24 @@ import (
 const keysIndent = 14
 
 const keysText = `Enter         send the question; while a turn runs, add a note to it
+/             list the commands while you type: arrows choose, Tab takes, Enter runs
+@             list the files of a folder: the chosen one is attached to the question
 Ctrl+J        begin another line (also Alt+Enter)
 Up, Down      what was typed before; Ctrl+F searches it
-Tab           complete a command, a session or a @file, which is attached; without a text: go to the agents
-Esc           end !COMMAND, or the turn with the best answer so far; else leave
-Ctrl+C        the same; to leave, press it twice
+Tab           go to the agents; behind a typed word complete it
+Esc           end !COMMAND, or the turn with the best answer so far; on an empty line, twice: leave
+Ctrl+C        end them, too; twice: leave, whatever is typed
+Ctrl+D        leave, on an empty line
 Ctrl+N        begin a new session
 Ctrl+R        begin anew; it asks
 Ctrl+U        clear what was typed
 Ctrl+O        go on with it in $EDITOR
-Ctrl+S        choose another session, by its title or what was said in it
+Ctrl+S        all sessions, by title and by what was said in them: open, rename or delete one
 Ctrl+T        what each call of a model was sent, and what was new in it
 Ctrl+G        the answers side by side
 Ctrl+Y        copy the last answer
 Ctrl+X        open what happened in a turn, and tool calls with their results, or close them
-PgUp, PgDown  scroll the conversation
+PgUp, PgDown  scroll the conversation; after /mouse the wheel does, too
 ?             this page
 
 On an agent (Tab goes there):
@@ -39,8 +41,14 @@ x             go on without this agent; it asks
 i             what it was sent last
 Esc           back to the line
 
+In the list of sessions (Ctrl+S):
+letters       look for them in titles, panels, questions and answers
+Enter         open the chosen session
+Ctrl+R        give it another title
+Ctrl+D        delete it; it asks
+
 /help shows the commands. !COMMAND runs a command of the shell, whose output goes with the next
-question.`
+question. The mouse selects text as in any program of the terminal.`
 
 // key takes a key.
 func (s *screen) key(msg tea.KeyPressMsg) tea.Cmd {
@@ -51,20 +59,27 @@ func (s *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 		s.toggle()
 		return nil
 	}
+	name := msg.String()
+	if name != "esc" && name != "ctrl+c" || s.overlay != nil || s.focus >= 0 || s.menu.isOpen() {
+		s.leaving = leaving{}
+	}
 	if s.overlay != nil {
 		next, cmd := s.overlay.press(msg)
 		s.overlay = next
 		return cmd
-	}
-	name := msg.String()
-	if name != "esc" && name != "ctrl+c" {
-		s.leaving = false
 	}
 	if s.focus >= 0 {
 		if cmd, taken := s.agentKey(name); taken {
 			return cmd
 		}
 		s.focus = -1
+	}
+	if s.menu.isOpen() {
+		if taken, submits := s.menu.press(name); submits {
+			return s.submit()
+		} else if taken {
+			return nil
+		}
 	}
 	if cmd, taken := s.controlKey(name); taken {
 		return cmd
@@ -116,12 +131,14 @@ func (s *screen) agentKey(name string) (cmd tea.Cmd, taken bool) {
 // controlKey takes a key that has the same meaning everywhere.
 func (s *screen) controlKey(name string) (cmd tea.Cmd, taken bool) {
 	switch name {
-	case "esc", "ctrl+c":
-		return s.stop(name), true
+	case "esc":
+		return s.stop("Esc"), true
+	case "ctrl+c":
+		return s.stop("Ctrl+C"), true
 	case "ctrl+n":
 		return s.idleCommand("/new"), true
 	case "ctrl+r":
-		s.overlay = &question{"Begin anew, in a new session? This one is kept.", func() tea.Cmd { return s.idleCommand("/reset") }}
+		s.overlay = &question{text: "Begin anew, in a new session? This one is kept.", yes: func() tea.Cmd { return s.idleCommand("/reset") }}
 	case "ctrl+u":
 		s.entry.clear()
 		s.entry.context = ""
@@ -131,7 +148,7 @@ func (s *screen) controlKey(name string) (cmd tea.Cmd, taken bool) {
 			return nil
 		})
 	case "ctrl+s":
-		return s.conv.readSessions(), true
+		return s.conv.readSessions(""), true
 	case "ctrl+t":
 		return s.conv.readCalls(""), true
 	case "ctrl+o":
@@ -139,10 +156,7 @@ func (s *screen) controlKey(name string) (cmd tea.Cmd, taken bool) {
 		s.entry.clear()
 		return s.edit(text), true
 	case "ctrl+g":
-		if len(s.talk.last.answers) == 0 { // of a session that was opened again
-			return s.conv.show("the answers of the last turn", "/answers"), true
-		}
-		s.overlay = newComparison(s.talk.last.answers, s.talk.last.winner)
+		return s.ownCommand("/compare", "", "/compare"), true
 	case "ctrl+y":
 		return s.copyAnswer(), true
 	case "pgup":
@@ -162,40 +176,6 @@ func newestFirst(lines []string) []Choice {
 	}
 	return list
 }
-
-// stop ends the command of the shell, the turn, or the program. Esc leaves the program at once, unless a
-// typed text would be lost, or a command or a turn has just ended that the key may have been meant for.
-// Ctrl+C leaves on the second press.
-func (s *screen) stop(name string) tea.Cmd {
-	switch {
-	case s.shell.command.isRunning() && (!s.shell.command.ending || s.talk.running != nil): // keys that come too late must not end the turn
-		s.shell.stop()
-		return nil
-	case s.talk.running != nil && !s.talk.running.ending:
-		s.talk.running.ending = true
-		s.transcript.add(told, "", "ending the turn with the best answer so far; once more leaves at once")
-		if s.talk.hasTurn() {
-			s.talk.running.turn.Cancel()
-		}
-		return nil
-	case s.talk.running == nil && !s.leaving:
-		s.leaving = true
-		const justEnded = time.Second
-		isMeant := (s.talk.shown == nil || time.Since(s.talk.shown.EndedAt) > justEnded) && !s.shell.command.endedWithin(justEnded)
-		if name == "esc" && isMeant && s.entry.isEmpty() {
-			return tea.Tick(lostKey, func(time.Time) tea.Msg { return leaveMsg{} })
-		}
-		return nil
-	}
-	return tea.Quit
-}
-
-// lostKey is the time that Esc waits before it leaves. It may be the beginning of another key, which a
-// slow line delivers in pieces.
-const lostKey = 200 * time.Millisecond
-
-// leaveMsg is sent if nothing followed an Esc.
-type leaveMsg struct{}
 
 // wheel scrolls the overlay or the conversation by three lines.
 func (s *screen) wheel(msg tea.MouseWheelMsg) tea.Cmd {
@@ -226,6 +206,10 @@ func (s *screen) entryKey(name string, msg tea.KeyPressMsg) tea.Cmd {
 	switch name {
 	case "enter":
 		return s.submit()
+	case "ctrl+d":
+		if s.entry.isEmpty() {
+			return s.idleCommand("/quit")
+		}
 	case "?":
 		if s.entry.isEmpty() {
 			s.overlay = newTable("keys", keysText, keysIndent)
@@ -272,22 +256,18 @@ func isCommand(name string) bool {
 	return !strings.Contains(name, "\n") && strings.Count(name, "/") == 1 && strings.HasPrefix(name, "/")
 }
 
-// complete completes the typed word with the commands, sessions or files that begin with it.
+// complete completes the typed word with the models or files that begin with it, or lists the sessions.
 func (s *screen) complete() tea.Cmd {
 	value := s.entry.area.Value()
 	word := value[strings.LastIndexAny(value, " \n")+1:]
 	var names []string
 	switch {
-	case strings.HasPrefix(word, "@"):
+	case strings.HasPrefix(word, "@"): // behind which the menu was closed
 		names = filesLike(word)
-	case strings.HasPrefix(value, "/") && !strings.Contains(value, " "):
-		for _, c := range slices.Concat(s.conv.Commands, ownCommands()) {
-			names = append(names, c.Name)
-		}
 	case strings.HasPrefix(value, "/model "):
 		names = s.modelWords(value)
 	case strings.HasPrefix(value, "/session "):
-		return s.conv.readSessions()
+		return s.conv.readSessions("")
 	}
 	if several := s.entry.complete(names); len(several) > 1 {
 		s.transcript.add(told, "", strings.Join(several, "  "))

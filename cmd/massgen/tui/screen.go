@@ -26,18 +26,26 @@ type screen struct {
 	overlay    overlay // stands before the rest, nil for nothing
 	focus      int     // the agent that gets the keys, -1 for the entry
 	mood       mood
-	first      string   // the question to ask as soon as the session is known
-	leaving    bool     // the key that leaves was pressed once
+	due        due
+	menu       *menu
+	leaving    leaving
 	printing   bool     // lines are on their way to the scrollback
 	queue      []string // the lines that follow them
 }
 
+// due waits until the turns of the session are read: a question to ask, and a turn to show, 0 for the end.
+type due struct {
+	question string
+	turn     int
+}
+
 // mood describes the terminal.
 type mood struct {
-	// isDark reports that the background is dark. isKnown reports that the terminal has said so.
+	// isDark reports whether the background is dark, isKnown whether the terminal has reported it.
 	isDark, isKnown bool
 	plain           bool // no colour
 	inline          bool // the conversation goes to the terminal's scrollback
+	wheel           bool // the mouse wheel scrolls, and the terminal selects no text
 	mayCopy         bool // the person has allowed writes to the clipboard
 	editor          string
 	keyboard        io.Reader // what an editor reads
@@ -69,11 +77,14 @@ type (
 		lines              []string
 	}
 	pagerMsg    struct{ title, text string }
-	sessionsMsg struct{ list []Choice }
-	foundMsg    struct {
+	sessionsMsg struct {
+		list []Kept
+		word string // to search for
+	}
+	foundMsg struct {
 		by   *picker
 		word string
-		list []Choice
+		list []pick
 	}
 	tickMsg time.Time
 	// printedMsg follows the blocks of an inline screen that are in the scrollback.
@@ -83,7 +94,7 @@ type (
 func newScreen(conv Conversation, do worker, m mood, first string) *screen {
 	c, t, e := client{conv, do}, &transcript{}, newEntry(conv.History)
 	return &screen{
-		conv: c, session: conv.Opened, focus: -1, mood: m, first: first, transcript: t, entry: e,
+		conv: c, session: conv.Opened, focus: -1, mood: m, due: due{question: first}, transcript: t, entry: e, menu: &menu{entry: e, commands: allCommands(conv.Commands)},
 		talk: &talk{conv: c, transcript: t, isInline: m.inline}, shell: &shell{conv: c, transcript: t, entry: e},
 	}
 }
@@ -100,6 +111,7 @@ func tick() tea.Cmd {
 // Update implements tea.Model.
 func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := s.take(msg)
+	s.menu.follow()
 	s.layOut()
 	return s, tea.Batch(cmd, s.render(), s.print())
 }
@@ -132,24 +144,29 @@ func (s *screen) take(msg tea.Msg) tea.Cmd {
 	case tea.KeyPressMsg:
 		return s.key(msg)
 	case tea.PasteMsg:
-		if d, ok := s.overlay.(*dialog); ok && d.reason != nil {
-			d.paste(msg.Content)
-		} else if s.overlay == nil || ok && d.below == nil {
+		if o, ok := s.overlay.(paster); ok {
+			if cmd, taken := o.paste(msg.Content); taken {
+				return cmd
+			}
+		}
+		if d, ok := s.overlay.(*dialog); s.overlay == nil || ok && d.below == nil {
 			s.focus = -1
 			s.entry.paste(msg.Content)
 		}
 	case tea.MouseWheelMsg:
 		return s.wheel(msg)
 	case tickMsg:
+		s.leaving.fade(time.Time(msg))
 		return tick()
 	case printedMsg:
 		s.printing = false
 	case leaveMsg:
-		if s.leaving && s.talk.running == nil && s.overlay == nil {
+		if s.leaving.key == "Esc" && s.talk.running == nil && s.overlay == nil { // nothing came after the second Esc
 			return tea.Quit
 		}
 	case approvalMsg:
 		d := newDialog(approval(msg), s.overlay)
+		d.folder = s.session.folder(msg.call.Agent)
 		s.overlay = d
 		return d.listen()
 	case pausedMsg:
@@ -187,7 +204,7 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 		s.entry.set(string(msg))
 	case movedMsg:
 		s.transcript.clear()
-		s.talk.shown, s.talk.last, s.first = nil, lastTurn{}, msg.outcome.Question
+		s.talk.shown, s.talk.last, s.due.question = nil, lastTurn{}, msg.outcome.Question
 		msg.outcome.Question = ""
 		return tea.Batch(s.takeOutcome(msg.outcome), s.conv.readPast(s.transcript.page))
 	case errorNote:
@@ -220,12 +237,14 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 	case inputMsg:
 		msg.viewer.take(msg)
 	case sessionsMsg:
-		s.open(s.sessionPicker(msg.list))
+		p := newSessionPicker(msg.list, msg.word, s)
+		s.open(p)
+		return p.look()
 	case foundMsg:
 		return msg.by.take(msg)
 	case errorMsg:
 		s.transcript.add(wrong, "", s.conv.Redact(msg.err.Error()))
-		s.talk.running = nil
+		s.talk.running, s.talk.ended = nil, time.Now()
 	}
 	return nil
 }
@@ -258,9 +277,11 @@ func (s *screen) showPast(turns []Exchange) tea.Cmd {
 		s.transcript.add(asked, "", s.conv.Redact(t.Question))
 		s.talk.showAnswer(t.Answer, t.Winner, t.Status)
 	}
-	if first := s.first; first != "" {
-		s.first = ""
-		return s.ask(first)
+	now := s.due
+	s.due = due{}
+	s.transcript.showTurn(now.turn)
+	if now.question != "" {
+		return s.ask(now.question)
 	}
 	return nil
 }

@@ -30,6 +30,7 @@ type panel struct {
 	notices  []string
 	typed    []string
 	searched []string
+	kept     []Kept
 	model    string  // of ada, "" for the model of all
 	crowd    []Agent // in place of ada and bob
 }
@@ -40,7 +41,7 @@ func newPanel(t *testing.T, script string) *panel {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &panel{t: t, session: "s1"}
+	p := &panel{t: t, session: "s1", kept: keptSessions()}
 	backend := debugbackend.NewScripted(parsed)
 	p.panel, err = massgen.New(t.Context(), []massgen.Agent{{ID: "ada", Backend: backend}, {ID: "bob", Backend: backend}})
 	if err != nil {
@@ -54,6 +55,15 @@ func newPanel(t *testing.T, script string) *panel {
 	return p
 }
 
+// keptSessions are the sessions of the picker.
+func keptSessions() []Kept {
+	used := time.Date(2026, 1, 2, 15, 4, 0, 0, time.UTC)
+	return []Kept{
+		{ID: "s1", Title: "Of wind", Panel: "winds.yaml", Used: used, Turns: 1},
+		{ID: "s2", Title: "Of sun", Used: used.AddDate(0, 0, -7), Turns: 2, USD: new(0.0123)},
+	}
+}
+
 func (p *panel) conversation() Conversation {
 	return Conversation{
 		Session: func(context.Context) Session {
@@ -62,7 +72,7 @@ func (p *panel) conversation() Conversation {
 			zero := 0.0
 			agents := p.crowd
 			if agents == nil {
-				agents = []Agent{{"ada", cmp.Or(p.model, "m")}, {"bob", "m"}}
+				agents = []Agent{{"ada", cmp.Or(p.model, "m"), "/work/ada"}, {"bob", "m", "/work/bob"}}
 			}
 			return Session{ID: p.session, Agents: agents, Messages: 2 * len(p.past), USD: &zero, Context: 700, Window: 10000}
 		},
@@ -91,15 +101,29 @@ func (p *panel) conversation() Conversation {
 		Commands: []Choice{
 			{"/status", "show the session"}, {"/sessions", "list"}, {"/quit", "leave"},
 		},
-		Sessions: func(context.Context) ([]Choice, error) {
-			return []Choice{{"s1", "of wind · 1 turn"}, {"s2", "of sun · 2 turns"}}, nil
+		Sessions: func(context.Context) ([]Kept, error) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return slices.Clone(p.kept), nil
 		},
-		Search: func(_ context.Context, words string) ([]Choice, error) {
+		Rename: func(_ context.Context, id, title string) error {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.kept[slices.IndexFunc(p.kept, func(k Kept) bool { return k.ID == id })].Title = title
+			return nil
+		},
+		Delete: func(_ context.Context, id string) error {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.kept = slices.DeleteFunc(p.kept, func(k Kept) bool { return k.ID == id })
+			return nil
+		},
+		Search: func(_ context.Context, words string) ([]Found, error) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.searched = append(p.searched, words)
 			if strings.HasPrefix("shines", words) {
-				return []Choice{{"s2", "turn 1: It shines."}}, nil
+				return []Found{{"s2", 1, "It shines."}}, nil
 			}
 			return nil, nil
 		},
@@ -323,50 +347,6 @@ func TestScreens(t *testing.T) {
 	checkGolden(t, "screens", b.String())
 }
 
-// TestTurnIsEnded: Esc ends a turn that hangs with the best answer so far, and then the program. Right
-// after the turn it may have been meant for that.
-func TestTurnIsEnded(t *testing.T) {
-	r := start(t, hangs, "What is cheap?")
-	r.until("ada has answered", func() bool { return r.shows("ada ✓ answered") })
-	r.press("esc")
-	r.until("the turn is over", r.idle)
-	if !r.shows("Wind.") || !r.shows("interrupted") {
-		t.Errorf("the best answer is not shown:\n%s", r.screen())
-	}
-	r.press("esc")
-	if !r.shows("once more leaves") {
-		t.Errorf("one key leaves without a word:\n%s", r.screen())
-	}
-	r.press("esc")
-	r.until("it leaves", func() bool { return r.quit })
-}
-
-// TestEscLeaves without a turn and a text. It is no Esc if the rest of another key follows, and it
-// takes two where a text would be lost. So it does with Ctrl+C.
-func TestEscLeaves(t *testing.T) {
-	r := start(t, agrees, "")
-	r.press("esc")
-	r.write("[")
-	r.update(t.Context(), leaveMsg{})
-	if r.quit {
-		t.Error("it leaves at the beginning of another key")
-	}
-	r.press("esc")
-	r.update(t.Context(), tickMsg{})
-	if r.quit || !r.shows("once more leaves") {
-		t.Errorf("it leaves with a text:\n%s", r.screen())
-	}
-	r.press("ctrl+u", "ctrl+c")
-	if r.quit || !r.shows("once more leaves") {
-		t.Errorf("one Ctrl+C leaves:\n%s", r.screen())
-	}
-	r.press("ctrl+c")
-	r.until("it leaves", func() bool { return r.quit })
-	r = start(t, agrees, "")
-	r.press("esc")
-	r.until("it leaves", func() bool { return r.quit })
-}
-
 // TestNoteIsTold: what is typed while a turn runs is a note, and the result says who has seen it.
 func TestNoteIsTold(t *testing.T) {
 	r := start(t, hangs, "What is cheap?")
@@ -448,9 +428,9 @@ func TestTurnGoesOnWithoutAgent(t *testing.T) {
 func TestSessionsAreChosen(t *testing.T) {
 	r := start(t, agrees, "")
 	r.press("ctrl+s")
-	r.until("they are listed", func() bool { return r.shows("of sun · 2 turns") })
+	r.until("they are listed", func() bool { return r.shows("Of sun") })
 	r.write("SUN")
-	if r.shows("of wind") {
+	if r.shows("Of wind") {
 		t.Errorf("the search finds too much:\n%s", r.screen())
 	}
 	r.press("enter")

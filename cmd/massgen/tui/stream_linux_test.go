@@ -40,7 +40,7 @@ func crowd(tb testing.TB, tokens int, in time.Duration) *panel {
 	for i := range 20 {
 		id := fmt.Sprintf("a%d", i+1)
 		agents = append(agents, massgen.Agent{ID: id, Backend: backend})
-		p.crowd = append(p.crowd, Agent{id, "m"})
+		p.crowd = append(p.crowd, Agent{ID: id, Model: "m"})
 	}
 	p.panel, err = massgen.New(tb.Context(), agents)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -25,14 +26,16 @@ type talk struct {
 	running    *running      // the turn under way, nil without one
 	shown      *report.State // the last turn, whose rounds are shown; nil before the session is known
 	last       lastTurn
-	isInline   bool // what was printed does not change
+	ended      time.Time // when the last turn ended here
+	isInline   bool      // what was printed does not change
 }
 
 // lastTurn is the outcome of the last turn that ended.
 type lastTurn struct {
-	answer  string
-	winner  string
-	answers []report.ResultAnswer
+	hasFailed bool // without an answer
+	answer    string
+	winner    string
+	answers   []report.ResultAnswer
 }
 
 // running is a turn under way.
@@ -76,6 +79,18 @@ func (t *talk) newState(agents []Agent) *report.State {
 	state := report.NewState(ids...)
 	state.Mask = t.conv.Redact
 	return state
+}
+
+// stop ends the turn with the best answer so far.
+func (t *talk) stop() {
+	if t.running.ending {
+		return
+	}
+	t.running.ending = true
+	t.transcript.add(told, "", "ending the turn with the best answer so far; Ctrl+C twice leaves at once")
+	if t.hasTurn() {
+		t.running.turn.Cancel()
+	}
 }
 
 // isBusy reports whether a turn runs, and says so on the screen.
@@ -291,7 +306,8 @@ func (t *talk) block() int {
 // conclude shows the result of a turn.
 func (t *talk) conclude(r massgen.Result) {
 	t.foldNews()
-	t.running = nil
+	t.running, t.ended = nil, time.Now()
+	t.last = lastTurn{hasFailed: r.Winner == ""}
 	if lines := t.conv.Summary(r); len(lines) > 0 {
 		t.transcript.add(told, "", t.conv.Redact(strings.Join(lines, "\n")))
 	}
@@ -314,6 +330,7 @@ func (t *talk) conclude(r massgen.Result) {
 
 func (t *talk) showAnswer(answer, winner, status string) {
 	if answer == "" {
+		t.last = lastTurn{hasFailed: true}
 		t.transcript.add(told, "", "no answer: "+status)
 		return
 	}
@@ -354,14 +371,6 @@ func (t *talk) pause(pause bool) tea.Cmd {
 // dismiss makes the turn go on without an agent.
 func (t *talk) dismiss(agent string) tea.Cmd {
 	return t.tell(func(ctx context.Context, turn *massgen.Turn) error { return turn.Dismiss(ctx, agent) })
-}
-
-// hint returns the newest sentence about the turn, and the keys that work while it runs.
-func (t *talk) hint() (hints []string) {
-	if n := len(t.shown.News); n > 0 {
-		hints = append(hints, t.conv.Redact(t.shown.News[n-1].Text))
-	}
-	return append(hints, "Enter adds a note", "Tab agents", "Esc ends the turn", "? keys")
 }
 
 // save writes the last answer to a file.

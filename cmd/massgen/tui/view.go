@@ -43,9 +43,9 @@ func (s *screen) rows() int {
 // printRows returns how many lines an inline screen prints at once.
 func (s *screen) printRows() int { return max(s.size.Height/3, 1) }
 
-// bodyRows returns the number of rows between the header and the entry.
+// bodyRows returns the number of rows between the header and the box or the entry.
 func (s *screen) bodyRows() int {
-	return max(s.rows()-len(s.header().lines(time.Time{}))-hintRows-1-min(s.entry.area.Height(), entryLines), 1)
+	return max(s.rows()-len(s.header().lines(time.Time{}))-hintRows-1-len(s.box())-min(s.entry.area.Height(), entryLines), 1)
 }
 
 // paneRows returns the number of rows for the agents: two thirds of the body while a turn runs or an
@@ -74,13 +74,16 @@ func (s *screen) View() tea.View { return s.view(time.Now()) }
 func (s *screen) view(now time.Time) tea.View {
 	v := tea.View{WindowTitle: "massgen " + plain.Line(s.session.ID)}
 	if !s.mood.inline { // else the terminal scrolls, and its own keys select and copy
-		v.AltScreen, v.MouseMode = true, tea.MouseModeCellMotion
+		v.AltScreen = true
+	}
+	if s.mood.wheel {
+		v.MouseMode = tea.MouseModeCellMotion
 	}
 	if s.size.Width <= 0 || s.size.Height <= 0 {
 		return v
 	}
 	lines := s.header().lines(now)
-	if s.overlay != nil {
+	if s.overlay != nil && !isBoxed(s.overlay, s.rows()) {
 		room := max(s.rows()-len(lines), 1)
 		lines = append(lines, s.overlay.view(s.size.Width, room)...)
 	} else {
@@ -93,7 +96,8 @@ func (s *screen) view(now time.Time) tea.View {
 		lines = append(lines, s.agents(now)...)
 		lines = append(lines, s.strip()...)
 		lines = append(lines, faint(strings.Repeat("─", s.size.Width)))
-		if c := s.entry.area.Cursor(); c != nil && s.focus < 0 {
+		lines = append(lines, s.box()...)
+		if c := s.entry.area.Cursor(); s.focus < 0 && s.overlay == nil {
 			c.Y += len(lines)
 			v.Cursor = c
 		}
@@ -140,24 +144,4 @@ func fitting(hints []string, width int) string {
 		line = longer
 	}
 	return line
-}
-
-// hint returns the keys that work now, the most important first.
-func (s *screen) hint() []string {
-	agent := []string{"Enter its whole text", "Esc back", "arrows another agent", "i its input"}
-	switch {
-	case s.leaving:
-		return []string{"once more leaves"}
-	case s.focus >= 0 && s.talk.running != nil:
-		return append(agent, "p pause", "x go on without it", "Ctrl+X tool calls")
-	case s.focus >= 0:
-		return append(agent, "Ctrl+X tool calls")
-	case s.shell.command.isRunning():
-		return []string{"a command is running: Esc ends it", "? keys"}
-	case s.talk.running != nil:
-		return s.talk.hint()
-	case s.entry.context != "":
-		return []string{"the output of the command goes with the next question", "Ctrl+U drops it"}
-	}
-	return []string{"Enter send", "? keys", "Esc leave", "Ctrl+N new session", "Ctrl+S sessions", "Ctrl+J new line", "Tab agents", "Ctrl+X progress"}
 }

@@ -51,6 +51,7 @@ func commands() []command {
 		{[]string{"/remember"}, "remember a fact about you, for all sessions; massgen memory lists them", (*dialogue).remember},
 		{[]string{"/sessions"}, "list the sessions that were used last", (*dialogue).listSessions},
 		{[]string{"/session"}, "go on with another session: /session ID", (*dialogue).goOnWith},
+		{[]string{"/rename"}, "give this session another title: /rename TITLE", (*dialogue).rename},
 		{[]string{"/new", "/clear", "/reset"}, "begin a new session; this one is kept", (*dialogue).begin},
 		{[]string{"/branch"}, "go on in a copy of this session; /branch TURN: as it was after that turn", (*dialogue).branch},
 		{[]string{"/config"}, "show the settings that hold", (*dialogue).showConfig},

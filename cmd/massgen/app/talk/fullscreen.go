@@ -96,7 +96,7 @@ func (f *fullScreen) farewell(ctx context.Context) {
 // conversation returns what the screen shows and drives.
 func (f *fullScreen) conversation() tui.Conversation {
 	c := tui.Conversation{
-		Opened: f.opened(), Session: f.session, Notices: f.notices, Past: f.pastTurns, Ask: f.ask, Settle: f.settle, Follow: f.d.s.feed.logEvent, Summary: f.d.s.results.summary, Command: f.command, Sessions: f.sessions, Search: f.search,
+		Opened: f.opened(), Session: f.session, Notices: f.notices, Past: f.pastTurns, Ask: f.ask, Settle: f.settle, Follow: f.d.s.feed.logEvent, Summary: f.d.s.results.summary, Command: f.command, Sessions: f.sessions, Search: f.search, Rename: f.rename, Delete: f.discard,
 		Calls: f.calls, Input: f.input, Models: knownModels, History: readTyped(typedFile(f.d.s)), Typed: f.typed, Redact: f.d.s.console.Secrets.Redact,
 	}
 	for _, command := range commands() {
@@ -110,9 +110,23 @@ func (f *fullScreen) opened() tui.Session {
 	s := f.d.s
 	shown := tui.Session{ID: plain.Line(s.chat.id)}
 	for i, m := range s.asked.panel.Models() {
-		shown.Agents = append(shown.Agents, tui.Agent{ID: s.asked.config.Agents[i].ID, Model: m.String()})
+		a := s.asked.config.Agents[i]
+		shown.Agents = append(shown.Agents, tui.Agent{ID: a.ID, Model: m.String(), Folder: f.folder(a.Tools.CWD)})
 	}
 	return shown
+}
+
+// folder returns a folder from its root, or from ~ if it is in the person's home. For an empty path it returns the working folder of the program.
+func (f *fullScreen) folder(path string) string {
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	home, _ := f.d.s.term.env.Lookup("HOME")
+	if below, ok := strings.CutPrefix(whole, home+"/"); ok && home != "" {
+		return "~/" + below
+	}
+	return whole
 }
 
 func (f *fullScreen) session(ctx context.Context) tui.Session {
@@ -224,7 +238,7 @@ func (f *fullScreen) command(_ context.Context, line string) (o tui.Outcome, err
 	return o, err
 }
 
-func (f *fullScreen) sessions(ctx context.Context) ([]tui.Choice, error) {
+func (f *fullScreen) sessions(ctx context.Context) ([]tui.Kept, error) {
 	const most = 200
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -233,16 +247,60 @@ func (f *fullScreen) sessions(ctx context.Context) ([]tui.Choice, error) {
 		return nil, fmt.Errorf("list the sessions: %w", err)
 	}
 	kept = slices.DeleteFunc(kept, func(s sessions.Session) bool { return f.d.isDiscarded(s.ID) })
-	var list []tui.Choice
+	var list []tui.Kept
 	for _, s := range kept {
-		list = append(list, tui.Choice{Name: s.ID, About: plain.Line(s.Title) + " · " + plain.Count(s.Turns, "turn")})
+		list = append(list, tui.Kept{
+			ID: s.ID, Title: f.titleOf(ctx, s), Panel: panelOf(s), Used: s.Updated.Local(), Turns: s.Turns, USD: s.Usage.CostUSD,
+		})
 	}
 	return list, nil
 }
 
+// titleOf returns the title of a session, or its last question if it has no title because no question was answered.
+func (f *fullScreen) titleOf(ctx context.Context, s sessions.Session) string {
+	if s.Title != "" {
+		return s.Title
+	}
+	last, err := f.d.s.store.Sessions.Turns(ctx, s.ID, 1)
+	if err != nil || len(last) == 0 {
+		return s.ID
+	}
+	return sessions.TitleOf(last[0].Question)
+}
+
+// panelOf returns the name of the panel that a session was begun with, "" if the session does not store one.
+func panelOf(s sessions.Session) string {
+	var r archive.Remembered
+	if data := s.Metadata[archive.MetaPanel]; data == "" || json.Unmarshal([]byte(data), &r) != nil {
+		return ""
+	}
+	if path := r.Path(); path != "" {
+		return filepath.Base(path)
+	}
+	return r.Name()
+}
+
+// rename gives a session another title.
+func (f *fullScreen) rename(ctx context.Context, id, title string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.d.retitle(ctx, id, title)
+}
+
+// discard deletes a session that is not open, as /delete does.
+func (f *fullScreen) discard(_ context.Context, id string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if id == f.d.s.chat.id {
+		return errors.New("this session is open: /delete deletes it")
+	}
+	f.d.discarded = append(f.d.discarded, id)
+	return nil
+}
+
 // search finds the sessions whose texts have the words; the last one may go on. Each is there
 // once for each place.
-func (f *fullScreen) search(ctx context.Context, words string) ([]tui.Choice, error) {
+func (f *fullScreen) search(ctx context.Context, words string) ([]tui.Found, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if strings.TrimRight(words, " *") == words {
@@ -252,10 +310,10 @@ func (f *fullScreen) search(ctx context.Context, words string) ([]tui.Choice, er
 	if err != nil {
 		return nil, err
 	}
-	var list []tui.Choice
+	var list []tui.Found
 	for _, h := range hits {
 		if h.Turn > 0 && !f.d.isDiscarded(h.Session) { // titles are in the list
-			list = append(list, tui.Choice{Name: h.Session, About: fmt.Sprintf("turn %d: %s", h.Turn, plain.Line(h.Snippet))})
+			list = append(list, tui.Found{ID: h.Session, Turn: h.Turn, Text: plain.Line(h.Snippet)})
 		}
 	}
 	return list, nil
