@@ -4,6 +4,53 @@
 // answer.
 import http from 'node:http';
 
+// An answer in Markdown with all that the page shows, and with what a hostile model would try.
+export const markdown = `## Heat pumps
+
+A **heat pump** moves *heat*; its COP is \`Q / W\`, see [a report](https://reports.example/heat?a=1&b=2).
+
+| Source | COP | Cost |
+| --- | ---: | :---: |
+| Air | 3.5 | low |
+| Ground | 4.6 | high |
+
+1. Measure the heat load.
+2. Choose a source:
+   - air
+   - ground
+
+- [x] insulated
+- [ ] sized
+
+\`\`\`go
+// cop returns the coefficient of performance.
+func cop(heat, work float64) float64 { return heat / work }
+\`\`\`
+
+> Insulate first.
+
+[one](javascript:alert(1)) [two](JaVaScRiPt:alert(1)) [three](data:text/html,<script>alert(1)</script>) [four](vbscript:x)
+[five](/sessions) [six](//evil.example/x) [seven](file:///etc/passwd) <javascript:alert(1)> <https://evil.example/"onmouseover=alert(1)>
+
+![a picture](https://evil.example/track.png) ![b](data:image/svg+xml,<svg/onload=alert(1)>) [![c](https://evil.example/c.png)](https://evil.example)
+
+<img src=x onerror=alert(1)> <svg onload=alert(1)> <script>alert(1)</script> <iframe src="https://evil.example"></iframe>
+
+<style>body { display: none }</style>
+
+<a href="javascript:alert(1)" style="position:fixed">html</a> &lt;script&gt; &#106;avascript:alert(1)
+
+[eight]: javascript:alert(1)
+
+[eight]
+
+\`\`\`<script>alert(1)</script>
+<img src=x onerror=alert(1)>
+\`\`\`
+
+The end.
+`;
+
 export async function serveModel() {
   let go;
   const gate = { wait: Promise.resolve(), close() { gate.wait = new Promise(done => { go = done; }); }, open() { go?.(); } };
@@ -33,6 +80,9 @@ export async function serveModel() {
       await call('new_answer', { content: `An answer by ${model}.` }, gate.wait);
     } else if (!told && asks && may('write_file')) {
       await call('write_file', { path: 'notes.txt', content: '<b>not markup</b>' });
+    } else if (JSON.stringify(messages).includes('Show Markdown')) {
+      for (let i = 0; i < markdown.length; i += 9) send({ content: markdown.slice(i, i + 9) });
+      send({}, 'stop');
     } else {
       send({ content: 'It begins slowly' });
       await gate.wait;
