@@ -71,8 +71,8 @@ export function copyButton(textOf, label) {
     const isCopied = document.execCommand('copy');
     document.oncopy = null;
     if (!isCopied) throw new Error('The browser does not let the page copy: select the text.');
-    say(e.textContent = 'Copied');
-    setTimeout(() => { e.textContent = 'Copy'; }, 1500);
+    say(e.textContent = e.ariaLabel = 'Copied');
+    setTimeout(() => { [e.textContent, e.ariaLabel] = ['Copy', label]; }, 1500);
   }, label);
   return e;
 }

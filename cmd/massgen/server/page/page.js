@@ -19,6 +19,8 @@ const addressOf = (id, turn) => '#s=' + encodeURIComponent(id) + (turn ? '/' + t
 
 async function showSession() {
   shown.stop.abort();
+  const [, key] = location.hash.match(/^#key=(\w+)$/) ?? []; // from the address that massgen serve prints
+  if (key) localStorage.setItem('key', key), history.replaceState(null, '', '/');
   const [named = '', turn] = location.hash.match(/^#s=(.*)/)?.[1].split('/') ?? [];
   const id = decodeURIComponent(named);
   Object.assign(shown, { id, title: '', turns: [], running: null, editing: null, isFollowing: true, stop: new AbortController() });
@@ -167,7 +169,7 @@ async function send(question, files) {
   by('question').value = '';
   Object.assign(shown, { id: begun.session_id, title: shown.title || question, files: [], editing: null, isFollowing: true });
   if (!id) history.pushState(null, '', addressOf(shown.id));
-  const names = files.length ? `\n\n[Attached: ${files.map(f => f.name).join(', ')}]` : '';
+  const names = files.length ? `\n\n[Attached: ${files.map(f => f.name).join('; ')}]` : '';
   const turn = addTurn({ number: begun.turn, question: question + names }, model);
   sent.set(turn.path, files);
   listSessions().catch(fail);
@@ -307,8 +309,6 @@ by('model').onchange = drawPanel;
 
 addEventListener('popstate', tried(showSession));
 tried(async () => {
-  const [, key] = location.hash.match(/^#key=(\w+)$/) ?? []; // from the address that massgen serve prints
-  if (key) localStorage.setItem('key', key), history.replaceState(null, '', '/');
   await listModels();
   await Promise.all([listSessions(), showSession()]);
 })();

@@ -131,7 +131,7 @@ export class TurnView {
     Object.assign(this, { number, order, signal, path: `${pathOf(session)}/turns/${number}`, views: new Map(), isLive: false });
     this.state = { agents: [], rounds: [], acts: [], notes: [], sidecalls: [], news: [] };
     this.question = question.replace(attached, '');
-    this.files = question.match(attached)?.[1].split(', ') ?? [];
+    this.files = (question.match(attached)?.[1].split('; ') ?? []).map(file => file.replace(/ \(.*\)$/, '')); // without type and size
     this.element = by('turn').content.firstElementChild.cloneNode(true);
     this.answer = new Prose(this.find('.answer .prose'));
     this.sides = [...this.element.querySelectorAll('.compare label')].map(label =>
