@@ -26,7 +26,7 @@ CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o "$work/massgen" ./cmd/massg
 cp "$pins"/*.mjs "$home/"
 node "$home/page.mjs" "$work" "$browser" "${1-}"
 if [ "${1-}" = pictures ]; then
-	for name in page page-running page-permission page-phone; do
+	for name in page page-running page-how page-dark page-permission page-phone; do
 		cp "$work/pictures/$name.png" docs/
 	done
 fi

@@ -51,6 +51,8 @@ func cop(heat, work float64) float64 { return heat / work }
 The end.
 `;
 
+const harmless = markdown.slice(0, markdown.indexOf('[one]'));
+
 export async function serveModel() {
   let go;
   const gate = { wait: Promise.resolve(), close() { gate.wait = new Promise(done => { go = done; }); }, open() { go?.(); } };
@@ -73,11 +75,12 @@ export async function serveModel() {
     const may = name => tools.some(t => t.function.name === name);
     const told = messages?.at(-1)?.role === 'tool';
     const asks = JSON.stringify(messages ?? '').includes('Write a file');
+    const isPanelOfMarkdown = JSON.stringify(messages ?? '').includes('Explain heat pumps');
     if (may('vote') && JSON.stringify(messages).includes('<agent1>')) {
       await call('vote', { agent_id: 'agent1', reason: 'It is clear.' });
     } else if (may('new_answer')) {
       send({ content: `${model} has read the question and ` });
-      await call('new_answer', { content: `An answer by ${model}.` }, gate.wait);
+      await call('new_answer', { content: isPanelOfMarkdown ? harmless : `An answer by ${model}.` }, gate.wait);
     } else if (!told && asks && may('write_file')) {
       await call('write_file', { path: 'notes.txt', content: '<b>not markup</b>' });
     } else if (JSON.stringify(messages).includes('Show Markdown')) {

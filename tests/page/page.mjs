@@ -140,11 +140,11 @@ await step('a question is asked by Enter, and the agents stream side by side', a
   assert.equal(await page.locator('#sessions a').count(), 1);
   assert.match(await page.title(), /^… What is Go\?/);
   await judge(page, 'while a turn runs');
-  await picture(page, 'page-running');
   model.gate.open();
   await turn.locator('.answer').filter({ hasText: 'An answer by analyst.' }).waitFor();
   await unfold(turn);
   await turn.locator('.sentences li').filter({ hasText: 'critic voted for analyst.1: It is clear.' }).waitFor();
+  await turn.locator('.state').filter({ hasText: 'completed · 6 calls · tokens of 6 calls unknown · cost unknown' }).waitFor();
   assert.match(await page.title(), /^What is Go\?.* · massgen$/);
 });
 
@@ -161,9 +161,8 @@ await step('rounds and votes are shown, and the answer', async () => {
   await begin(page);
   await ask(page, 'What is a heat pump?', 'panel');
   await turn.locator('.answer').filter({ hasText: 'On second thoughts' }).waitFor();
-  assert.match(await turn.locator('.state').textContent(), /completed · .* · \d+ calls · .* tokens · \$0/);
+  assert.match(await turn.locator('.state').textContent(), /completed · \d+ calls · .* tokens · \$0 · .* s$/);
   assert.match(await turn.locator('.waits').textContent(), /^critic\.2 has \d of \d votes$/);
-  await picture(page, 'page');
   await unfold(turn);
   const lines = await turn.locator('.sentences li').allTextContents();
   assert.ok(lines.some(l => /^round 2: .* writing/.test(l)) && lines.filter(l => / voted for critic\.2: /.test(l)).length >= 2, lines.join('\n'));
@@ -174,7 +173,49 @@ await step('rounds and votes are shown, and the answer', async () => {
   assert.match(await page.locator('#news').textContent(), /The answer of critic is there/);
   assert.equal(await page.locator('#stop').isVisible(), false);
   await judge(page, 'with an answer');
-  await picture(page, 'page-how');
+});
+
+await step('a panel writes Markdown', async () => {
+  const other = await open({ viewport: { width: 1280, height: 800 } });
+  last = other;
+  model.gate.close();
+  await ask(other, 'Explain heat pumps', 'slow');
+  await other.locator('.agent').filter({ has: other.locator('table') }).nth(2).waitFor(); // half of each answer
+  assert.ok(await isInSight(other.locator('.agents')) && await isInSight(other.locator('.turn .state')), 'the agents are not in sight');
+  await picture(other, 'page-running');
+  model.gate.open();
+  await other.locator('.answer blockquote').waitFor();
+  await picture(other, 'page');
+  await unfold(other.locator('.turn'));
+  await other.locator('.rounds').scrollIntoViewIfNeeded();
+  await picture(other, 'page-how');
+  await other.context().close();
+  last = page;
+});
+
+await step('the view follows what is new until the reader scrolls', async () => {
+  const other = await open({ viewport: { width: 900, height: 420 } });
+  last = other;
+  const top = () => other.locator('#view').evaluate(e => e.scrollTop);
+  const toEnd = () => other.locator('#view').evaluate(e => e.scrollHeight - e.clientHeight - e.scrollTop);
+  for (const [i, question] of ['One', 'Two'].entries()) {
+    await ask(other, question, 'writer');
+    await other.locator('.turn').nth(i).locator('.answer').waitFor();
+  }
+  for (const [i, isReading] of [false, true].entries()) {
+    model.gate.close();
+    await ask(other, 'Three', 'writer');
+    const newest = other.locator('.turn').nth(2 + i);
+    await other.getByRole('group', { name: 'What writer says' }).filter({ hasText: 'It begins' }).waitFor();
+    await other.waitForFunction(() => { const e = document.getElementById('view'); return e.scrollHeight - e.clientHeight - e.scrollTop < 2; });
+    if (isReading) await other.locator('#view').evaluate(e => { e.scrollTop = 30; });
+    model.gate.open();
+    await newest.locator('.answer').waitFor();
+    if (isReading) assert.equal(await top(), 30, 'the view was taken away from the reader');
+    else assert.ok(await toEnd() < 2 || await isInSight(newest.locator('.question')), 'the answer is out of sight');
+  }
+  await other.context().close();
+  last = page;
 });
 
 await step('the sentences are those of "sessions show"', async () => {
@@ -333,9 +374,9 @@ await step('a turn is ended', async () => {
 await step('an answer is copied, and a question asked again, and in another form', async () => {
   await page.context().grantPermissions(['clipboard-read']);
   await begin(page);
-  for (const question of ['The first', 'The second']) {
+  for (const [i, question] of ['The first', 'The second'].entries()) {
     await ask(page, question, 'writer');
-    await turn.last().locator('.answer').waitFor();
+    await turn.nth(i).locator('.answer').waitFor();
   }
   await turn.last().getByRole('button', { name: 'Copy the answer' }).click();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'It begins slowly and ends: <img src=x onerror=alert(1)>');

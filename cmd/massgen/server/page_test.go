@@ -1,16 +1,49 @@
 package server_test
 
 import (
+	"bytes"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
+
+// TestPageIsSmall: who reads the page's own source reads under 1,200 lines of at most 140 characters.
+func TestPageIsSmall(t *testing.T) {
+	files, err := filepath.Glob("page/*.*")
+	if err != nil || len(files) < 6 {
+		t.Fatalf("the page has the files %v, %v", files, err)
+	}
+	total := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(text) {
+			total++
+			if n := utf8.RuneCount(bytes.TrimRight(line, "\n")); n > 140 && filepath.Ext(file) != ".svg" {
+				t.Errorf("%s has a line of %d characters: %s", file, n, line)
+			}
+		}
+	}
+	if total >= 1200 {
+		t.Errorf("the page has %d lines", total)
+	}
+}
 
 // TestPageIsOpenAndClosed: anybody gets the page, which asks for a token itself, and nothing in it
 // runs or is loaded but its own files.
 func TestPageIsOpenAndClosed(t *testing.T) {
 	s := serve(t, ofTwo)
-	for path, kind := range map[string]string{"/": "text/html", "/page.js": "text/javascript", "/turn.js": "text/javascript", "/page.css": "text/css", "/icon.svg": "image/svg+xml"} {
+	scripts := []string{"/page.js", "/turn.js", "/base.js", "/markdown.js", "/state.js", "/vendor/markdown-it.js"}
+	files := map[string]string{"/": "text/html", "/page.css": "text/css", "/icon.svg": "image/svg+xml"}
+	for _, path := range scripts {
+		files[path] = "text/javascript"
+	}
+	for path, kind := range files {
 		r := s.send(t, http.MethodGet, path, "")
 		policy := r.header.Get("Content-Security-Policy")
 		if r.status != http.StatusOK || !strings.HasPrefix(r.header.Get("Content-Type"), kind) {
@@ -19,7 +52,8 @@ func TestPageIsOpenAndClosed(t *testing.T) {
 		if !strings.HasPrefix(policy, "default-src 'none'; script-src 'self'; style-src 'self';") || strings.Contains(policy, "unsafe") {
 			t.Errorf("%s has the policy %s", path, policy)
 		}
-		if strings.Contains(strings.ReplaceAll(r.body, `xmlns="http://www.w3.org/2000/svg"`, ""), "://") {
+		isOwn := !strings.HasPrefix(path, "/vendor/")
+		if isOwn && strings.Contains(strings.ReplaceAll(r.body, `xmlns="http://www.w3.org/2000/svg"`, ""), "://") {
 			t.Errorf("%s names another host", path)
 		}
 	}
@@ -29,12 +63,12 @@ func TestPageIsOpenAndClosed(t *testing.T) {
 			t.Errorf("the page has %s in it", inline)
 		}
 	}
-	for _, path := range []string{"/page.js", "/turn.js"} {
+	for _, path := range scripts {
 		if script := s.send(t, http.MethodGet, path, "").body; strings.Contains(script, "innerHTML") || strings.Contains(script, "insertAdjacentHTML") {
 			t.Errorf("%s makes markup of texts", path)
 		}
 	}
-	for _, path := range []string{"/page/", "/page/page.html", "/page.html", "/..%2fpage.js"} {
+	for _, path := range []string{"/page/", "/page/page.html", "/page.html", "/..%2fpage.js", "/vendor/", "/vendor/LICENSES.txt"} {
 		if r := s.do(t, http.MethodGet, path, "", bearer(adasToken)); r.status != http.StatusNotFound {
 			t.Errorf("%s has status %d", path, r.status)
 		}

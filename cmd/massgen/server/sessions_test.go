@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/backends"
@@ -69,8 +70,9 @@ type listed struct {
 	Sessions []struct{ ID, Title, State, Model string }
 	Next     string
 	Hits     []struct {
-		Session string
-		Turn    int
+		Session, Title string
+		Turn           int
+		Updated        time.Time
 	}
 }
 
@@ -100,8 +102,30 @@ func TestSessionsAreListedInPages(t *testing.T) {
 		t.Errorf("the pages have %q and not %q", got, ids)
 	}
 	found := decode[listed](t, s.send(t, http.MethodGet, "/sessions?q=go", "").body)
-	if len(found.Hits) < len(ids) {
+	if len(found.Hits) < len(ids) || found.Hits[0].Title == "" || found.Hits[0].Updated.IsZero() {
 		t.Errorf("a search finds %+v", found.Hits)
+	}
+}
+
+// TestRunningSessionHasATitle before its first answer gives it one, and without an answer too.
+func TestRunningSessionHasATitle(t *testing.T) {
+	s := serve(t, withGate(gated{make(chan struct{})}))
+	path := s.start(t, "s", "alone")
+	check := func(when string) {
+		t.Helper()
+		list := decode[listed](t, s.send(t, http.MethodGet, "/sessions", "").body).Sessions
+		one := s.send(t, http.MethodGet, "/sessions/s", "").body
+		if list[0].Title != "What is Go?" || !strings.Contains(one, `"title":"What is Go?"`) {
+			t.Errorf("%s: the titles are %+v, %s", when, list, one)
+		}
+	}
+	s.events(t, path, "", func(e event) bool { return strings.Contains(e.data, `"kind":"text"`) })
+	check("while the turn runs")
+	s.send(t, http.MethodPost, path+"/cancel", "")
+	s.events(t, path, "", func(e event) bool { return e.name == "end" })
+	check("without an answer")
+	if found := decode[listed](t, s.send(t, http.MethodGet, "/sessions?q=go", "").body).Hits; found[0].Title != "What is Go?" {
+		t.Errorf("a search finds %+v", found)
 	}
 }
 

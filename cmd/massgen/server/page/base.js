@@ -83,18 +83,17 @@ export const words = name => name.replaceAll('_', ' ');
 export const clock = time => new Date(time).toLocaleTimeString('en-GB');
 export const seconds = nanoseconds => (nanoseconds / 1e9).toFixed(1) + ' s';
 
-export function money({ calls = 0, input_tokens = 0, output_tokens = 0, cost_usd } = {}) {
-  const cost = cost_usd == null ? 'cost unknown' : '$' + cost_usd.toFixed(4).replace(/\.?0+$/, '');
-  return `${calls} ${calls === 1 ? 'call' : 'calls'} · ${(input_tokens + output_tokens).toLocaleString('en')} tokens · ${cost}`;
+export function money({ calls = 0, unknown_calls: unknown = 0, input_tokens: input = 0, output_tokens: output = 0, cost_usd: cost } = {}) {
+  const counted = n => `${n} ${n === 1 ? 'call' : 'calls'}`;
+  return all(counted(calls), (unknown < calls || !calls) && `${(input + output).toLocaleString('en')} tokens`,
+    unknown && `tokens of ${counted(unknown)} unknown`, cost == null ? 'cost unknown' : '$' + cost.toFixed(4).replace(/\.?0+$/, ''));
 }
 
 // Each agent has a sign and a colour, by its place in the panel: the same everywhere, and on the timeline.
 const signs = ['●', '▲', '■', '◆', '▼', '★', '⬟', '✚'];
 
-// colourOf returns the class of an agent's colour.
+// colourOf returns the class of an agent's colour, and who a text about an agent with the agent's sign and colour.
 export const colourOf = (order, agent) => order.includes(agent) ? 'c' + order.indexOf(agent) % signs.length : 'nobody';
-
-// who returns a text about an agent with the agent's sign and colour.
 export function who(order, agent, text = agent) {
   const sign = make('span', order.includes(agent) ? signs[order.indexOf(agent) % signs.length] + ' ' : '');
   sign.ariaHidden = 'true';

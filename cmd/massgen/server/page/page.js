@@ -12,9 +12,7 @@ const shown = {
   stop: new AbortController(), // ends what was begun for this session
 };
 const models = new Map(); // the agents of each model, in the order of its panel
-const sent = new Map(); // the files of this page's questions, by the path of their turn
 const view = by('view');
-
 const addressOf = (id, turn) => '#s=' + encodeURIComponent(id) + (turn ? '/' + turn : '');
 
 async function showSession() {
@@ -40,7 +38,8 @@ async function showSession() {
   if (session.state === 'running') last.ended = finish(last);
   else if (session.state === 'interrupted') offerToFinish(last);
   drawBox();
-  reveal(shown.turns[turn - 1] ?? last);
+  shown.isFollowing = Boolean(shown.running);
+  showFrom(shown.turns[turn - 1] ?? last);
 }
 
 function addTurn(turn, model) {
@@ -64,7 +63,8 @@ async function finish(turn) {
     turn.find('.how').open = false;
     if (session.state === 'interrupted') offerToFinish(turn);
     say(result.winner ? `The answer of ${result.winner} is there` : 'There is no answer');
-    if (shown.isFollowing) reveal(turn);
+    if (shown.isFollowing) showFrom(turn);
+    shown.isFollowing = false; // until the reader is at the end
     drawHead(session);
     drawBox();
     await listSessions();
@@ -76,22 +76,22 @@ function offerToFinish(turn) {
   turn.find('.state').replaceChildren('The process that played this turn is gone. ', button('Finish the turn', goOn));
 }
 
-// reveal shows a turn from its beginning.
-function reveal(turn) {
-  if (!turn) return;
-  shown.isFollowing = false; // until the reader is at the end
-  view.scrollTop = turn.element.offsetTop - 12;
+// showFrom scrolls the view to the beginning of a turn, or to its end.
+function showFrom(turn) {
+  view.scrollTop = turn ? turn.element.offsetTop - 12 : view.scrollHeight;
+  shown.top = view.scrollTop;
 }
 
-view.onscroll = () => { // only a reader scrolls up; the view follows down
-  if (view.scrollHeight - view.scrollTop - view.clientHeight < 40) shown.isFollowing = true;
-  else if (view.scrollTop < shown.top) shown.isFollowing = false;
+// besides returns the turn that runs if its agents stand side by side: then each has its own end, and the view stays.
+const besides = () => (shown.running?.find('.large') ? null : shown.running);
+new ResizeObserver(() => shown.isFollowing && showFrom(besides())).observe(by('turns'));
+view.onscroll = () => {
+  const moved = view.scrollTop - shown.top;
+  const isAtEnd = view.scrollHeight - view.scrollTop - view.clientHeight < 40;
+  if (isAtEnd && !besides()) shown.isFollowing = true;
+  else if (moved > 1 || moved < -1 && !isAtEnd) shown.isFollowing = false; // the reader's doing
   shown.top = view.scrollTop;
 };
-new ResizeObserver(() => { // agents side by side have their own ends: the view stays at the beginning of their turn
-  const panel = shown.running?.find('.large') ? null : shown.running;
-  if (shown.isFollowing) view.scrollTop = panel ? panel.element.offsetTop - 12 : view.scrollHeight;
-}).observe(by('turns'));
 
 // drawHead shows the title of the session, also as the tab's, and what the session has cost.
 function drawHead(session) {
@@ -117,10 +117,10 @@ by('delete').onclick = tried(async () => {
 });
 
 // begin shows the box for the first question of a new session.
-async function begin() {
+function begin() {
   history.pushState(null, '', '/');
-  await showSession();
   by('question').focus();
+  return showSession();
 }
 
 // drawBox shows what the box is for: a question, another form of one, or an addition to the one that is at work.
@@ -167,11 +167,12 @@ async function send(question, files) {
   const body = { model, question, background: true, files: await Promise.all(files.map(encoded)) };
   const begun = await api(id ? `${pathOf(id)}/turns` : '/sessions', { method: 'POST', body });
   by('question').value = '';
-  Object.assign(shown, { id: begun.session_id, title: shown.title || question, files: [], editing: null, isFollowing: true });
+  const title = shown.title || question.trim().split('\n')[0];
+  Object.assign(shown, { id: begun.session_id, title, files: [], editing: null, isFollowing: true });
   if (!id) history.pushState(null, '', addressOf(shown.id));
   const names = files.length ? `\n\n[Attached: ${files.map(f => f.name).join('; ')}]` : '';
   const turn = addTurn({ number: begun.turn, question: question + names }, model);
-  sent.set(turn.path, files);
+  turn.sent = files;
   listSessions().catch(fail);
   turn.ended = finish(turn);
 }
@@ -187,16 +188,15 @@ async function goBefore(turn) {
 
 // askAgain asks the question of a turn once more.
 async function askAgain(turn) {
-  const files = sent.get(turn.path) ?? [];
-  if (files.length < turn.files.length) return edit(turn);
+  if (turn.sent.length < turn.files.length) return edit(turn);
   await goBefore(turn);
-  return send(turn.question, files);
+  return send(turn.question, turn.sent);
 }
 
 // edit puts the question of a turn into the box.
 function edit(turn) {
   by('question').value = turn.question;
-  Object.assign(shown, { editing: turn, files: sent.get(turn.path) ?? [] });
+  Object.assign(shown, { editing: turn, files: [...turn.sent] });
   drawBox();
   by('question').focus();
   if (shown.files.length < turn.files.length) throw new Error(`Choose ${turn.files.join(', ')} again: the page does not keep files.`);
@@ -204,7 +204,7 @@ function edit(turn) {
 
 function attach(list) {
   if (list.length > 0 && shown.running) throw new Error('Files go with a question: wait for the end of this turn.');
-  shown.files = [...shown.files, ...list];
+  shown.files.push(...list);
   drawBox();
   by('question').focus();
 }

@@ -31,11 +31,8 @@ export async function* messages(path, signal) {
 }
 
 // withFields returns an object with changed fields, without those that are null.
-function withFields(object, fields = {}) {
-  const next = { ...object, ...fields };
-  for (const name in fields) if (fields[name] === null) delete next[name];
-  return next;
-}
+const withFields = (object, fields) =>
+  Object.fromEntries(Object.entries({ ...object, ...fields }).filter(([, value]) => value !== null));
 
 // spliced returns a list with a change of its end. Items that stay are the same objects.
 function spliced(list, tail) {

@@ -128,7 +128,7 @@ export class TurnView {
   // order has the panel's agents, if they are known. signal ends what the view has begun; again and edit ask the turn's
   // question once more.
   constructor(session, { number, question }, { order, signal, again, edit }) {
-    Object.assign(this, { number, order, signal, path: `${pathOf(session)}/turns/${number}`, views: new Map(), isLive: false });
+    Object.assign(this, { number, order, signal, path: `${pathOf(session)}/turns/${number}`, views: new Map(), isLive: false, sent: [] });
     this.state = { agents: [], rounds: [], acts: [], notes: [], sidecalls: [], news: [] };
     this.question = question.replace(attached, '');
     this.files = (question.match(attached)?.[1].split('; ') ?? []).map(file => file.replace(/ \(.*\)$/, '')); // without type and size
@@ -136,7 +136,6 @@ export class TurnView {
     this.answer = new Prose(this.find('.answer .prose'));
     this.sides = [...this.element.querySelectorAll('.compare label')].map(label =>
       ({ select: label.firstElementChild, text: new Prose(label.nextElementSibling) }));
-    for (const { select } of this.sides) select.onchange = () => this.compare();
     this.find('h2').textContent = `Turn ${number}`;
     this.find('.question').textContent = this.question;
     this.find('.files').append(...this.files.map(name => make('li', name)));
@@ -180,6 +179,7 @@ export class TurnView {
     askPermission(this, []);
     this.isLive = false;
     this.draw();
+    this.fillCompare();
     const picture = await api(this.path + '/timeline.svg', { raw: true, signal: this.signal }).catch(() => null);
     this.find('.timeline').hidden = !picture; // a branch has none
     if (picture) this.find('.timeline').src = URL.createObjectURL(await picture.blob());
@@ -188,9 +188,8 @@ export class TurnView {
   // live shows the turn while it runs.
   live() {
     this.isLive = this.find('.how').open = true;
-    this.find('summary').textContent = 'The panel at work';
+    this.find('summary').textContent = 'The work so far';
     this.element.classList.add('live');
-    this.find('.state').textContent = 'The turn begins';
     return this.follow();
   }
 
@@ -226,9 +225,10 @@ export class TurnView {
       this.find('.state').textContent = all(status || at, paused && 'paused', done, time, usage?.calls && money(usage));
     }
     if (this.isLive) by('pause').textContent = paused ? 'Go on' : 'Pause';
+    const failed = agents.filter(a => a.phase === 'failed').map(a => `${a.id} failed: ${a.detail}`);
     const beside = sidecalls.filter(c => !c.ended_at).map(c => words(c.purpose)).join(', ');
     this.find('.waits').textContent = all(awaited && open.length && `The turn waits for ${open.join(', ')} until ${clock(awaited)}`,
-      beside && `Beside the agents: ${beside}`, agents.length > 1 && leadOf(acts));
+      beside && `Beside the agents: ${beside}`, agents.length > 1 && leadOf(acts), ...failed);
   }
 
   // drawActs shows the rounds, with the fate of their answers and votes.
@@ -247,15 +247,6 @@ export class TurnView {
       if (item.reason) drawLine(' · ' + item.reason, act);
       return make('li', '', '', who(this.order, item.agent), ' ', act, make('small', item.void ? ` (void: ${item.void})` : ''));
     });
-    const labels = [...this.answers().keys()];
-    if (labels.length < 2) return;
-    this.find('.compare').hidden = false;
-    this.sides.forEach(({ select }, i) => {
-      const was = select.value;
-      select.replaceChildren(...labels.map(label => new Option(label)));
-      select.value = labels.includes(was) ? was : labels.at(-i);
-    });
-    this.compare();
   }
 
   // drawNews shows the sentences, and says the newest one that matters.
@@ -277,10 +268,10 @@ export class TurnView {
       if (result.agents.length > 0) this.order = result.agents.map(a => a.id);
     }
     this.result = result;
-    this.find('summary').textContent = 'How the panel came to it';
+    this.find('summary').textContent = 'How this answer came about';
     this.element.classList.remove('live');
     const took = result.duration_ms && seconds(result.duration_ms * 1e6);
-    this.find('.state').textContent = all(result.status, took, result.usage && money(result.usage));
+    this.find('.state').textContent = all(result.status, result.usage && money(result.usage), took);
     this.find('.answer').hidden = !result.winner;
     this.find('.answer').classList.add(colourOf(this.order, result.winner));
     this.find('.answer h3').replaceChildren('Answer of ', who(this.order, result.winner));
@@ -307,26 +298,32 @@ export class TurnView {
     return found;
   }
 
-  compare() {
+  fillCompare() {
     const answers = this.answers();
-    for (const { select, text } of this.sides) text.show(answers.get(select.value));
+    this.find('.compare').hidden = answers.size < 2;
+    this.sides.forEach(({ select, text }, i) => {
+      select.replaceChildren(...[...answers.keys()].map(label => new Option(label)));
+      select.selectedIndex = i * (answers.size - 1); // the first and the last
+      select.onchange = () => text.show(answers.get(select.value) ?? '');
+      select.onchange();
+    });
   }
 
   async showInputs() {
     const { inputs } = await api(this.path + '/inputs');
+    const signs = { '+': 'plus', '-': 'minus' };
     this.find('.load').textContent = 'Read the list again';
     this.find('.inputs').replaceChildren(...inputs.map(({ name, number, characters }) => {
       const path = `${this.path}/inputs/${number}`;
       const show = async () => this.showInput(await (await api(path + '?as=text', { raw: true })).text());
-      const compare = async () => this.showInput((await api(path + '/diff')).diff || 'This is the first call of its agent.', true);
+      const compare = async () => this.showInput((await api(path + '/diff')).diff || 'This is the first call of its agent.', signs);
       return make('li', `${name} · ${characters.total.toLocaleString('en')} characters `, '',
         button('Input', show, 'Input of ' + name), ' ', button('Difference', compare, `Difference of ${name} from the call before it`));
     }));
   }
 
-  showInput(text, isDifference = false) {
+  showInput(text, kinds = {}) {
     const pre = this.find('.input');
-    const kinds = isDifference ? { '+': 'plus', '-': 'minus' } : {};
     pre.hidden = false;
     pre.replaceChildren(...text.split('\n').map(line => make('span', line + '\n', kinds[line[0]])));
     pre.focus();
