@@ -102,19 +102,6 @@ func TestOnlyTokensLetIn(t *testing.T) {
 }
 
 // TestSessionsAreTheirTokens alone, whatever a client calls them.
-// TestPageKeyLetsThePageDelete on a server without tokens, where all others still may ask.
-func TestPageKeyLetsThePageDelete(t *testing.T) {
-	for key, status := range map[string]int{"the-key-of-the-page": http.StatusNoContent, "another": http.StatusUnauthorized, "": http.StatusUnauthorized} {
-		s := serve(t, func(s *server.Settings) { s.Access.PageKey = "the-key-of-the-page" })
-		s.ask(t, "s", "pair")
-		if r := s.do(t, http.MethodDelete, "/sessions/s", "", bearer(key)); r.status != status {
-			t.Errorf("with the key %q: status %d: %s", key, r.status, r.body)
-		}
-	}
-	s := serve(t, nil) // without a key
-	s.ask(t, "s", "pair")
-	refused(t, "an empty key", s.do(t, http.MethodDelete, "/sessions/s", "", bearer("")), http.StatusUnauthorized, "token_needed")
-}
 
 func TestSessionsAreTheirTokens(t *testing.T) {
 	s := serve(t, ofTwo)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/massgen/massgen/cmd/massgen/server"
 )
 
 // TestPageIsSmall: who reads the page's own source reads under 1,200 lines of at most 140 characters.
@@ -72,5 +74,41 @@ func TestPageIsOpenAndClosed(t *testing.T) {
 		if r := s.do(t, http.MethodGet, path, "", bearer(adasToken)); r.status != http.StatusNotFound {
 			t.Errorf("%s has status %d", path, r.status)
 		}
+	}
+}
+
+// TestPageKeyLetsThePageDelete on a server without tokens, where all others still may ask.
+func TestPageKeyLetsThePageDelete(t *testing.T) {
+	for key, status := range map[string]int{"the-key-of-the-page": http.StatusNoContent, "another": http.StatusUnauthorized, "": http.StatusUnauthorized} {
+		s := serve(t, func(s *server.Settings) { s.Access.PageKey = "the-key-of-the-page" })
+		s.ask(t, "s", "pair")
+		if r := s.do(t, http.MethodDelete, "/sessions/s", "", bearer(key)); r.status != status {
+			t.Errorf("with the key %q: status %d: %s", key, r.status, r.body)
+		}
+	}
+	s := serve(t, nil) // without a key
+	s.ask(t, "s", "pair")
+	refused(t, "an empty key", s.do(t, http.MethodDelete, "/sessions/s", "", bearer("")), http.StatusUnauthorized, "token_needed")
+}
+
+// TestRunningSessionHasATitle before its first answer gives it one, and without an answer too.
+func TestRunningSessionHasATitle(t *testing.T) {
+	s := serve(t, withGate(gated{make(chan struct{})}))
+	path := s.start(t, "s", "alone")
+	check := func(when string) {
+		t.Helper()
+		list := decode[listed](t, s.send(t, http.MethodGet, "/sessions", "").body).Sessions
+		one := s.send(t, http.MethodGet, "/sessions/s", "").body
+		if list[0].Title != "What is Go?" || !strings.Contains(one, `"title":"What is Go?"`) {
+			t.Errorf("%s: the titles are %+v, %s", when, list, one)
+		}
+	}
+	s.events(t, path, "", func(e event) bool { return strings.Contains(e.data, `"kind":"text"`) })
+	check("while the turn runs")
+	s.send(t, http.MethodPost, path+"/cancel", "")
+	s.events(t, path, "", func(e event) bool { return e.name == "end" })
+	check("without an answer")
+	if found := decode[listed](t, s.send(t, http.MethodGet, "/sessions?q=go", "").body).Hits; found[0].Title != "What is Go?" {
+		t.Errorf("a search finds %+v", found)
 	}
 }

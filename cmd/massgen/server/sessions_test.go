@@ -107,28 +107,6 @@ func TestSessionsAreListedInPages(t *testing.T) {
 	}
 }
 
-// TestRunningSessionHasATitle before its first answer gives it one, and without an answer too.
-func TestRunningSessionHasATitle(t *testing.T) {
-	s := serve(t, withGate(gated{make(chan struct{})}))
-	path := s.start(t, "s", "alone")
-	check := func(when string) {
-		t.Helper()
-		list := decode[listed](t, s.send(t, http.MethodGet, "/sessions", "").body).Sessions
-		one := s.send(t, http.MethodGet, "/sessions/s", "").body
-		if list[0].Title != "What is Go?" || !strings.Contains(one, `"title":"What is Go?"`) {
-			t.Errorf("%s: the titles are %+v, %s", when, list, one)
-		}
-	}
-	s.events(t, path, "", func(e event) bool { return strings.Contains(e.data, `"kind":"text"`) })
-	check("while the turn runs")
-	s.send(t, http.MethodPost, path+"/cancel", "")
-	s.events(t, path, "", func(e event) bool { return e.name == "end" })
-	check("without an answer")
-	if found := decode[listed](t, s.send(t, http.MethodGet, "/sessions?q=go", "").body).Hits; found[0].Title != "What is Go?" {
-		t.Errorf("a search finds %+v", found)
-	}
-}
-
 // TestSessionIsFoundByItsID whatever is in the id, and no id leads out of the store.
 func TestSessionIsFoundByItsID(t *testing.T) {
 	s := serve(t, withToken)
