@@ -79,15 +79,20 @@ func TestPageIsOpenAndClosed(t *testing.T) {
 
 // TestPageKeyLetsThePageDelete on a server without tokens, where all others still may ask.
 func TestPageKeyLetsThePageDelete(t *testing.T) {
+	g := gated{make(chan struct{})}
+	close(g.gate)
 	for key, status := range map[string]int{"the-key-of-the-page": http.StatusNoContent, "another": http.StatusUnauthorized, "": http.StatusUnauthorized} {
-		s := serve(t, func(s *server.Settings) { s.Access.PageKey = "the-key-of-the-page" })
-		s.ask(t, "s", "pair")
+		s := serve(t, func(s *server.Settings) {
+			withGate(g)(s)
+			s.Access.PageKey = "the-key-of-the-page"
+		})
+		s.ask(t, "s", "alone")
 		if r := s.do(t, http.MethodDelete, "/sessions/s", "", bearer(key)); r.status != status {
 			t.Errorf("with the key %q: status %d: %s", key, r.status, r.body)
 		}
 	}
-	s := serve(t, nil) // without a key
-	s.ask(t, "s", "pair")
+	s := serve(t, withGate(g)) // without a key
+	s.ask(t, "s", "alone")
 	refused(t, "an empty key", s.do(t, http.MethodDelete, "/sessions/s", "", bearer("")), http.StatusUnauthorized, "token_needed")
 }
 
