@@ -27,7 +27,7 @@ type toldText struct {
 // observe publishes the next piece. The jobs call it.
 func (t *toldTexts) observe(key effect.Key, told agents.Told) {
 	if told.Tool != "" {
-		t.view.turn.events.add(report.ToolCalled{Actor: report.ActorOf(key, t.view.id), Call: report.CallID(key, t.view.id), Tool: told.Tool})
+		t.view.turn.events.add(report.ToolCalled{Actor: report.ActorOf(key, t.view.id), Call: key.CallID(t.view.id), Tool: told.Tool})
 		return
 	}
 	text := toldText{key, told.Act, told.Thinking != ""}
@@ -56,7 +56,7 @@ func (t *toldTexts) mask(text toldText) *secrets.Stream {
 }
 
 func (t *toldTexts) publish(text toldText, piece string) {
-	actor, call := report.ActorOf(text.call, t.view.id), report.CallID(text.call, t.view.id)
+	actor, call := report.ActorOf(text.call, t.view.id), text.call.CallID(t.view.id)
 	switch {
 	case piece == "":
 	case text.isThinking:

@@ -75,6 +75,8 @@ func (s *State) tell(ev Event) {
 			last.At, last.Sentence = ev.At, s.Sentence(ev)
 			return
 		}
+	case ToolEnded:
+		news.call = ev.Call
 	}
 	if by, ok := ev.(interface{ By() Actor }); ok {
 		news.Agent = by.By().Agent
@@ -85,6 +87,15 @@ func (s *State) tell(ev Event) {
 		s.News = slices.Delete(s.News, 0, mostNews/4)
 	}
 	s.News = append(s.News, news)
+}
+
+// ToolOf returns the tool call whose end is the news, nil for other news.
+func (s *State) ToolOf(n *News) *ToolRun {
+	a := s.Agent(n.Agent)
+	if a == nil || n.Kind != "tool_ended" {
+		return nil
+	}
+	return a.Tool(n.call)
 }
 
 func (s *State) lastNews() *News {

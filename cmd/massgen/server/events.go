@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -100,9 +101,10 @@ func (t turnRoutes) existing(ctx context.Context, at place) (*run, error) {
 	return nil, err
 }
 
-// finish ends the response to a client that followed a turn until an error, or nil at the turn's end.
+// finish ends the response to a client that followed a turn until an error, or nil at the turn's end. There is no
+// end if the process leaves the turn: more events follow when the turn goes on.
 func (t turnRoutes) finish(r *http.Request, f *follower, err error) {
-	if r.Context().Err() != nil {
+	if r.Context().Err() != nil || errors.Is(err, coordinator.ErrLeft) {
 		return
 	}
 	if err != nil {
@@ -117,6 +119,9 @@ func (f *follower) follow(ctx context.Context, run *run, tell func(massgen.Event
 		return f.kept(ctx, tell)
 	}
 	f.live(ctx, run.turn, tell)
+	if _, err := run.turn.Wait(ctx); errors.Is(err, coordinator.ErrLeft) {
+		return err
+	}
 	return nil
 }
 

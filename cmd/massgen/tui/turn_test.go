@@ -55,7 +55,7 @@ func TestTurnStateIsDrawn(t *testing.T) {
 		now := ev.Head().At
 		fmt.Fprintf(&b, "== %s\n", ev.Head().Kind)
 		for _, width := range []int{60, 40} {
-			for _, line := range panes(s, width, 5, 0, false, now, asIs) {
+			for _, line := range panes(s, width, 5, 0, false, drawing{now: now, redact: asIs}) {
 				fmt.Fprintln(&b, strings.TrimRight(visible(line), " "))
 			}
 		}
@@ -80,8 +80,74 @@ func BenchmarkStream(b *testing.B) {
 		for i := range 4000 {
 			s.Apply(report.TextDelta{Actor: actor(ids[i%20], 1), Text: " token"})
 			if i%133 == 0 {
-				panes(s, 200, 30, 0, false, time.Time{}, asIs)
+				panes(s, 200, 30, 0, false, drawing{redact: asIs})
 			}
 		}
+	}
+}
+
+// TestWhatHappenedIsFolded: a turn that is over leaves a line in place of its sentences, but for warnings. Ctrl+X opens
+// them, and tool calls with their results. An agent page that is open follows.
+func TestWhatHappenedIsFolded(t *testing.T) {
+	r := start(t, agrees, "")
+	tool := report.ToolCall{Name: "read_file", Arguments: `{"path":"a.txt"}`, Result: "wind 40\nsun sk-secret"}
+	r.s.talk.running = &running{}
+	for _, ev := range events(time.Now(),
+		report.StepStarted{Actor: actor("ada", 1)}, report.ToolStarted{Actor: actor("ada", 1), Call: "1", Tool: tool},
+		report.ToolEnded{Actor: actor("ada", 1), Call: "1", Tool: tool, Elapsed: time.Second}, report.Paused{}, report.Ended{Status: "completed"},
+	) {
+		r.s.talk.shown.Apply(ev)
+	}
+	r.s.talk.tellNews()
+	if !r.shows("ada ran read_file") || r.shows("wind 40") {
+		t.Errorf("while the turn runs:\n%s", r.screen())
+	}
+	r.s.talk.conclude(massgen.Result{Answer: "Wind.", Winner: "ada", Status: "completed"})
+	if r.shows("ada ran read_file") || !r.shows("the turn is paused") || !r.shows("▸ 2 lines of progress: Ctrl+X opens") {
+		t.Errorf("after the turn:\n%s", r.screen())
+	}
+	r.press("ctrl+x")
+	if !r.shows("ada ran read_file") || !r.shows("│ wind 40") || !r.shows("│ sun ***") || r.shows("▸") {
+		t.Errorf("opened:\n%s", r.screen())
+	}
+	r.press("tab", "enter")
+	for _, isOpen := range []bool{true, false} {
+		if !r.shows("read_file") || r.shows("│ wind 40") != isOpen || r.shows("sk-secret") {
+			t.Errorf("the agent's page, open %v:\n%s", isOpen, r.screen())
+		}
+		r.press("ctrl+x")
+	}
+}
+
+// TestLogIsShown beside the turn whose events it is about.
+func TestLogIsShown(t *testing.T) {
+	p := newPanel(t, agrees)
+	r := startOn(t, p, "")
+	r.s.talk.conv.Follow = func(_ *report.State, ev massgen.Event) bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if ev.Head().Kind == "voted" {
+			p.notices = append(p.notices, "level=DEBUG msg=voted")
+		}
+		return ev.Head().Kind == "voted"
+	}
+	r.write("What is cheap?")
+	r.press("enter")
+	r.until("the log is shown", func() bool { return r.shows("level=DEBUG msg=voted") })
+	r.until("the turn is over", r.idle)
+	if !r.shows("winner: ada") {
+		t.Errorf("what the turn took is not shown:\n%s", r.screen())
+	}
+}
+
+// TestAgentsAreThereBeforeTheFirstTurn, and idle.
+func TestAgentsAreThereBeforeTheFirstTurn(t *testing.T) {
+	r := start(t, agrees, "")
+	if !r.shows("ada, bob") {
+		t.Errorf("the agents are not named:\n%s", r.screen())
+	}
+	r.press("tab")
+	if !r.shows("ada ○ idle") || !r.shows("bob ○ idle") {
+		t.Errorf("they are not idle:\n%s", r.screen())
 	}
 }

@@ -126,7 +126,7 @@ func newsLines(s *report.State) string {
 		if b.Len() == 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString("  " + n.Sentence.String())
+		b.WriteString("  " + n.String())
 		switch {
 		case n.Kind == "noted" && len(notes) > 0:
 			b.WriteString(" (seen by " + cmp.Or(plain.List(notes[0].SeenBy), "nobody") + ")")
