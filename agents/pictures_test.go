@@ -74,7 +74,7 @@ func TestPicturesOfAToolEndWithItsCall(t *testing.T) {
 	}
 }
 
-// TestPicturesOfAToolAreCountedTogether: those of one call are no more work than those of one question.
+// TestPicturesOfAToolAreCountedTogether: the pictures of a call have the limit of the pictures of a question.
 func TestPicturesOfAToolAreCountedTogether(t *testing.T) {
 	draws := tool(func(ctx context.Context) (string, error) {
 		for range 20 {

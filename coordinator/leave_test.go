@@ -13,44 +13,13 @@ import (
 // be resumed to its end. A goroutine that is left fails the bubble.
 func TestLeaveAtEveryMoment(t *testing.T) {
 	t.Parallel()
-	for name, run := range replays {
-		t.Run(name, func(t *testing.T) {
-			moments := 0
-			for n, more := 1, true; more; n++ {
-				synctest.Test(t, func(t *testing.T) {
-					p, store := panelOf(t, 3, run.script, nil, func(o *Options) {
-						o.Rules = kernel.Defaults()
-						if run.change != nil {
-							run.change(o)
-						}
-					})
-					var isLeft bool
-					if isLeft, more = leaveAfter(t, p, store, n); isLeft {
-						moments++
-					}
-				})
-				if t.Failed() {
-					t.Fatalf("after event %d", n)
-				}
-			}
-			if moments < 5 {
-				t.Errorf("%d turns were left", moments)
-			}
-		})
-	}
+	atEveryMoment(t, leaveAfter)
 }
 
 // leaveAfter leaves a turn after its event number n, and resumes it. more reports whether the turn had so many events.
 func leaveAfter(t *testing.T, p *Panel, store *sessions.Store, n int) (isLeft, more bool) {
 	t.Helper()
-	turn := start(t, p, "energy")
-	seen := 0
-	for range turn.Events(t.Context()) {
-		if seen++; seen == n {
-			more = true
-			break
-		}
-	}
+	turn, more := startedUntil(t, p, n)
 	turn.Leave()
 	_, err := turn.Wait(t.Context())
 	p.Wait()

@@ -124,7 +124,7 @@ func (a *AnswerText) Finish(answer string) string {
 	if strings.TrimSpace(answer) == said {
 		return ""
 	}
-	if rest, ok := strings.CutPrefix(answer, said); ok && said != "" {
+	if rest, ok := strings.CutPrefix(strings.TrimSpace(answer), said); ok && said != "" {
 		return a.paragraph(rest)
 	}
 	a.isApart = a.isSent

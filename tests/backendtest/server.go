@@ -60,8 +60,8 @@ type Protocol struct {
 
 	// whole writes the reply to a call that asks for no stream.
 	whole func(c Call, r Reply) string
-	// wholeCalls reports whether tool calls never come in pieces.
-	wholeCalls bool
+	// WholeCalls reports whether tool calls never come in pieces.
+	WholeCalls bool
 
 	samples samples
 }

@@ -142,7 +142,7 @@ func sentencesOfPage(t *testing.T, config, state string) (sentences []string) {
 	return sentences
 }
 
-// runDebugging runs the program with --debug, and returns what it says beside its log, and the log.
+// runDebugging runs the program with --debug, and returns its other output and its log.
 func runDebugging(t *testing.T, config string) (lines, log string) {
 	t.Helper()
 	for line := range strings.Lines(runFace(t, "--config", config, "--debug", "What is cheap?")) {

@@ -40,8 +40,6 @@ type deliberation struct {
 	started int
 	// used is the usage of all calls that ended.
 	used budget.Usage
-	// isOver reports whether the turn has ended. Events of calls that follow its answer may still come.
-	isOver bool
 }
 
 // apply returns the piece that an event shows.
@@ -83,7 +81,6 @@ func (d *deliberation) hear(ev massgen.Event) {
 	case report.Noted:
 		d.line("A note was added: %s", plain.Line(ev.Text))
 	case report.Ended:
-		d.isOver = true
 		d.agents.voidAll("the turn ended")
 	}
 }

@@ -69,6 +69,8 @@ type follower struct {
 	out   *stream
 	seen  cursor // of the last event that the client has
 	at    cursor // of the last event that the follower has read
+	// agents are the ids of the panel's agents by the turn's journal, nil for a turn that this process plays.
+	agents []string
 }
 
 // events answers with the events of a turn as they happen, from its beginning or from the client's
@@ -165,6 +167,7 @@ func (f *follower) kept(ctx context.Context, tell func(massgen.Event)) error {
 			return err
 		}
 		events, err := p.Next(ctx)
+		f.agents = p.Agents()
 		for _, ev := range events {
 			tell(ev)
 		}

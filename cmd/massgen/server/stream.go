@@ -43,7 +43,7 @@ func (o responder) pieces(ctx context.Context, r *run, v *view) iter.Seq[piece] 
 				if goesOn && !show(v.take(ev)) {
 					return
 				}
-				if v.isOver || !goesOn {
+				if v.answer.IsOver() || !goesOn {
 					if end := r.wait(ctx); end.err == nil {
 						p := v.finish(end.Answer)
 						p.sources = end.Citations

@@ -20,7 +20,7 @@ func newTimedWriter(w http.ResponseWriter) timedWriter {
 
 // allow gives the next write its time.
 func (t timedWriter) allow() {
-	// The recorded requests of tests support no deadline.
+	// It fails for a recorder of tests, which has no connection, and for a connection that is gone: the next write reports that.
 	_ = http.NewResponseController(t.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout))
 }
 

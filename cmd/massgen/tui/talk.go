@@ -39,13 +39,17 @@ type lastTurn struct {
 type running struct {
 	turn   *massgen.Turn
 	events <-chan []massgen.Event
-	ending bool  // the person has ended it
-	notes  []int // the blocks of its notes
+	ending bool // the person has ended it
+	notes  []noteBlock
 	news   []news
-	// told counts the sentences before those of the growing block. isGrowing reports whether there is such a block.
+	// isGrowing reports whether the last block of sentences may grow. told is the number of the last sentence before it.
 	told      int
 	isGrowing bool
+	newest    report.News // the newest sentence that is shown
 }
+
+// noteBlock is the block of a note, which is at an index of the state's notes.
+type noteBlock struct{ block, index int }
 
 // news is a block of sentences about a turn.
 type news struct {
@@ -59,15 +63,19 @@ func (t *talk) hasTurn() bool { return t.running != nil && t.running.turn != nil
 // prepare shows the agents of a session before its first question.
 func (t *talk) prepare(agents []Agent) {
 	if t.running == nil && (t.shown == nil || t.shown.Began.IsZero()) {
-		t.shown = report.NewState(idsOf(agents)...)
+		t.shown = t.newState(agents)
 	}
 }
 
-func idsOf(agents []Agent) (ids []string) {
+// newState returns the state of a turn that has not begun.
+func (t *talk) newState(agents []Agent) *report.State {
+	var ids []string
 	for _, a := range agents {
 		ids = append(ids, a.ID)
 	}
-	return ids
+	state := report.NewState(ids...)
+	state.Mask = t.conv.Redact
+	return state
 }
 
 // isBusy reports whether a turn runs, and says so on the screen.
@@ -82,7 +90,7 @@ func (t *talk) isBusy() bool {
 // ask begins a turn of agents with the output of shell commands, and with the files that read returns
 // beside the text that names them.
 func (t *talk) ask(agents []Agent, text, shell string, read func() (string, []backends.File, error)) tea.Cmd {
-	t.running, t.shown = &running{}, report.NewState(idsOf(agents)...)
+	t.running, t.shown = &running{}, t.newState(agents)
 	return t.conv.do(func(ctx context.Context) tea.Msg {
 		named, files, err := read()
 		if err != nil {
@@ -160,9 +168,12 @@ const longestNews = 50
 // tellNews shows the sentences about the turn. A note has a block of its own, with the agents that have
 // seen it.
 func (t *talk) tellNews() {
-	for t.tellBlock() {
+	if t.hasNews() {
+		for t.tellBlock() {
+		}
 	}
-	for i, note := range t.shown.Notes[:len(t.running.notes)] {
+	for _, of := range t.running.notes {
+		note := t.shown.Notes[of.index]
 		seen := "nobody yet"
 		if len(note.SeenBy) > 0 {
 			seen = strings.Join(note.SeenBy, ", ")
@@ -171,23 +182,41 @@ func (t *talk) tellNews() {
 		if t.isInline { // it may be in the scrollback
 			text = note.Text
 		}
-		t.transcript.change(t.running.notes[i], t.conv.Redact(text))
+		t.transcript.change(of.block, t.conv.Redact(text))
 	}
+}
+
+// hasNews reports whether a sentence is new or has grown since the last call.
+func (t *talk) hasNews() bool {
+	n := len(t.shown.News)
+	if n == 0 {
+		return false
+	}
+	was, is := t.running.newest, t.shown.News[n-1]
+	t.running.newest = is
+	return is.Number != was.Number || is.Sentence != was.Sentence
 }
 
 // tellBlock shows the sentences that belong to the newest block, and reports whether it is full.
 func (t *talk) tellBlock() (isFull bool) {
+	if t.running.isGrowing && t.shown.News[0].Number > t.running.told+1 { // the state has dropped sentences of the block
+		shown := t.running.news[len(t.running.news)-1].list
+		t.running.told, t.running.isGrowing = shown[len(shown)-1].Number, false
+	}
 	var list []report.News
+	var note *report.News
 	most := longestNews
 	if t.isInline {
 		most = 1
 	}
-	for _, n := range t.shown.News {
+	for i, n := range t.shown.News {
 		if n.Number <= t.running.told {
 			continue
 		}
-		if n.Kind == "noted" || len(list) == most {
-			isFull = true
+		if isFull = len(list) == most; !isFull && n.Kind == "noted" {
+			note, isFull = &t.shown.News[i], true
+		}
+		if isFull {
 			break
 		}
 		list = append(list, n)
@@ -209,10 +238,13 @@ func (t *talk) tellBlock() (isFull bool) {
 	if !isFull {
 		return false
 	}
-	t.running.told, t.running.isGrowing = t.running.told+len(list), false
-	if len(list) < most {
-		t.running.told++ // the note
-		t.running.notes = append(t.running.notes, len(t.transcript.blocks))
+	t.running.isGrowing = false
+	if len(list) > 0 {
+		t.running.told = list[len(list)-1].Number
+	}
+	if note != nil {
+		t.running.told = note.Number
+		t.running.notes = append(t.running.notes, noteBlock{len(t.transcript.blocks), note.Index})
 		t.transcript.add(noted, "", "")
 	}
 	return true
@@ -232,8 +264,8 @@ func (t *talk) text(list []report.News, isOpen bool) string {
 	return t.conv.Redact(strings.Join(lines, "\n"))
 }
 
-// foldNews leaves of the sentences about a turn that is over what a person should know. An inline screen keeps all of
-// them: nothing opens what is in the scrollback.
+// foldNews hides the sentences of an ended turn, except warnings and failures. An inline screen keeps all of them:
+// nothing opens what is in the scrollback.
 func (t *talk) foldNews() {
 	if t.running == nil || t.isInline {
 		return

@@ -151,3 +151,62 @@ func TestAgentsAreThereBeforeTheFirstTurn(t *testing.T) {
 		t.Errorf("they are not idle:\n%s", r.screen())
 	}
 }
+
+// TestDroppedNewsAreNotToldAgain shows a sentence once also if the state drops sentences that were not shown.
+func TestDroppedNewsAreNotToldAgain(t *testing.T) {
+	r := start(t, agrees, "")
+	talk := r.s.talk
+	talk.running = &running{}
+	apply := func(list ...massgen.Event) {
+		for _, ev := range events(time.Now(), list...) {
+			talk.shown.Apply(ev)
+		}
+	}
+	text := func() (all string) {
+		for _, b := range talk.transcript.blocks {
+			all += b.text + "\n"
+		}
+		return all
+	}
+	const before, after = 10, 2500
+	for range before {
+		apply(report.Paused{})
+	}
+	talk.tellNews()
+	apply(report.Noted{Text: "a dropped note"})
+	for range after {
+		apply(report.Unpaused{})
+	}
+	apply(report.Noted{Text: "in French"}, report.Paused{})
+	talk.tellNews()
+	kept := len(talk.shown.News)
+	all := text()
+	if n := strings.Count(all, "and goes on"); n != kept-2 {
+		t.Errorf("%d sentences are shown, of %d", n, kept-2)
+	}
+	if n := strings.Count(all, "the turn is paused"); n != before+1 {
+		t.Errorf("the first sentences are shown %d times, want %d", n, before+1)
+	}
+	if strings.Count(all, "in French") != 1 || strings.Contains(all, "a dropped note") {
+		t.Errorf("the notes are not those of their sentences:\n%s", all[max(len(all)-200, 0):])
+	}
+}
+
+// TestTextLeavesTheNewsAlone makes nothing anew for events without a sentence.
+func TestTextLeavesTheNewsAlone(t *testing.T) {
+	r := start(t, agrees, "")
+	made := 0
+	r.s.talk.conv.Redact = func(text string) string { made++; return text }
+	r.s.talk.running = &running{}
+	for i, ev := range events(time.Now(),
+		report.StepStarted{Actor: actor("ada", 1)}, report.TextDelta{Actor: actor("ada", 1), Text: "Wind"},
+		report.StepStarted{Actor: actor("bob", 1)},
+	) {
+		before := made
+		r.s.talk.shown.Apply(ev)
+		r.s.talk.tellNews()
+		if isNew := i != 1; made > before != isNew {
+			t.Errorf("%s: %d texts were made", ev.Head().Kind, made-before)
+		}
+	}
+}

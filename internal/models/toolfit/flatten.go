@@ -196,17 +196,20 @@ func setOf(names []string) map[string]bool {
 	return set
 }
 
-// addProperties adds the properties of another schema. A property of both may be either.
-func (f *fitter) addProperties(s, other schema) error {
-	added, _ := other["properties"].(schema)
-	if len(added) == 0 {
-		return nil
-	}
+// propertiesOf returns the properties of a schema, and the properties of another one, which the first can take over.
+func propertiesOf(s, other schema) (own, added schema) {
+	added, _ = other["properties"].(schema)
 	own, ok := s["properties"].(schema)
-	if !ok {
+	if !ok && len(added) > 0 {
 		own = schema{}
 		s["properties"] = own
 	}
+	return own, added
+}
+
+// addProperties adds the properties of another schema. A property of both may be either.
+func (f *fitter) addProperties(s, other schema) error {
+	own, added := propertiesOf(s, other)
 	for name, property := range added {
 		present, ok := own[name]
 		switch {

@@ -64,15 +64,7 @@ func (f *fitter) narrow(s, other schema, path []string) (left schema, err error)
 
 // narrowProperties adds the properties of another schema. A value of a property that both have fits both.
 func (f *fitter) narrowProperties(s, other schema, path []string) error {
-	added, _ := other["properties"].(schema)
-	if len(added) == 0 {
-		return nil
-	}
-	own, ok := s["properties"].(schema)
-	if !ok {
-		own = schema{}
-		s["properties"] = own
-	}
+	own, added := propertiesOf(s, other)
 	for _, name := range sortedKeys(added) {
 		present, ok := own[name]
 		if !ok {

@@ -107,7 +107,7 @@ func (r Rules) Most(inPanel bool, hosted backends.HostedTools) (most int, why er
 	return r.room(coordination, hosted), fmt.Errorf("its service takes %d tools in one request", r.MaxTools), true
 }
 
-// room returns how many tools fit beside those of the coordination and the hosted tools; -1 for any number.
+// room returns how many tools fit beside the coordination tools and the hosted tools; -1 for any number.
 func (r Rules) room(coordination int, hosted backends.HostedTools) int {
 	if r.MaxTools == 0 {
 		return -1

@@ -12,8 +12,8 @@ import (
 // mostQuestions is how many requests of a server may wait for their answers.
 const mostQuestions = 100
 
-// questions counts the requests of a server over HTTP until the server has taken the answers, each of which is
-// a request of its own. The reader of a stream waits before it passes on more than mostQuestions. It is
+// questions counts the requests of a server over HTTP. A request is open until the server has taken its answer, which
+// is another HTTP request. The reader of a stream waits before it passes on more than mostQuestions. It is
 // safe for concurrent use.
 type questions struct {
 	life context.Context // of the link
@@ -27,8 +27,8 @@ func newQuestions(life context.Context) *questions {
 	return &questions{life: life, open: map[string]bool{}, answered: make(chan struct{})}
 }
 
-// admit returns when a message may be passed on: at once, unless it is one question too many, or its id is that of
-// an open question. The error is that of the context, or of the link.
+// admit returns when a message may be passed on. It waits while the message is one question too many, or has the id of
+// an open question. It fails when ctx or the link ends.
 func (q *questions) admit(ctx context.Context, message []byte) error {
 	id, kind := headOf(message)
 	if kind != isQuestion {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/internal/system/tty"
 )
 
 // prompt stands where a line is typed, and spokenPrompt where a screen reader speaks it.
@@ -33,7 +34,7 @@ func openEditor(env *cmdline.Env, c *cmdline.Console) (k *keyboard, ok bool) {
 	if env.TTY == nil || !isFile || c.IsSpoken || name == "dumb" || !cmdline.IsTerminal(in) || !cmdline.IsTerminal(env.Stderr) {
 		return nil, false
 	}
-	isAhead := isReadable(in, 0)
+	isAhead := tty.IsReadable(in, 0)
 	state, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
 		return nil, false
@@ -45,7 +46,7 @@ func openEditor(env *cmdline.Env, c *cmdline.Console) (k *keyboard, ok bool) {
 		}
 		return nil, false // lines are read without an editor
 	}
-	typed := &keys{in: reader, interrupt: env.TTY.Interrupt, isAhead: isAhead, hasMore: func() bool { return isReadable(in, pasteGap) }}
+	typed := &keys{in: reader, interrupt: env.TTY.Interrupt, isAhead: isAhead, hasMore: func() bool { return tty.IsReadable(in, pasteGap) }}
 	e := newEditor(typed, env.Stderr)
 	screens := []io.Writer{c.Err}
 	if cmdline.IsTerminal(env.Stdout) {
@@ -84,7 +85,7 @@ func openEditor(env *cmdline.Env, c *cmdline.Console) (k *keyboard, ok bool) {
 		},
 		drop: func() error {
 			e.drop()
-			return flushTyped(in)
+			return tty.Flush(in)
 		},
 	}, true
 }
@@ -173,8 +174,8 @@ func (keyInterrupt) Signal() {}
 
 func (keyInterrupt) String() string { return os.Interrupt.String() }
 
-// keys prepares the typed keys for the line editor. Ctrl+C clears the line and is told. A pasted text is one line:
-// its terminal marks it, or several lines come in one read, faster than a person types.
+// keys prepares the typed keys for the line editor. Ctrl+C clears the line and calls interrupt. A pasted text is one
+// line. Keys takes a text for pasted if the terminal marks it, or if several lines come in one read.
 type keys struct {
 	in        io.Reader
 	interrupt func(os.Signal)

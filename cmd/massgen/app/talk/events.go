@@ -60,6 +60,7 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 	events, stop := eventsOf(ctx, t)
 	defer stop()
 	state := report.NewState(s.asked.ids()...)
+	state.Mask = s.console.Secrets.Redact
 	for interrupted := false; ; {
 		select {
 		case signal := <-signals:
@@ -77,7 +78,7 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 			if state.Apply(ev); !isOver {
 				continue
 			}
-			s.feed.logEvent(ctx, state, ev)
+			s.feed.logEvent(state, ev)
 			if said := state.Sentence(ev); said.IsWarning() { // a call after the answer failed
 				s.console.Warn(s.console.Secrets.Redact(said.Text))
 			}
@@ -124,8 +125,8 @@ func (f *feed) hasSystemMessage(call report.CallStarted) bool {
 }
 
 // logEvent logs an event, with its sentence if it is new. It reports whether it did.
-func (f *feed) logEvent(ctx context.Context, state *report.State, ev report.Event) bool {
-	if !f.log.Enabled(ctx, slog.LevelInfo) {
+func (f *feed) logEvent(state *report.State, ev report.Event) bool {
+	if !f.log.Enabled(context.Background(), slog.LevelInfo) {
 		return false
 	}
 	switch ev.(type) {

@@ -21,10 +21,10 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/internal/inspect"
 	"github.com/massgen/massgen/cmd/massgen/tui"
-	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/filelock"
 	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/internal/system/tty"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -64,7 +64,7 @@ func showFullScreen(ctx context.Context, s *session, said *cmdline.Held, questio
 		Inline: s.options.Display.Inline && !s.options.Display.TUI,
 	}, f.conversation(), question)
 	if in, isFile := s.term.env.Stdin.(*os.File); isFile {
-		_ = flushTyped(in) // late replies of the terminal are not for the shell; a terminal that is gone sends no replies
+		_ = tty.Flush(in) // late replies of the terminal are not for the shell; a terminal that is gone sends no replies
 	}
 	close(done)
 	listener.Wait()
@@ -96,7 +96,7 @@ func (f *fullScreen) farewell(ctx context.Context) {
 // conversation returns what the screen shows and drives.
 func (f *fullScreen) conversation() tui.Conversation {
 	c := tui.Conversation{
-		Opened: f.opened(), Session: f.session, Notices: f.notices, Past: f.pastTurns, Ask: f.ask, Settle: f.settle, Follow: f.follow, Summary: f.d.s.results.summary, Command: f.command, Sessions: f.sessions, Search: f.search,
+		Opened: f.opened(), Session: f.session, Notices: f.notices, Past: f.pastTurns, Ask: f.ask, Settle: f.settle, Follow: f.d.s.feed.logEvent, Summary: f.d.s.results.summary, Command: f.command, Sessions: f.sessions, Search: f.search,
 		Calls: f.calls, Input: f.input, Models: knownModels, History: readTyped(typedFile(f.d.s)), Typed: f.typed, Redact: f.d.s.console.Secrets.Redact,
 	}
 	for _, command := range commands() {
@@ -209,11 +209,6 @@ func (f *fullScreen) settle(ctx context.Context, turn *massgen.Turn) {
 	defer f.mu.Unlock()
 	f.d.s.turn = turn
 	f.d.s.settle(ctx, nil)
-}
-
-// follow logs an event of a turn, and reports whether it did.
-func (f *fullScreen) follow(turn *report.State, ev massgen.Event) bool {
-	return f.d.s.feed.logEvent(context.Background(), turn, ev)
 }
 
 func (f *fullScreen) command(_ context.Context, line string) (o tui.Outcome, err error) {

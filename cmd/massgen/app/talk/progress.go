@@ -74,7 +74,7 @@ func (f *feed) follow(ctx context.Context, t *coordinator.Turn, state *report.St
 			v.resume(ev)
 			f.term.floor.Unlock()
 			live.apply(state, ev)
-			f.logEvent(ctx, state, ev)
+			f.logEvent(state, ev)
 			f.term.floor.Lock()
 			v.show()
 			f.term.floor.Unlock()
@@ -160,7 +160,7 @@ func (v *progress) show() {
 // beginKind is the kind of the news of agents that begin.
 const beginKind = "step_started"
 
-// flush prints the news, with those of agents that begin.
+// flush prints the news. It does not wait for more agents to begin.
 func (v *progress) flush() {
 	v.soon = nil
 	v.recall()
@@ -246,8 +246,8 @@ func (f *feed) summarise(ctx context.Context, t *coordinator.Turn, withVotes boo
 		}
 		f.console.Say("%s%s", f.console.Paint(colour, title), rest)
 	}
-	if work := workLine(r); work != "" {
-		f.remark("%s", work)
+	if r.Snapshot != "" {
+		f.remark("%s", workOf(r))
 	}
 	if u := r.Session; u != nil {
 		f.remark("session: %s, %s · %s", plain.Line(u.SessionID), plain.Count(u.MessageCount, "message"), u.UsageTotal.Words())
@@ -268,10 +268,5 @@ func figuresOf(r report.Result) string {
 	return r.Usage.Words() + " · " + plain.Seconds(time.Duration(r.DurationMS)*time.Millisecond)
 }
 
-// workLine returns where the winner's files are, "" for none.
-func workLine(r report.Result) string {
-	if r.Snapshot == "" {
-		return ""
-	}
-	return "the work of " + r.Winner + ": " + plain.Line(r.Snapshot)
-}
+// workOf returns where the winner's files are.
+func workOf(r report.Result) string { return "the work of " + r.Winner + ": " + plain.Line(r.Snapshot) }

@@ -63,9 +63,7 @@ func (o *results) deliver(r report.Result) (int, error) {
 		}
 	}
 	for _, line := range o.explanation(r) {
-		if line != "" {
-			o.feed.console.Say("massgen: %s", line)
-		}
+		o.feed.console.Say("massgen: %s", line)
 	}
 	return cmdline.ResultStatus(r), nil
 }
@@ -108,16 +106,18 @@ var errUnread = errors.New("write the answer")
 // summary returns what stands above the answer of a turn on a full screen: what the turn took, where the winner's files
 // are, and why there is no answer, or one without consensus.
 func (o *results) summary(r report.Result) []string {
-	figures := figuresOf(r)
+	lines := []string{figuresOf(r)}
 	if len(r.Agents) > 1 {
 		title, rest := winnerLine(r)
-		figures = title + rest
+		lines[0] = title + rest
 	}
-	lines := append([]string{figures, workLine(r)}, o.explanation(r)...)
-	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
+	if r.Snapshot != "" {
+		lines = append(lines, workOf(r))
+	}
+	return append(lines, o.explanation(r)...)
 }
 
-// explanation returns why a result has no answer, or one without consensus.
+// explanation returns why a result has no answer, or one without consensus, and the command that shows partial messages.
 func (o *results) explanation(r report.Result) []string {
 	why, hint := r.Status, ""
 	switch r.Status {
@@ -147,7 +147,16 @@ func (o *results) explanation(r report.Result) []string {
 	default:
 		why = "no answer: no agent gave one"
 	}
-	return []string{why, o.partials(r)}
+	if r.Winner != "" || len(r.Partials) == 0 || o.feed.flags.JSON { // which has the texts
+		return []string{why}
+	}
+	var names []string
+	for _, p := range r.Partials {
+		if !slices.Contains(names, p.Agent) {
+			names = append(names, p.Agent)
+		}
+	}
+	return []string{why, fmt.Sprintf("what %s had written until then is kept: %s", plain.List(names), o.kept.Command("sessions", "show", r.SessionID))}
 }
 
 // outOfBudget returns what was spent of each limit, and what the next call needs.
@@ -188,20 +197,6 @@ func spentOf(whose string, most report.BudgetLimits, usd float64, tokens, calls 
 		parts = append(parts, fmt.Sprintf("%s of %smax_calls %s", plain.Thousands(calls), whose, plain.Thousands(*most.MaxCalls)))
 	}
 	return parts
-}
-
-// partials returns the command that shows partial messages, "" if there is an answer or none of them.
-func (o *results) partials(r report.Result) string {
-	if r.Winner != "" || len(r.Partials) == 0 || o.feed.flags.JSON { // which has the texts
-		return ""
-	}
-	var names []string
-	for _, p := range r.Partials {
-		if !slices.Contains(names, p.Agent) {
-			names = append(names, p.Agent)
-		}
-	}
-	return fmt.Sprintf("what %s had written until then is kept: %s", plain.List(names), o.kept.Command("sessions", "show", r.SessionID))
 }
 
 // verdict names the answer of a result that has one, "winner: a.1" or, where the
