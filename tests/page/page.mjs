@@ -1,85 +1,14 @@
 // page.mjs WORK BROWSER [pictures] has a browser use the page of the massgen in WORK.
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { chromium } from 'playwright-core';
-import axe from 'axe-core';
-import { serveModel } from './model.mjs';
+import { ask, drive } from './drive.mjs';
 import { statesOf } from './states.mjs';
 
 const [work, browserPath, mode] = process.argv.slice(2);
-const token = 'page-0123456789abcdef';
-const model = await serveModel();
-fs.writeFileSync(path.join(work, 'writer.yaml'), `agents:
-  - id: writer
-    backend: {type: openai, model: m, base_url: "${model.address}", api_key: none, cwd: "${work}/files"}
-permissions:
-  rules:
-    - {action: ask, tool: write_file}
-`);
-fs.writeFileSync(path.join(work, 'panel.yaml'), `agents:
-  - {id: researcher, backend: {type: demo}}
-  - {id: analyst, backend: {type: demo}}
-  - {id: critic, backend: {type: demo}}
-`);
-fs.writeFileSync(path.join(work, 'slow.yaml'), 'agents:\n' + ['researcher', 'analyst', 'critic'].map(id => `  - id: ${id}
-    backend: {type: openai, model: ${id}, base_url: "${model.address}", api_key: none}
-`).join(''));
-fs.mkdirSync(path.join(work, 'pictures'), { recursive: true });
-
-// serve starts the program and returns its address. What else it says is in said.
-async function serve(secret = token) {
-  const program = spawn(path.join(work, 'massgen'), [
-    'serve', '--config', 'panel.yaml', '--config', 'writer.yaml', '--config', 'slow.yaml', '--listen', '127.0.0.1:0', '--state-dir', path.join(work, 'state'),
-  ], { cwd: work, env: { ...process.env, MASSGEN_TOKEN: secret, HOME: work } });
-  let said = '';
-  const address = await new Promise((done, fail) => {
-    program.stderr.on('data', data => {
-      said += data;
-      const found = said.match(/listening on (http:\/\/[^/]+)/);
-      if (found) done(found[1]);
-    });
-    program.on('exit', status => fail(new Error(`massgen serve has ended with ${status}: ${said}`)));
-  });
-  const ended = new Promise(done => program.on('exit', done));
-  return { address, stop: () => { program.kill('SIGTERM'); return ended; }, said: () => said };
-}
-
-let server = await serve();
-const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] });
-const faults = [];
-
-// open opens the page in a window of its own and logs in.
-async function open(options = {}, hash = '', needsToken = true) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
-  const page = await context.newPage();
-  page.setDefaultTimeout(15000);
-  page.on('console', message => {
-    const expected = /401/.test(message.text()); // the page asks before it has the token
-    if (['error', 'warning'].includes(message.type()) && !expected) faults.push(`console: ${message.text()}`);
-  });
-  page.on('pageerror', error => faults.push(`page: ${error}`));
-  page.on('request', request => {
-    if (!request.url().startsWith(server.address) && !request.url().startsWith('blob:')) faults.push(`a request to ${request.url()}`);
-  });
-  await page.goto(server.address + '/' + hash);
-  if (needsToken) {
-    await page.getByLabel('Token', { exact: true }).fill(token);
-    await page.getByRole('button', { name: 'Go on' }).click();
-  }
-  await page.getByLabel('Model', { exact: true }).locator('option').first().waitFor({ state: 'attached' });
-  return page;
-}
-
-// judge has axe look at the page.
-async function judge(page, where) {
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
-  for (const v of violations.filter(v => ['serious', 'critical', 'moderate'].includes(v.impact))) {
-    faults.push(`axe, ${where}: ${v.id}: ${v.help}: ${v.nodes.map(n => n.html.slice(0, 160)).join(' | ')}`);
-  }
-}
+const desk = await drive(work, browserPath);
+const { faults, judge, model, open } = desk;
 
 const picture = (page, name) => page.screenshot({ path: path.join(work, 'pictures', name + '.png') });
 let last; // page that was looked at
@@ -95,11 +24,6 @@ const page = await open();
 last = page;
 const turn = page.locator('.turn');
 const box = page.locator('textarea').first();
-const ask = async (where, question, modelID) => {
-  await where.getByLabel('Model', { exact: true }).selectOption(modelID);
-  await where.getByLabel('Question', { exact: true }).fill(question);
-  await where.getByRole('button', { name: 'Ask', exact: true }).click();
-};
 // unfold shows how a panel came to its answer.
 const unfold = async of => {
   await of.locator('.answer').waitFor();
@@ -515,8 +439,7 @@ for (const [name, options] of [['dark', { colorScheme: 'dark' }], ['phone', { vi
 }
 
 await step('without a token, the address that the server prints lets a person delete', async () => {
-  await server.stop();
-  server = await serve('');
+  await desk.restart('');
   const other = await open({}, '', false);
   last = other;
   await other.locator('#sessions a').first().click();
@@ -527,17 +450,15 @@ await step('without a token, the address that the server prints lets a person de
   await remove();
   await other.getByRole('alert').filter({ hasText: 'open the page at the address that massgen serve has printed' }).waitFor();
   const hash = new URL(other.url()).hash;
-  await other.goto(server.said().match(/the web page is (\S+)/)[1]);
+  await other.goto(desk.server.said().match(/the web page is (\S+)/)[1]);
   await other.locator('#welcome').waitFor();
   assert.equal(new URL(other.url()).hash, '', 'the key stays in the address');
-  await other.goto(server.address + '/' + hash);
+  await other.goto(desk.server.address + '/' + hash);
   await remove();
   await other.locator('#welcome').waitFor();
 });
 
-await browser.close();
-model.close();
-await server.stop();
+await desk.close();
 assert.deepEqual(faults, []);
 console.log('ok: no error, no request to another host, nothing that axe objects to');
 if (mode !== 'pictures') fs.rmSync(path.join(work, 'pictures'), { recursive: true });

@@ -92,6 +92,7 @@ export const drawLine = (text, parent) => drawInline(reader.parseInline(text, {}
 // Up to smallRest characters the last block is drawn anew with each piece of text; a longer one whenever it has grown by
 // a sixteenth, so that the work grows with the text and not with its square. Meanwhile new text follows as it is.
 const smallRest = 2000;
+const mostBlocks = 32; // that are put together
 
 // Prose shows Markdown that comes in pieces. A block that another one follows is drawn once and stays.
 export class Prose {
@@ -104,7 +105,7 @@ export class Prose {
   clear() {
     // The text from the beginning of the last block, how much of it is not drawn as Markdown, and the index of the block's
     // element; the addresses of links that the text has defined.
-    Object.assign(this, { rest: '', fresh: 0, last: 0, known: {}, isOpen: false });
+    Object.assign(this, { rest: '', fresh: 0, last: 0, folded: 0, known: {}, isOpen: false });
     this.element.replaceChildren();
   }
 
@@ -141,5 +142,17 @@ export class Prose {
     drawBlocks(tokens.slice(first), this.element, this.level, isOpen);
     const line = tokens[first]?.map[0] ?? 0;
     Object.assign(this, { fresh: 0, isOpen, rest: this.rest.split('\n').slice(line).join('\n') });
+    if (isOpen && this.last - this.folded > 2 * mostBlocks) this.fold();
+  }
+
+  // fold puts blocks together that the browser passes over at once while they are out of sight.
+  fold() {
+    const blocks = [...this.element.children].slice(this.folded, this.folded + mostBlocks + 1);
+    const next = blocks.pop();
+    const height = next.offsetTop - blocks[0].offsetTop;
+    next.before(make('div', '', 'past', ...blocks));
+    next.previousSibling.style.containIntrinsicBlockSize = `auto ${height}px`;
+    this.folded++;
+    this.last -= mostBlocks - 1;
   }
 }

@@ -23,11 +23,11 @@ function drawList(parent, items, draw) {
   while (parent.children.length > items.length) parent.lastElementChild.remove();
 }
 
-// atEnd calls draw with an element that scrolls, which then shows its end if it did before.
-function atEnd(element, draw) {
-  const wasAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < 9;
+// atEnd calls draw with elements that scroll. Those that showed their end before show it then.
+function atEnd(elements, draw) {
+  const atTheirEnd = elements.filter(e => e.scrollHeight - e.scrollTop - e.clientHeight < 9);
   draw();
-  if (wasAtEnd) element.scrollTop = element.scrollHeight;
+  for (const e of atTheirEnd) e.scrollTop = e.scrollHeight;
 }
 
 const joined = pieces => pieces.map(p => p.text ?? '').join('');
@@ -102,8 +102,7 @@ class AgentView {
     this.find('.marks').textContent = all(...Object.entries(a.marks).map(([name, value]) =>
       words(name) + (value === true ? '' : ': ' + (name.endsWith('_at') ? clock(value) : value)))); // what is unusual
     this.find('.dropped').hidden = !a.dropped;
-    if (isBusy(a)) atEnd(this.find('.text'), () => this.drawText(a.text, true));
-    else this.drawText(a.text, false);
+    this.drawText(a.text, isBusy(a));
   }
 
   drawText(pieces, mayGrow) {
@@ -195,23 +194,31 @@ export class TurnView {
 
   draw() {
     this.due = clearTimeout(this.due);
-    const { agents, notes, news } = this.state;
+    const { agents } = this.state;
     if (agents.length > 0) this.order = agents.map(a => a.id);
+    for (const { id } of agents.filter(a => !this.views.has(a.id))) {
+      this.views.set(id, new AgentView(this.order, id));
+      this.find('.agents').append(this.views.get(id).element);
+    }
+    const panes = agents.filter(isBusy).map(a => this.views.get(a.id).find('.text'));
+    atEnd([...panes, this.find('.acts'), this.find('.sentences')], () => this.drawParts());
+    this.markWinner();
+  }
+
+  drawParts() {
+    const { agents, notes, news } = this.state;
     this.drawState();
     for (const a of agents) {
-      const view = this.views.get(a.id) ?? new AgentView(this.order, a.id);
-      if (!this.views.has(a.id)) this.find('.agents').append(view.element);
+      const view = this.views.get(a.id);
       if (drawn.get(view) !== a) view.draw(a, agents.length === 1);
-      this.views.set(a.id, view);
       drawn.set(view, a);
     }
     this.find('.agents').classList.toggle('many', agents.length > 4);
     this.find('.notes').hidden = notes.length === 0;
     drawList(this.find('.notes ul'), notes, n =>
       make('li', `${n.text} (${n.seen_by.length ? 'seen by ' + n.seen_by.join(', ') : 'no agent has seen it yet'})`));
-    atEnd(this.find('.acts'), () => this.drawActs());
-    atEnd(this.find('.sentences'), () => this.drawNews(news));
-    this.markWinner();
+    this.drawActs();
+    this.drawNews(news);
   }
 
   // drawState shows what the turn is at, who leads and for whom it waits.
