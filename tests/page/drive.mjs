@@ -24,7 +24,7 @@ permissions:
   rules:
     - {action: ask, tool: write_file}
 `,
-    slow: panel(['researcher', 'analyst', 'critic']), ailing: panel(['researcher', 'broken-1', 'critic']), broken: panel(['broken-1', 'broken-2']),
+    slow: panel(['researcher', 'analyst', 'critic']), ailing: panel(['researcher', 'critic', 'tester-broken']), broken: panel(['broken-1', 'broken-2']),
     five: panel(numbered(5)), twenty: panel(numbered(20)),
   };
   for (const name in configs) fs.writeFileSync(path.join(work, name + '.yaml'), configs[name]);

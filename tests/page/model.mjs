@@ -74,7 +74,7 @@ export async function serveModel() {
     let body = '';
     for await (const part of request) body += part;
     const { model, messages, tools = [] } = JSON.parse(body || '{}');
-    if (/^broken/.test(model)) {
+    if (/broken/.test(model)) {
       response.writeHead(401, { 'Content-Type': 'application/json' });
       return response.end(JSON.stringify({ error: { message: 'The key is wrong.', type: 'invalid_request_error', code: 'invalid_api_key' } }));
     }

@@ -1,11 +1,12 @@
-// scenes.mjs WORK BROWSER [pictures|update] draws each screen of a turn in a window of 1280 and of 390 pixels and compares
-// its text with scenes.txt, which "update" writes anew. "pictures" also keeps pictures of them.
+// scenes.mjs WORK BROWSER GOLDEN [pictures|update] draws each screen of a turn in a window of 1280 and of 390 pixels and
+// compares its text with a file, which "update" writes anew. "pictures" also keeps pictures of them.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { ask, drive } from './drive.mjs';
 
-const [work, browserPath, mode, golden] = process.argv.slice(2);
+const [work, browserPath, golden, mode] = process.argv.slice(2);
 const desk = await drive(work, browserPath);
 const { model, judge } = desk;
 const sizes = { wide: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
@@ -13,14 +14,16 @@ const page = await desk.open({ viewport: sizes.wide, colorScheme: 'dark' });
 const turn = page.locator('.turn').last();
 const texts = [];
 
-// textOf returns what an element shows, in an order and with numbers that no clock changes.
+// textOf returns what an element shows, in an order and with numbers that no clock changes, and only the chosen model.
 async function textOf(element) {
-  await page.evaluate(() => {
+  const others = await page.evaluate(() => {
     for (const list of document.querySelectorAll('.acts, .sentences')) { // agents at work at the same time end in any order
       list.append(...[...list.children].sort((a, b) => (a.textContent < b.textContent ? -1 : 1)));
     }
+    return [...document.querySelectorAll('#model option:not(:checked)')].map(option => option.text);
   });
-  return (await element.innerText()).replace(/\d+(\.\d+)? s\b/g, 'N s').replace(/\d\d:\d\d(:\d\d)?/g, 'TIME').replace(/127\.0\.0\.1:\d+/g, 'ADDRESS')
+  const lines = (await element.innerText()).split('\n').filter(line => !others.includes(line));
+  return lines.join('\n').replace(/\d+(\.\d+)? s\b/g, 'N s').replace(/\d\d:\d\d(:\d\d)?/g, 'TIME').replace(/127\.0\.0\.1:\d+/g, 'ADDRESS')
     .replace(/\b[0-9a-f-]{36}\b/g, 'ID').replace(/\n{2,}/g, '\n').trim();
 }
 
@@ -113,4 +116,4 @@ await desk.close();
 assert.deepEqual(desk.faults, []);
 const drawn = texts.join('\n');
 if (mode === 'update') fs.writeFileSync(golden, drawn);
-else assert.equal(drawn, fs.readFileSync(golden, 'utf8'));
+else assert.equal(spawnSync('diff', ['-u', golden, '-'], { input: drawn, encoding: 'utf8' }).stdout, '');

@@ -111,16 +111,23 @@ export class Prose {
 
   append(text) {
     if (!text) return;
-    this.rest += text.replaceAll('\r', '');
+    const from = this.rest.length;
+    this.take(text);
     this.fresh += text.length;
     if (this.rest.length < smallRest || this.fresh * 16 > this.rest.length) this.draw(true);
-    else this.appendRaw(text);
+    else this.appendRaw(this.rest.slice(from));
+  }
+
+  // take adds a text to the rest. Browsers hang on thousands of accents on one letter, so a ◌ has every 64th.
+  take(text) {
+    const end = this.rest.slice(-200);
+    this.rest += (end + text.replaceAll('\r', '')).replace(/(\p{M}{64})(?=\p{M})/gu, '$1\u25cc').slice(end.length);
   }
 
   // show shows a whole text.
   show(text) {
     this.clear();
-    this.rest = text.replaceAll('\r', '');
+    this.take(text);
     this.draw(false);
   }
 

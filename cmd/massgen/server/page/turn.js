@@ -30,6 +30,8 @@ function atEnd(elements, draw) {
   for (const e of atTheirEnd) e.scrollTop = e.scrollHeight;
 }
 
+// causesOf returns why agents failed, each cause once.
+const causesOf = failed => [...Map.groupBy(failed, f => f.error)].map(([error, of]) => `${of.map(f => f.agent).join(', ')}: ${error}`);
 const joined = pieces => pieces.map(p => p.text ?? '').join('');
 
 // PieceBlock shows pieces of an agent's text that belong together, or a tool call.
@@ -91,7 +93,6 @@ class AgentView {
   }
 
   find(selector) { return this.element.querySelector(selector); }
-
   draw(a, isAlone) {
     const doing = a.detail && !a.doing.includes(a.detail) ? `${a.doing}: ${a.detail}` : a.doing;
     this.element.dataset.phase = a.phase;
@@ -201,12 +202,11 @@ export class TurnView {
       this.find('.agents').append(this.views.get(id).element);
     }
     const panes = agents.filter(isBusy).map(a => this.views.get(a.id).find('.text'));
-    atEnd([...panes, this.find('.acts'), this.find('.sentences')], () => this.drawParts());
+    atEnd([...panes, this.find('.acts'), this.find('.sentences')], () => this.drawParts(this.state));
     this.markWinner();
   }
 
-  drawParts() {
-    const { agents, notes, news } = this.state;
+  drawParts({ agents, notes, news }) {
     this.drawState();
     for (const a of agents) {
       const view = this.views.get(a.id);
@@ -229,13 +229,13 @@ export class TurnView {
       const at = stage === 'final' ? 'The final answer' : rounds.length && agents.length > 1 ? `Round ${rounds.at(-1).number}` : 'At work';
       const done = this.isLive && agents.length > 1 && `${agents.length - open.length} of ${agents.length} done`;
       const time = this.isLive && began && `${Math.max(0, Math.round((Date.now() - new Date(began)) / 1000))} s`;
-      this.find('.state').textContent = all(status || at, paused && 'paused', done, time, usage?.calls && money(usage));
+      this.find('.state').textContent = all(words(status || at), paused && 'paused', done, time, usage?.calls && money(usage));
     }
     if (this.isLive) by('pause').textContent = paused ? 'Go on' : 'Pause';
-    const failed = agents.filter(a => a.phase === 'failed').map(a => `${a.id} failed: ${a.detail}`);
+    const failed = agents.filter(a => a.phase === 'failed' && this.find('.failure').hidden).map(a => ({ agent: a.id, error: a.detail }));
     const beside = sidecalls.filter(c => !c.ended_at).map(c => words(c.purpose)).join(', ');
     this.find('.waits').textContent = all(awaited && open.length && `The turn waits for ${open.join(', ')} until ${clock(awaited)}`,
-      beside && `Beside the agents: ${beside}`, agents.length > 1 && leadOf(acts), ...failed);
+      beside && `Beside the agents: ${beside}`, agents.length > 1 && leadOf(acts), ...causesOf(failed).map(c => 'Failed: ' + c));
   }
 
   // drawActs shows the rounds, with the fate of their answers and votes.
@@ -275,29 +275,28 @@ export class TurnView {
       if (result.agents.length > 0) this.order = result.agents.map(a => a.id);
     }
     this.result = result;
+    this.find('.failure').hidden = Boolean(result.winner) || !isOver;
+    this.drawState();
     this.find('summary').textContent = 'How this answer came about';
     this.element.classList.remove('live');
     const took = result.duration_ms && seconds(result.duration_ms * 1e6);
-    this.find('.state').textContent = all(result.status, result.usage && money(result.usage), took);
+    this.find('.state').textContent = all(words(result.status), result.usage && money(result.usage), took);
     this.find('.answer').hidden = !result.winner;
     this.find('.answer').classList.add(colourOf(this.order, result.winner));
     this.find('.answer h3').replaceChildren('Answer of ', who(this.order, result.winner));
     if (result.winner) this.answer.show(result.answer);
-    this.find('.failure').hidden = Boolean(result.winner) || !isOver;
-    const causes = [...Map.groupBy(result.failed ?? [], f => f.error)]; // each once, with the agents that it befell
-    const lines = causes.map(([error, of]) => `${of.map(f => f.agent).join(', ')}: ${error}`);
-    if (lines.length === 0) lines.push('The turn ended before an agent had answered.');
+    const lines = result.failed?.length ? causesOf(result.failed) : ['The turn ended before an agent had answered.'];
     this.find('.failure ul').replaceChildren(...lines.map(line => make('li', line)));
     this.find('.actions').hidden = !isOver;
     this.find('.actions').firstElementChild.hidden = !result.winner;
-    this.find('.actions').lastElementChild.hidden = this.order.length < 2;
+    this.find('.actions').lastElementChild.hidden = this.order.length < 2 || !result.winner;
     this.markWinner();
   }
 
   // answers returns the texts of the answers by their labels.
   answers() {
     const found = new Map();
-    for (const act of this.state.acts) {
+    for (const act of this.state.acts.toSorted((a, b) => this.order.indexOf(a.agent) - this.order.indexOf(b.agent))) {
       const pieces = this.state.agents.find(a => a.id === act.agent).text
         .filter(p => p.kind === 'answer' && p.call?.startsWith(`${act.agent}.${act.round}.`) && (p.void ?? '') === (act.void ?? ''));
       if (act.label && pieces.length && act.phase !== 'voted') found.set(act.label, joined(pieces));
