@@ -26,7 +26,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o "$work/massgen" ./cmd/massgen
 cp "$pins"/*.mjs "$home/"
-[ "${1-}" != long ] || exec node "$home/long.mjs" "$work" "$browser"
+if [ "${1-}" = long ]; then
+	node "$home/long.mjs" "$work" "$browser"
+	exit
+fi
 mkdir "$work/scenes"
 ln "$work/massgen" "$work/scenes/massgen"
 node "$home/scenes.mjs" "$work/scenes" "$browser" "$pins/scenes.txt" "${1-}"

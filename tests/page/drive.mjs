@@ -35,6 +35,7 @@ permissions:
     const program = spawn(path.join(work, 'massgen'), [
       'serve', ...Object.keys(configs).flatMap(name => ['--config', name + '.yaml']), '--listen', '127.0.0.1:0', '--state-dir', path.join(work, 'state'),
     ], { cwd: work, env: { ...process.env, MASSGEN_TOKEN: secret, HOME: work } });
+    process.on('exit', () => program.kill()); // also after a failure
     let said = '';
     const address = await new Promise((done, fail) => {
       program.stderr.on('data', data => {

@@ -111,6 +111,8 @@ await step('a panel writes Markdown', async () => {
   await other.locator('.answer blockquote').waitFor();
   await picture(other, 'page');
   await unfold(other.locator('.turn'));
+  await other.locator('img.timeline').waitFor();
+  assert.ok(await isInSight(other.locator('.how > summary')), 'what is unfolded takes the view away');
   await other.locator('.rounds').scrollIntoViewIfNeeded();
   await picture(other, 'page-how');
   await other.context().close();
@@ -340,6 +342,31 @@ await step('Markdown is drawn, and nothing in it runs or is loaded', async () =>
   assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^\/\/ cop returns .*\nfunc cop/);
   await judge(page, 'with Markdown');
   await picture(page, 'page-markdown');
+});
+
+await step('no Markdown holds the tab up', async () => {
+  const size = 1 << 20;
+  const texts = {
+    brackets: '['.repeat(size), stars: '*'.repeat(size), pictures: '!['.repeat(size / 4), links: '[a]('.repeat(size / 4), code: '`a '.repeat(size / 8),
+    addresses: 'http://'.repeat(size / 16), quotes: '> '.repeat(10000) + 'x', lists: '- '.repeat(10000) + 'x', accents: 'a' + '\u0301'.repeat(size),
+    table: `${'|a'.repeat(20000)}|\n${'|-'.repeat(20000)}|\n${'|x|\n'.repeat(2000)}`, rows: '|a|\n|-|\n' + '|x|\n'.repeat(20000),
+  };
+  const system = await desk.browser.newBrowserCDPSession();
+  const used = async () => (await system.send('SystemInfo.getProcessInfo')).processInfo.reduce((sum, p) => sum + (p.type === 'renderer' ? p.cpuTime : 0), 0);
+  for (const name in texts) {
+    const before = await used();
+    const shown = await page.evaluate(async text => {
+      const { Prose } = await import('/markdown.js');
+      const element = document.querySelector('.prose').cloneNode();
+      document.getElementById('turns').append(element);
+      new Prose(element).show(text);
+      const { height } = element.getBoundingClientRect();
+      element.remove();
+      return height;
+    }, texts[name]);
+    const took = await used() - before;
+    assert.ok(took < 10 && shown > 0, `${name}: ${shown} pixels after ${took} s of processor time`);
+  }
 });
 
 await step('the work for a text in pieces grows as the text does', async () => {

@@ -144,11 +144,12 @@ export class Prose {
     const tokens = reader.parse(this.rest, this.known);
     const first = tokens.findLastIndex(t => t.level === 0 && t.nesting >= 0); // of the last block
     while (this.element.childNodes.length > this.last) this.element.lastChild.remove();
-    drawBlocks(tokens.slice(0, first), this.element, this.level, false);
-    this.last = this.element.childNodes.length;
-    drawBlocks(tokens.slice(first), this.element, this.level, isOpen);
-    const line = tokens[first]?.map[0] ?? 0;
-    Object.assign(this, { fresh: 0, isOpen, rest: this.rest.split('\n').slice(line).join('\n') });
+    const made = new DocumentFragment(); // so that the direction of the text is found once, and not at each part
+    drawBlocks(tokens.slice(0, first), made, this.level, false);
+    this.last += made.childNodes.length;
+    drawBlocks(tokens.slice(first), made, this.level, isOpen);
+    this.element.append(made);
+    Object.assign(this, { fresh: 0, isOpen, rest: this.rest.split('\n').slice(tokens[first]?.map[0] ?? 0).join('\n') });
     if (isOpen && this.last - this.folded > 2 * mostBlocks) this.fold();
   }
 

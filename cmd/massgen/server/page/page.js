@@ -84,7 +84,7 @@ function showFrom(turn) {
 
 // besides returns the turn that runs if its agents stand side by side: then each has its own end, and the view stays.
 const besides = () => (shown.running?.find('.large') ? null : shown.running);
-new ResizeObserver(() => shown.isFollowing && showFrom(besides())).observe(by('turns'));
+new ResizeObserver(() => shown.running && shown.isFollowing && showFrom(besides())).observe(by('turns'));
 view.onscroll = () => {
   const moved = view.scrollTop - shown.top;
   const isAtEnd = view.scrollHeight - view.scrollTop - view.clientHeight < 40;
@@ -269,7 +269,7 @@ function addEntry({ id, turn, title, updated, about }) {
 
 function markCurrent() {
   for (const link of by('sessions').querySelectorAll('a')) {
-    link.ariaCurrent = shown.id && link.hash.split('/')[0] === addressOf(shown.id) ? 'page' : null;
+    link.ariaCurrent = shown.id && [addressOf(shown.id), location.hash].includes(link.hash) ? 'page' : null;
   }
 }
 
