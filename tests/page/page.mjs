@@ -348,7 +348,7 @@ await step('no Markdown holds the tab up', async () => {
   const size = 1 << 20;
   const texts = {
     brackets: '['.repeat(size), stars: '*'.repeat(size), pictures: '!['.repeat(size / 4), links: '[a]('.repeat(size / 4), code: '`a '.repeat(size / 8),
-    addresses: 'http://'.repeat(size / 16), quotes: '> '.repeat(10000) + 'x', lists: '- '.repeat(10000) + 'x', accents: 'a' + '\u0301'.repeat(size),
+    addresses: 'http://'.repeat(size / 16), quotes: 'x\n' + '> '.repeat(10000), lists: 'x\n' + '- '.repeat(10000), accents: 'a' + '\u0301'.repeat(size),
     table: `${'|a'.repeat(20000)}|\n${'|-'.repeat(20000)}|\n${'|x|\n'.repeat(2000)}`, rows: '|a|\n|-|\n' + '|x|\n'.repeat(20000),
   };
   const system = await desk.browser.newBrowserCDPSession();
