@@ -21,6 +21,9 @@ import (
 type Access struct {
 	// Tokens are the accepted tokens. A request needs one of them; an empty list lets everybody in.
 	Tokens []Token
+	// PageKey lets the person at the web page of a server without tokens do what needs a token: the page sends the key,
+	// which only the program's terminal shows. No request has that right if PageKey is empty.
+	PageKey string
 	// Hosts are the server's names, beside localhost and addresses.
 	Hosts []string
 	// Origins are the origins of web pages that may use the server, such as https://chat.example.
@@ -67,7 +70,7 @@ func newGuard(access Access, respond responder, metrics *tally, mux *http.ServeM
 // isOpen reports whether a route needs no token because it shows no sessions and no models, as the
 // files of the page do.
 func isOpen(pattern string) bool {
-	return slices.Contains([]string{"GET /healthz", "GET /readyz", "GET /{$}", "GET /page.css", "GET /page.js", "GET /turn.js", "GET /icon.svg"}, pattern)
+	return pattern == "GET /healthz" || pattern == "GET /readyz" || pagePaths()[pattern] != ""
 }
 
 // ServeHTTP implements http.Handler.
@@ -195,10 +198,13 @@ func bearer(r *http.Request) (token string, isBearer bool) {
 
 // identify returns the request with its caller. It refuses a request without a valid token.
 func (g *guard) identify(h http.Header, r *http.Request) (*http.Request, error) {
+	secret, isBearer := bearer(r)
 	if len(g.access.Tokens) == 0 {
+		if key := g.access.PageKey; key != "" && subtle.ConstantTimeCompare([]byte(secret), []byte(key)) == 1 {
+			r = r.WithContext(context.WithValue(r.Context(), callerKey{}, caller{hasToken: true}))
+		}
 		return r, nil
 	}
-	secret, isBearer := bearer(r)
 	// The sums have one length and all are compared, so the time reveals nothing about the secrets.
 	sum := sha256.Sum256([]byte(secret))
 	found := -1
@@ -219,7 +225,7 @@ func (g *guard) identify(h http.Header, r *http.Request) (*http.Request, error) 
 	return r.WithContext(context.WithValue(r.Context(), callerKey{}, c)), nil
 }
 
-// needsToken returns a handler that even programs of this machine may not use without a token.
+// needsToken returns a handler that even programs of this machine may not use without a token or the key of the page.
 func (o responder) needsToken(do http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if callerOf(r.Context()).hasToken {
@@ -229,7 +235,7 @@ func (o responder) needsToken(do http.HandlerFunc) http.HandlerFunc {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="massgen"`)
 		o.refuse(w, refusal{
 			status: http.StatusUnauthorized, code: "token_needed",
-			message: "this needs a token: start the server with --token-file or MASSGEN_TOKEN",
+			message: "this needs a token: open the page at the address that massgen serve has printed, or start the server with --token-file or MASSGEN_TOKEN",
 		})
 	}
 }

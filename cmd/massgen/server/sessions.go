@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/massgen/massgen/cmd/massgen/internal/inspect"
 	"github.com/massgen/massgen/sessions"
@@ -36,6 +37,33 @@ const (
 	pageSize = 50
 	mostPage = 500
 )
+
+// datedHit is a hit of a search with the time at which its session was used last.
+type datedHit struct {
+	sessions.Hit
+	Updated time.Time `json:"updated"`
+}
+
+// dated adds the titles and times of their sessions to hits. It leaves out hits whose session is gone by now.
+func (s sessionRoutes) dated(ctx context.Context, hits []sessions.Hit) ([]datedHit, error) {
+	shown := []datedHit{}
+	for _, h := range hits {
+		kept, err := s.store.Session(ctx, h.Session)
+		if errors.Is(err, sessions.ErrNoSession) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		of, err := s.listed(ctx, kept)
+		if err != nil {
+			return nil, err
+		}
+		h.Title = of.Title
+		shown = append(shown, datedHit{h, kept.Updated})
+	}
+	return shown, nil
+}
 
 // listedSession is a session as a list shows it.
 type listedSession struct {
@@ -71,8 +99,11 @@ func (s sessionRoutes) list(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		hits = slices.DeleteFunc(hits, func(h sessions.Hit) bool { return !mayUse(r.Context(), h.Session) })
-		hits = hits[:min(limit, len(hits))]
-		return s.respond.write(w, http.StatusOK, map[string]any{"hits": append([]sessions.Hit{}, hits...)})
+		shown, err := s.dated(r.Context(), hits[:min(limit, len(hits))])
+		if err != nil {
+			return err
+		}
+		return s.respond.write(w, http.StatusOK, map[string]any{"hits": shown})
 	}
 	all, err := s.store.List(r.Context(), sessions.Filter{Metadata: ownFilter(r.Context())})
 	if err != nil {
@@ -145,13 +176,22 @@ func (s sessionRoutes) listed(ctx context.Context, kept sessions.Session) (liste
 	if kept.Turns == 0 {
 		return shown, nil
 	}
+	isRunning := false
 	if r := s.turns.runs.find(place{kept.ID, kept.Turns}); r != nil && !r.isSettled() {
-		shown.State = stateRunning
+		shown.State, isRunning = stateRunning, true
+	}
+	if isRunning && shown.Title != "" {
 		return shown, nil
 	}
 	last, err := s.store.Turns(ctx, kept.ID, 1)
-	if err != nil || len(last) == 0 || last[0].Status != sessions.Running {
+	if err != nil || len(last) == 0 {
 		return shown, err
+	}
+	if shown.Title == "" { // a session gets its title from its first answer
+		shown.Title = sessions.TitleOf(last[0].Question)
+	}
+	if isRunning || last[0].Status != sessions.Running {
+		return shown, nil
 	}
 	left, err := s.store.Interrupted(ctx, kept.ID)
 	if shown.State = stateRunning; len(left) > 0 {
@@ -196,7 +236,7 @@ func (s sessionRoutes) look(r *http.Request) (shownSession, error) {
 			s.respond.warn(err.Error())
 		}
 	}
-	read.Metadata = listed.Metadata
+	read.Metadata, read.Title = listed.Metadata, listed.Title
 	return shownSession{Session: read, Model: listed.Model, State: listed.State}, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/backends"
@@ -69,8 +70,9 @@ type listed struct {
 	Sessions []struct{ ID, Title, State, Model string }
 	Next     string
 	Hits     []struct {
-		Session string
-		Turn    int
+		Session, Title string
+		Turn           int
+		Updated        time.Time
 	}
 }
 
@@ -100,7 +102,7 @@ func TestSessionsAreListedInPages(t *testing.T) {
 		t.Errorf("the pages have %q and not %q", got, ids)
 	}
 	found := decode[listed](t, s.send(t, http.MethodGet, "/sessions?q=go", "").body)
-	if len(found.Hits) < len(ids) {
+	if len(found.Hits) < len(ids) || found.Hits[0].Title == "" || found.Hits[0].Updated.IsZero() {
 		t.Errorf("a search finds %+v", found.Hits)
 	}
 }

@@ -3,6 +3,7 @@ package serve
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -86,6 +87,10 @@ func (c *command) run(ctx *cli.Context) error {
 		}
 		s.Access, s.Limits, s.Permissions = access, c.access.limits, asks
 		c.console.Say("massgen: listening on http://%s/v1 for %s", l.Addr(), plain.List(ids(s.Models)))
+		if len(access.Tokens) == 0 {
+			s.Access.PageKey = rand.Text()
+			c.console.Say("massgen: the web page is http://%s/#key=%s", l.Addr(), s.Access.PageKey)
+		}
 		return server.New(s).Serve(ctx, l)
 	})
 }

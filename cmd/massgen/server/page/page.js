@@ -1,155 +1,144 @@
-// The page of massgen serve. It has no library and no build step: the browser has all that it
-// needs. What agents, tools and people say becomes text of the page and never markup.
-'use strict';
+// The page of massgen serve: the turns of the session that is shown, the question box, and the list of sessions.
+import { all, api, button, by, choice, fail, make, money, pathOf, say, tried, who } from './base.js';
+import { TurnView, forgetPermission } from './turn.js';
 
-const by = id => document.getElementById(id);
-const make = (name, text = '', className = '') => {
-  const e = document.createElement(name);
-  e.textContent = text;
-  if (className) e.className = className;
-  return e;
+// What the page shows. The address names the session, so a reload shows it again.
+const shown = {
+  id: '', title: '', turns: [],
+  running: null, // the TurnView of the turn that runs
+  editing: null, // the TurnView whose question is in the box
+  files: [], // for the next question
+  isFollowing: true, top: 0, // the reader has not scrolled away from what is new; where the view was before it scrolled
+  stop: new AbortController(), // ends what was begun for this session
 };
-
-// api asks the server. A server that wants a token gets one from the person.
-async function api(path, { method = 'GET', body, headers = {}, signal, raw = false } = {}) {
-  const token = sessionStorage.getItem('token');
-  const response = await fetch(path, {
-    method, signal,
-    headers: {
-      ...headers,
-      ...(token ? { Authorization: 'Bearer ' + token } : {}),
-      ...(body ? { 'Content-Type': 'application/json' } : {}),
-    },
-    body: body && JSON.stringify(body),
-  });
-  if (response.ok) return raw ? response : response.status === 204 ? null : response.json();
-  let error = { message: response.statusText, code: '' };
-  try { error = (await response.json()).error; } catch { /* it is no JSON: the status says enough */ }
-  if (error.code === 'invalid_api_key') {
-    await login();
-    return api(path, { method, body, headers, signal, raw });
-  }
-  throw new Error(error.message);
-}
-
-let loggingIn = null;
-// login asks for a token, once for all requests that wait for it.
-function login() {
-  loggingIn ??= new Promise(done => {
-    const dialog = by('login');
-    by('token').value = '';
-    dialog.onclose = () => {
-      sessionStorage.setItem('token', by('token').value);
-      loggingIn = null;
-      done();
-    };
-    dialog.oncancel = event => event.preventDefault();
-    dialog.showModal();
-  });
-  return loggingIn;
-}
-
-const say = text => { by('news').textContent = text; };
-const fail = error => { if (error.name !== 'AbortError') by('error').textContent = error.message; };
-// tried runs what a person has asked for and shows what goes wrong with it.
-const tried = action => async event => {
-  event?.preventDefault();
-  by('error').textContent = '';
-  try { await action(event); } catch (error) { fail(error); }
-};
-
-// The session that is shown is the one that the address names, so a reload shows it again.
-const shownID = () => decodeURIComponent(location.hash.replace(/^#s=/, ''));
-const addressOf = id => '#s=' + encodeURIComponent(id);
-const pathOf = id => '/sessions/' + encodeURIComponent(id);
-
-const money = usage => {
-  const { calls = 0, unknown_calls: unknown = 0, input_tokens: input = 0, output_tokens: output = 0, cost_usd: cost } = usage ?? {};
-  const counted = n => `${n} ${n === 1 ? 'call' : 'calls'}`;
-  return [
-    counted(calls),
-    (unknown < calls || !calls) && `${(input + output).toLocaleString('en')} tokens`,
-    unknown && `tokens of ${counted(unknown)} unknown`,
-    cost == null ? 'cost unknown' : '$' + cost.toFixed(4).replace(/\.?0+$/, ''),
-  ].filter(Boolean).join(' · ');
-};
-
-// askPermission puts the first tool call that waits to the person, and takes back one that does not
-// wait any more.
-let asked = null;
-function askPermission(turn, list) {
-  const dialog = by('permission');
-  if (asked && asked.turn === turn && !list.some(p => p.id === asked.id)) { asked = null; dialog.close(); }
-  if (asked || list.length === 0) return;
-  const call = list[0];
-  asked = { turn, id: call.id };
-  by('asks').textContent = `${call.agent} wants to run ${call.tool}`;
-  by('why').textContent = call.why;
-  by('arguments').textContent = call.arguments;
-  by('reason').value = '';
-  dialog.returnValue = '';
-  dialog.oncancel = event => event.preventDefault(); // an answer has to be clear
-  dialog.onclose = tried(async () => {
-    if (!asked) return;
-    const { id } = asked;
-    asked = null;
-    await turn.act('permissions', { id, decision: dialog.returnValue === 'allow' ? 'allow' : 'deny', reason: by('reason').value });
-  });
-  dialog.showModal();
-}
-
-// view is what the page shows: its signal ends what was begun for it.
-let view = new AbortController();
+const models = new Map(); // the agents of each model, in the order of its panel
+const view = by('view');
+const addressOf = (id, turn) => '#s=' + encodeURIComponent(id) + (turn ? '/' + turn : '');
 
 async function showSession() {
-  view.abort();
-  view = new AbortController();
-  const { signal } = view;
-  const id = location.hash ? shownID() : '';
-  if (asked) { asked = null; by('permission').close(); } // it waits with its turn
+  shown.stop.abort();
+  const [, key] = location.hash.match(/^#key=(\w+)$/) ?? []; // from the address that massgen serve prints
+  if (key) localStorage.setItem('key', key), history.replaceState(null, '', '/');
+  const [named = '', turn] = location.hash.match(/^#s=(.*)/)?.[1].split('/') ?? [];
+  const id = decodeURIComponent(named);
+  Object.assign(shown, { id, title: '', turns: [], running: null, editing: null, isFollowing: true, stop: new AbortController() });
+  forgetPermission();
   by('turns').replaceChildren();
-  by('title').textContent = id ? '' : 'a new session';
+  by('figures').textContent = '';
+  drawHead();
+  drawBox();
   markCurrent();
+  toggleSide(false);
   if (!id) return;
-  const session = await api(pathOf(id), { signal });
-  by('title').textContent = `${session.title || session.id} · ${money(session.usage)}`;
-  if ([...by('model').options].some(o => o.value === session.model)) by('model').value = session.model;
-  const views = session.turns.map(turn => {
-    const shown = new TurnView(id, turn.number, turn.question);
-    shown.result(turn);
-    by('turns').append(shown.element);
-    return shown;
-  });
-  const last = views.at(-1);
-  if (session.state === 'running') finish(id, last);
-  else if (session.state === 'interrupted') offerToFinish(id, last);
-  else if (last) last.find('.how').open = true;
+  const session = await api(pathOf(id), { signal: shown.stop.signal });
+  drawHead(session);
+  if (models.has(session.model)) by('model').value = session.model;
+  await Promise.all(session.turns.map(t => addTurn(t, session.model).end(t)));
+  const last = shown.turns.at(-1);
+  if (session.state === 'running') last.ended = finish(last);
+  else if (session.state === 'interrupted') offerToFinish(last);
+  drawBox();
+  shown.isFollowing = Boolean(shown.running);
+  showFrom(shown.turns[turn - 1] ?? last);
+}
+
+function addTurn(turn, model) {
+  const added = new TurnView(shown.id, turn, { order: models.get(model) ?? [], signal: shown.stop.signal, again: askAgain, edit });
+  shown.turns.push(added);
+  by('turns').append(added.element);
+  return added;
 }
 
 // finish shows a turn that runs to its end, and then what it came to.
-async function finish(id, turn) {
-  const { signal } = view;
-  await turn.live();
-  if (signal.aborted) return;
+async function finish(turn) {
+  const { signal } = shown.stop;
+  shown.running = turn;
+  drawBox();
+  drawHead();
   try {
-    const result = await api(turn.path, { signal });
-    turn.result(result);
+    await turn.live();
+    const [result, session] = await Promise.all([api(turn.path, { signal }), api(pathOf(shown.id), { signal })]);
+    shown.running = null;
+    await turn.end(result);
+    turn.find('.how').open = false;
+    if (session.state === 'interrupted') offerToFinish(turn);
     say(result.winner ? `The answer of ${result.winner} is there` : 'There is no answer');
-    const session = await api(pathOf(id), { signal });
-    by('title').textContent = `${session.title || session.id} · ${money(session.usage)}`;
+    if (shown.isFollowing) showFrom(turn);
+    shown.isFollowing = false; // until the reader is at the end
+    drawHead(session);
+    drawBox();
     await listSessions();
   } catch (error) { fail(error); }
 }
 
-function offerToFinish(id, turn) {
-  turn.find('.state').textContent = 'The process that played this turn is gone.';
-  const button = make('button', 'Finish the turn');
-  button.type = 'button';
-  button.onclick = tried(async () => {
-    await api(`${pathOf(id)}/continue`, { method: 'POST', body: { background: true } });
-    await showSession();
-  });
-  turn.find('.state').after(button);
+function offerToFinish(turn) {
+  const goOn = () => api(`${pathOf(shown.id)}/continue`, { method: 'POST', body: { background: true } }).then(showSession);
+  turn.find('.state').replaceChildren('The process that played this turn is gone. ', button('Finish the turn', goOn));
+}
+
+// showFrom scrolls the view to the beginning of a turn, or to its end.
+function showFrom(turn) {
+  view.scrollTop = turn ? turn.element.offsetTop - 12 : view.scrollHeight;
+  shown.top = view.scrollTop;
+}
+
+// besides returns the turn that runs if its agents stand side by side: then each has its own end, and the view stays.
+const besides = () => (shown.running?.find('.large') ? null : shown.running);
+new ResizeObserver(() => shown.running && shown.isFollowing && showFrom(besides())).observe(by('turns'));
+view.onscroll = () => {
+  const moved = view.scrollTop - shown.top;
+  const isAtEnd = view.scrollHeight - view.scrollTop - view.clientHeight < 40;
+  if (isAtEnd && !besides()) shown.isFollowing = true;
+  else if (moved > 1 || moved < -1 && !isAtEnd) shown.isFollowing = false; // the reader's doing
+  shown.top = view.scrollTop;
+};
+
+// drawHead shows the title of the session, also as the tab's, and what the session has cost.
+function drawHead(session) {
+  if (session) [shown.title, by('figures').textContent] = [session.title || session.id, money(session.usage)];
+  by('title').textContent = shown.title || (shown.id ? '' : 'New session');
+  document.title = (shown.running ? '… ' : '') + (shown.title ? shown.title + ' · massgen' : 'massgen');
+  by('rename').hidden = by('delete').hidden = !shown.id;
+  by('welcome').hidden = Boolean(shown.id);
+}
+
+by('rename').onclick = tried(async () => {
+  by('name').value = shown.title;
+  if (await choice(by('renaming')) !== 'ok') return;
+  drawHead(await api(pathOf(shown.id), { method: 'PATCH', body: { title: by('name').value } }));
+  await listSessions();
+});
+by('delete').onclick = tried(async () => {
+  by('gone').textContent = `“${shown.title}” and all its answers are gone then.`;
+  if (await choice(by('deleting')) !== 'ok') return;
+  await api(pathOf(shown.id), { method: 'DELETE' });
+  say('The session is deleted');
+  await Promise.all([begin(), listSessions()]);
+});
+
+// begin shows the box for the first question of a new session.
+function begin() {
+  history.pushState(null, '', '/');
+  by('question').focus();
+  return showSession();
+}
+
+// drawBox shows what the box is for: a question, another form of one, or an addition to the one that is at work.
+function drawBox() {
+  const { running, editing, files, turns } = shown;
+  by('purpose').textContent = running ? 'Add to the question' : 'Question';
+  by('question').placeholder = running ? 'Add to the question' : turns.length ? 'Ask a follow-up question' : 'Ask a question';
+  by('send').textContent = running ? 'Add' : 'Ask';
+  by('pause').hidden = by('stop').hidden = !running;
+  by('model').disabled = by('files').disabled = Boolean(running);
+  by('editing').hidden = !editing;
+  const leave = button('Leave it', () => { shown.editing = null; by('question').value = ''; drawBox(); });
+  by('editing').replaceChildren(`You edit question ${editing?.number}. `, leave);
+  by('chosen').hidden = files.length === 0;
+  by('chosen').replaceChildren(...files.map(file => {
+    const remove = () => { shown.files = shown.files.filter(f => f !== file); drawBox(); };
+    return make('li', file.name, '', button('×', remove, 'Leave out ' + file.name));
+  }));
 }
 
 // encoded reads a file of the person as the server takes it.
@@ -160,74 +149,166 @@ const encoded = file => new Promise((done, failed) => {
   reader.readAsDataURL(file);
 });
 
-async function ask() {
-  const question = by('question');
-  const id = location.hash ? shownID() : '';
-  const files = await Promise.all([...by('files').files].map(encoded));
-  const body = { model: by('model').value, question: question.value, background: true, files };
-  const begun = await api(id ? `${pathOf(id)}/turns` : '/sessions', { method: 'POST', body });
-  question.value = by('files').value = '';
-  say('The question is asked');
-  if (!id) {
-    history.pushState(null, '', addressOf(begun.session_id));
-    by('turns').replaceChildren();
-    by('title').textContent = body.question;
+// submit sends what is in the box.
+async function submit() {
+  const text = by('question').value;
+  if (!text.trim()) throw new Error('The question is empty: write one into the box.');
+  const { running, editing, files } = shown;
+  if (running && await running.add(text)) by('question').value = '';
+  else {
+    if (editing) await goBefore(editing);
+    await send(text, files);
   }
-  const turn = new TurnView(begun.session_id, begun.turn, body.question);
-  by('turns').append(turn.element);
-  turn.element.scrollIntoView({ block: 'nearest' });
+}
+
+async function send(question, files) {
+  const { id } = shown;
+  const model = by('model').value;
+  const body = { model, question, background: true, files: await Promise.all(files.map(encoded)) };
+  const begun = await api(id ? `${pathOf(id)}/turns` : '/sessions', { method: 'POST', body });
+  by('question').value = '';
+  const title = shown.title || question.trim().split('\n')[0];
+  Object.assign(shown, { id: begun.session_id, title, files: [], editing: null, isFollowing: true });
+  if (!id) history.pushState(null, '', addressOf(shown.id));
+  const names = files.length ? `\n\n[Attached: ${files.map(f => f.name).join('; ')}]` : '';
+  const turn = addTurn({ number: begun.turn, question: question + names }, model);
+  turn.sent = files;
   listSessions().catch(fail);
-  finish(begun.session_id, turn);
+  turn.ended = finish(turn);
+}
+
+// goBefore shows the session as it was before a turn: a copy, so that nothing is lost. A turn without an answer may stay.
+async function goBefore(turn) {
+  if (!turn.result?.winner) return;
+  if (turn.number === 1) return begin();
+  const { id } = await api(`${pathOf(shown.id)}/branch`, { method: 'POST', body: { turn: turn.number - 1 } });
+  history.pushState(null, '', addressOf(id));
+  await showSession();
+}
+
+// askAgain asks the question of a turn once more.
+async function askAgain(turn) {
+  if (turn.sent.length < turn.files.length) return edit(turn);
+  await goBefore(turn);
+  return send(turn.question, turn.sent);
+}
+
+// edit puts the question of a turn into the box.
+function edit(turn) {
+  by('question').value = turn.question;
+  Object.assign(shown, { editing: turn, files: [...turn.sent] });
+  drawBox();
+  by('question').focus();
+  if (shown.files.length < turn.files.length) throw new Error(`Choose ${turn.files.join(', ')} again: the page does not keep files.`);
+}
+
+function attach(list) {
+  if (list.length > 0 && shown.running) throw new Error('Files go with a question: wait for the end of this turn.');
+  shown.files.push(...list);
+  drawBox();
+  by('question').focus();
+}
+
+let sending = null;
+by('ask').onsubmit = tried(() => sending ??= submit().finally(() => { sending = null; })); // a second Enter sends nothing more
+by('question').onkeydown = event => {
+  if (event.key !== 'Enter' || event.shiftKey || event.altKey || event.isComposing) return;
+  event.preventDefault();
+  by('ask').requestSubmit();
+};
+by('question').onpaste = event => {
+  if (event.clipboardData.files.length > 0) tried(() => attach(event.clipboardData.files))(event);
+};
+by('files').onchange = tried(() => { attach(by('files').files); by('files').value = ''; });
+document.ondragover = event => {
+  event.preventDefault(); // else the browser would open a file that is dropped
+  document.body.classList.toggle('drop', event.dataTransfer.types.includes('Files'));
+};
+document.ondragleave = document.ondragend = () => document.body.classList.remove('drop');
+document.ondrop = tried(event => { document.ondragend(); attach(event.dataTransfer.files); });
+by('stop').onclick = tried(() => shown.running.act('cancel'));
+by('pause').onclick = tried(() => shown.running.act(shown.running.state.paused ? 'resume' : 'pause'));
+by('new').onclick = tried(begin);
+
+// dayOf returns the heading of a day in the list, and the form of a time below it.
+function dayOf(time) {
+  const midnight = at => new Date(at).setHours(0, 0, 0, 0);
+  const days = Math.round((midnight(Date.now()) - midnight(time)) / 86400e3);
+  if (days < 2) return [days < 1 ? 'Today' : 'Yesterday', { timeStyle: 'short' }];
+  const month = new Date(time).toLocaleDateString('en-GB', { month: 'long', year: 'numeric' });
+  return [days < 7 ? 'The last 7 days' : month, { weekday: 'short', day: 'numeric', month: 'short' }];
 }
 
 let next = '';
 async function listSessions(goOn = false) {
-  const words = by('words').value.trim();
-  const query = words ? 'q=' + encodeURIComponent(words) : 'limit=30' + (goOn ? '&before=' + encodeURIComponent(next) : '');
+  const sought = by('words').value.trim();
+  const query = sought ? 'q=' + encodeURIComponent(sought) : 'limit=30' + (goOn ? '&before=' + encodeURIComponent(next) : '');
   const list = await api('/sessions?' + query);
-  const entries = words
-    ? list.hits.map(hit => [hit.session, hit.title || hit.session, hit.turn ? `turn ${hit.turn}: ${hit.snippet}` : ''])
-    : list.sessions.map(s => [s.id, s.title || s.id, s.state === 'idle' ? money(s.usage) : s.state]);
+  if (sought !== by('words').value.trim()) return; // the person has gone on typing
+  const entries = sought
+    ? list.hits.map(h => ({ ...h, id: h.session, about: h.turn && `turn ${h.turn}: ${h.snippet.replace(/[#*`|]+/g, '')}` }))
+    : list.sessions.map(s => ({ ...s, about: s.state !== 'idle' && s.state }));
   if (!goOn) by('sessions').replaceChildren();
-  by('sessions').append(...entries.map(([id, title, about]) => {
-    const link = make('a', title);
-    link.href = addressOf(id);
-    link.append(make('small', about));
-    const item = make('li');
-    item.append(link);
-    return item;
-  }));
+  for (const entry of entries) addEntry(entry);
+  if (entries.length === 0) by('sessions').append(make('p', sought ? `Nothing has “${sought}” in it.` : 'There are no sessions yet.'));
   next = list.next ?? '';
   by('more').hidden = !next;
-  if (words) say(`${entries.length} places found`);
+  if (sought) say(`${entries.length} places found`);
   markCurrent();
+}
+
+function addEntry({ id, turn, title, updated, about }) {
+  const [heading, form] = dayOf(updated);
+  const last = [...by('sessions').querySelectorAll('h2')].at(-1);
+  if (last?.textContent !== heading) by('sessions').append(make('h2', heading), make('ul'));
+  const when = new Date(updated).toLocaleString('en-GB', form);
+  const link = make('a', '', '', make('span', title || id), make('small', all(when, about)));
+  Object.assign(link, { href: addressOf(id, turn), dir: 'auto' });
+  by('sessions').lastElementChild.append(make('li', '', '', link));
 }
 
 function markCurrent() {
   for (const link of by('sessions').querySelectorAll('a')) {
-    if (link.hash === location.hash) link.setAttribute('aria-current', 'page');
-    else link.removeAttribute('aria-current');
+    link.ariaCurrent = shown.id && [addressOf(shown.id), location.hash].includes(link.hash) ? 'page' : null;
   }
 }
 
-async function start() {
-  const { data } = await api('/v1/models');
-  by('model').replaceChildren(...data.map(m => new Option(m.id)));
-  await Promise.all([listSessions(), showSession()]);
+// toggleSide shows or hides the list on a small screen.
+function toggleSide(isOpen) {
+  document.body.classList.toggle('side', isOpen);
+  by('menu').ariaExpanded = isOpen;
+  if (isOpen) by('words').focus();
 }
 
-by('ask').onsubmit = tried(ask);
-by('ask').ondragover = event => event.preventDefault(); // else the browser would open a file that is dropped
-by('ask').ondrop = event => {
-  event.preventDefault();
-  if (event.dataTransfer.files.length > 0) by('files').files = event.dataTransfer.files;
-};
-by('question').onkeydown = event => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) by('ask').requestSubmit(); };
-by('new').onclick = tried(() => { history.pushState(null, '', '/'); by('question').focus(); return showSession(); });
 by('more').onclick = tried(() => listSessions(true));
 by('search').onsubmit = tried(() => listSessions());
 let typing = 0;
 by('words').oninput = () => { clearTimeout(typing); typing = setTimeout(tried(() => listSessions()), 200); };
-addEventListener('hashchange', tried(showSession));
+by('menu').onclick = () => toggleSide(!document.body.classList.contains('side'));
+by('side').onkeydown = event => { if (event.key === 'Escape') toggleSide(false); };
+
+// listModels offers the panels, and each of their agents alone.
+async function listModels() {
+  const ids = (await api('/v1/models')).data.map(m => m.id);
+  const panels = ids.filter(id => !ids.some(other => id.startsWith(other + '/')));
+  by('model').replaceChildren(...panels.map(panel => {
+    const agents = ids.filter(id => id.startsWith(panel + '/')).map(id => id.slice(panel.length + 1));
+    models.set(panel, agents);
+    for (const agent of agents) models.set(panel + '/' + agent, [agent]);
+    if (agents.length === 0) return new Option(panel);
+    const alone = agents.map(agent => new Option(`${agent} alone`, panel + '/' + agent));
+    const together = new Option(`${panel}, ${agents.length} agents`, panel);
+    return Object.assign(make('optgroup', '', '', together, ...alone), { label: panel });
+  }));
+  drawPanel();
+}
+
+// drawPanel names the agents that a new question goes to.
+function drawPanel() { by('panel').replaceChildren(...(models.get(by('model').value) ?? []).map((a, _, agents) => who(agents, a))); }
+by('model').onchange = drawPanel;
+
 addEventListener('popstate', tried(showSession));
-start().catch(fail);
+tried(async () => {
+  await listModels();
+  await Promise.all([listSessions(), showSession()]);
+})();

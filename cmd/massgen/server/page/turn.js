@@ -1,362 +1,371 @@
-// A turn on the page: the state that the server sends, and its drawing. The page adds nothing to the
-// state and knows no events.
-'use strict';
+// A turn on the page. TurnView draws the state that the server sends, and keeps nothing else of the turn but its result.
+import { all, api, button, by, choice, clock, copyButton, fail, make, money, pathOf, say, seconds, tried, words } from './base.js';
+import { colourOf, who } from './base.js';
+import { Prose, drawLine } from './markdown.js';
+import { changed, messages } from './state.js';
 
-// messages yields the messages about the state of a turn. After a break it begins with a snapshot again.
-async function* messages(path, signal) {
-  for (let pause = 500; ; pause = Math.min(pause * 2, 10000)) {
-    try {
-      const response = await api(path + '/state', { signal, raw: true });
-      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-      let held = '';
-      for (;;) {
-        const { value, done } = await reader.read();
-        if (done) break;
-        held += value;
-        const whole = held.split('\n\n');
-        held = whole.pop();
-        for (const block of whole) {
-          const message = {};
-          for (const line of block.split('\n')) {
-            if (line.startsWith('event: ')) message.name = line.slice(7);
-            if (line.startsWith('data: ')) message.data = JSON.parse(line.slice(6));
-          }
-          if (message.name === 'end') return;
-          if (message.data) { pause = 500; yield message; }
-        }
-      }
-    } catch (error) {
-      if (signal.aborted || !(error instanceof TypeError)) throw error; // a TypeError is the network's
-    }
-    await new Promise(done => setTimeout(done, pause));
-  }
-}
+const drawEvery = 66; // milliseconds: a turn is drawn at most 15 times a second
+const isBusy = agent => ['waiting', 'thinking', 'writing', 'calling_tool', 'asking_person'].includes(agent.phase);
+const attached = /\n\n\[Attached: ([^\n]*)\]$/;
 
-// withFields returns an object with changed fields, without those that are null.
-function withFields(object, fields = {}) {
-  const next = { ...object, ...fields };
-  for (const name in fields) if (fields[name] === null) delete next[name];
-  return next;
-}
-
-// spliced returns a list with a change of its end. Items that stay are the same objects.
-function spliced(list, tail) {
-  if (!tail) return list;
-  const { drop = 0, keep, grow = '', add } = tail;
-  const kept = list.slice(drop, drop + keep);
-  if (grow) kept.push((last => ({ ...last, text: (last.text ?? '') + grow }))(kept.pop()));
-  return kept.concat(add);
-}
-
-// changed returns the state after a change.
-function changed(state, { fields, agents = [], ...lists }) {
-  const next = withFields(state, fields);
-  for (const name in lists) next[name] = spliced(state[name], lists[name]);
-  next.agents = [...state.agents];
-  for (const change of agents) {
-    const known = next.agents.findIndex(a => a.id === change.id);
-    const agent = next.agents[known] ?? { text: [] };
-    next.agents[known < 0 ? next.agents.length : known] = { ...withFields(agent, change.fields), text: spliced(agent.text, change.text) };
-  }
-  return next;
-}
-
-// What the children of lists and texts were drawn from.
+// What the children of lists, and agents, were drawn from.
 const drawn = new WeakMap();
 
 // drawList has parent show a child for each item.
 function drawList(parent, items, draw) {
   items.forEach((item, i) => {
-    const child = parent.children[i];
-    if (child && drawn.get(child) === item) return;
+    const child = parent.children[i] ?? parent.appendChild(make('li'));
+    if (drawn.get(child) === item) return;
     const fresh = draw(item);
     drawn.set(fresh, item);
-    if (child) child.replaceWith(fresh);
-    else parent.append(fresh);
+    child.replaceWith(fresh);
   });
   while (parent.children.length > items.length) parent.lastElementChild.remove();
 }
 
-// blocksOf joins the pieces of an agent's text that belong together.
-function blocksOf(pieces) {
-  const blocks = [];
-  for (const { kind, call = '', void: why = '', text = '', tool } of pieces) {
-    const key = [kind, tool ? tool.call : call, why].join('\n');
-    if (!tool && blocks.at(-1)?.key === key) blocks.at(-1).texts.push(text);
-    else blocks.push({ key, kind, why, tool, texts: [text] });
+// atEnd calls draw with elements that scroll. Those that showed their end before show it then.
+function atEnd(elements, draw) {
+  const atTheirEnd = elements.filter(e => e.scrollHeight - e.scrollTop - e.clientHeight < 9);
+  draw();
+  for (const e of atTheirEnd) e.scrollTop = e.scrollHeight;
+}
+
+// causesOf returns why agents failed, each cause once.
+const causesOf = failed => [...Map.groupBy(failed, f => f.error)].map(([error, of]) => `${of.map(f => f.agent).join(', ')}: ${error}`);
+const joined = pieces => pieces.map(p => p.text ?? '').join('');
+
+// PieceBlock shows pieces of an agent's text that belong together, or a tool call.
+class PieceBlock {
+  constructor(head) {
+    const { kind, void: why, tool } = head;
+    const place = make(why ? 'del' : 'div', '', 'words');
+    const parts = tool ? [make('pre', '', 'arguments'), make('pre', '', 'result')] : [place];
+    if (why) parts.push(make('small', ` (void: ${why})`, 'why'));
+    if (kind === 'thought' || tool) parts.unshift(make('summary', 'thought'));
+    this.frame = make(kind === 'thought' || tool ? 'details' : 'div', '', 'piece', ...parts);
+    this.frame.dataset.kind = kind;
+    Object.assign(this, { head, seen: [], text: tool ? null : new Prose(place, 5) });
   }
-  return blocks;
-}
 
-const kindsInWords = { thought: 'Thoughts', vote: 'Vote ' };
+  isOf({ kind, call = '', void: why = '', tool }) {
+    const { head } = this;
+    const isSame = tool ? head.tool?.call === tool.call : !head.tool && (head.call ?? '') === call;
+    return isSame && head.kind === kind && (head.void ?? '') === why;
+  }
 
-// frameOf makes the element of a block. Its text comes into the element of the class words.
-function frameOf({ key, kind, why, tool }) {
-  const frame = make(kind === 'thought' || tool ? 'details' : kind === 'step' ? 'h5' : 'div', '', 'piece');
-  frame.dataset.kind = kind;
-  if (kindsInWords[kind] || tool) frame.append(make(frame.tagName === 'DETAILS' ? 'summary' : 'b', kindsInWords[kind]));
-  frame.append(tool ? make('pre', '', 'arguments') : make(why ? 'del' : 'span', '', 'words'));
-  if (tool) frame.append(make('pre', '', 'result'));
-  if (why) frame.append(make('small', ` (void: ${why})`, 'why'));
-  drawn.set(frame, key);
-  return frame;
-}
-
-// drawTexts has an element show texts, one behind the other.
-function drawTexts(element, texts) {
-  texts.forEach((text, i) => {
-    const node = element.childNodes[i];
-    if (!node) element.append(document.createTextNode(text));
-    else if (text.startsWith(node.data)) node.appendData(text.slice(node.data.length));
-    else node.data = text;
-  });
-  while (element.childNodes.length > texts.length) element.lastChild.remove();
-}
-
-function drawTool(frame, tool) {
-  const outcome = tool.is_over ? tool.state : tool.began ? tool.progress || 'runs' : tool.asked ? `waits for a person: ${tool.asked}` : tool.state;
-  const share = !tool.is_over && tool.fraction ? `${Math.round(tool.fraction * 100)} %` : '';
-  frame.querySelector('summary').textContent = [tool.name, outcome + (tool.error ? ', failed' : ''), share, tool.took && seconds(tool.took)].filter(Boolean).join(' · ');
-  frame.querySelector('.arguments').textContent = tool.arguments;
-  frame.querySelector('.result').textContent = tool.result;
-  frame.querySelector('.result').hidden = !tool.result;
-}
-
-// drawPieces has an element show what an agent has written and done.
-function drawPieces(element, pieces) {
-  const wasAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < 9;
-  const blocks = blocksOf(pieces);
-  blocks.forEach((block, i) => {
-    let frame = element.children[i];
-    if (!frame || drawn.get(frame) !== block.key) {
-      const fresh = frameOf(block);
-      if (frame) frame.replaceWith(fresh);
-      else element.append(fresh);
-      frame = fresh;
+  show(pieces) {
+    const { seen, text } = this;
+    if (!text) return this.showTool(pieces[0].tool);
+    let same = 0;
+    while (same < seen.length && seen[same] === pieces[same]) same++;
+    let fresh = joined(pieces.slice(same));
+    if (same === seen.length - 1 && fresh.startsWith(seen[same].text)) fresh = fresh.slice(seen[same].text.length);
+    else if (same < seen.length) {
+      text.clear();
+      fresh = joined(pieces);
     }
-    if (block.tool) drawTool(frame, block.tool);
-    else drawTexts(frame.querySelector('.words'), block.texts);
-  });
-  while (element.children.length > blocks.length) element.lastElementChild.remove();
-  if (wasAtEnd) element.scrollTop = element.scrollHeight;
+    text.append(fresh);
+    this.seen = pieces;
+  }
+
+  showTool(tool) {
+    if (this.seen === tool) return;
+    this.seen = tool;
+    const asked = tool.asked && `waits for a person: ${tool.asked}`;
+    const outcome = tool.is_over ? tool.state : tool.began ? tool.progress || 'runs' : asked || tool.state;
+    const share = !tool.is_over && tool.fraction ? `${Math.round(tool.fraction * 100)} %` : '';
+    const [summary, input, result] = this.frame.children;
+    summary.textContent = all(tool.name, outcome + (tool.error ? ', failed' : ''), share, tool.took && seconds(tool.took));
+    input.textContent = tool.arguments;
+    result.textContent = tool.result;
+    result.hidden = !tool.result;
+  }
 }
 
-const busy = ['waiting', 'thinking', 'writing', 'calling_tool', 'asking_person'];
-const words = name => name.replaceAll('_', ' ');
-const clock = time => new Date(time).toLocaleTimeString('en-GB');
-const seconds = nanoseconds => (nanoseconds / 1e9).toFixed(1) + ' s';
-const all = (...parts) => parts.filter(Boolean).join(' · ');
+// AgentView shows one agent: what it does, and what it has written and done.
+class AgentView {
+  constructor(order, id) {
+    this.element = by('agent').content.firstElementChild.cloneNode(true);
+    this.blocks = [];
+    this.element.classList.add(colourOf(order, id));
+    this.find('h4').append(who(order, id));
+    this.find('.text').ariaLabel = `What ${id} says`;
+  }
 
-// marksOf returns what is unusual about an agent.
-const marksOf = marks => Object.entries(marks).map(([name, value]) =>
-  value === true ? words(name) : `${words(name)}: ${name.endsWith('_at') ? clock(value) : value}`);
+  find(selector) { return this.element.querySelector(selector); }
+  draw(a, isAlone) {
+    const doing = a.detail && !a.doing.includes(a.detail) ? `${a.doing}: ${a.detail}` : a.doing;
+    this.element.dataset.phase = a.phase;
+    this.element.classList.toggle('busy', isBusy(a));
+    this.element.classList.toggle('large', isAlone || ['presentation', 'synthesis'].includes(a.purpose));
+    this.find('.doing').textContent = all(a.round && !isAlone && `round ${a.round}`, doing, a.took && seconds(a.took));
+    this.find('.figures').textContent = all(a.model, a.usage.calls && money(a.usage));
+    this.find('.marks').textContent = all(...Object.entries(a.marks).map(([name, value]) =>
+      words(name) + (value === true ? '' : ': ' + (name.endsWith('_at') ? clock(value) : value)))); // what is unusual
+    this.find('.dropped').hidden = !a.dropped;
+    this.drawText(a.text, isBusy(a));
+  }
+
+  drawText(pieces, mayGrow) {
+    const { blocks } = this;
+    let count = 0;
+    for (let i = 0, end; i < pieces.length; i = end, count++) {
+      if (!blocks[count]?.isOf(pieces[i])) {
+        for (const block of blocks.splice(count)) block.frame.remove();
+        blocks.push(new PieceBlock(pieces[i]));
+        this.find('.text').append(blocks[count].frame);
+      }
+      for (end = i + 1; end < pieces.length && !pieces[end].tool && blocks[count].isOf(pieces[end]);) end++;
+      blocks[count].show(pieces.slice(i, end));
+      if (end < pieces.length || !mayGrow) blocks[count].text?.finish();
+    }
+    for (const block of blocks.splice(count)) block.frame.remove();
+  }
+}
 
 // TurnView shows one turn.
-class TurnView {
-  constructor(session, number, question) {
-    this.path = `${pathOf(session)}/turns/${number}`;
+export class TurnView {
+  // order has the panel's agents, if they are known. signal ends what the view has begun; again and edit ask the turn's
+  // question once more.
+  constructor(session, { number, question }, { order, signal, again, edit }) {
+    Object.assign(this, { number, order, signal, path: `${pathOf(session)}/turns/${number}`, views: new Map(), isLive: false, sent: [] });
     this.state = { agents: [], rounds: [], acts: [], notes: [], sidecalls: [], news: [] };
+    this.question = question.replace(attached, '');
+    this.files = (question.match(attached)?.[1].split('; ') ?? []).map(file => file.replace(/ \(.*\)$/, '')); // without type and size
     this.element = by('turn').content.firstElementChild.cloneNode(true);
-    this.element.querySelector('h2').textContent = `Turn ${number}`;
-    this.find('.question').textContent = question;
-    this.find('.pause').onclick = tried(() => this.act(this.state.paused ? 'resume' : 'pause'));
-    this.find('.cancel').onclick = tried(() => this.act('cancel'));
-    this.find('.note').onsubmit = tried(() => this.note());
+    this.answer = new Prose(this.find('.answer .prose'));
+    this.sides = [...this.element.querySelectorAll('.compare label')].map(label =>
+      ({ select: label.firstElementChild, text: new Prose(label.nextElementSibling) }));
+    this.find('h2').textContent = `Turn ${number}`;
+    this.find('.question').textContent = this.question;
+    this.find('.files').append(...this.files.map(name => make('li', name)));
+    this.find('.actions').append(copyButton(() => this.result.answer, 'Copy the answer'), button('Ask again', () => again(this)),
+      button('Edit and ask again', () => edit(this)), button('Compare answers', () => this.openCompare()));
     this.find('.load').onclick = tried(() => this.showInputs());
     this.find('.how').ontoggle = tried(() => this.find('.how').open && this.follow());
-    for (const select of this.element.querySelectorAll('.compare select')) select.onchange = () => this.compare();
   }
 
   find(selector) { return this.element.querySelector(selector); }
   act(action, body) { return api(`${this.path}/${action}`, { method: 'POST', body }); }
-  isLive() { return !this.find('.controls').hidden; }
 
-  async note() {
-    const input = this.find('.note input');
-    await this.act('notes', { text: input.value });
-    input.value = '';
-    say('The note is added');
+  // add adds a text to the question. It reports false if the turn is over by now.
+  async add(text) {
+    const error = await this.act('notes', { text }).catch(error => error);
+    if (error && !['turn_over', 'not_running'].includes(error.code)) throw error;
+    if (error) await this.ended;
+    return !error;
+  }
+
+  async openCompare() {
+    this.find('.how').open = true;
+    await this.follow();
+    if (this.find('.compare').hidden) throw new Error('There are no two answers to compare.');
+    this.find('.compare').scrollIntoView();
+    this.sides[0].select.focus({ preventScroll: true });
   }
 
   // follow draws the state of the turn, and goes on while the turn runs. It does so once.
-  follow(signal) {
-    this.following ??= this.read(signal ?? view.signal).catch(fail);
-    return this.following;
-  }
+  follow() { return this.following ??= this.read().catch(fail); }
 
-  async read(signal) {
-    for await (const { name, data } of messages(this.path, signal)) {
-      if (name === 'permissions') { askPermission(this, data.permissions); continue; }
-      this.state = name === 'snapshot' ? data : changed(this.state, data);
-      this.draw();
-    }
-    this.find('.controls').hidden = true;
+  async read() {
+    const tick = setInterval(() => this.drawState(), 1000);
+    try {
+      for await (const { name, data } of messages(this.path, this.signal)) {
+        if (name === 'permissions') { askPermission(this, data.permissions); continue; }
+        this.state = name === 'snapshot' ? data : changed(this.state, data);
+        this.due ??= setTimeout(() => this.draw(), drawEvery);
+      }
+    } finally { clearInterval(tick); }
     askPermission(this, []);
-    await this.showTimeline(signal);
+    this.isLive = false;
+    this.draw();
+    this.fillCompare();
+    const picture = await api(this.path + '/timeline.svg', { raw: true, signal: this.signal }).catch(() => null);
+    this.find('.timeline').hidden = !picture; // a branch has none
+    if (picture) this.find('.timeline').src = URL.createObjectURL(await picture.blob());
   }
 
+  // live shows the turn while it runs.
   live() {
-    this.find('.controls').hidden = false;
-    this.find('.how').open = true;
-    this.find('.state').textContent = 'The turn begins';
-    return this.follow(view.signal);
+    this.isLive = this.find('.how').open = true;
+    this.find('summary').textContent = 'The work so far';
+    this.element.classList.add('live');
+    return this.follow();
   }
 
   draw() {
-    const { state } = this;
-    this.drawState(state);
-    drawList(this.find('.agents'), state.agents.map(a => a.id), id => this.newAgent(id));
-    state.agents.forEach((a, i) => this.drawAgent(this.find('.agents').children[i], a));
-    this.find('.notes').hidden = state.notes.length === 0;
-    drawList(this.find('.notes ul'), state.notes, n => make('li', `${n.text} (${n.seen_by.length ? 'seen by ' + n.seen_by.join(', ') : 'no agent has seen it yet'})`));
-    this.drawActs(state);
-    this.drawNews(state.news);
-  }
-
-  // drawState shows what the turn is at, and for whom it waits.
-  drawState({ agents, rounds, sidecalls, status, stage, paused, awaited, usage }) {
-    if (status || this.isLive()) {
-      const at = stage === 'final' ? 'The final answer' : rounds.length && agents.length > 1 ? `Round ${rounds.at(-1).number}` : 'At work';
-      this.find('.state').textContent = all(status || at, paused && 'paused', usage.calls && money(usage));
+    this.due = clearTimeout(this.due);
+    const { agents } = this.state;
+    if (agents.length > 0) this.order = agents.map(a => a.id);
+    for (const { id } of agents.filter(a => !this.views.has(a.id))) {
+      this.views.set(id, new AgentView(this.order, id));
+      this.find('.agents').append(this.views.get(id).element);
     }
-    this.find('.pause').textContent = paused ? 'Go on' : 'Pause';
-    const waits = awaited && agents.filter(a => busy.includes(a.phase)).map(a => a.id).join(', ');
+    const panes = agents.filter(isBusy).map(a => this.views.get(a.id).find('.text'));
+    atEnd([...panes, this.find('.acts'), this.find('.sentences')], () => this.drawParts(this.state));
+    this.markWinner();
+  }
+
+  drawParts({ agents, notes, news }) {
+    this.drawState();
+    for (const a of agents) {
+      const view = this.views.get(a.id);
+      if (drawn.get(view) !== a) view.draw(a, agents.length === 1);
+      drawn.set(view, a);
+    }
+    this.find('.agents').classList.toggle('many', agents.length > 4);
+    this.find('.notes').hidden = notes.length === 0;
+    drawList(this.find('.notes ul'), notes, n =>
+      make('li', `${n.text} (${n.seen_by.length ? 'seen by ' + n.seen_by.join(', ') : 'no agent has seen it yet'})`));
+    this.drawActs();
+    this.drawNews(news);
+  }
+
+  // drawState shows what the turn is at, who leads and for whom it waits.
+  drawState() {
+    const { agents, rounds, acts, sidecalls, status, stage, paused, awaited, usage, began } = this.state;
+    const open = agents.filter(isBusy).map(a => a.id);
+    if (status || this.isLive) {
+      const at = stage === 'final' ? 'The final answer' : rounds.length && agents.length > 1 ? `Round ${rounds.at(-1).number}` : 'At work';
+      const done = this.isLive && agents.length > 1 && `${agents.length - open.length} of ${agents.length} done`;
+      const time = this.isLive && began && `${Math.max(0, Math.round((Date.now() - new Date(began)) / 1000))} s`;
+      this.find('.state').textContent = all(words(status || at), paused && 'paused', done, time, usage?.calls && money(usage));
+    }
+    if (this.isLive) by('pause').textContent = paused ? 'Go on' : 'Pause';
+    const failed = agents.filter(a => a.phase === 'failed' && this.find('.failure').hidden).map(a => ({ agent: a.id, error: a.detail }));
     const beside = sidecalls.filter(c => !c.ended_at).map(c => words(c.purpose)).join(', ');
-    this.find('.waits').textContent = all(waits && `The turn waits for ${waits} until ${clock(awaited)}`, beside && `Beside the agents: ${beside}`);
-    this.find('.waits').hidden = !this.find('.waits').textContent;
-  }
-
-  newAgent(id) {
-    const box = by('agent').content.firstElementChild.cloneNode(true);
-    box.querySelector('h4').textContent = id;
-    box.querySelector('.text').setAttribute('aria-label', 'What ' + id + ' says');
-    return box;
-  }
-
-  drawAgent(box, a) {
-    const { text } = a;
-    box.dataset.phase = a.phase;
-    box.classList.toggle('busy', busy.includes(a.phase));
-    box.querySelector('.doing').textContent = all(a.round && this.state.agents.length > 1 && `round ${a.round}`,
-      a.detail && !a.doing.includes(a.detail) ? `${a.doing}: ${a.detail}` : a.doing, a.took && seconds(a.took), a.usage.calls && money(a.usage));
-    box.querySelector('.marks').textContent = marksOf(a.marks).join(' · ');
-    box.querySelector('.dropped').hidden = !a.dropped;
-    if (drawn.get(box.querySelector('.text')) === text) return;
-    drawn.set(box.querySelector('.text'), text);
-    drawPieces(box.querySelector('.text'), text);
+    this.find('.waits').textContent = all(awaited && open.length && `The turn waits for ${open.join(', ')} until ${clock(awaited)}`,
+      beside && `Beside the agents: ${beside}`, agents.length > 1 && leadOf(acts), ...causesOf(failed).map(c => 'Failed: ' + c));
   }
 
   // drawActs shows the rounds, with the fate of their answers and votes.
-  drawActs({ agents, rounds, acts }) {
-    if (drawn.get(this.find('.acts')) === acts && this.find('.acts').children.length === rounds.length + acts.length) return;
-    drawn.set(this.find('.acts'), acts);
+  drawActs() {
+    const { agents, rounds, acts } = this.state;
+    const list = this.find('.acts');
+    if (drawn.get(list) === acts && list.children.length === rounds.length + acts.length) return;
+    drawn.set(list, acts);
     this.find('.rounds').hidden = agents.length < 2 || rounds.length === 0;
-    const roundOf = act => rounds.find(r => r.number === act.round && !r.final === !act.final) ?? rounds.findLast(r => new Date(r.began) <= new Date(act.at)) ?? rounds[0];
-    drawList(this.find('.acts'), rounds.flatMap(r => [r, ...acts.filter(act => roundOf(act) === r)]), item => {
+    const roundOf = act => rounds.find(r => r.number === act.round && !r.final === !act.final)
+      ?? rounds.findLast(r => new Date(r.began) <= new Date(act.at)) ?? rounds[0];
+    drawList(list, rounds.flatMap(r => [r, ...acts.filter(act => roundOf(act) === r)]), item => {
       if (item.number) return make('li', item.final ? 'The final answer' : `Round ${item.number}`, 'round');
-      const line = make('li');
-      line.append(make('b', item.agent), ' ', make(item.void ? 'del' : 'span', all(words(item.phase), item.label, item.reason)));
-      if (item.void) line.append(make('small', ` (void: ${item.void})`));
-      return line;
+      const act = make(item.void ? 'del' : 'span', words(item.phase));
+      if (item.label) act.append(' · ', who(this.order, item.label.replace(/\.\d+$/, ''), item.label));
+      if (item.reason) drawLine(' · ' + item.reason, act);
+      return make('li', '', '', who(this.order, item.agent), ' ', act, make('small', item.void ? ` (void: ${item.void})` : ''));
     });
-    this.fillCompare();
   }
 
   // drawNews shows the sentences, and says the newest one that matters.
   drawNews(news) {
     const list = this.find('.sentences');
     const last = news.findLast(n => n.tone !== 'aside');
-    if (last && this.isLive() && drawn.get(list) !== last) say(last.text);
+    if (last && this.isLive && drawn.get(list) !== last) say(last.text);
     drawn.set(list, last);
-    drawList(list, news, n => {
-      const line = make('li', n.text, n.tone);
-      if (n.figures) line.append(make('small', ' · ' + n.figures));
-      return line;
-    });
+    drawList(list, news, n => make('li', n.text, n.tone, make('small', n.figures ? ' · ' + n.figures : '')));
   }
 
-  // result shows how the turn ended.
-  result(turn) {
-    this.find('.state').textContent = turn.usage ? all(turn.status, money(turn.usage)) : turn.status;
-    this.find('.answer').hidden = !turn.winner;
-    this.find('.answer h3').textContent = `Answer of ${turn.winner}`;
-    this.find('.answer div').textContent = turn.answer;
-    this.element.dataset.winner = turn.winner;
+  markWinner() { for (const [id, view] of this.views) view.element.classList.toggle('wins', id === this.result?.winner); }
+
+  // end shows how the turn ended: the answer, or why there is none.
+  async end(result) {
+    const isOver = result.status !== 'running';
+    if (isOver && !this.order.includes(result.winner)) { // the whole result has the causes, and the agents in their order
+      result = await api(this.path, { signal: this.signal });
+      if (result.agents.length > 0) this.order = result.agents.map(a => a.id);
+    }
+    this.result = result;
+    this.find('.failure').hidden = Boolean(result.winner) || !isOver;
+    this.drawState();
+    this.find('summary').textContent = 'How this answer came about';
+    this.element.classList.remove('live');
+    const took = result.duration_ms && seconds(result.duration_ms * 1e6);
+    this.find('.state').textContent = all(words(result.status), result.usage && money(result.usage), took);
+    this.find('.answer').hidden = !result.winner;
+    this.find('.answer').classList.add(colourOf(this.order, result.winner));
+    this.find('.answer h3').replaceChildren('Answer of ', who(this.order, result.winner));
+    if (result.winner) this.answer.show(result.answer);
+    const lines = result.failed?.length ? causesOf(result.failed) : ['The turn ended before an agent had answered.'];
+    this.find('.failure ul').replaceChildren(...lines.map(line => make('li', line)));
+    this.find('.actions').hidden = !isOver;
+    this.find('.actions').firstElementChild.hidden = !result.winner;
+    this.find('.actions').lastElementChild.hidden = this.order.length < 2 || !result.winner;
     this.markWinner();
-  }
-
-  markWinner() {
-    for (const box of this.find('.agents').children) box.classList.toggle('wins', box.querySelector('h4').textContent === this.element.dataset.winner);
-  }
-
-  async showTimeline(signal) {
-    this.markWinner();
-    const response = await api(this.path + '/timeline.svg', { raw: true, signal }).catch(() => null); // a branch has none
-    if (!response) return;
-    const image = this.find('.timeline');
-    image.src = URL.createObjectURL(await response.blob());
-    image.onload = () => URL.revokeObjectURL(image.src);
-    image.hidden = false;
   }
 
   // answers returns the texts of the answers by their labels.
   answers() {
     const found = new Map();
-    for (const act of this.state.acts) {
+    for (const act of this.state.acts.toSorted((a, b) => this.order.indexOf(a.agent) - this.order.indexOf(b.agent))) {
       const pieces = this.state.agents.find(a => a.id === act.agent).text
         .filter(p => p.kind === 'answer' && p.call?.startsWith(`${act.agent}.${act.round}.`) && (p.void ?? '') === (act.void ?? ''));
-      if (act.label && pieces.length && act.phase !== 'voted') found.set(act.label, pieces.map(p => p.text).join(''));
+      if (act.label && pieces.length && act.phase !== 'voted') found.set(act.label, joined(pieces));
     }
     return found;
   }
 
   fillCompare() {
-    const labels = [...this.answers().keys()];
-    if (labels.length < 2) return;
-    this.find('.compare').hidden = false;
-    [...this.element.querySelectorAll('.compare select')].forEach((select, i) => {
-      const was = select.value;
-      select.replaceChildren(...labels.map(label => new Option(label)));
-      select.value = labels.includes(was) ? was : labels[i];
-    });
-    this.compare();
-  }
-
-  compare() {
     const answers = this.answers();
-    for (const side of this.find('.pair').children) {
-      side.querySelector('.prose').textContent = answers.get(side.querySelector('select').value);
-    }
+    this.find('.compare').hidden = answers.size < 2;
+    this.sides.forEach(({ select, text }, i) => {
+      select.replaceChildren(...[...answers.keys()].map(label => new Option(label)));
+      select.selectedIndex = i * (answers.size - 1); // the first and the last
+      select.onchange = () => text.show(answers.get(select.value) ?? '');
+      select.onchange();
+    });
   }
 
   async showInputs() {
     const { inputs } = await api(this.path + '/inputs');
-    this.find('.inputs').replaceChildren(...inputs.map(call => {
-      const item = make('li', `${call.name} · ${call.characters.total.toLocaleString('en')} characters `);
-      const input = make('button', 'Input');
-      input.type = 'button';
-      input.setAttribute('aria-label', 'Input of ' + call.name);
-      input.onclick = tried(async () => this.show((await (await api(`${this.path}/inputs/${call.number}?as=text`, { raw: true })).text())));
-      const difference = make('button', 'Difference');
-      difference.type = 'button';
-      difference.setAttribute('aria-label', 'Difference of ' + call.name + ' from the call before it');
-      difference.onclick = tried(async () => {
-        const { diff } = await api(`${this.path}/inputs/${call.number}/diff`);
-        this.show(diff || 'This is the first call of its agent.', true);
-      });
-      item.append(input, ' ', difference);
-      return item;
-    }));
+    const signs = { '+': 'plus', '-': 'minus' };
     this.find('.load').textContent = 'Read the list again';
+    this.find('.inputs').replaceChildren(...inputs.map(({ name, number, characters }) => {
+      const path = `${this.path}/inputs/${number}`;
+      const show = async () => this.showInput(await (await api(path + '?as=text', { raw: true })).text());
+      const compare = async () => this.showInput((await api(path + '/diff')).diff || 'This is the first call of its agent.', signs);
+      return make('li', `${name} · ${characters.total.toLocaleString('en')} characters `, '',
+        button('Input', show, 'Input of ' + name), ' ', button('Difference', compare, `Difference of ${name} from the call before it`));
+    }));
   }
 
-  show(text, isDifference = false) {
+  showInput(text, kinds = {}) {
     const pre = this.find('.input');
     pre.hidden = false;
-    pre.replaceChildren(...text.split('\n').map(line => {
-      const sign = isDifference && line[0];
-      return make('span', line + '\n', sign === '+' ? 'plus' : sign === '-' ? 'minus' : '');
-    }));
+    pre.replaceChildren(...text.split('\n').map(line => make('span', line + '\n', kinds[line[0]])));
     pre.focus();
   }
+}
+
+// leadOf names the answer with most of the votes that count so far.
+function leadOf(acts) {
+  const newest = new Map(acts.filter(a => a.phase === 'voted' || a.phase === 'answered').map(a => [a.agent, a]));
+  const votes = [...newest.values()].filter(a => a.phase === 'voted' && !a.void);
+  const counts = [...Map.groupBy(votes, a => a.label)].map(([label, of]) => ({ label, count: of.length }));
+  const most = Math.max(...counts.map(c => c.count));
+  const leaders = counts.filter(c => c.count === most).map(c => c.label);
+  return leaders.length && `${leaders.join(' and ')} ${leaders[1] ? 'have' : 'has'} ${most} of ${votes.length} votes`;
+}
+
+// askPermission puts the first tool call that waits to the person, and takes back one that does not wait any more.
+let asked = null;
+async function askPermission(turn, list) {
+  if (asked?.turn === turn && !list.some(p => p.id === asked.id)) forgetPermission();
+  if (asked || list.length === 0) return;
+  const [call] = list;
+  const mine = asked = { turn, id: call.id };
+  by('asks').textContent = `${call.agent} wants to run ${call.tool}`;
+  by('why').textContent = call.why;
+  by('arguments').textContent = call.arguments;
+  by('reason').value = '';
+  const decision = await choice(by('permission'), false); // an answer has to be clear
+  if (asked !== mine) return;
+  asked = null;
+  await turn.act('permissions', { id: mine.id, decision, reason: by('reason').value }).catch(fail);
+}
+
+// forgetPermission closes the dialog about a call that no longer waits, or whose turn is no longer shown.
+export function forgetPermission() {
+  if (!asked) return;
+  asked = null;
+  by('permission').close();
 }
