@@ -14,10 +14,6 @@ type highlighter struct {
 	words    []string
 }
 
-func newHighlighter(language string) highlighter {
-	return highlighter{commentsOf(language), pieces(), words()}
-}
-
 func commentsOf(language string) string {
 	switch language {
 	case "go", "c", "cpp", "c++", "java", "js", "javascript", "ts", "typescript", "rust", "rs", "swift", "kotlin", "php", "cs", "csharp", "scala":

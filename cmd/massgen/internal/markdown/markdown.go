@@ -36,13 +36,30 @@ func (p parter) steps(text string) int {
 	return marks * len(text)
 }
 
-// Render draws a text in lines of at most width columns, in colours that are readable on light and
-// dark, or without any: then marks such as # and ` stay. Nothing in the text reaches the terminal as a
+// Drawer draws texts. It may be used concurrently.
+type Drawer struct {
+	isColoured bool
+	parter     parter
+}
+
+// NewDrawer returns a Drawer that draws in colours that are readable on light and dark, or without any: then marks such
+// as # and ` stay.
+func NewDrawer(isColoured bool) *Drawer { return &Drawer{isColoured, newParter()} }
+
+// Plain returns a Drawer without colours.
+func (d *Drawer) Plain() *Drawer { return &Drawer{false, d.parter} }
+
+// Render draws a text in lines of at most width columns, as NewDrawer says. Nothing in the text reaches the terminal as a
 // control sequence. It may be called concurrently.
-func Render(text string, width int, isColoured bool) (lines []string) {
+func Render(text string, width int, isColoured bool) []string {
+	return NewDrawer(isColoured).render(text, "", width)
+}
+
+// render draws a text. References are lines of other texts with the targets of its links.
+func (d *Drawer) render(text, references string, width int) (lines []string) {
 	width = max(width, 8)
 	text = harmless(text)
-	asWritten := func() []string { return layOut([]span{{text: text}}, width, isColoured) }
+	asWritten := func() []string { return layOut([]span{{text: text}}, width, d.isColoured) }
 	if len(text) > mostText {
 		return asWritten()
 	}
@@ -51,11 +68,10 @@ func Render(text string, width int, isColoured bool) (lines []string) {
 			lines = asWritten()
 		}
 	}()
-	p := newParter()
-	if p.steps(text) > mostSteps {
+	if d.parter.steps(text) > mostSteps {
 		return asWritten()
 	}
-	return trimmed(joined(drawer{isColoured, p, p.referenced(text)}.groups(text, width, 0), beforeAll))
+	return trimmed(joined(drawer{d.isColoured, d.parter, references + d.parter.referenced(text)}.groups(text, width, 0), beforeAll))
 }
 
 // harmless returns a text without characters that control a terminal.
@@ -191,7 +207,7 @@ func (d drawer) heading(n *blackfriday.Node, width int) []string {
 
 func (d drawer) code(n *blackfriday.Node, width int) (lines []string) {
 	language, _, _ := strings.Cut(string(n.Info), " ")
-	h := newHighlighter(language)
+	h := highlighter{commentsOf(language), d.parter.pieces, words()}
 	for line := range strings.SplitSeq(strings.TrimRight(string(n.Literal), "\n"), "\n") {
 		spans := []span{{text: line, style: code}}
 		if d.isColoured {

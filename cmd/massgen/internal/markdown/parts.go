@@ -28,9 +28,9 @@ const (
 // item is one item of a list, as a text of its own, with the mark before it.
 type item struct{ mark, text string }
 
-// parter divides a text into parts. Its regular expressions are compiled once for each text.
+// parter divides a text into parts. Its regular expressions are compiled once for each Drawer.
 type parter struct {
-	marks, rules, references, fences *regexp.Regexp
+	marks, rules, references, fences, rulers, pieces *regexp.Regexp
 }
 
 func newParter() parter {
@@ -39,6 +39,8 @@ func newParter() parter {
 		rules:      regexp.MustCompile(`^ {0,3}(?:(?:\* *){3,}|(?:- *){3,}|(?:_ *){3,})\n?$`),
 		references: regexp.MustCompile(`^ {0,3}\[[^\]]+\]: *\S`),
 		fences:     regexp.MustCompile("^ *(`{3,}|~{3,})(.*)"),
+		rulers:     regexp.MustCompile(`^ *\|?(?: *:?-+:? *\|)+(?: *:?-+:? *)?\n?$`),
+		pieces:     pieces(),
 	}
 }
 
