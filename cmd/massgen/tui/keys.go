@@ -142,7 +142,7 @@ func (s *screen) controlKey(name string) (cmd tea.Cmd, taken bool) {
 		if len(s.talk.last.answers) == 0 { // of a session that was opened again
 			return s.conv.show("the answers of the last turn", "/answers"), true
 		}
-		s.overlay = newComparison(s.talk.last.answers, s.talk.last.winner)
+		s.overlay = newComparison(s.talk.last.answers, s.talk.last.winner, s.session.ids(), s.transcript.drawer)
 	case "ctrl+y":
 		return s.copyAnswer(), true
 	case "pgup":
