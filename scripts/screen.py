@@ -1,4 +1,6 @@
-"""Draws a terminal's screen as SVG: reads what "tmux capture-pane -ep" prints, writes one file."""
+"""Draws a terminal's screen as SVG: reads what "tmux capture-pane -ep" prints, writes one file.
+
+With --light, the default colours are those of a light terminal."""
 
 import re
 import sys
@@ -6,6 +8,8 @@ import unicodedata
 from xml.sax.saxutils import escape
 
 CELL, LINE, MARGIN = 8.4, 18, 12
+LIGHT = "--light" in sys.argv
+INK, PAPER = ("#24292f", "#ffffff") if LIGHT else ("#d7dae0", "#1c1e26")
 BASE = ["#1c1e26", "#e06c75", "#98c379", "#e5c07b", "#61afef", "#c678dd", "#56b6c2", "#d7dae0"]
 BRIGHT = ["#6b7280", "#ff7a85", "#b5e890", "#ffd68a", "#7cc4ff", "#e29bff", "#7fe0ea", "#ffffff"]
 
@@ -69,9 +73,9 @@ def cells(text):
 def draw(pen, text, column, row):
     """One run of letters: its ground, and its text at its place, as wide as its cells."""
     x, y, width = MARGIN + column * CELL, MARGIN + row * LINE, cells(text) * CELL
-    ink, ground = pen.ink or "#d7dae0", pen.ground
+    ink, ground = pen.ink or INK, pen.ground
     if pen.inverse:
-        ink, ground = ground or BASE[0], ink
+        ink, ground = ground or PAPER, ink
     out = f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{LINE}" fill="{ground}"/>' if ground else ""
     if text.strip():
         x, text = x + cells(text[: len(text) - len(text.lstrip())]) * CELL, text.strip()
@@ -96,7 +100,7 @@ def main():
     width, height = 2 * MARGIN + widest * CELL, 2 * MARGIN + len(rows) * LINE
     print(f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height}" viewBox="0 0 {width:.0f} {height}"'
           ' font-family="ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace" font-size="14" style="white-space: pre">')
-    print(f'<rect width="100%" height="100%" rx="8" fill="{BASE[0]}"/>')
+    print(f'<rect width="100%" height="100%" rx="8" fill="{PAPER}"/>')
     print("\n".join(o for o in out if o))
     print("</svg>")
 

@@ -9,6 +9,9 @@ import (
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+
+	"github.com/massgen/massgen/cmd/massgen/internal/markdown"
 )
 
 // entry is the area for typing several lines, with the history of earlier lines.
@@ -46,8 +49,19 @@ func newEntry(past []string) *entry {
 	area.KeyMap.LineStart = key.NewBinding(key.WithKeys("home", "ctrl+a"))
 	area.KeyMap.LineEnd = key.NewBinding(key.WithKeys("end", "ctrl+e"))
 	area.SetVirtualCursor(false)
+	area.SetStyles(entryStyles())
 	area.Focus()
 	return &entry{area: area, past: past, at: len(past)}
+}
+
+// entryStyles returns a look that suits a light background and a dark one: nothing has a background of its own.
+func entryStyles() textarea.Styles {
+	none := lipgloss.NewStyle()
+	state := textarea.StyleState{
+		Base: none, Text: none, LineNumber: none, CursorLineNumber: none, CursorLine: none, EndOfBuffer: none,
+		Placeholder: none.Faint(true), Prompt: none.Bold(true).Foreground(lipgloss.ANSIColor(markdown.Indigo)),
+	}
+	return textarea.Styles{Focused: state, Blurred: state}
 }
 
 func (e *entry) isEmpty() bool { return e.area.Value() == "" }

@@ -40,16 +40,12 @@ func (h header) panelLines() []string {
 			return []string{asTitle(ansi.Truncate(title, room, "…")) + names}
 		}
 	}
-	if most == 1 { // the signs, at least, and the boxes have the names
-		room := max(width-ansi.StringWidth(short), min(width, leastTitle))
-		return []string{ansi.Truncate(asTitle(ansi.Truncate(title, room, "…"))+short, width, "…")}
-	}
 	lines := append([]string{asTitle(ansi.Truncate(title, width, "…"))}, wrapped(strings.TrimPrefix(ids, faint(" · ")), width)...)
-	if len(lines) > most {
-		cut := strings.Join(lines[most-1:], " ")
-		lines = append(lines[:most-1], ansi.Truncate(cut, max(width, 1), "…"))
+	if len(lines) <= most {
+		return lines
 	}
-	return lines
+	room := max(width-ansi.StringWidth(short), min(width, leastTitle)) // the boxes have the names
+	return []string{ansi.Truncate(asTitle(ansi.Truncate(title, room, "…"))+short, width, "…")}
 }
 
 // title returns the title of the session. A session has none before its first question is kept.
@@ -112,10 +108,10 @@ func (h header) figures(now time.Time) string {
 	switch {
 	case h.talk.shown == nil:
 	case h.talk.running != nil:
-		state += " · " + seconds(h.talk.shown.Running(now))
+		state += faint(" · ") + seconds(h.talk.shown.Running(now))
 		timed = state
 	case h.talk.shown.IsOver():
-		timed += " · took " + seconds(h.talk.shown.Running(now))
+		timed += faint(" · ") + "took " + seconds(h.talk.shown.Running(now))
 	}
 	const roomForTime = 4 // so that the form does not change every second
 	room := h.size.Width - roomForTime

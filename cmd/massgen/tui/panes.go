@@ -82,10 +82,14 @@ func grid(n, width, height int) (rows, columns int) {
 
 // list draws each agent on a line, in columns if there is room, and the box of one of them below.
 func (p *panes) list(width, height int) []string {
-	const leastColumn = 36
+	const wideColumn = 36
 	n := len(p.turn.Agents)
-	columns := min(max(width/leastColumn, 1), n)
+	columns := min(max(width/wideColumn, 1), n)
 	rows := (n + columns - 1) / columns
+	if narrow := width / paneWidth; rows+paneHeight > height && narrow > columns {
+		columns = min(narrow, n)
+		rows = (n + columns - 1) / columns
+	}
 	boxHeight := height - rows
 	if boxHeight < paneHeight {
 		if boxHeight = 0; height > paneHeight+2 {
@@ -139,7 +143,7 @@ func (p *panes) line(i, width int) string {
 		return ""
 	}
 	head := ansi.Truncate(" "+signs.Of(i)+" "+plain.Line(a.ID), width, "…")
-	rest := ansi.Truncate(" "+stateOf(a, p.now), max(width-ansi.StringWidth(head), 0), "…")
+	rest := " " + stateOf(a, p.now, max(width-ansi.StringWidth(head)-1, 0))
 	if i == p.focus {
 		return chosen(padded(head+rest, width))
 	}
@@ -169,7 +173,9 @@ func (p *panes) pane(i, width, height int) []string {
 	if !a.Phase.IsBusy() {
 		paint = faint
 	}
-	head, state, remark := signs.Of(i)+" "+plain.Line(a.ID), stateOf(a, p.now), ""
+	const roomOfTitle = 6 // of the border
+	head, remark := signs.Of(i)+" "+plain.Line(a.ID), ""
+	state := stateOf(a, p.now, max(width-roomOfTitle-ansi.StringWidth(head)-1, 0))
 	if a.Usage.OutputTokens > 0 {
 		remark = faint(short(a.Usage.OutputTokens) + " tokens")
 	}
@@ -198,16 +204,28 @@ func (p *panes) remarks(a *report.AgentState, width int) []string {
 	return nil
 }
 
-// stateOf returns what an agent does, with a mark, and the time of its step.
-func stateOf(a *report.AgentState, now time.Time) string {
-	words := strings.TrimSpace(markOf(a.Phase) + " " + doing(a))
+// stateOf returns what an agent does, with a mark, and the time of its step, in the longest form that fits into a width.
+func stateOf(a *report.AgentState, now time.Time, width int) string {
+	took := a.Took
 	if a.Phase.IsBusy() {
-		return words + " " + seconds(max(now.Sub(a.Began), 0))
+		took = max(now.Sub(a.Began), 0)
 	}
-	if a.Took > 0 {
-		words += " " + seconds(a.Took)
+	mark := markOf(a.Phase)
+	words := strings.TrimSpace(mark + " " + doing(a))
+	brief := words
+	if mark != "" && a.Detail != "" && a.Phase != step.PhaseFailed && a.Phase != step.PhaseAbstained {
+		brief = mark + " " + plain.Line(a.Detail)
 	}
-	return words
+	forms := []string{words, brief, mark}
+	if a.Phase.IsBusy() || took > 0 {
+		forms = []string{words + " " + seconds(took), words, brief + " " + seconds(took), brief, mark}
+	}
+	for _, form := range forms {
+		if ansi.StringWidth(form) <= width {
+			return form
+		}
+	}
+	return ansi.Truncate(brief, width, "…")
 }
 
 // markOf returns a mark for a phase, for terminals without colour. An agent that writes needs none.
