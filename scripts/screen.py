@@ -77,16 +77,15 @@ def draw(pen, text, column, row):
     if pen.inverse:
         ink, ground = ground or PAPER, ink
     out = f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{LINE}" fill="{ground}"/>' if ground else ""
-    if text.strip():
-        x, text = x + cells(text[: len(text) - len(text.lstrip())]) * CELL, text.strip()
-        width = cells(text) * CELL
-        style = ' font-weight="bold"' * pen.bold + ' opacity="0.65"' * pen.faint + ' text-decoration="underline"' * pen.underline
-        out += f'<text x="{x:.1f}" y="{y + 13}" textLength="{width:.1f}" fill="{ink}"{style}>{escape(text)}</text>'
+    style = ' font-weight="bold"' * pen.bold + ' opacity="0.65"' * pen.faint + ' text-decoration="underline"' * pen.underline
+    for words in re.finditer(r"\S+(?: \S+)*", text):  # not every viewer keeps blanks
+        at, width = x + cells(text[: words.start()]) * CELL, cells(words[0]) * CELL
+        out += f'<text x="{at:.1f}" y="{y + 13}" textLength="{width:.1f}" fill="{ink}"{style}>{escape(words[0])}</text>'
     return out
 
 
 def main():
-    rows = sys.stdin.read().rstrip("\n").split("\n")
+    rows = sys.stdin.read().removesuffix("\n").split("\n")
     out, widest, pen = [], 0, Pen()
     for row, line in enumerate(rows):
         column = 0
@@ -99,7 +98,7 @@ def main():
         widest = max(widest, column)
     width, height = 2 * MARGIN + widest * CELL, 2 * MARGIN + len(rows) * LINE
     print(f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height}" viewBox="0 0 {width:.0f} {height}"'
-          ' font-family="ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace" font-size="14" style="white-space: pre">')
+          ' font-family="ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace" font-size="14">')
     print(f'<rect width="100%" height="100%" rx="8" fill="{PAPER}"/>')
     print("\n".join(o for o in out if o))
     print("</svg>")

@@ -156,7 +156,10 @@ func openScene(t *testing.T, s scene, width, height int, style string) *tmux {
 		}
 		agents = append(agents, fmt.Sprintf("{id: %s, backend: {type: openai, base_url: %q, model: m-%s%s}}", name, server.BaseURL, name, folder))
 	}
-	panel := "agents: [" + strings.Join(agents, ", ") + "]\npermissions: {rules: [{action: ask, tool: write_file}]}\n"
+	panel := "agents: [" + strings.Join(agents, ", ") + "]\n"
+	if s.name == "permission" {
+		panel += "permissions: {rules: [{action: ask, tool: write_file}]}\n"
+	}
 	x := openTmuxStyled(t, width, height, style, panel, "mkdir work; %s")
 	x.until("ready")
 	if s.question != "" {
@@ -206,7 +209,7 @@ const (
 func (x *tmux) picture(path string, arguments ...string) {
 	x.t.Helper()
 	script := exec.Command("python3", append([]string{filepath.Join("..", "..", "..", "scripts", "screen.py")}, arguments...)...)
-	script.Stdin = strings.NewReader(x.run("capture-pane", "-e", "-p"))
+	script.Stdin = strings.NewReader(x.run("capture-pane", "-e", "-N", "-p"))
 	svg, err := script.Output()
 	if err != nil {
 		x.t.Fatal(err)

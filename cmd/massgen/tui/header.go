@@ -28,12 +28,13 @@ func (h header) lines(now time.Time) []string {
 }
 
 // panelLines name the session by its title, and all agents, with their models if there is room. A high screen may use
-// several lines.
+// two lines.
 func (h header) panelLines() []string {
 	const leastTitle = 24
 	width := h.size.Width
 	title := h.title()
-	most := min(max(h.size.Height/10, 1), 4)
+	const rowsOfLine = 20 // of the screen, for a line of names
+	most := min(max(h.size.Height/rowsOfLine, 1), 2)
 	full, ids, short := panelNames(h.session.Agents)
 	for _, names := range []string{full, ids} {
 		if room := width - ansi.StringWidth(names); room >= min(ansi.StringWidth(title), leastTitle) {

@@ -19,7 +19,7 @@ func asGood(text string) string  { return markdown.Paint(markdown.Green.Code(), 
 func asAlert(text string) string { return markdown.Paint(markdown.Yellow.Code(), text) }
 func faint(text string) string   { return markdown.Paint("2", text) }
 func bold(text string) string    { return markdown.Paint("1", text) }
-func chosen(text string) string  { return markdown.Paint("7", text) }
+func chosen(text string) string  { return markdown.Paint("7;"+markdown.Indigo.Code(), text) }
 
 // asAgent paints in the colour of the agent at a place, and strongAgent also in bold.
 func asAgent(place int) func(string) string {

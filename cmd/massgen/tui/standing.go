@@ -209,9 +209,6 @@ func folded(s *report.State, winner string) func(width int) []string {
 		case step.PhaseAnswered, step.PhaseVoted:
 		default:
 			r.acts += paintAs(a.Phase)(" " + markOf(a.Phase) + " " + doing(a))
-			if a.Phase == step.PhaseFailed || a.Phase == step.PhaseAbstained {
-				r.acts += faint(": " + s.Mask(plain.Line(a.Detail)))
-			}
 		}
 		if a.ID == winner {
 			r.acts += asAlert(" won")

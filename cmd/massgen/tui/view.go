@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -8,6 +9,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/massgen/massgen/cmd/massgen/internal/markdown"
+	"github.com/massgen/massgen/cmd/massgen/internal/signs"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // The rows of the hint, and the most rows of parts.
@@ -111,7 +114,7 @@ func (s *screen) view(now time.Time) tea.View {
 			above := s.transcript.unprinted(s.transcript.height)
 			lines = append(append(above, lines[len(lines)-1]), lines[:len(lines)-1]...) // the rule parts both
 		} else {
-			lines = append(lines, s.transcript.view()...)
+			lines = append(lines, s.welcomed(s.transcript.view())...)
 		}
 		lines = append(lines, s.agents(now)...)
 		lines = append(lines, s.strip(now)...)
@@ -153,6 +156,33 @@ func (s *screen) agents(now time.Time) []string {
 		return nil
 	}
 	return s.panes.draw(s.talk.shown, s.size.Width, rows, s.focus, s.drawing(now))
+}
+
+// welcomed puts the panel into the free lines of a conversation without a question.
+func (s *screen) welcomed(lines []string) []string {
+	isOther := func(b block) bool { return b.kind != told }
+	if s.hasPanes() || !s.session.isRead || slices.ContainsFunc(s.transcript.blocks, isOther) {
+		return lines
+	}
+	free := len(lines)
+	for free > 0 && lines[free-1] == "" {
+		free--
+	}
+	welcome := []string{"", "  " + asTitle("Ask a question.") + " " + plain.Count(len(s.session.Agents), "agent") + " will answer it.", ""}
+	if len(s.session.Agents) > 1 {
+		welcome[1] = strings.TrimSuffix(welcome[1], ".") + ", then improve or vote."
+	}
+	wide := 0
+	for _, a := range s.session.Agents {
+		wide = max(wide, ansi.StringWidth(plain.Line(a.ID)))
+	}
+	for i, a := range s.session.Agents {
+		welcome = append(welcome, "  "+strongAgent(i)(signs.Of(i)+" "+padded(plain.Line(a.ID), wide))+"  "+faint(plain.Line(a.Model)))
+	}
+	if len(lines)-free < len(welcome) {
+		return lines
+	}
+	return append(lines[:free:free], append(welcome, blank(len(lines)-free-len(welcome))...)...)
 }
 
 // fitting joins the hints that fit into a width, at least the first.
