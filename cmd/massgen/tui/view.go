@@ -168,9 +168,9 @@ func (s *screen) welcomed(lines []string) []string {
 	for free > 0 && lines[free-1] == "" {
 		free--
 	}
-	welcome := []string{"", "  " + asTitle("Ask a question.") + " " + plain.Count(len(s.session.Agents), "agent") + " will answer it.", ""}
-	if len(s.session.Agents) > 1 {
-		welcome[1] = strings.TrimSuffix(welcome[1], ".") + ", then improve or vote."
+	welcome := []string{"", "  " + asTitle("Ask a question.") + " " + plain.Count(len(s.session.Agents), "agent") + " answer it, then improve or vote.", ""}
+	if len(s.session.Agents) == 1 {
+		welcome[1] = "  " + asTitle("Ask a question.")
 	}
 	wide := 0
 	for _, a := range s.session.Agents {
