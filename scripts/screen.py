@@ -1,4 +1,6 @@
-"""Draws a terminal's screen as SVG: reads what "tmux capture-pane -ep" prints, writes one file."""
+"""Draws a terminal's screen as SVG: reads what "tmux capture-pane -ep" prints, writes one file.
+
+With --light, the default colours are those of a light terminal."""
 
 import re
 import sys
@@ -6,7 +8,8 @@ import unicodedata
 from xml.sax.saxutils import escape
 
 CELL, LINE, MARGIN = 8.4, 18, 12
-NBSP = "\u00a0"  # browsers draw several blanks of a text as one
+LIGHT = "--light" in sys.argv
+INK, PAPER = ("#24292f", "#ffffff") if LIGHT else ("#d7dae0", "#1c1e26")
 BASE = ["#1c1e26", "#e06c75", "#98c379", "#e5c07b", "#61afef", "#c678dd", "#56b6c2", "#d7dae0"]
 BRIGHT = ["#6b7280", "#ff7a85", "#b5e890", "#ffd68a", "#7cc4ff", "#e29bff", "#7fe0ea", "#ffffff"]
 
@@ -70,20 +73,19 @@ def cells(text):
 def draw(pen, text, column, row):
     """One run of letters: its ground, and its text at its place, as wide as its cells."""
     x, y, width = MARGIN + column * CELL, MARGIN + row * LINE, cells(text) * CELL
-    ink, ground = pen.ink or "#d7dae0", pen.ground
+    ink, ground = pen.ink or INK, pen.ground
     if pen.inverse:
-        ink, ground = ground or BASE[0], ink
+        ink, ground = ground or PAPER, ink
     out = f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{LINE}" fill="{ground}"/>' if ground else ""
-    if text.strip():
-        x, text = x + cells(text[: len(text) - len(text.lstrip())]) * CELL, text.strip()
-        width = cells(text) * CELL
-        style = ' font-weight="bold"' * pen.bold + ' opacity="0.65"' * pen.faint + ' text-decoration="underline"' * pen.underline
-        out += f'<text x="{x:.1f}" y="{y + 13}" textLength="{width:.1f}" fill="{ink}"{style}>{escape(text).replace("  ", 2 * NBSP)}</text>'
+    style = ' font-weight="bold"' * pen.bold + ' opacity="0.65"' * pen.faint + ' text-decoration="underline"' * pen.underline
+    for words in re.finditer(r"\S+(?: \S+)*", text):  # not every viewer keeps blanks
+        at, width = x + cells(text[: words.start()]) * CELL, cells(words[0]) * CELL
+        out += f'<text x="{at:.1f}" y="{y + 13}" textLength="{width:.1f}" fill="{ink}"{style}>{escape(words[0])}</text>'
     return out
 
 
 def main():
-    rows = sys.stdin.read().rstrip("\n").split("\n")
+    rows = sys.stdin.read().removesuffix("\n").split("\n")
     out, widest, pen = [], 0, Pen()
     for row, line in enumerate(rows):
         column = 0
@@ -96,8 +98,8 @@ def main():
         widest = max(widest, column)
     width, height = 2 * MARGIN + widest * CELL, 2 * MARGIN + len(rows) * LINE
     print(f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height}" viewBox="0 0 {width:.0f} {height}"'
-          ' font-family="ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace" font-size="14" style="white-space: pre">')
-    print(f'<rect width="100%" height="100%" rx="8" fill="{BASE[0]}"/>')
+          ' font-family="ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace" font-size="14">')
+    print(f'<rect width="100%" height="100%" rx="8" fill="{PAPER}"/>')
     print("\n".join(o for o in out if o))
     print("</svg>")
 

@@ -32,3 +32,7 @@ shown 'round 1 .*✓'
 take screen-running.svg
 shown 'ready .*2 messages'
 take screen.svg
+
+# the screens of docs/screens.md, which a test draws
+mkdir -p "$pictures/screens"
+cd "$root" && PICTURES="$pictures/screens" go test -count=1 -tags tmux -run 'TestFullScreenScenes/.*80$' ./cmd/massgen/app

@@ -36,6 +36,12 @@ func openTmux(t *testing.T, width, height int, arguments string) *tmux {
 // openTmuxWith runs a command of the shell, in which %s is the program with a panel.
 func openTmuxWith(t *testing.T, width, height int, panel, command string) *tmux {
 	t.Helper()
+	return openTmuxStyled(t, width, height, "default", panel, command)
+}
+
+// openTmuxStyled is openTmuxWith on a background of tmux's style.
+func openTmuxStyled(t *testing.T, width, height int, style, panel, command string) *tmux {
+	t.Helper()
 	path, err := exec.LookPath("tmux")
 	if err != nil {
 		t.Fatal("there is no tmux: install it, as with apt-get install tmux")
@@ -56,7 +62,7 @@ func openTmuxWith(t *testing.T, width, height int, panel, command string) *tmux 
 		t.Fatal(err)
 	}
 	line := fmt.Sprintf("exec env -i HOME=%s TERM=tmux-256color LC_ALL=C.UTF-8 STATUS=%s PATH=$PATH sh %s", dir, filepath.Join(dir, "status"), script)
-	tmux := exec.Command(path, "-S", x.socket, "-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), line,
+	tmux := exec.Command(path, "-S", x.socket, "-f", "/dev/null", "start-server", ";", "set-option", "-g", "window-style", style, ";", "new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), line,
 		";", "set-option", "-g", "escape-time", "0")
 	if out, err := tmux.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -87,10 +93,14 @@ func (x *tmux) screen() string {
 	shown = regexp.MustCompile(`\d{8}-\d{6}-[a-z0-9]{6}`).ReplaceAllString(shown, "20260102-030405-sample")
 	shown = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d`).ReplaceAllString(shown, "2026-01-02 15:04")
 	// A time, with what stands behind it in its column, has the width that it would have with one digit.
-	column := regexp.MustCompile(`\b((?:\d+m )?\d+s)([^│\n]*)`)
+	column := regexp.MustCompile(`\b((?:\d+m )?\d+s)([^│┃─━\n]*)(─*|━*)`)
 	shown = column.ReplaceAllStringFunc(shown, func(text string) string {
 		part := column.FindStringSubmatch(text)
-		return "Ts" + part[2] + strings.Repeat(" ", len(part[1])-len("Ts"))
+		fill := " "
+		if part[3] != "" { // the title of a box
+			fill = part[3][:len("─")]
+		}
+		return "Ts" + part[2] + part[3] + strings.Repeat(fill, len(part[1])-len("Ts"))
 	})
 	shown = regexp.MustCompile(`▸ \d+ lines of progress`).ReplaceAllString(shown, "▸ 12 lines of progress") // agents that begin share a line, or not
 	shown = regexp.MustCompile(`(?m) \d+\.\d s$`).ReplaceAllString(shown, " 0.1 s")
@@ -101,10 +111,11 @@ func (x *tmux) screen() string {
 func withoutNews(shown string) string {
 	isNews := regexp.MustCompile(` tokens$| (are|is) writing$| (answered|voted) | tokens of`)
 	isOutcome := regexp.MustCompile(`^  (winner: |best so far: |\d+ calls? · )`)
+	isAgent := regexp.MustCompile(`^  [●▲■◆▼★⬟✚] `) // a line of a turn that is over
 	lines := strings.Split(shown, "\n")
 	for i := 0; i < len(lines); i++ {
 		end, found := i, false
-		for ; end < len(lines) && strings.HasPrefix(lines[end], "  "); end++ {
+		for ; end < len(lines) && strings.HasPrefix(lines[end], "  ") && !isAgent.MatchString(lines[end]); end++ {
 			found = found || isNews.MatchString(lines[end]) && !isOutcome.MatchString(lines[i])
 		}
 		for ; i < end; i++ {

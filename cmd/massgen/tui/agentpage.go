@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/massgen/massgen/cmd/massgen/internal/signs"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/system/plain"
 )
@@ -15,14 +16,19 @@ type agentPage struct {
 	turn *report.State
 	id   string
 	drawing
+	laid   laidText
 	at     position
-	seen   int // the dropped pieces of the text at the last drawing
 	width  int
 	height int
 }
 
+// newAgentPage shows a finished answer from its beginning, any other text from its end.
 func newAgentPage(turn *report.State, id string, d drawing) *agentPage {
-	return &agentPage{turn: turn, id: id, drawing: d, width: 1, height: 1}
+	p := &agentPage{turn: turn, id: id, drawing: d, width: 1, height: 1}
+	if first := p.text().answer(); first >= 0 && !turn.Agent(id).Phase.IsBusy() {
+		p.at.from(first)
+	}
+	return p
 }
 
 func (p *agentPage) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
@@ -52,18 +58,21 @@ func (p *agentPage) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 
 // text returns the agent's current text. The screen keeps its place when the beginning of a long text is
 // dropped.
-func (p *agentPage) text() laidText {
+func (p *agentPage) text() *laidText {
 	a := p.turn.Agent(p.id)
-	p.at.bottom = max(p.at.bottom-(a.Dropped-p.seen), 0)
-	p.seen = a.Dropped
-	return laidText{a, p.width, p.drawing}
+	before, isCut := p.laid.count(), a.Dropped > p.laid.dropped
+	p.laid.update(a, p.width, p.drawing)
+	if isCut {
+		p.at.bottom = max(p.at.bottom+p.laid.count()-before, 0)
+	}
+	return &p.laid
 }
 
 func (p *agentPage) view(width, height int) []string {
 	p.width, p.height = width, max(height-1, 1)
 	text := p.text()
-	title := fmt.Sprintf(" %s   Esc closes, arrows scroll, Ctrl+X tool calls", plain.Line(p.id))
-	if text.agent.Dropped > 0 {
+	title := fmt.Sprintf(" %s   Esc closes, arrows scroll, Ctrl+X tool calls", signs.Signed(place(p.turn, p.id), plain.Line(p.id), false))
+	if text.dropped > 0 {
 		title += "   its beginning is not kept here"
 	}
 	lines := []string{chosen(padded(ansi.Truncate(title, width, "…"), width))}

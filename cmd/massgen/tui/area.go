@@ -321,7 +321,7 @@ func (a *area) Cursor() *tea.Cursor {
 // View draws the shown rows.
 func (a *area) View() string {
 	if a.isEmpty() {
-		return areaPrompt + faint(ansi.Truncate(a.placeholder, a.width(), "…"))
+		return asTitle(areaPrompt) + faint(ansi.Truncate(a.placeholder, a.width(), "…"))
 	}
 	var rows []string
 	skip := a.top
@@ -332,7 +332,7 @@ func (a *area) View() string {
 		}
 		for row := skip; row < len(l.rows) && len(rows) < a.most; row++ {
 			start, end := l.span(row)
-			rows = append(rows, areaPrompt+l.text[start:end])
+			rows = append(rows, asTitle(areaPrompt)+l.text[start:end])
 		}
 		if skip = 0; len(rows) == a.most {
 			break

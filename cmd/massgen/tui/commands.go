@@ -60,7 +60,7 @@ func (s *screen) ownCommand(name, rest, line string) tea.Cmd {
 		if len(s.talk.last.answers) == 0 { // of a session that was opened again
 			return s.conv.show("the answers of the last turn", "/answers")
 		}
-		s.overlay = newComparison(s.talk.last.answers, s.talk.last.winner)
+		s.overlay = newComparison(s.talk.last.answers, s.talk.last.winner, s.session.ids(), s.transcript.drawer)
 		return nil
 	case "/votes":
 		return s.conv.show("the answers of the last turn, and their votes", "/answers")

@@ -59,7 +59,9 @@ type Outcome struct {
 
 // Session is the session in the header.
 type Session struct {
-	ID       string
+	ID string
+	// Title is empty before the first question.
+	Title    string
 	Agents   []Agent
 	Messages int
 	// Turn is the number of the last turn, 0 before the first one.
@@ -71,6 +73,14 @@ type Session struct {
 	// window, 0 if unknown.
 	Context, Window int
 	isRead          bool
+}
+
+// ids returns the ids of the agents.
+func (s Session) ids() (list []string) {
+	for _, a := range s.Agents {
+		list = append(list, a.ID)
+	}
+	return list
 }
 
 // Agent is a member of the panel. Its tools run in Folder.

@@ -2,6 +2,6 @@
 // think, the rounds with answers and votes, and the conversation.
 //
 // Run shows a Conversation until the person leaves. It draws the state of a turn
-// (report.State), which is a pure function of the turn's events. A batch of events is one message to the screen, at most thirty
+// (report.State), which is a pure function of the turn's events. A batch of events is one message to the screen, at most twelve
 // times a second, so that many agents that stream cost little.
 package tui

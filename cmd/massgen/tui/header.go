@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/massgen/massgen/cmd/massgen/internal/signs"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -23,44 +24,59 @@ func (s *screen) header() header { return header{s.session, s.talk, s.size} }
 
 // lines returns the session, its agents, its cost and the state of the turn.
 func (h header) lines(now time.Time) []string {
-	return append(h.panelLines(), h.figures(now), faint(strings.Repeat("─", h.size.Width)))
+	return append(h.panelLines(), h.figures(now), asRule(strings.Repeat("─", h.size.Width)))
 }
 
-// panelLines name the session and all agents, with their models if there is room. A high screen may use
-// several lines.
+// panelLines name the session by its title, and all agents, with their models if there is room. A high screen may use
+// two lines.
 func (h header) panelLines() []string {
-	id, title := plain.Line(h.session.ID), bold("massgen")
-	most := min(max(h.size.Height/10, 1), 4)
-	full, ids := panelNames(h.session.Agents)
-	for _, line := range []string{title + " " + id + full, title + " " + id + ids, id + ids} {
-		if ansi.StringWidth(line) <= h.size.Width {
-			return []string{line}
+	const leastTitle = 24
+	width := h.size.Width
+	title := h.title()
+	const rowsOfLine = 20 // of the screen, for a line of names
+	most := min(max(h.size.Height/rowsOfLine, 1), 2)
+	full, ids, short := panelNames(h.session.Agents)
+	for _, names := range []string{full, ids} {
+		if room := width - ansi.StringWidth(names); room >= min(ansi.StringWidth(title), leastTitle) {
+			return []string{asTitle(ansi.Truncate(title, room, "…")) + names}
 		}
 	}
-	lines := wrapped(title+" "+id+ids, h.size.Width)
-	if len(lines) > most {
-		cut := strings.Join(lines[most-1:], " ")
-		lines = append(lines[:most-1], ansi.Truncate(cut, max(h.size.Width, 1), "…"))
+	lines := append([]string{asTitle(ansi.Truncate(title, width, "…"))}, wrapped(strings.TrimPrefix(ids, faint(" · ")), width)...)
+	if len(lines) <= most {
+		return lines
 	}
-	return lines
+	room := max(width-ansi.StringWidth(short), min(width, leastTitle)) // the boxes have the names
+	return []string{ansi.Truncate(asTitle(ansi.Truncate(title, room, "…"))+short, width, "…")}
 }
 
-// panelNames returns the agents with their models, and without. A model of all agents stands once, at
-// the end.
-func panelNames(agents []Agent) (full, ids string) {
+// title returns the title of the session. A session has none before its first question is kept.
+func (h header) title() string {
+	if h.session.Title != "" {
+		return plain.Line(h.session.Title)
+	}
+	if question := h.talk.transcript.first(asked); question != "" {
+		return question
+	}
+	return "New session"
+}
+
+// panelNames returns the agents with their models, without, and as signs. A model of all agents stands once, at the end.
+func panelNames(agents []Agent) (full, ids, short string) {
 	names, each, isOne := make([]string, len(agents)), make([]string, len(agents)), true
 	for i, a := range agents {
-		names[i], each[i] = plain.Line(a.ID), plain.Line(a.ID+" ("+a.Model+")")
+		names[i] = signs.Signed(i, plain.Line(a.ID), true)
+		each[i] = names[i] + faint(plain.Line(" ("+a.Model+")"))
 		isOne = isOne && a.Model == agents[0].Model
+		short += asAgent(i)(signs.Of(i))
 	}
 	if len(agents) == 0 {
-		return "", ""
+		return "", "", ""
 	}
 	ids, full = faint(" · ")+strings.Join(names, ", "), faint(" · ")+strings.Join(each, ", ")
 	if isOne {
-		full = ids + faint(" · ") + plain.Line(agents[0].Model)
+		full = ids + faint(" · "+plain.Line(agents[0].Model))
 	}
-	return full, ids
+	return full, ids, faint(" · ") + plain.Count(len(agents), "agent") + " " + short
 }
 
 // figures returns the second part of the header, in the longest form that fits.
@@ -93,10 +109,10 @@ func (h header) figures(now time.Time) string {
 	switch {
 	case h.talk.shown == nil:
 	case h.talk.running != nil:
-		state += " · " + seconds(h.talk.shown.Running(now))
+		state += faint(" · ") + seconds(h.talk.shown.Running(now))
 		timed = state
 	case h.talk.shown.IsOver():
-		timed += " · took " + seconds(h.talk.shown.Running(now))
+		timed += faint(" · ") + "took " + seconds(h.talk.shown.Running(now))
 	}
 	const roomForTime = 4 // so that the form does not change every second
 	room := h.size.Width - roomForTime
@@ -143,7 +159,7 @@ func (h header) state() string {
 	case !h.session.isRead:
 		return "opening"
 	case h.talk.running == nil:
-		return "ready"
+		return asGood("ready")
 	case h.talk.running.ending:
 		return "ending"
 	case h.talk.shown.Paused:

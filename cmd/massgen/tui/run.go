@@ -136,8 +136,9 @@ func (sc *Screen) Approve(ctx context.Context, call massgen.ApprovalRequest, off
 	}
 }
 
-// frame is the shortest time between two drawings of a running turn.
-const frame = time.Second / 30
+// frame is the shortest time between two drawings of a running turn. With those of the clock, which ticks twice a second,
+// a second has at most 15.
+const frame = time.Second / 12
 
 // batched passes events on in batches: the first at once, and then the events of each frame.
 func batched(ctx context.Context, events iter.Seq[massgen.Event], out chan<- []massgen.Event) {

@@ -24,7 +24,8 @@ type screen struct {
 	talk       *talk
 	shell      *shell
 	overlay    overlay // stands before the rest, nil for nothing
-	focus      int     // the agent that gets the keys, -1 for the entry
+	panes      panes
+	focus      int // the agent that gets the keys, -1 for the entry
 	mood       mood
 	due        due
 	menu       *menu
@@ -72,10 +73,6 @@ type (
 	}
 	errorMsg    struct{ err error }
 	noticesMsg  []string
-	renderedMsg struct {
-		page, block, width int
-		lines              []string
-	}
 	pagerMsg    struct{ title, text string }
 	sessionsMsg struct {
 		list []Kept
@@ -92,7 +89,7 @@ type (
 )
 
 func newScreen(conv Conversation, do worker, m mood, first string) *screen {
-	c, t, e := client{conv, do}, &transcript{}, newEntry(conv.History)
+	c, t, e := client{conv, do}, &transcript{drawer: markdown.NewDrawer(!m.plain)}, newEntry(conv.History)
 	return &screen{
 		conv: c, session: conv.Opened, focus: -1, mood: m, due: due{question: first}, transcript: t, entry: e, menu: &menu{entry: e, commands: allCommands(conv.Commands)},
 		talk: &talk{conv: c, transcript: t, isInline: m.inline}, shell: &shell{conv: c, transcript: t, entry: e},
@@ -113,7 +110,7 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := s.take(msg)
 	s.menu.follow()
 	s.layOut()
-	return s, tea.Batch(cmd, s.render(), s.print())
+	return s, tea.Batch(cmd, s.print())
 }
 
 // print moves the finished blocks of an inline screen to the terminal's scrollback, in their order.
@@ -226,10 +223,6 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 			msg.Text = ""
 		}
 		return s.takeOutcome(msg.Outcome)
-	case renderedMsg:
-		if msg.page == s.transcript.page {
-			s.transcript.put(msg.block, msg.width, msg.lines)
-		}
 	case pagerMsg:
 		s.open(newPager(msg.title, s.conv.Redact(msg.text)))
 	case callsMsg:
@@ -255,6 +248,7 @@ func (s *screen) takeSession(session Session) tea.Cmd {
 	isFirst := !s.session.isRead
 	s.session, s.session.isRead = session, true
 	s.talk.prepare(session.Agents)
+	s.transcript.setPanel(session.ids())
 	if isFirst {
 		return s.conv.readPast(s.transcript.page)
 	}
@@ -279,23 +273,15 @@ func (s *screen) showPast(turns []Exchange) tea.Cmd {
 	}
 	now := s.due
 	s.due = due{}
-	s.transcript.showTurn(now.turn)
+	if now.turn > 0 {
+		s.transcript.showTurn(now.turn)
+	} else {
+		s.transcript.showLast(asked)
+	}
 	if now.question != "" {
 		return s.ask(now.question)
 	}
 	return nil
-}
-
-// render renders the Markdown of one answer beside the screen, the newest first.
-func (s *screen) render() tea.Cmd {
-	i := s.transcript.unrendered()
-	if i < 0 {
-		return nil
-	}
-	b := &s.transcript.blocks[i]
-	b.rendered = true // it soon is
-	page, text, width, m := s.transcript.page, b.text, b.width, s.mood
-	return func() tea.Msg { return renderedMsg{page, i, width, markdown.Render(text, width, !m.plain)} }
 }
 
 // ask begins a turn, or adds a note to the running turn.

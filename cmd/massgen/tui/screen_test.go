@@ -74,7 +74,7 @@ func (p *panel) conversation() Conversation {
 			if agents == nil {
 				agents = []Agent{{"ada", cmp.Or(p.model, "m"), "/work/ada"}, {"bob", "m", "/work/bob"}}
 			}
-			return Session{ID: p.session, Agents: agents, Messages: 2 * len(p.past), USD: &zero, Context: 700, Window: 10000}
+			return Session{ID: p.session, Title: "Talk " + p.session, Agents: agents, Messages: 2 * len(p.past), USD: &zero, Context: 700, Window: 10000}
 		},
 		Notices: func() []string {
 			p.mu.Lock()
@@ -434,10 +434,10 @@ func TestSessionsAreChosen(t *testing.T) {
 		t.Errorf("the search finds too much:\n%s", r.screen())
 	}
 	r.press("enter")
-	r.until("s2 is open", func() bool { return r.shows("massgen s2") && r.shows("Why the sun?") && r.shows("It shines.") })
+	r.until("s2 is open", func() bool { return r.shows("Talk s2") && r.shows("Why the sun?") && r.shows("It shines.") })
 	r.press("ctrl+r", "n")
 	r.press("ctrl+r", "y")
-	r.until("a new one is open", func() bool { return r.shows("massgen s9") && !r.shows("Why the sun?") })
+	r.until("a new one is open", func() bool { return r.shows("Talk s9") && !r.shows("Why the sun?") })
 	r.press("ctrl+n")
 	r.until("another one is begun", func() bool { return len(r.p.ran()) == 3 })
 	if want := []string{"/session s2", "/reset", "/new"}; !slices.Equal(r.p.ran(), want) {
@@ -541,13 +541,14 @@ func TestAnswersAreCompared(t *testing.T) {
 	r := start(t, agrees, "What is cheap?")
 	r.until("the turn is over", func() bool { return r.idle() && r.s.talk.last.answer != "" })
 	r.press("ctrl+g")
-	for _, want := range []string{"answers: ada.1 and bob.1", "Wind, says ada. It is **cheap**.", "│ Wind, says bob. It is **cheap**."} {
+	for _, want := range []string{"answers: ada.1 and bob.1", "Wind, says ada. It is cheap.", "│ Wind, says bob. It is cheap.", "● ada.1  ", "│ ▲ bob.1", "│ • a"} {
 		if !r.shows(want) {
 			t.Errorf("%q is not shown:\n%s", want, r.screen())
 		}
 	}
-	for text, want := range map[string]string{"a b c": "a !b! c", "x": "!x!", "a c": "a c", "c a": "!c! a", "a  b\n\nc": "a  !b!\n\nc"} {
-		marked := strings.ReplaceAll(strings.ReplaceAll(different(text, "a c"), "\x1b[38;5;130m", "!"), "\x1b[m", "!")
+	for text, want := range map[string]string{"a b c": "a !b! c", "x": "!x!", "a c": "a c", "c a": "!c! a", "a  b\n\nc": "a  !b!\n\nc", "a │ c": "a │ c", "\x1b[1mb a\x1b[m": "!b!\x1b[1m a!"} {
+		lines := different(strings.Split(text, "\n"), []string{"a c"})
+		marked := strings.ReplaceAll(strings.ReplaceAll(strings.Join(lines, "\n"), "\x1b[38;5;130m", "!"), "\x1b[m", "!")
 		if marked != want {
 			t.Errorf("%q against %q: %q, want %q", text, "a c", marked, want)
 		}

@@ -16,10 +16,29 @@ type position struct {
 	isFree bool // scrolled away from the end; else it follows the end
 	bottom int  // the last shown piece
 	below  int  // its lines below the screen
+	// first is the piece that stands at the top until somebody scrolls, counted from 1; 0 for none.
+	first int
 }
 
 // toEnd goes to the end, and follows it.
 func (p *position) toEnd() { *p = position{} }
+
+// from puts a piece at the top of the screen, or the end at the bottom if all that follows has room.
+func (p *position) from(piece int) { *p = position{isFree: true, first: piece + 1} }
+
+// settleFrom finds the end of the screen that begins with piece first.
+func (p *position) settleFrom(of pile, height int) {
+	last, room := of.count()-1, height
+	for i := min(p.first-1, last); i <= last; i++ {
+		n := len(of.lines(i))
+		if n > room || n == room && i < last {
+			p.bottom, p.below = i, n-room
+			return
+		}
+		room -= n
+	}
+	p.bottom, p.below = last, 0
+}
 
 // toStart goes to the first line.
 func (p *position) toStart(of pile, height int) {
@@ -32,6 +51,10 @@ func (p *position) settle(of pile, height int) {
 	last := of.count() - 1
 	if last < 0 || !p.isFree {
 		p.bottom, p.below = max(last, 0), 0
+		return
+	}
+	if p.first > 0 {
+		p.settleFrom(of, height)
 		return
 	}
 	if p.bottom > last {
@@ -58,6 +81,7 @@ func (p *position) move(of pile, by, height int) {
 		return
 	}
 	p.settle(of, height)
+	p.first = 0
 	if by < 0 {
 		p.down(of, -by)
 	} else {

@@ -160,21 +160,15 @@ func around(text, word string) string {
 	return "…" + string([]rune(text)[at:])
 }
 
-// showTurn scrolls to the question of a turn.
+// showTurn shows the question of a turn, and what follows it.
 func (t *transcript) showTurn(turn int) {
-	for i := range t.blocks {
-		if t.blocks[i].kind != asked {
+	for i, b := range t.blocks {
+		if b.kind != asked {
 			continue
 		}
-		if turn--; turn != 0 {
-			continue
+		if turn--; turn == 0 {
+			t.at.from(i)
+			return
 		}
-		lines := 0
-		for j := i; j < len(t.blocks); j++ {
-			lines += len(t.lines(j))
-		}
-		t.at.toEnd()
-		t.scroll(max(lines-t.height, 0))
-		return
 	}
 }

@@ -136,7 +136,7 @@ func BenchmarkStreams(b *testing.B) {
 	}
 }
 
-func processorTime(b *testing.B) time.Duration {
+func processorTime(b testing.TB) time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
 		b.Fatal(err)
@@ -145,7 +145,7 @@ func processorTime(b *testing.B) time.Duration {
 }
 
 // openTerminal opens a pseudo-terminal of a size: its keyboard and screen, and what a program has of it.
-func openTerminal(b *testing.B, width, height uint16) (keyboard, tty *os.File) {
+func openTerminal(b testing.TB, width, height uint16) (keyboard, tty *os.File) {
 	b.Helper()
 	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {

@@ -308,6 +308,9 @@ func (t *talk) conclude(r massgen.Result) {
 	t.foldNews()
 	t.running, t.ended = nil, time.Now()
 	t.last = lastTurn{hasFailed: r.Winner == ""}
+	if !t.isInline && !t.shown.IsAlone() && !t.shown.Began.IsZero() {
+		t.transcript.addDrawn(folded(t.shown, r.Winner))
+	}
 	if lines := t.conv.Summary(r); len(lines) > 0 {
 		t.transcript.add(told, "", t.conv.Redact(strings.Join(lines, "\n")))
 	}
@@ -326,6 +329,9 @@ func (t *talk) conclude(r massgen.Result) {
 	for _, w := range r.Warnings {
 		t.transcript.add(told, "", "warning: "+t.conv.Redact(w))
 	}
+	if r.Winner != "" {
+		t.transcript.showLast(replied)
+	}
 }
 
 func (t *talk) showAnswer(answer, winner, status string) {
@@ -339,7 +345,7 @@ func (t *talk) showAnswer(answer, winner, status string) {
 		title += " · " + status
 	}
 	t.last = lastTurn{answer: t.conv.Redact(answer), winner: winner}
-	t.transcript.add(replied, title, t.last.answer)
+	t.transcript.addAnswer(winner, title, t.last.answer)
 }
 
 // tell calls do with the running turn beside the screen. Without a turn it does nothing.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/massgen/massgen/cmd/massgen/internal/markdown"
+	"github.com/massgen/massgen/cmd/massgen/internal/signs"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -22,23 +24,28 @@ const (
 )
 
 // block is a piece of the conversation. short is the text while the block is folded, empty if it does not fold. lines
-// are its lines for a width. rendered reports that their Markdown is rendered, or soon is, and isReady that it is.
+// are its lines for a width.
 type block struct {
-	kind     blockKind
-	title    string
-	text     string
-	short    string
-	lines    []string
-	width    int
-	rendered bool
-	isReady  bool
+	kind  blockKind
+	title string
+	agent string // the author of an answer
+	text  string
+	short string
+	lines []string
+	width int
 	// isTight reports that no empty line follows the block.
 	isTight bool
+	// answer has the text of a part of an answer, which is its block number part. draw draws a block that is no text.
+	answer *markdown.Text
+	part   int
+	draw   func(width int) []string
 }
 
-// transcript is the conversation, which scrolls from its end. A session may have thousands of blocks, so
-// only visible blocks are laid out and rendered.
+// transcript is the conversation, which scrolls from its end. A session may have thousands of blocks, and an answer a
+// million letters, so only visible blocks are laid out.
 type transcript struct {
+	drawer *markdown.Drawer
+	panel  []string // the ids of the agents
 	blocks []block
 	at     position
 	width  int
@@ -54,6 +61,60 @@ type transcript struct {
 func (t *transcript) add(kind blockKind, title, text string) {
 	t.blocks = append(t.blocks, block{kind: kind, title: plain.Line(title), text: printable(text)})
 	t.at.toEnd()
+}
+
+// setPanel tells whose signs stand before answers.
+func (t *transcript) setPanel(ids []string) {
+	if slices.Equal(ids, t.panel) {
+		return
+	}
+	t.panel = ids
+	for i := range t.blocks {
+		if b := &t.blocks[i]; b.agent != "" {
+			b.width = 0
+		}
+	}
+}
+
+// addAnswer adds the answer of an agent, in blocks of Markdown.
+func (t *transcript) addAnswer(agent, title, text string) {
+	answer := t.drawer.NewText(markdown.Look{})
+	answer.Write(text)
+	for i := range answer.Len() {
+		t.blocks = append(t.blocks, block{kind: replied, answer: answer, part: i, isTight: i < answer.Len()-1})
+		if i == 0 {
+			b := &t.blocks[len(t.blocks)-1]
+			b.title, b.agent, b.text = plain.Line(title), agent, printable(text)
+		}
+	}
+	t.at.toEnd()
+}
+
+// addDrawn adds a block that draws itself.
+func (t *transcript) addDrawn(draw func(width int) []string) {
+	t.blocks = append(t.blocks, block{kind: told, draw: draw})
+	t.at.toEnd()
+}
+
+// first returns the first line of the oldest block of a kind, "" without one.
+func (t *transcript) first(kind blockKind) string {
+	for _, b := range t.blocks {
+		if b.kind == kind {
+			line, _, _ := strings.Cut(strings.TrimSpace(b.text), "\n")
+			return line
+		}
+	}
+	return ""
+}
+
+// showLast shows the newest block of a kind that has a text from its beginning.
+func (t *transcript) showLast(kind blockKind) {
+	for i := len(t.blocks) - 1; i >= 0; i-- {
+		if b := t.blocks[i]; b.kind == kind && b.text != "" {
+			t.at.from(i)
+			return
+		}
+	}
 }
 
 // change replaces the text of a block.
@@ -97,12 +158,7 @@ func (t *transcript) addTight(text string) {
 // may change, -1 for none.
 func (t *transcript) finished(open ...int) (lines []string) {
 	for ; t.printed < len(t.blocks) && !slices.Contains(open, t.printed); t.printed++ {
-		i := t.printed
-		of := t.lines(i)
-		if b := t.blocks[i]; b.kind == replied && !b.isReady {
-			break
-		}
-		lines = append(lines, of...)
+		lines = append(lines, t.lines(t.printed)...)
 	}
 	return lines
 }
@@ -115,13 +171,12 @@ func (t *transcript) count() int { return len(t.blocks) }
 // lines implements pile. It lays out a block that has lines of another width.
 func (t *transcript) lines(i int) []string {
 	if b := &t.blocks[i]; b.width != t.width {
-		b.rendered, b.isReady = false, false
 		t.lay(i)
 	}
 	return t.blocks[i].lines
 }
 
-// lay makes the lines of a block without rendering Markdown, which takes long.
+// lay makes the lines of a block.
 func (t *transcript) lay(i int) {
 	b := &t.blocks[i]
 	b.width = t.width
@@ -136,6 +191,11 @@ func (t *transcript) lay(i int) {
 			text = b.short
 		}
 		b.lines = framed(faint, "  ", text, t.width)
+		if b.draw != nil {
+			b.lines = b.draw(t.width)
+		}
+	case replied:
+		b.lines = b.answer.Lines(b.part, t.width)
 	case wrong:
 		b.lines = framed(asBad, "✗ ", b.text, t.width)
 	default:
@@ -148,52 +208,28 @@ func (t *transcript) lay(i int) {
 func (t *transcript) frame(i int) {
 	b := &t.blocks[i]
 	if b.title != "" {
-		b.lines = append([]string{b.head()}, b.lines...)
+		b.lines = append([]string{b.head(slices.Index(t.panel, b.agent))}, b.lines...)
 	}
 	if b.isTight {
 		return
 	}
-	if i > 0 && t.blocks[i-1].isTight {
+	if i > 0 && t.blocks[i-1].isTight && b.part == 0 {
 		b.lines = append([]string{""}, b.lines...)
 	}
 	b.lines = append(slices.Clip(b.lines), "")
 }
 
-func (b *block) head() string { return asTitle(ansi.Truncate(b.title, b.width, "…")) }
-
-// unrendered returns an answer on the screen, or one screen above it, whose Markdown is not rendered yet,
-// -1 without one.
-func (t *transcript) unrendered() int {
-	if len(t.blocks) == 0 || t.width <= 0 {
-		return -1
+// head returns the title of a block: of an answer its author, who is at a place in the panel, and a line up to the edge.
+func (b *block) head(place int) string {
+	if b.kind != replied {
+		return asTitle(ansi.Truncate(b.title, b.width, "…"))
 	}
-	t.at.settle(t, t.height)
-	room := 2 * t.height
-	for i := t.at.bottom; i >= 0 && room > 0; i-- {
-		room -= len(t.lines(i))
-		if i == t.at.bottom {
-			room += t.at.below
-		}
-		if b := t.blocks[i]; b.kind == replied && !b.rendered {
-			return i
-		}
+	paint := asTitle
+	if place >= 0 {
+		paint = strongAgent(place)
 	}
-	return -1
-}
-
-// put sets the rendered lines of a block. The lines below it stay in their places on the screen.
-func (t *transcript) put(i, width int, lines []string) {
-	if i >= len(t.blocks) || t.blocks[i].width != width {
-		return
-	}
-	b := &t.blocks[i]
-	before := len(b.lines)
-	b.rendered, b.isReady = true, true
-	b.lines = lines
-	t.frame(i)
-	if t.at.isFree && t.at.bottom == i {
-		t.at.below = max(t.at.below+len(b.lines)-before, 0)
-	}
+	title := ansi.Truncate(signs.Signed(place, b.title, false), b.width, "…")
+	return paint(title) + faint(" "+strings.Repeat("─", max(b.width-ansi.StringWidth(title)-1, 0)))
 }
 
 // scroll scrolls by a number of lines, up if it is positive.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/cmd/massgen/internal/markdown"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
 )
@@ -50,16 +51,17 @@ func TestTurnStateIsDrawn(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	s := report.NewState("ada", "bob")
 	var b strings.Builder
+	var shown panes
 	for _, ev := range aTurn(began) {
 		s.Apply(ev)
 		now := ev.Head().At
 		fmt.Fprintf(&b, "== %s\n", ev.Head().Kind)
 		for _, width := range []int{60, 40} {
-			for _, line := range panes(s, width, 5, 0, false, drawing{now: now, redact: asIs}) {
+			for _, line := range shown.draw(s, width, 5, -1, drawing{now: now, redact: asIs, drawer: markdown.NewDrawer(false)}) {
 				fmt.Fprintln(&b, strings.TrimRight(visible(line), " "))
 			}
 		}
-		for _, line := range strip(s, 60, 3) {
+		for _, line := range append(strip(s, 60, 3), standing(s, now, 60)) {
 			fmt.Fprintln(&b, visible(line))
 		}
 	}
@@ -76,11 +78,13 @@ func BenchmarkStream(b *testing.B) {
 	for _, id := range ids {
 		s.Apply(report.StepStarted{Actor: actor(id, 1)})
 	}
+	var shown panes
+	drawer := markdown.NewDrawer(true)
 	for b.Loop() { // a second of 20 agents with 200 tokens each, drawn 30 times
 		for i := range 4000 {
 			s.Apply(report.TextDelta{Actor: actor(ids[i%20], 1), Text: " token"})
 			if i%133 == 0 {
-				panes(s, 200, 30, 0, false, drawing{redact: asIs})
+				shown.draw(s, 200, 60, -1, drawing{redact: asIs, drawer: drawer})
 			}
 		}
 	}
@@ -107,7 +111,7 @@ func TestWhatHappenedIsFolded(t *testing.T) {
 		t.Errorf("after the turn:\n%s", r.screen())
 	}
 	r.press("ctrl+x")
-	if !r.shows("ada ran read_file") || !r.shows("│ wind 40") || !r.shows("│ sun ***") || r.shows("▸") {
+	if !r.shows("ada ran read_file") || !r.shows("│ wind 40") || !r.shows("│ sun ***") || r.shows("▸ 2") {
 		t.Errorf("opened:\n%s", r.screen())
 	}
 	r.press("tab", "enter")
@@ -143,11 +147,11 @@ func TestLogIsShown(t *testing.T) {
 // TestAgentsAreThereBeforeTheFirstTurn, and idle.
 func TestAgentsAreThereBeforeTheFirstTurn(t *testing.T) {
 	r := start(t, agrees, "")
-	if !r.shows("ada, bob") {
+	if !r.shows("● ada, ▲ bob") {
 		t.Errorf("the agents are not named:\n%s", r.screen())
 	}
 	r.press("tab")
-	if !r.shows("ada ○ idle") || !r.shows("bob ○ idle") {
+	if !r.shows("● ada ○ idle") || !r.shows("▲ bob ○ idle") {
 		t.Errorf("they are not idle:\n%s", r.screen())
 	}
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/massgen/massgen/cmd/massgen/internal/markdown"
+	"github.com/massgen/massgen/cmd/massgen/internal/signs"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -17,6 +19,8 @@ const (
 	mostStrip = 3
 	// mostInline is the most rows of the agents of an inline screen.
 	mostInline = 12
+	// mostAbove is the most rows of the conversation above the agents of a running turn.
+	mostAbove = 8
 )
 
 // layOut sets the sizes of the parts.
@@ -25,7 +29,7 @@ func (s *screen) layOut() {
 		return
 	}
 	s.entry.area.SetWidth(s.size.Width)
-	s.transcript.resize(s.size.Width, max(s.bodyRows()-s.paneRows()-len(s.strip()), 0))
+	s.transcript.resize(s.size.Width, max(s.bodyRows()-s.paneRows()-len(s.strip(time.Time{})), 0))
 	if d, ok := s.overlay.(*dialog); ok && d.isOver() {
 		s.overlay = d.below
 	}
@@ -48,23 +52,45 @@ func (s *screen) bodyRows() int {
 	return max(s.rows()-len(s.header().lines(time.Time{}))-hintRows-1-len(s.box())-min(s.entry.area.Height(), entryLines), 1)
 }
 
-// paneRows returns the number of rows for the agents: two thirds of the body while a turn runs or an
-// agent is chosen.
-func (s *screen) paneRows() int {
-	if s.talk.shown == nil || s.talk.running == nil && s.focus < 0 {
-		return 0
-	}
-	if s.mood.inline {
-		return min(max(s.bodyRows()/2, 1), mostInline)
-	}
-	return max(s.bodyRows()*2/3, 1)
+// hasPanes reports whether the agents are shown: while a turn runs, or one of them is chosen.
+func (s *screen) hasPanes() bool {
+	return s.talk.shown != nil && (s.talk.running != nil || s.focus >= 0)
 }
 
-func (s *screen) strip() []string {
-	if s.talk.shown == nil || len(s.talk.shown.Agents) < 2 {
+// paneRows returns the number of rows for the agents: all but a few of the conversation, or half of them once somebody
+// scrolls it.
+func (s *screen) paneRows() int {
+	body := s.bodyRows()
+	switch {
+	case !s.hasPanes():
+		return 0
+	case s.mood.inline:
+		return min(max(body/2, 1), mostInline)
+	}
+	body = max(body-len(s.strip(time.Time{})), 1)
+	if s.transcript.at.isFree && s.transcript.at.first == 0 {
+		return max(body/2, 1)
+	}
+	return max(body-min(body/5, mostAbove), 1)
+}
+
+// strip returns the lines below the agents: the answers and votes of the newest rounds, and who leads and is waited for.
+// It is empty when the agents are folded: their lines in the conversation say the same.
+func (s *screen) strip(now time.Time) (lines []string) {
+	turn := s.talk.shown
+	if turn == nil || turn.IsAlone() || !s.hasPanes() && !s.mood.inline {
 		return nil
 	}
-	return strip(s.talk.shown, s.size.Width, min(mostStrip, s.bodyRows()/4))
+	most := min(mostStrip, s.bodyRows()/6)
+	if now.IsZero() {
+		now = turn.Began // the number of lines does not depend on it
+	}
+	line := standing(turn, now, s.size.Width)
+	lines = strip(turn, s.size.Width, most)
+	if line != "" && most > 0 {
+		lines = append(lines[max(len(lines)-most+1, 0):], line)
+	}
+	return lines
 }
 
 // View implements tea.Model.
@@ -72,7 +98,7 @@ func (s *screen) View() tea.View { return s.view(time.Now()) }
 
 // view draws the screen at a time.
 func (s *screen) view(now time.Time) tea.View {
-	v := tea.View{WindowTitle: "massgen " + plain.Line(s.session.ID)}
+	v := tea.View{WindowTitle: s.header().title() + " · massgen"}
 	if !s.mood.inline { // else the terminal scrolls, and its own keys select and copy
 		v.AltScreen = true
 	}
@@ -91,18 +117,22 @@ func (s *screen) view(now time.Time) tea.View {
 			above := s.transcript.unprinted(s.transcript.height)
 			lines = append(append(above, lines[len(lines)-1]), lines[:len(lines)-1]...) // the rule parts both
 		} else {
-			lines = append(lines, s.transcript.view()...)
+			lines = append(lines, s.welcomed(s.transcript.view())...)
 		}
 		lines = append(lines, s.agents(now)...)
-		lines = append(lines, s.strip()...)
-		lines = append(lines, faint(strings.Repeat("─", s.size.Width)))
+		lines = append(lines, s.strip(now)...)
+		rule := asRule
+		if s.focus >= 0 {
+			rule = faint
+		}
+		lines = append(lines, rule(strings.Repeat("─", s.size.Width)))
 		lines = append(lines, s.box()...)
 		if c := s.entry.area.Cursor(); s.focus < 0 && s.overlay == nil {
 			c.Y += len(lines)
 			v.Cursor = c
 		}
 		lines = append(lines, strings.Split(s.entry.area.View(), "\n")...)
-		lines = append(lines, faint(ansi.Truncate(fitting(s.hint(), s.size.Width), s.size.Width, "…")))
+		lines = append(lines, ansi.Truncate(fitting(s.hint(), s.size.Width), s.size.Width, faint("…")))
 	}
 	if over := len(lines) - s.rows(); over > 0 && s.mood.inline && v.Cursor != nil {
 		lines = lines[over:]
@@ -121,7 +151,7 @@ func (s *screen) view(now time.Time) tea.View {
 }
 
 func (s *screen) drawing(now time.Time) drawing {
-	return drawing{now, s.conv.Redact, s.transcript.isOpen}
+	return drawing{now, s.conv.Redact, s.transcript.drawer, s.transcript.isOpen}
 }
 
 func (s *screen) agents(now time.Time) []string {
@@ -129,15 +159,41 @@ func (s *screen) agents(now time.Time) []string {
 	if rows == 0 {
 		return nil
 	}
-	lines := []string{faint(strings.Repeat("─", s.size.Width))}
-	return append(lines, panes(s.talk.shown, s.size.Width, rows-1, s.focus, s.focus >= 0, s.drawing(now))...)
+	return s.panes.draw(s.talk.shown, s.size.Width, rows, s.focus, s.drawing(now))
+}
+
+// welcomed puts the panel into the free lines of a conversation without a question.
+func (s *screen) welcomed(lines []string) []string {
+	isOther := func(b block) bool { return b.kind != told }
+	if s.hasPanes() || !s.session.isRead || slices.ContainsFunc(s.transcript.blocks, isOther) {
+		return lines
+	}
+	free := len(lines)
+	for free > 0 && lines[free-1] == "" {
+		free--
+	}
+	welcome := []string{"", "  " + asTitle("Ask a question.") + " " + plain.Count(len(s.session.Agents), "agent") + " answer it, then improve or vote.", ""}
+	if len(s.session.Agents) == 1 {
+		welcome[1] = "  " + asTitle("Ask a question.")
+	}
+	wide := 0
+	for _, a := range s.session.Agents {
+		wide = max(wide, ansi.StringWidth(plain.Line(a.ID)))
+	}
+	for i, a := range s.session.Agents {
+		welcome = append(welcome, "  "+strongAgent(i)(signs.Of(i)+" "+padded(plain.Line(a.ID), wide))+"  "+faint(plain.Line(a.Model)))
+	}
+	if len(lines)-free < len(welcome) {
+		return lines
+	}
+	return append(lines[:free:free], append(welcome, blank(len(lines)-free-len(welcome))...)...)
 }
 
 // fitting joins the hints that fit into a width, at least the first.
 func fitting(hints []string, width int) string {
-	line := hints[0]
+	line := asKeys(hints[0])
 	for _, hint := range hints[1:] {
-		longer := line + " · " + hint
+		longer := line + faint(" · ") + asKeys(hint)
 		if ansi.StringWidth(longer) > width {
 			break
 		}

@@ -140,7 +140,7 @@ func (f *fullScreen) session(ctx context.Context) tui.Session {
 		shown.USD = &zero
 		return shown
 	}
-	shown.Turn = kept.Turns
+	shown.Title, shown.Turn = kept.Title, kept.Turns
 	shown.Messages, shown.In, shown.Out, shown.USD = kept.Messages, kept.Usage.InputTokens, kept.Usage.OutputTokens, kept.Usage.CostUSD
 	shown.Context, shown.Window = f.contextSize(ctx)
 	return shown

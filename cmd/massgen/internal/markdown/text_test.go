@@ -103,7 +103,9 @@ func TestLongBlocksAreParted(t *testing.T) {
 		if masked > most {
 			t.Errorf("%s: a block has %d bytes", name, masked)
 		}
-		letters := func(text string) int { return strings.Count(text, "x") + strings.Count(text, "日") + strings.Count(text, "w") }
+		letters := func(text string) int {
+			return strings.Count(text, "x") + strings.Count(text, "日") + strings.Count(text, "w")
+		}
 		shown := ansi.Strip(strings.Join(lines, "\n"))
 		if letters(whole) != letters(shown) {
 			t.Errorf("%s: %d letters of %d are shown", name, letters(shown), letters(whole))
