@@ -93,7 +93,7 @@ func (x *tmux) screen() string {
 	shown = regexp.MustCompile(`\d{8}-\d{6}-[a-z0-9]{6}`).ReplaceAllString(shown, "20260102-030405-sample")
 	shown = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d`).ReplaceAllString(shown, "2026-01-02 15:04")
 	// A time, with what stands behind it in its column, has the width that it would have with one digit.
-	column := regexp.MustCompile(`\b((?:\d+m )?\d+s)([^│┃─━\n]*)(─*|━*)`)
+	column := regexp.MustCompile(`\b((?:\d+m )?\d+s)((?: ?[^ │┃─━\n])* ?)(─*|━*)`)
 	shown = column.ReplaceAllStringFunc(shown, func(text string) string {
 		part := column.FindStringSubmatch(text)
 		fill := " "
@@ -104,6 +104,7 @@ func (x *tmux) screen() string {
 	})
 	shown = regexp.MustCompile(`▸ \d+ lines of progress`).ReplaceAllString(shown, "▸ 12 lines of progress") // agents that begin share a line, or not
 	shown = regexp.MustCompile(`(?m) \d+\.\d s$`).ReplaceAllString(shown, " 0.1 s")
+	shown = regexp.MustCompile(`(?m)^\S+ (answered|voted) .*? · Enter adds`).ReplaceAllString(shown, "(news) · Enter adds") // the newest sentence
 	return withoutNews(regexp.MustCompile(`(?m) +$`).ReplaceAllString(shown, ""))
 }
 
