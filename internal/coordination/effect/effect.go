@@ -32,9 +32,15 @@ type Turn struct {
 	Description blob.Ref `json:"description,omitzero"`
 	// Schema is the JSON Schema that the turn's answers have to fit; zero if any text is one.
 	Schema blob.Ref `json:"schema,omitzero"`
+	// Value says how the value of an answer is read; nil where equal texts are equal answers.
+	Value *Value `json:"value,omitempty"`
 	// Agents are the members of the panel in the config's order.
 	Agents []Agent `json:"agents"`
-	Limits Limits  `json:"limits"`
+	// Judge and Verdict are consulted and are no members of the panel; nil for none. Their
+	// indices are those that follow the members'.
+	Judge   *Agent `json:"judge,omitempty"`
+	Verdict *Agent `json:"verdict,omitempty"`
+	Limits  Limits `json:"limits"`
 	// Summary replaces the older turns, for the agents whose Shown has one; nil if there is
 	// none.
 	Summary *Summary `json:"summary,omitempty"`
@@ -75,10 +81,42 @@ type Agent struct {
 	Described bool        `json:"described,omitempty"`
 }
 
+// Value says how the value of an answer is read: the last match of Pattern, its first group. Without
+// a pattern the answer is a JSON value.
+type Value struct {
+	Pattern string `json:"pattern,omitempty"`
+}
+
+// Size counts the indices of agents, with those of the consultants outside of the panel.
+func (t *Turn) Size() int {
+	switch n := len(t.Agents); {
+	case t.Verdict != nil:
+		return n + 2
+	case t.Judge != nil:
+		return n + 1
+	default:
+		return n
+	}
+}
+
+// Agent returns an agent of the panel, or a consultant outside of it, which may be nil.
+func (t *Turn) Agent(i int) *Agent {
+	switch n := len(t.Agents); i {
+	case n:
+		return t.Judge
+	case n + 1:
+		return t.Verdict
+	}
+	return &t.Agents[i]
+}
+
+// IsAlone reports whether the panel is one agent, whose text is the answer (rule 1).
+func (t *Turn) IsAlone() bool { return len(t.Agents) == 1 }
+
 // FilesOf returns the files that an agent receives with the question. A text among them
 // describes the omitted files.
 func (t *Turn) FilesOf(agent int) []blob.File {
-	a := t.Agents[agent]
+	a := t.Agent(agent)
 	if !a.Described && a.Files == nil {
 		return t.Files
 	}
@@ -193,6 +231,16 @@ const (
 // IsFinalAnswer reports whether a step is the winner's call of rule 9.
 func (p Purpose) IsFinalAnswer() bool { return p == Presentation || p == Synthesis }
 
+// The purposes of consultations (rule 17).
+const (
+	Judgement = Purpose(kernel.Judgement)
+	Analysis  = Purpose(kernel.Analysis)
+	Verdict   = Purpose(kernel.Verdict)
+)
+
+// IsConsultation reports whether a step gives an opinion about the answers, and no answer.
+func (p Purpose) IsConsultation() bool { return p == Judgement || p == Analysis || p == Verdict }
+
 // IsAnswer reports whether a step writes the turn's answer: a step of rule 9, or the step of a
 // panel of one.
 func (p Purpose) IsAnswer() bool { return p.IsFinalAnswer() || p == Conversation }
@@ -223,6 +271,8 @@ type ModelCall struct {
 	// Summary replaces omitted entries, nil for none. A call for a summary has the previous
 	// summary there, and in Transcript only the entries that the new one covers.
 	Summary *StepSummary `json:"summary,omitempty"`
+	// Analysis is the analysis from which a judge synthesizes the answer; zero for any other call.
+	Analysis blob.Ref `json:"analysis,omitzero"`
 	// OwnTools offers the agent's own tools beside the coordination tools.
 	OwnTools bool `json:"own_tools"`
 	// Tools is the list of those tools if they have changed since the turn was accepted: the
@@ -238,7 +288,7 @@ func (t *Turn) ToolsOf(call ModelCall) blob.Ref {
 	if call.Tools != nil {
 		return *call.Tools
 	}
-	return t.Agents[call.Key.Agent].Tools
+	return t.Agent(call.Key.Agent).Tools
 }
 
 // Current returns the offer of the call's input: the offer of its last update, or of the step's
@@ -357,6 +407,8 @@ const (
 	NotPermitted    Code = "not_permitted"
 	NothingToVote   Code = "nothing_to_vote"
 	CallInText      Code = "call_in_text"
+	// BadOpinion is a reply to a consultation that does not fit.
+	BadOpinion Code = "bad_opinion"
 	// CutOff is an act of a message that its provider cut.
 	CutOff Code = "cut_off"
 )

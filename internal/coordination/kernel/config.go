@@ -27,6 +27,8 @@ const (
 	WinnerReuse   Strategy = "winner_reuse"
 	WinnerPresent Strategy = "winner_present"
 	Synthesize    Strategy = "synthesize"
+	// SynthesizeByJudge has the judge write the answer after its judgement.
+	SynthesizeByJudge Strategy = "synthesize_by_judge"
 )
 
 // Config has the rules of a turn. It is journaled with the accepted turn
@@ -53,6 +55,22 @@ type Config struct {
 	RoundGrace      time.Duration `json:"round_grace"`
 	TurnLimit       time.Duration `json:"turn_limit"`
 	Final           Strategy      `json:"final_answer_strategy"`
+	// Decider decides over the first answers; empty means Consensus (rule 15).
+	Decider Decider `json:"decider,omitempty"`
+	// Stages are the agents that give first answers, stage by stage, each by its index; nil asks
+	// all agents at once. Agree says when the answers of a stage agree (rule 16).
+	Stages [][]int   `json:"stages,omitempty"`
+	Agree  Agreement `json:"agree,omitempty"`
+	// Values reports that answers are equal if their values are, whatever their texts.
+	Values bool `json:"values,omitempty"`
+	// Judge is the id of the agent that is consulted, or JudgeID for a judge outside of the panel;
+	// empty for none. VerdictByOther has a model of its own give the verdicts.
+	Judge          string `json:"judge,omitempty"`
+	VerdictByOther bool   `json:"verdict_by_other,omitempty"`
+	// ConsultationLimit is the time limit of a consultation; 0 means no limit.
+	ConsultationLimit time.Duration `json:"consultation_limit,omitempty"`
+	// Analysis has the judge analyse the answers after an election (rule 17).
+	Analysis bool `json:"analysis,omitempty"`
 }
 
 // Defaults returns the configuration of DESIGN §4 for the given agents.
@@ -79,10 +97,13 @@ func (c Config) Validate() error {
 			return errors.New("a limit of new answers cannot be negative; 0 means none")
 		}
 	}
-	for _, d := range []time.Duration{c.StragglerGrace, c.FirstRoundLimit, c.RoundLimit, c.RoundGrace, c.TurnLimit} {
+	for _, d := range []time.Duration{c.StragglerGrace, c.FirstRoundLimit, c.RoundLimit, c.RoundGrace, c.TurnLimit, c.ConsultationLimit} {
 		if d < 0 {
 			return errors.New("a time limit cannot be negative; 0 means none")
 		}
+	}
+	if err := c.validateStrategy(); err != nil {
+		return err
 	}
 	return c.validateWords()
 }
@@ -99,7 +120,7 @@ func (c Config) validateWords() error {
 		return fmt.Errorf("decision %q: it is all_voted, majority or unanimous", c.Decision)
 	}
 	switch c.Final {
-	case WinnerReuse, WinnerPresent, Synthesize:
+	case WinnerReuse, WinnerPresent, Synthesize, SynthesizeByJudge:
 	default:
 		return fmt.Errorf("final_answer_strategy %q: it is winner_reuse, winner_present or synthesize", c.Final)
 	}

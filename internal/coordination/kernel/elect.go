@@ -48,12 +48,21 @@ func (m *Machine) candidates() []int {
 	ix.candidates = slices.Repeat([]int{-1}, len(m.s.Members))
 	first := map[string]int{}
 	for _, a := range m.current() {
-		if _, ok := first[a.Hash]; !ok {
-			first[a.Hash] = a.Agent
+		value := m.valueOf(a)
+		if _, ok := first[value]; !ok || value == "" && m.cfg.Values {
+			first[value] = a.Agent
 		}
-		ix.candidates[a.Agent] = first[a.Hash]
+		ix.candidates[a.Agent] = first[value]
 	}
 	return ix.candidates
+}
+
+// valueOf returns what equal answers have in common: the hash of the value or of the text.
+func (m *Machine) valueOf(a Answer) string {
+	if m.cfg.Values {
+		return a.Value
+	}
+	return a.Hash
 }
 
 // leader is rule 4: the candidate with the most votes; a tie goes to the order of
@@ -112,6 +121,12 @@ func (m *Machine) earlyMajority() bool {
 		members = m.voters()
 	}
 	counts := m.tally()
+	if m.cfg.Decider == ByValue {
+		if !m.s.RoundOpen || len(m.cfg.Stages) > 0 {
+			return false
+		}
+		counts, _ = m.countValues()
+	}
 	first := leader(counts)
 	if first < 0 || 2*counts[first] <= members {
 		return false
@@ -164,10 +179,15 @@ func (m *Machine) nobodyLeft() bool {
 // During a presentation the winner is known already (rule 9).
 func (m *Machine) endEarly(status Status) {
 	if m.s.Stage == stagePresenting {
-		m.warn("the presentation was ended (%s): the winning answer stands as it was", status)
+		what := "presentation"
+		if m.s.Consulting != nil {
+			what = "analysis"
+		}
+		m.warn("the %s was ended (%s): the winning answer stands as it was", what, status)
 		m.finish()
 		return
 	}
+	m.callOff()
 	best := m.set() - 1
 	if first := leader(m.tally()); first >= 0 {
 		best = m.standing(first)
@@ -189,9 +209,23 @@ func (m *Machine) elect(status Status, winner int) {
 		m.cutOff(agent, status)
 	}
 	m.s.Stage = stagePresenting
-	if winner < 0 || !voted || m.cfg.Final == WinnerReuse || len(m.cfg.Agents) == 1 {
+	if winner < 0 || !voted || len(m.cfg.Agents) == 1 || !m.isAnalysisDue() && !m.isPresented() {
 		m.finish()
 	}
+}
+
+// isPresented is rule 9: it reports whether a step writes the final answer. A judge writes only
+// after its own judgement.
+func (m *Machine) isPresented() bool {
+	return m.cfg.Final != WinnerReuse && (m.cfg.Final != SynthesizeByJudge || m.s.Judged)
+}
+
+// presenter returns the agent that writes the final answer: the winner, or the judge.
+func (m *Machine) presenter() int {
+	if m.cfg.Final == SynthesizeByJudge {
+		return m.consultant(Judgement)
+	}
+	return m.s.Answers[m.s.Winner].Agent
 }
 
 // cutOff records the act of an agent whose call is still out: late or cancelled. It gives
@@ -201,7 +235,10 @@ func (m *Machine) cutOff(agent int, status Status) {
 	act, reason := ActCancelled, ""
 	phase := m.s.Members[agent].Phase
 	switch {
-	case phase == Idle || m.s.Members[agent].Act == ActDismissed: // its call was cancelled then
+	case phase == Idle && m.s.Members[agent].Round == 0 && !m.s.Members[agent].Failed:
+		m.change(agent, func(x *member) { x.Act = ActNotAsked })
+		return
+	case phase == Idle || m.s.Members[agent].Act == ActLate || m.s.Members[agent].Act == ActDismissed: // its call was cancelled then
 		return
 	case phase == Late:
 		act, reason = ActLate, "its call had not come back when the turn was decided"
@@ -218,23 +255,38 @@ func (m *Machine) cutOff(agent int, status Status) {
 	}
 }
 
-// present is rule 9: the winner is called once more, after its cancelled call has
-// returned. A winner that has failed cannot present.
+// present is rules 9 and 17: the judge analyses the answers, if that is due, and the presenter is
+// called once more, after its cancelled call has returned. A presenter that has failed cannot
+// present.
 func (m *Machine) present() {
-	agent := m.s.Answers[m.s.Winner].Agent
-	x := m.s.Members[agent]
 	switch {
-	case m.s.Presenting:
-	case x.Failed:
-		m.warn("%s won and is out: its answer stands as it was", m.cfg.Agents[agent])
+	case m.s.Presenting || m.s.Consulting != nil:
+		return
+	case m.isAnalysisDue():
+		if m.awaitsConsultant(Analysis) || m.consult(Analysis) {
+			return
+		}
+	}
+	if !m.isPresented() {
 		m.finish()
-	case x.Phase == Stopping:
+		return
+	}
+	agent := m.presenter()
+	switch {
+	case m.isOut(agent):
+		m.warn("%s won and is out: its answer stands as it was", m.name(agent))
+		m.finish()
+	case m.isReturning(agent):
 	default:
 		m.s.Presenting = true
-		m.emit(Present{
-			Agent: agent, Round: m.s.Round, Votes: m.valid(), Synthesize: m.cfg.Final == Synthesize,
+		p := Present{
+			Agent: agent, Round: m.s.Round, Votes: m.valid(), Synthesize: m.cfg.Final != WinnerPresent,
 			Offer: Offer{Set: m.set(), Shown: m.current(), MayVote: []int{}},
-		})
+		}
+		if m.cfg.Final == SynthesizeByJudge {
+			p.Votes, p.Analysis = nil, m.s.Analysis
+		}
+		m.emit(p)
 	}
 }
 
@@ -250,14 +302,18 @@ func (m *Machine) applyPresented(ev Presented) {
 	}
 	m.s.Presenting = false
 	m.s.Presented, m.s.PresentedWork = ev.Answer, ev.Work
+	if m.cfg.Final == SynthesizeByJudge { // the files are the winner's
+		m.s.PresentedWork = m.s.Answers[m.s.Winner].Work
+	}
 	m.finish()
 }
 
 // finish ends the turn.
 func (m *Machine) finish() {
 	if m.s.Presenting {
-		m.emit(Cancel{Agent: m.s.Answers[m.s.Winner].Agent})
+		m.emit(Cancel{Agent: m.presenter()})
 	}
+	m.callOff()
 	m.s.Stage = stageOver
 	m.emit(Finish{})
 }

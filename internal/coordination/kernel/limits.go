@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/massgen/massgen/internal/system/blob"
@@ -37,9 +38,12 @@ func (m *Machine) start(agent, round int) {
 // limits of new answers take new_answer away; self_vote: false takes the agent's
 // own answer off the list.
 func (m *Machine) offer(agent, round int) Offer {
-	may := round < m.cfg.MaxRounds &&
+	may := round < m.lastRound() &&
 		(m.cfg.MaxNewAnswersPerAgent == 0 || m.s.Members[agent].Answers < m.cfg.MaxNewAnswersPerAgent) &&
 		(m.cfg.MaxNewAnswersGlobal == 0 || m.set() < m.cfg.MaxNewAnswersGlobal)
+	if m.isBlind() {
+		return Offer{Shown: []Answer{}, MayAnswer: may, MayVote: []int{}}
+	}
 	offer := Offer{Set: m.set(), Shown: m.current(), MayAnswer: may, MayVote: m.ix().votable}
 	if !m.cfg.SelfVote {
 		others := make([]int, 0, len(offer.MayVote))
@@ -72,6 +76,9 @@ func (m *Machine) applyTimeLimits() {
 		m.endEarly(Timeout)
 		return
 	}
+	if c := m.s.Consulting; c != nil && c.Ended == "" && c.LimitAt != 0 && m.s.Now >= c.LimitAt {
+		m.endConsultation(fmt.Sprintf("it took longer than its limit of %s", m.cfg.ConsultationLimit))
+	}
 	if due := m.ix().limits; len(due) == 0 || due[0].at > m.s.Now {
 		return
 	}
@@ -97,7 +104,7 @@ func (m *Machine) cancel(agent int) {
 // applyStopped is rule 6: an agent that was cut off abstains, in round 1 it fails.
 func (m *Machine) applyStopped(agent int) {
 	switch {
-	case m.s.Stage == stagePresenting || m.s.Members[agent].Failed: // cancelled by the decision, or dismissed, which has said so already
+	case m.s.Stage == stagePresenting || m.s.Members[agent].Failed || m.s.Members[agent].Act == ActLate: // the state says why already
 		m.change(agent, func(x *member) { x.Phase = Idle })
 	case m.s.Members[agent].Round == 1:
 		m.endStep(agent, ActFailed, "it did not answer within the first round's time limit")
@@ -134,6 +141,9 @@ func (m *Machine) wake() {
 	}
 	consider(m.s.TurnAt)
 	consider(m.s.GraceAt)
+	if c := m.s.Consulting; c != nil && c.Ended == "" {
+		consider(c.LimitAt)
+	}
 	consider(m.ix().nextLimit(m.s.Now))
 	if next != 0 && next != m.s.WakeAt {
 		m.emit(Wake{At: next})

@@ -86,6 +86,8 @@ func (m *Machine) check(ev Event) error {
 		if !m.s.Presenting {
 			return errors.New("nobody was asked to present")
 		}
+	case Consulted:
+		return m.checkConsulted(ev)
 	case Opened, Woke, Interrupted, BudgetSpent:
 	default:
 		return errors.New("the kernel has no such event")
@@ -169,6 +171,8 @@ func (m *Machine) take(ev Event) {
 		m.applyDismissed(ev.Agent)
 	case Presented:
 		m.applyPresented(ev)
+	case Consulted:
+		m.applyConsulted(ev)
 	case Woke:
 		m.s.WakeAt = 0 // if it came too early, it is requested again
 	case Interrupted:
@@ -190,6 +194,8 @@ func (m *Machine) advance() {
 // step takes one decision, and reports whether another may follow.
 func (m *Machine) step() bool {
 	switch {
+	case m.s.Consulting != nil:
+		return false
 	case m.loneSurvivor(), m.nobodyLeft(), m.earlyMajority():
 		return false
 	case m.cfg.Pace == PaceEager:

@@ -30,6 +30,10 @@ type Result struct {
 	Void    []Vote
 	Agents  []AgentState
 	Rounds  int
+	// Stage is the stage that the turn has come to, 0 without stages. Analysis is the judge's
+	// text, zero for none.
+	Stage    int
+	Analysis blob.Ref
 	// Warnings are sentences for people.
 	Warnings []string
 }
@@ -38,7 +42,7 @@ type Result struct {
 func (m *Machine) Result() Result {
 	r := Result{
 		Status: m.s.Status, Answers: slices.Clip(m.current()), All: slices.Clip(m.s.Answers), Agents: make([]AgentState, 0, len(m.s.Members)),
-		Rounds: m.s.Round, Warnings: append([]string(nil), m.s.Warnings...),
+		Rounds: m.s.Round, Stage: m.s.StagesBegun, Analysis: m.s.Analysis, Warnings: append([]string(nil), m.s.Warnings...),
 	}
 	for _, v := range m.s.Votes {
 		if v.Void == "" {

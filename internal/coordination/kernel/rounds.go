@@ -6,6 +6,12 @@ import "slices"
 // answer voids the votes before it, so judging an incomplete set would waste calls.
 func (m *Machine) stepRounds() bool {
 	if !m.s.RoundOpen {
+		if m.s.Round == 0 && len(m.cfg.Stages) > 0 {
+			return m.openStage()
+		}
+		if m.s.Round == 1 && m.decidesFirst() {
+			return m.decideFirst()
+		}
 		return m.openRound()
 	}
 	if !m.roundIsDone() {
@@ -75,9 +81,10 @@ func (m *Machine) closeRound() {
 		}
 	}
 	switch {
+	case m.s.Round == 1 && m.decidesFirst():
 	case m.firstAnswersAgree():
 		m.elect(Completed, m.standing(m.current()[0].Agent))
-	case m.s.Round >= m.cfg.MaxRounds || m.set() == m.s.RoundSet && !allFailed:
+	case m.s.Round >= m.lastRound() || m.set() == m.s.RoundSet && !allFailed:
 		m.electByVotes()
 	}
 }
@@ -102,7 +109,13 @@ func (m *Machine) firstAnswersAgree() bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(shown, func(a Answer) bool { return a.N > 1 || a.Hash != shown[0].Hash })
+	return m.areEqual(shown) && !slices.ContainsFunc(shown, func(a Answer) bool { return a.N > 1 })
+}
+
+// areEqual reports whether all of some answers are one candidate.
+func (m *Machine) areEqual(list []Answer) bool {
+	first := m.valueOf(list[0])
+	return (first != "" || !m.cfg.Values) && !slices.ContainsFunc(list, func(a Answer) bool { return m.valueOf(a) != first })
 }
 
 // applyAnswer is rule 3: an answer replaces the agent's answer and voids all votes of the
@@ -112,13 +125,13 @@ func (m *Machine) applyAnswer(ev Answered) {
 	late := m.s.Members[ev.Agent].Phase == Late
 	m.change(ev.Agent, func(x *member) { x.Seen = ev.Seen })
 	m.endStep(ev.Agent, ActAnswered, "")
-	if late && m.s.Round >= m.cfg.MaxRounds {
+	if late && m.s.Round >= m.lastRound() {
 		m.warn("%s answered after the last round had begun: that answer was not used", m.cfg.Agents[ev.Agent])
 		return
 	}
 	m.change(ev.Agent, func(x *member) { x.Answers++ })
 	x := m.s.Members[ev.Agent]
-	answer := Answer{Agent: ev.Agent, N: x.Answers, Round: x.Round, Text: ev.Answer, Hash: ev.Hash, Work: ev.Work}
+	answer := Answer{Agent: ev.Agent, N: x.Answers, Round: x.Round, Text: ev.Answer, Hash: ev.Hash, Value: ev.Value, Work: ev.Work}
 	m.s.Answers = append(m.s.Answers, answer)
 	m.voidVotes()
 	m.ix().add(answer, m.set()-1)

@@ -16,6 +16,9 @@ type Answer struct {
 	Round int      `json:"round"`
 	Text  blob.Ref `json:"text"`
 	Hash  string   `json:"hash"`
+	// Value is the hash of the answer's value, if Config.Values asks for values; empty for an
+	// answer without one, which equals no other answer.
+	Value string `json:"value,omitempty"`
 	// Work refers to the author's work beside the text; no rule reads it.
 	Work blob.Ref `json:"work,omitzero"`
 }
@@ -45,7 +48,13 @@ const (
 )
 
 // Act returns the outcome of an agent's last step, ActNone if no step has ended in this round.
-func (m *Machine) Act(agent int) Act { return m.s.Members[agent].Act }
+// A consultant outside of the panel has none.
+func (m *Machine) Act(agent int) Act {
+	if agent >= len(m.s.Members) {
+		return ActNone
+	}
+	return m.s.Members[agent].Act
+}
 
 // Act is the outcome of an agent's last step.
 type Act string
@@ -61,6 +70,8 @@ const (
 	ActFailed    Act = "failed"
 	ActMaxTurns  Act = "max_turns"
 	ActDismissed Act = "dismissed"
+	// ActNotAsked is an agent of a stage that was not begun.
+	ActNotAsked Act = "not_asked"
 )
 
 // member is one agent's part of the state.
@@ -127,6 +138,20 @@ type state struct {
 	// PresentedWork is the Work of the presentation.
 	PresentedWork blob.Ref `json:"presented_work,omitzero"`
 	Warnings      []string `json:"warnings,omitempty"`
+
+	// StagesBegun counts the stages that have begun, and Differing is the newest stage whose
+	// answers were found to differ by a verdict.
+	StagesBegun int `json:"stages_begun,omitempty"`
+	Differing   int `json:"differing,omitempty"`
+	// Consulting is the consultation under way. Analysis is the judge's, and Judged reports
+	// whether it came with the judgement that decided the turn.
+	Consulting *consultation `json:"consulting,omitempty"`
+	Analysis   blob.Ref      `json:"analysis,omitzero"`
+	Judged     bool          `json:"judged,omitempty"`
+	// Unjudged reports whether the judgement or the analysis failed, which is not repeated.
+	Unjudged bool `json:"unjudged,omitempty"`
+	// Outsiders are the consultants outside of the panel that a person has dismissed.
+	Outsiders []int `json:"outsiders,omitempty"`
 }
 
 // stateVersion increases when this program could misread an older state.

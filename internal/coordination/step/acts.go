@@ -81,7 +81,7 @@ func (s *Machine) judgeAnswer(c effect.Call) (*Outcome, *effect.Notice) {
 			return nil, s.copyNotice(effect.TooSimilar, shown.Agent)
 		}
 	}
-	return &Outcome{Kind: Answered, Answer: c.Answer, Hash: c.Hash}, nil
+	return &Outcome{Kind: Answered, Answer: c.Answer, Hash: c.Hash, Value: c.Value}, nil
 }
 
 func (s *Machine) copyNotice(code effect.Code, of int) *effect.Notice {

@@ -20,6 +20,10 @@ type Task struct {
 	Purpose effect.Purpose `json:"purpose"`
 	Offer   kernel.Offer   `json:"offer"`
 	Votes   []kernel.Vote  `json:"votes,omitempty"`
+	// Analysis is as in effect.ModelCall. First is the number of the step's first model call: calls
+	// of earlier consultations of the agent come before it.
+	Analysis blob.Ref `json:"analysis,omitzero"`
+	First    int      `json:"first,omitempty"`
 	// Notes are a person's notes from before the step began.
 	Notes  []blob.Ref    `json:"notes,omitempty"`
 	Limits effect.Limits `json:"limits"`
@@ -57,6 +61,7 @@ type state struct {
 	// it is the first non-empty text of the step. FirstIsAttempt tells these two cases apart.
 	FirstText      blob.Ref `json:"first_text,omitzero"`
 	FirstHash      string   `json:"first_hash,omitempty"`
+	FirstValue     string   `json:"first_value,omitempty"`
 	FirstIsAttempt bool     `json:"first_is_attempt,omitempty"`
 	Restricted     bool     `json:"restricted,omitempty"`
 	// Repaired reports whether the model was asked once more for an answer that fits the schema.
@@ -161,6 +166,9 @@ func (s *Machine) callingKey() effect.Key {
 // NotesTold returns the number of notes in the input of the model call that is out.
 func (s *Machine) NotesTold() int { return s.input().NotesTold() }
 
+// Calls returns the number of model calls so far, without those for summaries.
+func (s *Machine) Calls() int { return s.s.Calls }
+
 // Cancelled reports whether the step was cancelled. A cancelled step ends when its effects are
 // back.
 func (s *Machine) Cancelled() bool { return s.s.Cancelled }
@@ -226,7 +234,7 @@ func (s *Machine) AddNote(text blob.Ref) { s.s.Notes = append(s.s.Notes, text) }
 func (s *Machine) isConversation() bool { return s.s.Task.Purpose != effect.Coordination }
 
 func (s *Machine) callModel() effect.Effect {
-	s.s.OwnTools = !s.s.JSON && !s.s.Restricted && s.mayUseTools()
+	s.s.OwnTools = !s.s.JSON && !s.s.Restricted && s.mayUseTools() && !s.s.Task.Purpose.IsConsultation()
 	call := s.input()
 	s.s.Calls++
 	s.s.Waiting = true
@@ -244,6 +252,7 @@ func (s *Machine) input() effect.ModelCall {
 		Transcript: slices.Clip(s.s.Transcript),
 		Carried:    s.s.Task.Carried,
 		Summary:    s.s.Summary,
+		Analysis:   s.s.Task.Analysis,
 		OwnTools:   s.s.OwnTools,
 		JSON:       s.s.JSON,
 	}
@@ -278,7 +287,7 @@ func (s *Machine) applyNews() {
 }
 
 func (s *Machine) modelKey(index int) effect.Key {
-	return effect.Key{Agent: s.s.Task.Agent, Round: s.s.Task.Round, Purpose: s.s.Task.Purpose, Index: index}
+	return effect.Key{Agent: s.s.Task.Agent, Round: s.s.Task.Round, Purpose: s.s.Task.Purpose, Index: s.s.Task.First + index}
 }
 
 func (s *Machine) toolKey(index int) effect.Key { return s.key(effect.Tool, effect.FinalTool, index) }
@@ -306,9 +315,12 @@ func (s *Machine) applyReply(r effect.ModelReply) []effect.Effect {
 	case r.Failure != nil:
 		return s.end(Outcome{Kind: Failed, Reason: r.Failure.Message})
 	}
+	if s.s.Task.Purpose.IsConsultation() {
+		return s.endConsultation(r)
+	}
 	s.s.Blank = r.Blank
 	if s.s.FirstText == (blob.Ref{}) && !s.s.JSON { // no JSON object becomes FirstText
-		s.s.FirstText, s.s.FirstHash = r.Text, r.Hash
+		s.s.FirstText, s.s.FirstHash, s.s.FirstValue = r.Text, r.Hash, r.Value
 	}
 	if s.isConversation() && len(r.Calls) == 0 {
 		return s.endConversation(r)
@@ -331,7 +343,7 @@ func (s *Machine) endConversation(r effect.ModelReply) []effect.Effect {
 		return s.end(Outcome{Kind: Failed, Reason: r.BlankReason()})
 	}
 	s.s.Transcript = append(s.s.Transcript, effect.Entry{Kind: effect.Assistant, Text: r.Message})
-	return s.act(Outcome{Kind: Answered, Answer: r.Text, Hash: r.Hash})
+	return s.act(Outcome{Kind: Answered, Answer: r.Text, Hash: r.Hash, Value: r.Value})
 }
 
 // askAgain makes the call again after an empty message, with the notes and answers that came meanwhile.
@@ -405,7 +417,7 @@ func (s *Machine) ToolCalls() int { return s.s.Tools }
 func (s *Machine) attempted(r effect.ModelReply) {
 	s.s.Attempts++
 	if !s.s.JSON && !s.s.FirstIsAttempt && r.Text != (blob.Ref{}) {
-		s.s.FirstText, s.s.FirstHash, s.s.FirstIsAttempt = r.Text, r.Hash, true
+		s.s.FirstText, s.s.FirstHash, s.s.FirstValue, s.s.FirstIsAttempt = r.Text, r.Hash, r.Value, true
 	}
 }
 

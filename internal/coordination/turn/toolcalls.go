@@ -74,7 +74,7 @@ type Unkept struct {
 func (m *Machine) Unkept() []Unkept { return slices.Clone(m.s.Unkept) }
 
 func (m *Machine) recordUnkept(agent int, purpose effect.Purpose, o step.Outcome) {
-	unkept := Unkept{Agent: agent, Final: purpose.IsFinalAnswer() || len(m.s.Steps) == 1, Reason: o.Unkept}
+	unkept := Unkept{Agent: agent, Final: purpose.IsFinalAnswer() || m.s.Turn.IsAlone(), Reason: o.Unkept}
 	if o.Unkept != (blob.Ref{}) && !slices.Contains(m.s.Unkept, unkept) {
 		m.s.Unkept = append(m.s.Unkept, unkept)
 	}
