@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/tools/schema"
 )
@@ -55,6 +56,8 @@ func (b *inputBuilder) noticeText(n effect.Notice) string {
 		return fmt.Sprintf("Error: %s. Call the tool again with arguments that fit its schema.", n.Detail)
 	case effect.BadAnswer:
 		return fmt.Sprintf("Error: this reply is no answer: %s. Reply again with the whole answer, as one JSON object that fits the schema and nothing else.", n.Detail)
+	case effect.BadOpinion:
+		return contextbuild.BadOpinion(n.Detail)
 	case effect.CallInText:
 		return "Error: this reply has a tool call in its text, which was not run. Call a tool that is on offer, with nothing beside the call, or reply with your whole answer and no call in it."
 	case effect.EmptyAnswer:

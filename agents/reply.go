@@ -40,11 +40,11 @@ type replyReader struct {
 
 func newReplyReader(ctx context.Context, s *shared, turn *effect.Turn, call effect.ModelCall) replyReader {
 	r := replyReader{textStore: textStore{ctx: ctx, cache: s.cache}, turn: turn, call: call, shared: s}
-	if call.Sidecall == nil && !call.Key.Purpose.IsStepSummary() {
+	if call.Sidecall == nil && !call.Key.Purpose.IsStepSummary() && !call.Key.Purpose.IsConsultation() {
 		r.schema = schemaOf(&r.textStore, turn.Schema)
 	}
 	if call.Sidecall == nil {
-		r.own = s.toolsOf(&r.textStore, toolsOffered{own: turn.ToolsOf(call), forwarded: call.Key.Purpose.IsAnswer()}, r.schema)
+		r.own = s.toolsOf(&r.textStore, toolsOffered{own: turn.ToolsOf(call), forwarded: call.Key.Purpose.IsAnswer(), notOwn: isJudge(call)}, r.schema)
 	}
 	return r
 }
@@ -62,12 +62,18 @@ func (r *replyReader) read(resp backends.Response, reply *effect.ModelReply) err
 	r.readCitations(message, calls, reply)
 	switch {
 	case hasMarkup: // it is no answer
+	case r.call.Key.Purpose.IsConsultation():
+		r.readOpinion(said, reply)
 	case r.schema != nil:
 		r.readForm(said, reply)
 	case r.call.JSON || len(calls) > 0:
 		reply.Text, reply.Hash = r.putText(said, nil)
 	default:
 		reply.Text, reply.Hash = r.answer(said)
+	}
+	reply.Value = ""
+	if reply.Text != (blob.Ref{}) && len(calls) == 0 && !r.call.JSON {
+		reply.Value = r.valueOf(said)
 	}
 	for _, tc := range calls {
 		reply.Calls = append(reply.Calls, r.decodeCall(tc))
@@ -202,7 +208,9 @@ func (r *replyReader) decodeAnswer(call effect.Call, arguments string) effect.Ca
 	if call.Problem = problem; problem != "" {
 		return call
 	}
-	call.Answer, call.Hash = r.answer(content)
+	if call.Answer, call.Hash = r.answer(content); call.Answer != (blob.Ref{}) {
+		call.Value = r.valueOf(content)
+	}
 	if call.Answer != (blob.Ref{}) && r.turn.Limits.MaxOverlap > 0 {
 		call.Overlaps = r.overlaps(content)
 	}

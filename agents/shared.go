@@ -46,8 +46,8 @@ type shared struct {
 type toolsOffered struct {
 	own                    blob.Ref
 	coordinates, mayAnswer bool
-	// forwarded also offers the agent's own tools that the client runs.
-	forwarded bool
+	// forwarded also offers the agent's own tools that the client runs, and notOwn offers no others.
+	forwarded, notOwn bool
 }
 
 // view is the user message of a coordination step, with what it is made from.
@@ -151,7 +151,7 @@ func (s *shared) toolsOf(t *textStore, of toolsOffered, answers *schema.Schema) 
 			list = s.coordinationTools(of.mayAnswer, answers)
 		}
 		for _, tool := range decoded[[]backends.Tool](t, of.own) {
-			if of.forwarded || !tool.Forwarded {
+			if tool.Forwarded && of.forwarded || !tool.Forwarded && !of.notOwn {
 				list = append(list, tool)
 			}
 		}

@@ -12,19 +12,22 @@ import (
 )
 
 // Judge returns the messages of the call in which a judge analyses the answers and names the best
-// (DESIGN §4 rule 17). The user message is that of a coordination step. It panics as Build does.
-func Judge(in Input, bounded bool) Messages {
-	return consultation(in, judgePrompt, AnalysisSchema(in.namesOfAnswers(), bounded))
+// (DESIGN §4 rule 17), and the JSON Schema of its reply. The user message is that of a coordination
+// step. If bounded is true, lists and texts of the reply have limits. It panics as Build does.
+func Judge(in Input, bounded bool) (Messages, json.RawMessage) {
+	return consultation(in, judgePrompt, analysisSchema(in.namesOfAnswers(), bounded))
 }
 
-// Verdict returns the messages of the call that decides whether the answers say the same. It panics
-// as Build does.
-func Verdict(in Input) Messages { return consultation(in, verdictPrompt, VerdictSchema()) }
+// Verdict returns the messages of the call that decides whether the answers say the same, and the
+// JSON Schema of its reply. It panics as Build does.
+func Verdict(in Input) (Messages, json.RawMessage) {
+	return consultation(in, verdictPrompt, json.RawMessage(object("same", `{"type":"boolean"}`)))
+}
 
 // consultation puts the form of the reply behind the other sections, since it names the answers.
-func consultation(in Input, prompt string, schema json.RawMessage) Messages {
+func consultation(in Input, prompt string, schema json.RawMessage) (Messages, json.RawMessage) {
 	in.Sections = append(slices.Clip(in.Sections), judgeForm+"\n\n"+string(schema))
-	return Messages{System: systemMessage(in, prompt), User: in.User()}
+	return Messages{System: systemMessage(in, prompt), User: in.User()}, schema
 }
 
 // namesOfAnswers returns the names under which models see the authors of the answers, by number.
@@ -60,9 +63,8 @@ const (
 	boundedQuotation = 60
 )
 
-// AnalysisSchema returns the JSON Schema of an analysis of the answers of some agents. If bounded is
-// true, lists and texts in it have limits.
-func AnalysisSchema(names []string, bounded bool) json.RawMessage {
+// analysisSchema returns the JSON Schema of an analysis of the answers of some agents.
+func analysisSchema(names []string, bounded bool) json.RawMessage {
 	items, text, quotation, all := "", "", "", ""
 	if bounded {
 		all = fmt.Sprintf(`,"maxItems":%d`, len(names))
@@ -81,9 +83,6 @@ func AnalysisSchema(names []string, bounded bool) json.RawMessage {
 		"best", name, "why", `{"type":"string"`+text+`}`,
 	))
 }
-
-// VerdictSchema returns the JSON Schema of a verdict.
-func VerdictSchema() json.RawMessage { return json.RawMessage(object("same", `{"type":"boolean"}`)) }
 
 // object returns the schema of an object with all of some properties, given as names and schemas.
 func object(properties ...string) string {
