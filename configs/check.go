@@ -22,6 +22,23 @@ func (k *checker) check(root *yaml.Node) {
 	k.checkTools()
 	k.checkContextPaths()
 	k.checkFinalStep()
+	k.layer()
+	k.checkStrategy()
+	if len(k.issues) == 0 {
+		k.config.plan(&k.config.Orchestrator).resolve()
+		k.checkPresets()
+	}
+}
+
+// layer keeps the orchestrator's settings as they are given, for presets that are laid over them.
+func (k *checker) layer() {
+	l := k.config.layers
+	l.raw = new(k.config.Orchestrator)
+	for path := range k.places {
+		if name, ok := strings.CutPrefix(path, "orchestrator."); ok && !strings.Contains(name, ".") {
+			l.given[name] = true
+		}
+	}
 }
 
 // checkPanel looks at what only the whole file shows.

@@ -3,6 +3,8 @@ package configs
 import (
 	"time"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/effect"
@@ -59,6 +61,7 @@ type Config struct {
 	Text string
 
 	secrets *Secrets
+	layers  *layers
 	// places are issues without a message, one for each key that was read, by its
 	// path.
 	places map[string]Issue
@@ -160,6 +163,8 @@ type Sidecall struct {
 
 // Orchestrator holds the rules of coordination and the limits of steps.
 type Orchestrator struct {
+	// Deciding says how a turn is decided. Rules follow it.
+	Deciding
 	// Rules have no agents.
 	Rules kernel.Config
 	// Limits bound a step. They follow AnswerNoveltyRequirement and ToolTimeout, the longest time
@@ -210,5 +215,6 @@ func Default() *Config {
 		UI:          UI{DisplayType: displaySimple},
 		Context:     policy.Defaults(),
 		secrets:     &Secrets{},
+		layers:      &layers{given: map[string]bool{}, presets: map[string]*yaml.Node{}},
 	}
 }

@@ -105,6 +105,7 @@ func topSection() section[Config] {
 			{"agents", by((*reader).agents)},
 			{"agent", by((*reader).agent)},
 			{"orchestrator", mapping(orchestratorSection, func(c *Config) *Orchestrator { return &c.Orchestrator })},
+			{"presets", by((*reader).presets)},
 			{"timeout_settings", mapping(timeoutSection, func(c *Config) *Orchestrator { return &c.Orchestrator })},
 			{"budget", mapping(budgetSection, func(c *Config) *budget.Budget { return &c.Budget })},
 			{"ui", mapping(uiSection, func(c *Config) *UI { return &c.UI })},
@@ -382,8 +383,9 @@ func reasoningEffort() item[Backend] {
 }
 
 func orchestratorSection() section[Orchestrator] {
+	deciding := within(decidingKeys(), func(o *Orchestrator) *Deciding { return &o.Deciding })
 	return section[Orchestrator]{
-		keys: []key[Orchestrator]{
+		keys: append([]key[Orchestrator]{
 			{"pace", enum(func(o *Orchestrator) *kernel.Pace { return &o.Rules.Pace }, kernel.PaceRounds, kernel.PaceEager)},
 			{"decision", enum(func(o *Orchestrator) *kernel.VoteRule { return &o.Rules.Decision },
 				kernel.AllVoted, kernel.Majority, kernel.Unanimous)},
@@ -406,7 +408,7 @@ func orchestratorSection() section[Orchestrator] {
 			{"snapshot_storage", folder(func(o *Orchestrator) *string { return &o.SnapshotStorage })},
 			{"context_paths", contextPathsOf(func(o *Orchestrator) *[]ContextPath { return &o.ContextPaths })},
 			{"agent_temporary_workspace", folder(func(o *Orchestrator) *string { return &o.AgentTemporaryWorkspace })},
-		},
+		}, deciding...),
 		ignored: ignoredOrchestratorKeys(),
 	}
 }

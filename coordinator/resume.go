@@ -3,6 +3,7 @@ package coordinator
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -128,9 +129,16 @@ func (p *Panel) accepted(events []turn.Event) (turn.Accepted, error) {
 		return accepted, fmt.Errorf("it was begun by the agents %s, and the panel is %s: use the config that it was begun with",
 			strings.Join(accepted.Rules.Agents, ", "), strings.Join(p.opts.Rules.Agents, ", "))
 	}
-	for i, began := range accepted.Turn.Agents {
+	if (accepted.Turn.Judge != nil) != (p.opts.Judge != nil) || (accepted.Turn.Verdict != nil) != (p.opts.Verdict != nil) {
+		return accepted, errors.New("it was begun with another judge than the panel has: use the config that it was begun with, or start the turn over (--continue --fresh)")
+	}
+	for i := range accepted.Turn.Size() {
+		began := accepted.Turn.Agent(i)
+		if began == nil {
+			continue
+		}
 		// The journal's inputs have the model's name, and would take it to the panel's service.
-		if now := p.opts.Agents[i].Model; now != began.Model {
+		if now := p.opts.agent(i).Model; now != began.Model {
 			return accepted, fmt.Errorf("its agent %s was begun with the model %q, and the panel's has %q: name that model again, or start the turn over (--continue --fresh)", began.ID, began.Model, now)
 		}
 	}

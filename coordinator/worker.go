@@ -52,6 +52,7 @@ func (w *Worker) Prepare(ctx context.Context, session, question string, begun se
 	if err != nil {
 		return turn.Accepted{}, err
 	}
+	terms.Rules.Values = described.Value != nil
 	return turn.Accepted{At: kernel.Time(time.Now().UnixMilli()), Rules: terms.Rules, Turn: described, Budget: limits}, nil
 }
 

@@ -51,6 +51,8 @@ type Result struct {
 	// Session has the sums of the session, nil if the store failed.
 	Session *SessionUpdate `json:"session"`
 	Rounds  int            `json:"rounds"`
+	// Decision says how the turn was decided, nil for a turn without a strategy.
+	*Decision
 	// RepeatedCalls counts the calls of Usage that were under way when a process was lost. They
 	// were made again, and the cost of the first try is unknown.
 	RepeatedCalls int `json:"repeated_calls"`
@@ -141,12 +143,12 @@ func Rounded(u budget.Usage) budget.Usage {
 }
 
 // Result returns the turn's result without its Session. With an error it has the readable part.
-func (r *Report) Result(u Unjournaled) (Result, error) {
+func (r *Report) Result(u Unjournaled) (result Result, err error) {
 	if !r.machine.Begun() {
 		return Result{Format: resultFormat, SessionID: r.source.Session, Turn: r.source.Turn, Status: kernel.AllFailed}, nil
 	}
 	k := r.machine.Result()
-	result := Result{
+	result = Result{
 		Format: resultFormat, SessionID: r.source.Session, Turn: r.source.Turn, Question: r.textOf(r.machine.Turn().Question), Status: k.Status,
 		Votes: r.votes(k.Votes), VoidVotes: r.votes(k.Void),
 		Agents: make([]ResultAgent, 0, len(k.Agents)), Failed: []FailedAgent{}, Warnings: r.warningsOf(k, u),
@@ -164,6 +166,9 @@ func (r *Report) Result(u Unjournaled) (Result, error) {
 			result.Failed = append(result.Failed, FailedAgent{Agent: agent.ID, Error: agent.Error})
 		}
 		result.Agents = append(result.Agents, agent)
+	}
+	if result.Decision, err = r.decision(k); err != nil {
+		return result, fmt.Errorf("read the analysis of turn %s/%d: %w", r.source.Session, r.source.Turn, err)
 	}
 	var activityErr error
 	result.Activity, activityErr = r.activity()
@@ -192,7 +197,7 @@ func (r *Report) resultAgent(i int, a kernel.AgentState, u budget.Usage) ResultA
 
 // model names an agent's model by the journal, with its provider.
 func (r *Report) model(agent int) string {
-	a := r.machine.Turn().Agents[agent]
+	a := r.machine.Turn().Agent(agent)
 	if _, provider := r.member(agent); provider != "" && provider != a.Model {
 		return provider + " " + a.Model
 	}

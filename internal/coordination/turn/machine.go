@@ -150,6 +150,9 @@ func (m *Machine) Fallbacks() []Fallback { return slices.Clone(m.s.Fallbacks) }
 // Result returns the kernel's result; it is final once Over.
 func (m *Machine) Result() kernel.Result { return m.s.Kernel.Result() }
 
+// Rules returns the rules of the turn.
+func (m *Machine) Rules() kernel.Config { return m.s.Kernel.Config() }
+
 // Label names an answer: the agent's id and the count of its answers.
 func (m *Machine) Label(a kernel.Answer) string { return m.s.Kernel.Label(a) }
 

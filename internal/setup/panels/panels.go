@@ -12,11 +12,13 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/coordination/topic"
 	"github.com/massgen/massgen/internal/models/providers"
 	"github.com/massgen/massgen/internal/setup/sidecalls"
@@ -145,6 +147,7 @@ func (p *Opened) open(ctx context.Context, s Settings) error {
 	opts := coordinator.Options{
 		Rules: s.Config.Orchestrator.Rules, Limits: s.Config.Orchestrator.Limits, Budget: s.Config.Budget, Override: s.Override,
 		Store: s.Store.Sessions, Remote: s.Engine, Approve: s.Approve, DescribeFiles: s.Config.DescribesFiles(), Masking: s.Secrets.Stream,
+		AnswerPattern: s.Config.Orchestrator.AnswerPattern,
 	}
 	if s.Engine != nil || s.ForOthers { // only these compare digests
 		var err error
@@ -211,13 +214,10 @@ func (p *Opened) connect(ctx context.Context, s Settings, opts *coordinator.Opti
 		p.Models = append(p.Models, m)
 		search = append(search, p.searching(s, i, m))
 		p.CanSearch = p.CanSearch || search[len(search)-1] != nil
-		opts.Agents = append(opts.Agents, coordinator.Agent{
-			ID: a.ID, SystemMessage: a.SystemMessage, Backend: m.Backend, Provider: m.Provider, Model: m.Name, Params: p.resolver.Bounded(m, a.Backend.Params),
-			ToolMode: toolMode(m, a.Backend), Bounded: m.Local, TextCalls: m.TextCalls, Context: agents.Context{Policy: a.Context, Window: m.Window, Counter: p.resolver.Counter(m)},
-			Takes: m.Takes,
-		})
+		opts.Agents = append(opts.Agents, p.agent(a.ID, m, a.SystemMessage, a.Backend, a.Context))
 	}
 	addSearching(opts, search)
+	failed = append(failed, p.connectConsultants(ctx, s, opts)...)
 	models, faults := p.resolver.Sidecalls(ctx, config, map[string]backends.Backend{"topic": s.Topic.Own, "memory": s.Facts.Own})
 	for _, f := range faults {
 		failed = append(failed, report.FailedAgent{Agent: f.Of, Error: f.Text})
@@ -226,6 +226,38 @@ func (p *Opened) connect(ctx context.Context, s Settings, opts *coordinator.Opti
 		return models, errors.New(strings.Join(Reasons(failed), "\n"))
 	}
 	return models, nil
+}
+
+// agent returns an agent with its model.
+func (p *Opened) agent(id string, m providers.Model, system string, b configs.Backend, policy policy.Settings) coordinator.Agent {
+	return coordinator.Agent{
+		ID: id, SystemMessage: system, Backend: m.Backend, Provider: m.Provider, Model: m.Name, Params: p.resolver.Bounded(m, b.Params),
+		ToolMode: toolMode(m, b), Bounded: m.Local, TextCalls: m.TextCalls, Context: agents.Context{Policy: policy, Window: m.Window, Counter: p.resolver.Counter(m)},
+		Takes: m.Takes,
+	}
+}
+
+// connectConsultants connects a judge and a giver of verdicts that are no agents of the panel.
+func (p *Opened) connectConsultants(ctx context.Context, s Settings, opts *coordinator.Options) (failed []report.FailedAgent) {
+	connect := func(id, system string, b configs.Backend) *coordinator.Agent {
+		m, faults := p.resolver.Resolve(ctx, b)
+		for _, err := range faults {
+			failed = append(failed, report.FailedAgent{Agent: id, Error: providers.Placed(func(key string) string { return s.Config.CallPlace("orchestrator."+id, key) }, err)})
+		}
+		if len(faults) > 0 {
+			return nil
+		}
+		a := p.agent(id, m, system, b, s.Config.Context)
+		return &a
+	}
+	o := s.Config.Orchestrator
+	if o.Rules.Judge == kernel.JudgeID {
+		opts.Judge = connect(kernel.JudgeID, o.Judge.SystemMessage, o.Judge.Backend)
+	}
+	if o.Rules.VerdictByOther {
+		opts.Verdict = connect(kernel.VerdictID, "", o.Verdict)
+	}
+	return failed
 }
 
 // model connects an agent to its model.
