@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -56,7 +57,7 @@ func presetName(name string) bool { return serverName.MatchString(name) }
 // checkPresets checks each preset of the file.
 func (k *checker) checkPresets() {
 	for _, name := range slices.Sorted(maps.Keys(k.config.layers.presets)) {
-		if _, _, err := k.config.WithPreset(name, ""); err != nil {
+		if _, err := k.config.WithPreset(name, ""); err != nil {
 			n := k.places["presets."+name]
 			var issue Issue
 			if errors.As(err, &issue) && issue.Line > 0 {
@@ -81,18 +82,18 @@ func (c *Config) Presets() []string {
 		}
 	}
 	return slices.DeleteFunc(names, func(name string) bool {
-		_, _, err := c.WithPreset(name, "")
+		_, err := c.WithPreset(name, "")
 		return err != nil || len(c.Agents) < 2
 	})
 }
 
 // WithPreset returns the config with a preset laid over its orchestrator, and a strategy over that;
-// either may be "". dropped has a sentence for each key of a lower layer that means nothing then.
-func (c *Config) WithPreset(name, strategy string) (with *Config, dropped []string, err error) {
+// either may be "". Keys of a lower layer that mean nothing then are dropped, and are in Cosmetic.
+func (c *Config) WithPreset(name, strategy string) (*Config, error) {
 	if name == "" && strategy == "" {
-		return c, nil, nil
+		return c, nil
 	}
-	with = new(*c)
+	with := new(*c)
 	plan := with.plan(&with.Orchestrator)
 	if c.layers.raw != nil {
 		with.Orchestrator = *c.layers.raw
@@ -104,7 +105,7 @@ func (c *Config) WithPreset(name, strategy string) (with *Config, dropped []stri
 	if name != "" {
 		given, err := plan.lay(c, name)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		d = given
 		for key := range d.places {
@@ -116,7 +117,7 @@ func (c *Config) WithPreset(name, strategy string) (with *Config, dropped []stri
 	}
 	if strategy != "" {
 		if !slices.Contains(strategies(), strategy) {
-			return nil, nil, fmt.Errorf("there is no strategy %s; there are %s", quoted(strategy), strings.Join(strategies(), ", "))
+			return nil, fmt.Errorf("there is no strategy %s; there are %s", quoted(strategy), strings.Join(strategies(), ", "))
 		}
 		maps.Copy(lower, plan.given)
 		delete(lower, "strategy")
@@ -128,12 +129,19 @@ func (c *Config) WithPreset(name, strategy string) (with *Config, dropped []stri
 	dropped, key, fault := plan.drop(lower)
 	if fault != "" {
 		if d != nil && d.places[place(key)] != nil {
-			return nil, nil, d.issue(d.places[place(key)], "%s: %s", place(key), fault)
+			return nil, d.issue(d.places[place(key)], "%s: %s", place(key), fault)
 		}
-		return nil, nil, errors.New(fault)
+		return nil, errors.New(fault)
 	}
+	with.Cosmetic = slices.Clone(c.Cosmetic)
+	for _, issue := range dropped {
+		of := c.places["orchestrator."+issue.key]
+		of.File, of.Message = cmp.Or(of.File, c.File), issue.message
+		with.Cosmetic = append(with.Cosmetic, of)
+	}
+	sortIssues(with.Cosmetic)
 	plan.resolve()
-	return with, dropped, nil
+	return with, nil
 }
 
 // lay lays a preset over the orchestrator, and returns the document with the places of its keys.
@@ -173,9 +181,12 @@ func firstStages(ids []string) [][]string {
 	return [][]string{slices.Clone(ids[:min(2, len(ids))]), {allAgents}}
 }
 
-// drop resets the keys of lower layers that mean nothing, and returns a sentence for each. If a key
-// of the top layer is at fault, it returns that.
-func (p *strategyPlan) drop(lower map[string]bool) (dropped []string, key, fault string) {
+// droppedKey is a key that means nothing, with a sentence about it.
+type droppedKey struct{ key, message string }
+
+// drop resets the keys of lower layers that mean nothing, and returns them. If a key of the top layer
+// is at fault, it returns that.
+func (p *strategyPlan) drop(lower map[string]bool) (dropped []droppedKey, key, fault string) {
 	standard := &Default().Orchestrator
 	for _, rule := range strategyRules() {
 		if !p.given[rule.key] {
@@ -189,7 +200,7 @@ func (p *strategyPlan) drop(lower map[string]bool) (dropped []string, key, fault
 		default:
 			rule.reset(p.Orchestrator, standard)
 			delete(p.given, rule.key)
-			dropped = append(dropped, fmt.Sprintf("orchestrator.%s is dropped: %s", rule.key, fault))
+			dropped = append(dropped, droppedKey{rule.key, fmt.Sprintf("orchestrator.%s is dropped: %s", rule.key, fault)})
 		}
 	}
 	return dropped, "", ""

@@ -54,7 +54,7 @@ func commandsOf(p *program.Program) []*cli.Command {
 		newPermissions(p.Env, p.Console),
 		inputs.Replay(p.Env, p.Console, p.Kept, &p.Options.Budget, &p.Options.Panel.Config, talk.Rerun(p)), sessions.Describe(p.Console, p.Kept),
 		(&modelsCommand{env: p.Env, console: p.Console, log: p.Log}).cli(),
-		serve.Command(p), serve.MCP(p),
+		presetsCommand(p), serve.Command(p), serve.MCP(p),
 		completionCommand(p.Console), manCommand(), helpCommand(p.Console), versionCommand(),
 	}
 	if p.Env.Cluster != nil {

@@ -67,7 +67,8 @@ func (v *validated) check(ctx context.Context, p *program.Program) (err error) {
 			p.Console.Warn(text)
 		}
 	}()
-	p.Options.Panel = cmdline.PanelFlags{Config: v.Config}
+	given := p.Options.Panel
+	p.Options.Panel = cmdline.PanelFlags{Config: v.Config, Strategy: given.Strategy, Preset: given.Preset, Schema: given.Schema}
 	panel, config, err := p.Panels.Look(ctx, store.InMemory("", p.Console.Secrets.Redact), warn)
 	if config == nil {
 		var refused interface{ Warnings() []configs.Issue }

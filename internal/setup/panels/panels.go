@@ -46,6 +46,8 @@ type Settings struct {
 	Given func(agent int) []agents.Tool
 	// Rules change the config's rules, in their order.
 	Rules []func(*kernel.Config)
+	// Preset and Strategy lie over the config's orchestrator; "" changes nothing.
+	Preset, Strategy string
 	// Override replaces limits of the budget of a resumed turn.
 	Override budget.Budget
 	// Engine plays the turns in other processes; nil plays them here. ForOthers reports that this
@@ -126,6 +128,11 @@ func (p *Opened) followed(t *coordinator.Turn, err error) (*coordinator.Turn, er
 // Open connects a panel without calling a model. Its error has a line for each reason why agents
 // cannot be connected. The caller closes the store.
 func Open(ctx context.Context, s Settings) (*Opened, error) {
+	decided, err := s.Config.WithPreset(s.Preset, s.Strategy)
+	if err != nil {
+		return nil, err
+	}
+	s.Config = decided
 	s.addSidecalls()
 	p := &Opened{exporter: s.Telemetry}
 	if s.Record != nil {
@@ -133,7 +140,6 @@ func Open(ctx context.Context, s Settings) (*Opened, error) {
 		options.Redact, options.Participants = s.Secrets.Redact, participants(s.Config)
 		p.Record = debugbackend.NewRecorder(options)
 	}
-	var err error
 	if p.resolver, err = providers.New(s.Settings, p.Record, s.Store.Limiter); err != nil {
 		return nil, err
 	}
