@@ -15,6 +15,7 @@ type checker struct {
 
 // check also fills in what follows from other settings.
 func (k *checker) check(root *yaml.Node) {
+	isRead := len(k.issues) == 0
 	k.checkContexts()
 	k.checkPanel(root)
 	k.callBackends()
@@ -23,7 +24,9 @@ func (k *checker) check(root *yaml.Node) {
 	k.checkContextPaths()
 	k.checkFinalStep()
 	k.layer()
-	k.checkStrategy()
+	if isRead {
+		k.checkStrategy()
+	}
 	if len(k.issues) == 0 {
 		k.config.plan(&k.config.Orchestrator).resolve()
 		k.checkPresets()
@@ -34,11 +37,18 @@ func (k *checker) check(root *yaml.Node) {
 func (k *checker) layer() {
 	l := k.config.layers
 	l.raw = new(k.config.Orchestrator)
-	for path := range k.places {
-		if name, ok := strings.CutPrefix(path, "orchestrator."); ok && !strings.Contains(name, ".") {
-			l.given[name] = true
+	l.given = k.givenIn("orchestrator")
+}
+
+// givenIn returns the keys of a mapping that have a value.
+func (d *document) givenIn(at string) map[string]bool {
+	names := map[string]bool{}
+	for path, is := range d.given {
+		if name, ok := strings.CutPrefix(path, at+"."); ok && is && !strings.Contains(name, ".") {
+			names[name] = true
 		}
 	}
+	return names
 }
 
 // checkPanel looks at what only the whole file shows.

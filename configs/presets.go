@@ -108,11 +108,9 @@ func (c *Config) WithPreset(name, strategy string) (*Config, error) {
 			return nil, err
 		}
 		d = given
-		for key := range d.places {
-			if own, ok := strings.CutPrefix(key, place("")); ok && !strings.Contains(own, ".") {
-				plan.given[own] = true
-				delete(lower, own)
-			}
+		for key := range d.givenIn("presets." + name) {
+			plan.given[key] = true
+			delete(lower, key)
 		}
 	}
 	if strategy != "" {
@@ -129,7 +127,7 @@ func (c *Config) WithPreset(name, strategy string) (*Config, error) {
 	dropped, key, fault := plan.drop(lower)
 	if fault != "" {
 		if d != nil && d.places[place(key)] != nil {
-			return nil, d.issue(d.places[place(key)], "%s: %s", place(key), fault)
+			return nil, d.issue(d.places[place(key)], "%s", fault)
 		}
 		return nil, errors.New(fault)
 	}
@@ -200,7 +198,7 @@ func (p *strategyPlan) drop(lower map[string]bool) (dropped []droppedKey, key, f
 		default:
 			rule.reset(p.Orchestrator, standard)
 			delete(p.given, rule.key)
-			dropped = append(dropped, droppedKey{rule.key, fmt.Sprintf("orchestrator.%s is dropped: %s", rule.key, fault)})
+			dropped = append(dropped, droppedKey{rule.key, "dropped: " + fault})
 		}
 	}
 	return dropped, "", ""

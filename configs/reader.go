@@ -30,6 +30,8 @@ type document struct {
 	// places holds the node of each key that was read, by its path, for checks
 	// that look at several keys.
 	places map[string]*yaml.Node
+	// given holds the paths of the keys that have a value.
+	given map[string]bool
 }
 
 func (d *document) fail(n *yaml.Node, format string, args ...any) {
@@ -57,6 +59,10 @@ func readSection[T any](r *reader, at string, n *yaml.Node, sec section[T], t *T
 		path := join(at, e.key.Value)
 		if i := slices.IndexFunc(sec.keys, func(k key[T]) bool { return k.name == e.key.Value }); i >= 0 {
 			r.doc.places[path] = e.key
+			if r.doc.given == nil {
+				r.doc.given = map[string]bool{}
+			}
+			r.doc.given[path] = !isNull(e.value)
 			sec.keys[i].read(r, path, e.value, t)
 			continue
 		}

@@ -89,6 +89,9 @@ func verdictSection() section[Deciding] {
 
 // judge reads the id of an agent, or a judge outside of the panel.
 func (r *reader) judge(at string, n *yaml.Node, d *Deciding) {
+	if isNull(n) {
+		return
+	}
 	d.Judge = Judge{Limit: consultationLimit}
 	if deref(n).Kind == yaml.MappingNode {
 		readSection(r, at, n, judgeSection(), &d.Judge)
@@ -360,17 +363,16 @@ func (k *checker) checkStrategy() {
 	p := c.plan(&c.Orchestrator)
 	for _, rule := range strategyRules() {
 		n := k.places["orchestrator."+rule.key]
-		if n == nil && rule.key == "strategy" {
+		if rule.key == "strategy" && !p.given["strategy"] && p.given["analysis"] { // a judge is needed for that too
 			n = k.places["orchestrator.analysis"]
-		}
-		if n == nil {
+		} else if !p.given[rule.key] {
 			continue
 		}
 		if fault := rule.fault(p); fault != "" {
-			k.fail(n, "orchestrator.%s: %s", rule.key, fault)
+			k.fail(n, "%s", fault)
 		}
 	}
-	if agree := k.places["orchestrator.agree"]; agree != nil && p.Agree == kernel.AgreeByText && p.AnswerPattern == "" && !p.hasSchema {
+	if agree := k.places["orchestrator.agree"]; p.Agree == kernel.AgreeByText && p.AnswerPattern == "" && !p.hasSchema {
 		k.warn(agree, "orchestrator.agree: text without answer_pattern: a stage agrees only if its answers are the same text")
 	}
 	if judge := p.isJudged(p.hasSchema) && !p.Judge.IsOutside(); judge && len(k.issues) == 0 {
