@@ -11,6 +11,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // Decision says how a turn with a strategy was decided.
@@ -30,7 +31,15 @@ type Decision struct {
 	Flips []Flip `json:"flips"`
 	// Consultants were consulted and are no members of the panel.
 	Consultants []ResultAgent `json:"consultants,omitempty"`
+
+	reason, saved string
 }
+
+// Reason says why the winner won without a vote, "" if votes decided or there is no winner.
+func (d *Decision) Reason() string { return d.reason }
+
+// Saved says which part of a cascade was not needed, "" without a cascade.
+func (d *Decision) Saved() string { return d.saved }
 
 // Flip is an agent's next answer after it was shown others', or its next vote for another agent's
 // answer. From and To are labels.
@@ -51,6 +60,7 @@ func (r *Report) decision(k kernel.Result) (*Decision, error) {
 	}
 	d := &Decision{Strategy: cmp.Or(rules.Strategy(), string(kernel.Consensus)), Stage: k.Stage, Agreement: r.agreement(k)}
 	d.Flips = append(r.changedAnswers(k), r.changedVotes(k)...)
+	d.reason, d.saved = r.reason(k), r.saved(k)
 	usage := r.machine.Usage()
 	for i := len(k.Agents); i < len(usage); i++ {
 		if a := r.machine.Turn().Agent(i); a != nil {
@@ -76,6 +86,53 @@ func (r *Report) decision(k kernel.Result) (*Decision, error) {
 		}
 	}
 	return d, nil
+}
+
+// reason returns Decision.Reason.
+func (r *Report) reason(k kernel.Result) string {
+	rules := r.machine.Rules()
+	same := 0
+	for _, a := range k.Answers {
+		if k.Winner != nil && r.areEqual(a, *k.Winner) {
+			same++
+		}
+	}
+	switch {
+	case k.Winner == nil || len(k.Votes) > 0 || k.Status != kernel.Completed && k.Status != kernel.NoConsensus:
+		return ""
+	case k.Judged:
+		return "found best by " + rules.Judge
+	case same > 1 && same == len(k.Answers):
+		return "all answers agree"
+	case rules.Decider == kernel.ByValue && same < 2:
+		return "no two answers have the same value"
+	case rules.Decider == kernel.ByValue:
+		return fmt.Sprintf("with the value of %d of %d answers", same, len(k.Answers))
+	case len(k.Answers) == 1:
+		return "the only answer that is left"
+	case len(rules.Stages) > 0 && k.Status == kernel.Completed:
+		return "the answers say the same"
+	}
+	return ""
+}
+
+// saved returns Decision.Saved.
+func (r *Report) saved(k kernel.Result) string {
+	all := len(r.machine.Rules().Stages)
+	if all == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %s", k.Stage, plain.Count(all, "stage"))
+	notAsked := 0
+	for _, a := range k.Agents {
+		if a.State == kernel.ActNotAsked {
+			notAsked++
+		}
+	}
+	if notAsked > 0 {
+		text += ", " + plain.Count(notAsked, "agent") + " not asked"
+	}
+	return text
 }
 
 // labels returns a function from a name that models use to the label of its agent's standing answer.

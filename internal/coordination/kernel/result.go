@@ -34,6 +34,8 @@ type Result struct {
 	// text, zero for none.
 	Stage    int
 	Analysis blob.Ref
+	// Judged reports whether the judge named the winner.
+	Judged bool
 	// Warnings are sentences for people.
 	Warnings []string
 }
@@ -42,7 +44,7 @@ type Result struct {
 func (m *Machine) Result() Result {
 	r := Result{
 		Status: m.s.Status, Answers: slices.Clip(m.current()), All: slices.Clip(m.s.Answers), Agents: make([]AgentState, 0, len(m.s.Members)),
-		Rounds: m.s.Round, Stage: m.s.StagesBegun, Analysis: m.s.Analysis, Warnings: append([]string(nil), m.s.Warnings...),
+		Rounds: m.s.Round, Stage: m.s.StagesBegun, Analysis: m.s.Analysis, Judged: m.s.Judged, Warnings: append([]string(nil), m.s.Warnings...),
 	}
 	for _, v := range m.s.Votes {
 		if v.Void == "" {
