@@ -44,11 +44,11 @@ func (c *checker) book(ev Event, emit func(Command)) {
 		s := &c.seats[ev.Agent]
 		late := s.late
 		c.stepEnded(s, ActAnswered, ev.Seen)
-		if late && c.round >= c.cfg.MaxRounds && len(c.answers) > 0 {
+		if late && c.round >= c.lastRound() && len(c.answers) > 0 {
 			return
 		}
 		s.count++
-		c.answers = append(c.answers, entry{ev.Agent, ev.Hash})
+		c.answers = append(c.answers, entry{ev.Agent, ev.Hash, ev.Value})
 		c.tellBusyAgents(emit)
 	case Voted:
 		s := &c.seats[ev.Agent]
@@ -67,6 +67,8 @@ func (c *checker) book(ev Event, emit func(Command)) {
 		c.bookStopped(&c.seats[ev.Agent])
 	case Dismissed:
 		c.bookDismissed(ev.Agent, emit)
+	case Consulted:
+		c.bookConsulted(ev, emit)
 	case Presented:
 		c.presenting, c.over, c.shown = false, true, ev.Answer
 		emit(Finish{})
@@ -77,41 +79,44 @@ func (c *checker) book(ev Event, emit func(Command)) {
 func (c *checker) bookAlone(ev OutOfTurns, emit func(Command)) {
 	if ev.Answer != (blob.Ref{}) {
 		c.seats[0].count++
-		c.answers = append(c.answers, entry{0, ev.Hash})
+		c.answers = append(c.answers, entry{0, ev.Hash, ""})
 	}
 	c.end(MaxTurns, len(c.answers)-1, emit)
 }
 
 // bookDismissed is rule 13.
 func (c *checker) bookDismissed(agent int, emit func(Command)) {
+	defer c.dismissConsultant(agent, emit)
+	if agent >= len(c.seats) {
+		c.outsiders = append(c.outsiders, agent)
+		return
+	}
 	s := &c.seats[agent]
 	if s.busy {
 		emit(Cancel{agent})
 	}
 	s.busy, s.stopping, s.late = false, s.out(), false
 	s.failed, s.act, s.member = true, ActDismissed, s.member && !s.stopping
-	if c.presenting {
-		c.presenting, c.over = false, true
-		emit(Cancel{agent})
-		emit(Finish{})
-	}
 }
 
 // mayDismiss says whether a person may go on without an agent.
 func (c *checker) mayDismiss(agent int) bool {
+	if agent >= len(c.seats) {
+		return c.mayDismissOutsider(agent)
+	}
 	switch {
 	case c.seats[agent].failed:
 		return false
 	case c.decided:
-		return c.answers[c.winner].agent == agent
+		return c.isStillAsked(agent)
 	}
 	return len(c.alive()) > 1
 }
 
 func (c *checker) bookStopped(s *seat) {
 	switch {
-	case c.decided || s.failed:
-		s.stopping = false
+	case c.decided || s.failed || s.recalled:
+		s.stopping, s.recalled = false, false
 	case s.round == 1:
 		c.stepEnded(s, ActFailed, s.seen)
 	default:
@@ -152,8 +157,11 @@ func (c *checker) checkLimits(ev Event, emit func(Command)) {
 		c.endNow(Budget, emit)
 	case c.turnAt != 0 && c.now >= c.turnAt:
 		c.endNow(Timeout, emit)
-	case c.decided:
 	default:
+		c.limitConsultation(emit)
+		if c.decided {
+			return
+		}
 		for i := range c.seats {
 			s := &c.seats[i]
 			if s.busy && s.cancelAt != 0 && c.now >= s.cancelAt {
@@ -172,11 +180,13 @@ func (c *checker) endNow(status Status, emit func(Command)) {
 	if c.decided {
 		c.over = true
 		if c.presenting {
-			emit(Cancel{c.answers[c.winner].agent})
+			emit(Cancel{c.presenter()})
 		}
+		c.dropConsultation(emit)
 		emit(Finish{})
 		return
 	}
+	c.dropConsultation(emit)
 	winner, votes := c.mostVotes()
 	if votes == 0 {
 		winner = len(c.answers) - 1
@@ -186,6 +196,9 @@ func (c *checker) endNow(status Status, emit func(Command)) {
 
 // proceed draws one conclusion; false: there is none.
 func (c *checker) proceed(emit func(Command)) bool {
+	if c.consulting.open {
+		return false
+	}
 	if status, winner, ok := c.outcome(); ok {
 		c.end(status, winner, emit)
 		return true
@@ -194,6 +207,12 @@ func (c *checker) proceed(emit func(Command)) bool {
 		return c.proceedEagerly(emit)
 	}
 	if !c.open {
+		switch {
+		case c.round == 0 && len(c.cfg.Stages) > 0:
+			return c.openStage(emit)
+		case c.round == 1 && c.ruledByFirsts():
+			return c.afterFirsts(emit)
+		}
 		return c.openRound(emit)
 	}
 	if !c.closes() {
@@ -208,9 +227,12 @@ func (c *checker) proceed(emit func(Command)) bool {
 			s.late, s.member = s.busy, false
 		}
 	}
+	if c.round == 1 && c.ruledByFirsts() {
+		return true
+	}
 	if c.sameFirstAnswers() {
 		c.end(Completed, c.standing(c.standingAll()[0]), emit)
-	} else if c.round >= c.cfg.MaxRounds || len(c.answers) == c.roundSet && !all {
+	} else if c.round >= c.lastRound() || len(c.answers) == c.roundSet && !all {
 		status, winner := c.byVotes()
 		c.end(status, winner, emit)
 	}
@@ -231,6 +253,9 @@ func (c *checker) outcome() (Status, int, bool) {
 		if c.cfg.Pace == PaceRounds && s.member || c.cfg.Pace == PaceEager && (!s.failed || c.hasVoted(i)) {
 			voters++
 		}
+	}
+	if c.cfg.Decider == ByValue {
+		return c.earlyValue(voters)
 	}
 	if winner, votes := c.mostVotes(); c.cfg.Decision == Majority && votes*2 > voters {
 		return Completed, winner, true
@@ -262,7 +287,7 @@ func (c *checker) openRound(emit func(Command)) bool {
 func (c *checker) begin(i, round int, emit func(Command)) {
 	o := c.offerTo(i, round)
 	s := &c.seats[i]
-	s.round, s.seen, s.mayAnswer, s.act = round, o.Set, o.MayAnswer, ActNone
+	s.round, s.seen, s.mayAnswer, s.act, s.asked = round, o.Set, o.MayAnswer, ActNone, true
 	if !o.MayAnswer && len(o.MayVote) == 0 {
 		s.act = ActAbstained
 		return
@@ -289,8 +314,11 @@ func (c *checker) offerTo(agent, round int) Offer {
 			o.MayVote = append(o.MayVote, i)
 		}
 	}
+	if len(c.cfg.Stages) > 0 && round == 1 {
+		o = Offer{MayVote: []int{}}
+	}
 	mine, all := c.cfg.MaxNewAnswersPerAgent, c.cfg.MaxNewAnswersGlobal
-	o.MayAnswer = round < c.cfg.MaxRounds && (mine == 0 || c.seats[agent].count < mine) && (all == 0 || len(c.answers) < all)
+	o.MayAnswer = round < c.lastRound() && (mine == 0 || c.seats[agent].count < mine) && (all == 0 || len(c.answers) < all)
 	return o
 }
 
@@ -365,34 +393,46 @@ func (c *checker) end(status Status, winner int, emit func(Command)) {
 			if s.late {
 				s.act = ActLate
 			}
-		case s.stopping && !s.failed:
+		case s.stopping && !s.failed && !s.recalled:
 			s.act = ActCancelled
+		case !s.asked && !s.failed && len(c.cfg.Stages) > 0:
+			s.act = ActNotAsked
 		}
 		s.busy, s.stopping, s.late = false, s.out(), false
 	}
 }
 
-// conclude is rule 9, for a turn that is decided.
+// conclude is rules 9 and 17, for a turn that is decided.
 func (c *checker) conclude(emit func(Command)) {
-	byAgreement := c.status == Completed || c.status == NoConsensus
-	if c.cfg.Final == WinnerReuse || !byAgreement || len(c.cfg.Agents) == 1 {
+	byAgreement := (c.status == Completed || c.status == NoConsensus) && len(c.cfg.Agents) > 1
+	switch {
+	case c.presenting || c.consulting.open:
+		return
+	case byAgreement && c.analysisIsDue():
+		if c.isBusyElsewhere(c.judge(), emit) || c.consult(Analysis, c.judge(), emit) {
+			return
+		}
+	}
+	if !byAgreement || !c.isPresented() || c.isGone(c.presenter()) {
 		c.over = true
 		emit(Finish{})
 		return
 	}
-	w := c.answers[c.winner].agent
-	switch {
-	case c.presenting:
-	case c.seats[w].failed:
-		c.over = true
-		emit(Finish{})
-	case c.seats[w].stopping:
-	default:
-		c.presenting = true
-		o := c.offerTo(w, 0)
-		o.MayAnswer, o.MayVote = false, nil
-		emit(Present{Agent: w, Round: c.round, Offer: o, Votes: make([]Vote, len(c.valid())), Synthesize: c.cfg.Final == Synthesize})
+	w := c.presenter()
+	if w < len(c.seats) && c.seats[w].stopping {
+		return
 	}
+	c.presenting = true
+	o := c.offerTo(c.answers[c.winner].agent, 0)
+	if len(c.cfg.Stages) > 0 {
+		o = c.offerTo(c.answers[c.winner].agent, 2)
+	}
+	o.MayAnswer, o.MayVote = false, nil
+	p := Present{Agent: w, Round: c.round, Offer: o, Votes: make([]Vote, len(c.valid())), Synthesize: c.cfg.Final != WinnerPresent}
+	if c.cfg.Final == SynthesizeByJudge {
+		p.Votes, p.Analysis = nil, analysed
+	}
+	emit(p)
 }
 
 func (c *checker) later(ms int64) Time { return c.now + Time(ms) }

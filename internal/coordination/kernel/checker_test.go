@@ -32,6 +32,8 @@ type checker struct {
 	status Status
 	winner int      // index in answers, or -1
 	shown  blob.Ref // what was presented
+
+	panelFirsts
 }
 
 // seat is what the checker knows of one agent.
@@ -43,6 +45,9 @@ type seat struct {
 	mayAnswer            bool
 	restrictAt, cancelAt Time
 	act                  Act
+
+	asked    bool // by a stage
+	recalled bool // its late call was cancelled for a consultation
 }
 
 // entry is an accepted answer, ballot a vote as it was cast: the set that its
@@ -50,6 +55,7 @@ type seat struct {
 type entry struct {
 	agent int
 	hash  string
+	value string
 }
 
 type ballot struct {
@@ -64,6 +70,7 @@ func newChecker(cfg Config) *checker {
 func (c *checker) clone() *checker {
 	d := *c
 	d.seats, d.answers, d.votes = slices.Clone(c.seats), slices.Clone(c.answers), slices.Clone(c.votes)
+	d.outsiders = slices.Clone(c.outsiders)
 	return &d
 }
 
@@ -80,7 +87,7 @@ func (c *checker) observe(ev Event, got []Command) error {
 		return err
 	}
 	isWaitedFor := func(s seat) bool { return s.out() && !s.failed }
-	if !c.over && !c.presenting && !slices.ContainsFunc(c.seats, isWaitedFor) {
+	if !c.over && !c.presenting && !c.consulting.open && !slices.ContainsFunc(c.seats, isWaitedFor) {
 		return errors.New("a dead end: the turn is not over, and nobody is at work")
 	}
 	return c.checkTimer(got)
@@ -104,10 +111,10 @@ func (c *checker) invariants(ev Event, got []Command) error {
 			if slices.Contains(cmd.Offer.MayVote, cmd.Agent) && !c.cfg.SelfVote {
 				return fmt.Errorf("agent %d was offered a vote for itself", cmd.Agent)
 			}
-			if cmd.Round >= c.cfg.MaxRounds && cmd.Offer.MayAnswer {
+			if cmd.Round >= c.lastRound() && cmd.Offer.MayAnswer {
 				return fmt.Errorf("agent %d was offered new_answer in round %d", cmd.Agent, cmd.Round)
 			}
-			newSet = newSet || len(c.answers) != c.roundSet || c.round == 0
+			newSet = newSet || len(c.answers) != c.roundSet || c.round == 0 || c.followsFirsts(cmd.Round)
 			if c.cfg.Pace == PaceRounds && !newSet && !c.allMembersFailed(ev) {
 				return fmt.Errorf("a round opened on an unchanged set")
 			}
@@ -192,8 +199,11 @@ func sameCommand(a, b Command) bool {
 		return ok && a.Agent == b.Agent && sameOffer(a.Offer, b.Offer)
 	case Present:
 		b, ok := b.(Present)
-		return ok && a.Agent == b.Agent && a.Round == b.Round && a.Synthesize == b.Synthesize &&
+		return ok && a.Agent == b.Agent && a.Round == b.Round && a.Synthesize == b.Synthesize && a.Analysis == b.Analysis &&
 			len(a.Votes) == len(b.Votes) && sameOffer(a.Offer, b.Offer)
+	case Consult:
+		b, ok := b.(Consult)
+		return ok && a.Agent == b.Agent && a.Round == b.Round && a.Purpose == b.Purpose && sameOffer(a.Offer, b.Offer)
 	case Cancel, Restrict, Finish:
 		return a == b
 	}
@@ -236,6 +246,9 @@ func (c *checker) nextDeadline() Time {
 
 func (c *checker) deadlines() []Time {
 	list := []Time{c.turnAt, c.graceAt}
+	if c.consulting.open && !c.consulting.ended {
+		list = append(list, c.consulting.limitAt)
+	}
 	for _, s := range c.seats {
 		if s.busy {
 			list = append(list, s.restrictAt, s.cancelAt)
@@ -267,6 +280,9 @@ func (c *checker) checkResult(r Result) error {
 	if len(r.All) != len(c.answers) || len(r.Answers) != len(c.standingAll()) {
 		return fmt.Errorf("the result has %d answers of %d, the account %d of %d",
 			len(r.Answers), len(r.All), len(c.standingAll()), len(c.answers))
+	}
+	if r.Stage != c.stages || (r.Analysis != blob.Ref{}) != c.hasAnalysis {
+		return fmt.Errorf("the result has come to stage %d with analysis %v, the account to stage %d with analysis %t", r.Stage, r.Analysis, c.stages, c.hasAnalysis)
 	}
 	return c.checkVotesAndAgents(r)
 }

@@ -43,7 +43,17 @@ func (c *checker) standingAll() []int {
 	return list
 }
 
-func (c *checker) text(agent int) string { return c.answers[c.standing(agent)].hash }
+// text is what equal answers have in common. An answer without a value equals no other.
+func (c *checker) text(agent int) string {
+	e := c.answers[c.standing(agent)]
+	switch {
+	case !c.cfg.Values:
+		return e.hash
+	case e.value == "":
+		return "no value of " + c.cfg.Agents[agent]
+	}
+	return "value " + e.value
+}
 
 // mostVotes returns the winning answer by the votes (rule 4), and how many it
 // has; with none, -1 and 0.
@@ -89,7 +99,7 @@ func (c *checker) sameFirstAnswers() bool {
 		if s.count == 0 && !s.failed || s.count > 1 {
 			return false
 		}
-		if s.count == 1 && c.text(i) != c.answers[0].hash {
+		if s.count == 1 && c.text(i) != c.text(c.standingAll()[0]) {
 			return false
 		}
 	}
@@ -132,7 +142,7 @@ func (c *checker) noTextCatchesUp(out []int, winner int) bool {
 	cast := len(c.votes)
 	defer func() { c.votes = c.votes[:cast] }()
 	for _, rival := range c.standingAll() {
-		if c.text(rival) == c.answers[winner].hash {
+		if c.text(rival) == c.text(c.answers[winner].agent) {
 			continue
 		}
 		c.votes = c.votes[:cast]

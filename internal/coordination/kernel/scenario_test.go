@@ -13,7 +13,12 @@ type scenario struct {
 
 func (s scenario) String() string {
 	c := s.cfg
-	return fmt.Sprintf("%d agents, %s, %s, answers per agent %d and in all %d, self_vote %t, %d rounds, %s, limits %v %v %v %v %v, %+v",
+	strategy := ""
+	if c.Strategy() != "" || c.Analysis {
+		strategy = fmt.Sprintf("strategy %s then %s, stages %v agree by %s, judge %q, other verdicts %t, values %t, analysis %t, limit %v, ",
+			c.Strategy(), c.Decider, c.Stages, c.Agree, c.Judge, c.VerdictByOther, c.Values, c.Analysis, c.ConsultationLimit)
+	}
+	return strategy + fmt.Sprintf("%d agents, %s, %s, answers per agent %d and in all %d, self_vote %t, %d rounds, %s, limits %v %v %v %v %v, %+v",
 		len(c.Agents), c.Pace, c.Decision, c.MaxNewAnswersPerAgent, c.MaxNewAnswersGlobal, c.SelfVote, c.MaxRounds, c.Final,
 		c.StragglerGrace, c.FirstRoundLimit, c.RoundLimit, c.RoundGrace, c.TurnLimit, s.may)
 }

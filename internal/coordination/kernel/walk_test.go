@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -112,7 +113,17 @@ func checkEarlyWake(w world) error {
 func checkRefusals(w world) error {
 	impossible := []Event{
 		Opened{At: w.c.now}, Failed{Agent: -1}, Failed{Agent: len(w.c.seats)}, Stopped{Agent: len(w.c.seats)},
-		Dismissed{Agent: -1}, Dismissed{Agent: len(w.c.seats)},
+		Dismissed{Agent: -1}, Dismissed{Agent: len(w.c.seats) + 2},
+	}
+	for i := range 2 {
+		if outsider := len(w.c.seats) + i; !w.c.mayDismiss(outsider) {
+			impossible = append(impossible, Dismissed{Agent: outsider})
+		}
+	}
+	if w.c.consulting.open {
+		impossible = append(impossible, w.impossibleOpinions()...)
+	} else {
+		impossible = append(impossible, Consulted{}, Consulted{Reason: "r"})
 	}
 	if !w.c.presenting {
 		impossible = append(impossible, Presented{})
@@ -162,7 +173,7 @@ func walkSize() []scenario {
 	case "small":
 		return sample(59, 401)
 	}
-	return append(strata(), sample(13, 173)...)
+	return slices.Concat(strata(), deciders(), sample(13, 173))
 }
 
 // TestWalk is rule 10: every interleaving of up to three agents, under a sample
