@@ -186,12 +186,12 @@ func (c *checker) endNow(status Status, emit func(Command)) {
 		emit(Finish{})
 		return
 	}
-	c.dropConsultation(emit)
 	winner, votes := c.mostVotes()
 	if votes == 0 {
 		winner = len(c.answers) - 1
 	}
 	c.end(status, winner, emit)
+	c.dropConsultation(emit)
 }
 
 // proceed draws one conclusion; false: there is none.

@@ -187,7 +187,6 @@ func (m *Machine) endEarly(status Status) {
 		m.finish()
 		return
 	}
-	m.callOff()
 	best := m.set() - 1
 	if first := leader(m.tally()); first >= 0 {
 		best = m.standing(first)

@@ -395,7 +395,7 @@ func deciders() []scenario {
 	for n := 2; n <= 3; n++ {
 		for _, cfg := range strategiesOf(n) {
 			for i, may := range []events{
-				{answers: 1, equal: true, fail: true}, {answers: 1, dismiss: true}, {answers: 1, abstain: true, interrupt: true, budget: true},
+				{answers: 1, equal: true, fail: true}, {answers: 1, dismiss: true}, {answers: 1, equal: true, abstain: true, interrupt: true, budget: true},
 			} {
 				list = append(list, clocks()[2*i%len(clocks())].set(scenario{cfg, may}))
 			}
@@ -445,4 +445,26 @@ func strategiesOf(n int) []Config {
 		add(func(c *Config) { cascade(c, AgreeByVerdict, Blind); c.Judge = "c" })
 	}
 	return list
+}
+
+// deeperDeciders let agents improve their answers after the stages, in three
+// rounds, once.
+func deeperDeciders() []scenario {
+	var list []scenario
+	for _, cfg := range strategiesOf(3) {
+		if cfg.Decider == Consensus {
+			cfg.MaxRounds = 3
+			list = append(list, clocks()[0].set(scenario{cfg, events{answers: 2, equal: true, fail: true}}))
+		}
+	}
+	return list
+}
+
+// fewDeciders are those of two agents, and some of three whose answers may be
+// equal.
+func fewDeciders() []scenario {
+	return slices.DeleteFunc(deciders(), func(s scenario) bool {
+		isJudged := s.cfg.Decider == ByJudge && s.may.fail
+		return len(s.cfg.Agents) > 2 && (!s.may.equal || len(s.cfg.Stages) == 0 && !isJudged)
+	})
 }

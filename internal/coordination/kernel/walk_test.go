@@ -169,9 +169,9 @@ func checkRefusals(w world) error {
 func walkSize() []scenario {
 	switch os.Getenv("MASSGEN_WALK") {
 	case "full":
-		return fullProduct()
+		return slices.Concat(fullProduct(), deciders(), deeperDeciders())
 	case "small":
-		return sample(59, 401)
+		return append(sample(59, 401), fewDeciders()...)
 	}
 	return slices.Concat(strata(), deciders(), sample(13, 173))
 }
