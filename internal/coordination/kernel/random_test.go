@@ -86,7 +86,39 @@ func drawConfig(t *rapid.T) Config {
 		TurnLimit:             10 * limit.Draw(t, "turn"),
 		Final:                 rapid.SampledFrom([]Strategy{WinnerReuse, WinnerPresent, Synthesize}).Draw(t, "final"),
 	}
+	drawStrategy(t, &cfg)
 	return cfg
+}
+
+// drawStrategy adds a strategy to every other configuration.
+func drawStrategy(t *rapid.T, cfg *Config) {
+	if rapid.Bool().Draw(t, "no strategy") {
+		return
+	}
+	n := len(cfg.Agents)
+	cfg.Judge = rapid.SampledFrom([]string{JudgeID, cfg.Agents[0], cfg.Agents[n-1]}).Draw(t, "judge")
+	cfg.Analysis, cfg.Values = rapid.Bool().Draw(t, "analysis"), rapid.Bool().Draw(t, "values")
+	cfg.ConsultationLimit = rapid.SampledFrom([]time.Duration{0, 7 * ms}).Draw(t, "consultation limit")
+	if cfg.Pace == PaceEager {
+		return
+	}
+	cfg.Decider = rapid.SampledFrom([]Decider{Consensus, Blind, ByValue, ByJudge}).Draw(t, "decider")
+	if cfg.Decider == ByJudge && rapid.Bool().Draw(t, "the judge writes") {
+		cfg.Final = SynthesizeByJudge
+	}
+	if rapid.Bool().Draw(t, "all at once") {
+		return
+	}
+	cfg.Agree = rapid.SampledFrom([]Agreement{AgreeByText, AgreeByVerdict}).Draw(t, "agree")
+	cfg.VerdictByOther = rapid.Bool().Draw(t, "another gives verdicts")
+	for asked := 0; asked < n; {
+		asked = rapid.IntRange(max(asked+1, 2), n).Draw(t, "asked")
+		var stage []int
+		for i := range asked {
+			stage = append(stage, i)
+		}
+		cfg.Stages = append(cfg.Stages, stage)
+	}
 }
 
 // reload puts a machine's copy through JSON in its place.

@@ -3,6 +3,7 @@ package kernel
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,7 +67,7 @@ func (s *script) start(t *testing.T, d *datadriven.TestData) string {
 	cfg := Defaults()
 	durations := map[string]*time.Duration{
 		"straggler_grace": &cfg.StragglerGrace, "first_round_limit": &cfg.FirstRoundLimit, "round_limit": &cfg.RoundLimit,
-		"round_grace": &cfg.RoundGrace, "turn_limit": &cfg.TurnLimit,
+		"round_grace": &cfg.RoundGrace, "turn_limit": &cfg.TurnLimit, "consultation_limit": &cfg.ConsultationLimit,
 	}
 	for _, arg := range d.CmdArgs {
 		var err error
@@ -79,6 +80,26 @@ func (s *script) start(t *testing.T, d *datadriven.TestData) string {
 			cfg.Decision = VoteRule(value)
 		case "final":
 			cfg.Final = Strategy(value)
+		case "decider":
+			cfg.Decider = Decider(value)
+		case "agree":
+			cfg.Agree = Agreement(value)
+		case "judge":
+			cfg.Judge = value
+		case "analysis":
+			cfg.Analysis = true
+		case "values":
+			cfg.Values = true
+		case "verdict_by_other":
+			cfg.VerdictByOther = true
+		case "stages": // each the agents' ids in one word
+			for _, stage := range arg.Vals {
+				var members []int
+				for _, id := range strings.Split(stage, "") {
+					members = append(members, slices.Index(cfg.Agents, id))
+				}
+				cfg.Stages = append(cfg.Stages, members)
+			}
 		case "max_rounds":
 			_, err = fmt.Sscan(value, &cfg.MaxRounds)
 		case "per_agent":
@@ -120,6 +141,12 @@ func (s *script) event(t *testing.T, d *datadriven.TestData) Event {
 		return Interrupted{At: s.now}
 	case "budget":
 		return BudgetSpent{At: s.now}
+	case "consulted":
+		ev := Consulted{At: s.now, Same: d.HasArg("same"), Analysis: ref, Reason: reason}
+		if target != "" {
+			ev.Best = s.agent(target)
+		}
+		return ev
 	case "presented":
 		return Presented{At: s.now, Answer: ref, Reason: reason}
 	}
@@ -131,7 +158,9 @@ func (s *script) event(t *testing.T, d *datadriven.TestData) Event {
 	d.MaybeScanArgs(t, "seen", &seen)
 	switch d.Cmd {
 	case "answer":
-		return Answered{At: s.now, Agent: agent, Seen: seen, Answer: ref, Hash: text}
+		var value string
+		d.MaybeScanArgs(t, "value", &value)
+		return Answered{At: s.now, Agent: agent, Seen: seen, Answer: ref, Hash: text, Value: value}
 	case "vote":
 		return Voted{At: s.now, Agent: agent, Seen: seen, For: s.agent(target), Reason: reason}
 	case "out_of_turns":
@@ -168,6 +197,9 @@ func (s *script) agent(id string) int {
 			return i
 		}
 	}
+	if id == VerdictID {
+		return len(s.m.cfg.Agents) + 1
+	}
 	return len(s.m.cfg.Agents)
 }
 
@@ -195,6 +227,12 @@ func (s *script) result() string {
 			fmt.Fprintf(&b, " (%s)", a.Reason)
 		}
 		b.WriteByte('\n')
+	}
+	if r.Stage > 0 {
+		fmt.Fprintf(&b, "  stage %d\n", r.Stage)
+	}
+	if r.Analysis != (blob.Ref{}) {
+		fmt.Fprintf(&b, "  analysis %q, judged=%t\n", r.Analysis.SHA256, r.Judged)
 	}
 	for _, w := range r.Warnings {
 		fmt.Fprintf(&b, "  warning: %s\n", w)
