@@ -18,7 +18,7 @@ func (r *replyReader) valueOf(answer string) string {
 	if r.turn.Value == nil || r.call.Sidecall != nil || r.call.Key.Purpose.IsStepSummary() {
 		return ""
 	}
-	value, ok, err := Value(*r.turn.Value, answer)
+	value, ok, err := readValue(*r.turn.Value, answer)
 	if r.err == nil {
 		r.err = err
 	}
@@ -29,10 +29,10 @@ func (r *replyReader) valueOf(answer string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Value returns the value of an answer: the trimmed first group of the last match of the pattern,
+// readValue returns the value of an answer: the trimmed first group of the last match of the pattern,
 // the match itself for a pattern without groups, and without a pattern the answer as a JSON value
 // whose spelling does not count. ok is false for an answer without a value.
-func Value(how effect.Value, answer string) (value string, ok bool, err error) {
+func readValue(how effect.Value, answer string) (value string, ok bool, err error) {
 	if how.Pattern == "" {
 		value, ok = canonical(answer)
 		return value, ok, nil
