@@ -11,6 +11,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/coordination/kernel"
 )
 
 // simModel is the service of all agents: each call waits until the simulation says what
@@ -105,6 +106,9 @@ func (s *simulation) message(req backends.Request) (events []backends.Event) {
 	if s.rarely(4) {
 		events = append(events, backends.TextDelta{Text: pick(s.choices, "well", " ", "let me see")})
 	}
+	if effect.Purpose(req.Key.Purpose).IsConsultation() && !s.rarely(4) {
+		return append(events, backends.TextDelta{Text: s.opinion()})
+	}
 	if s.plan.agents == 1 && s.below(3) == 0 {
 		return append(events, backends.TextDelta{Text: fmt.Sprintf("the answer %d", s.below(4))})
 	}
@@ -112,6 +116,14 @@ func (s *simulation) message(req backends.Request) (events []backends.Event) {
 		events = append(events, s.call(req))
 	}
 	return events
+}
+
+// opinion draws the reply of a judge, which may be about an agent without an answer.
+func (s *simulation) opinion() string {
+	if s.rarely(2) {
+		return pick(s.choices, `{"same":true}`, `{"same":false}`)
+	}
+	return fmt.Sprintf(`{"best":"agent%d","why":"so","consensus":[{"claim":"it is","answers":["agent1"],"quotes":[{"answer":"agent1","text":"answer"}]}]}`, 1+s.below(4))
 }
 
 func (s *simulation) call(req backends.Request) backends.ToolCall {
@@ -195,7 +207,8 @@ func (s *simulation) checkRequest(req backends.Request) {
 	s.checkTools(req)
 	key := effect.Key{Agent: effect.NoAgent, Purpose: effect.Purpose(req.Key.Purpose)}
 	if req.Key.Agent != "" {
-		key = effect.Key{Agent: slices.Index(s.ids(), req.Key.Agent), Round: req.Key.Round, Purpose: effect.Purpose(req.Key.Purpose), Index: req.Key.Index}
+		agent := slices.Index(append(s.ids(), kernel.JudgeID), req.Key.Agent)
+		key = effect.Key{Agent: agent, Round: req.Key.Round, Purpose: effect.Purpose(req.Key.Purpose), Index: req.Key.Index}
 	}
 	if s.store.finished(key) {
 		s.fail("%s was finished, and is called again", req.Key)

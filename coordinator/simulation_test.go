@@ -127,7 +127,28 @@ func drawPlan(c *choices) plan {
 		p.fullAt, p.full = 1+c.below(30), 1+c.below(3)
 	}
 	p.changes = c.rarely(3)
+	if p.agents > 1 && c.rarely(2) {
+		p.drawStrategy(c)
+	}
 	return p
+}
+
+// drawStrategy adds a strategy, with a judge that is an agent or stands beside the panel.
+func (p *plan) drawStrategy(c *choices) {
+	p.rules.Pace = kernel.PaceRounds
+	p.rules.Decider = pick(c, kernel.ByJudge, kernel.Blind, kernel.ByValue, kernel.Consensus)
+	p.rules.Judge = pick(c, kernel.JudgeID, "agent1")
+	p.rules.ConsultationLimit = pick(c, 0, time.Minute)
+	p.rules.Analysis = c.rarely(2)
+	if p.rules.Decider == kernel.ByJudge && c.rarely(2) {
+		p.rules.Final = kernel.SynthesizeByJudge
+	}
+	if c.rarely(2) {
+		p.rules.Stages, p.rules.Agree = [][]int{{0, 1}}, pick(c, kernel.AgreeByVerdict, kernel.AgreeByText)
+		if p.agents > 2 {
+			p.rules.Stages = append(p.rules.Stages, []int{0, 1, 2, 3}[:p.agents])
+		}
+	}
 }
 
 func (s *simulation) panel() (*Panel, error) {
@@ -145,6 +166,12 @@ func (s *simulation) panel() (*Panel, error) {
 			}
 		}
 		opts.Agents = append(opts.Agents, a)
+	}
+	if s.plan.rules.Judge == kernel.JudgeID {
+		opts.Judge = &Agent{Backend: backend, Model: "m", Params: backends.Params{MaxTokens: new(simOutput)}}
+	}
+	if s.plan.rules.Decider == kernel.ByValue {
+		opts.AnswerPattern = `answer (\d)`
 	}
 	if s.plan.asks {
 		opts.Approve = func(ctx context.Context, a ApprovalRequest) (Decision, error) {
