@@ -249,7 +249,7 @@ func (f *DisplayFlags) flags() []cli.Flag {
 
 func (f *aboutFlags) flags() []cli.Flag {
 	return []cli.Flag{
-		TextFlag(Reference, "validate", &f.Validate, "check the config `FILE` and its services' keys and addresses; call no model"),
+		TextFlag(Reference, "validate", &f.Validate, "check the config `FILE`, keys and addresses; call no model"),
 		SwitchFlag(Reference, "list-examples", &f.ListExamples, "list the shipped configs"),
 		TextFlag(Reference, "example", &f.Example, "print the shipped config `NAME`"),
 		SwitchFlag(Reference, "list-backends", &f.ListBackends, "list the types of backends, and which you can use; with a TYPE after it, describe that one"),
