@@ -231,7 +231,7 @@ func strategyRules() []strategyRule {
 		}, func(o, _ *Orchestrator) { o.Final = "" }},
 		{"final_answer_strategy", func(p *strategyPlan) string {
 			if p.given["final"] {
-				return "final and final_answer_strategy are both given; keep one"
+				return "final_answer_strategy stands beside final, which says the same of a judge; keep one"
 			}
 			return ""
 		}, func(o, d *Orchestrator) { o.Rules.Final = d.Rules.Final }},
