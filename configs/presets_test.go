@@ -53,7 +53,9 @@ presets:
 			return r.Strategy() == kernel.Cascade && len(r.Stages) == 2 && slices.Equal(r.Stages[0], []int{0, 1}) &&
 				slices.Equal(r.Stages[1], []int{0, 1, 2}) && r.Agree == kernel.AgreeByVerdict && r.Decider == kernel.ByJudge && r.ConsultationLimit == consultationLimit
 		}, []string{"final_answer_strategy", "max_rounds", "decision"}},
-		{"", "cascade", func(r kernel.Config) bool { return len(r.Stages) == 2 && r.Decider == kernel.Consensus && r.MaxRounds == 3 }, nil},
+		{"", "cascade", func(r kernel.Config) bool {
+			return len(r.Stages) == 2 && r.Decider == kernel.Consensus && r.MaxRounds == 3
+		}, nil},
 	} {
 		with, err := c.WithPreset(test.preset, test.strategy)
 		if err != nil {
