@@ -20,8 +20,7 @@ type Agent struct {
 	Provider string
 	// Model is "" for the provider's default.
 	Model string
-	// BaseURL is the service's address, such as that of a local server; "" means the provider's
-	// own.
+	// BaseURL is the address of the service or of a local server; "" means the provider's own.
 	BaseURL string
 	// APIKey is the provider's key; "" means the key in the provider's variable.
 	APIKey string

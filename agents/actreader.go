@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/internal/tools/textcall"
 )
 
@@ -30,9 +31,9 @@ type actReader struct {
 	isDone bool   // the act's text is complete
 
 	inString, isEscaped bool
-	unit                string // the begun digits of \u, with the u
-	high                rune   // the first half of a character of UTF-16
-	depth               int    // of brackets in a value with a schema
+	unit                string        // the begun digits of \u, with the u
+	high                rune          // the first half of a character of UTF-16
+	nesting             plain.Nesting // in a value with a schema
 }
 
 // role is what the text under way is.
@@ -110,7 +111,7 @@ func (r *actReader) structure(c byte) {
 	switch {
 	case c == '{' || c == '[':
 		if r.isAct() && r.hasSchema && r.field == "content" {
-			r.at, r.depth, r.text = inValue, 0, r.text[:0]
+			r.at, r.nesting, r.text = inValue, plain.Nesting{}, r.text[:0]
 			r.value(c)
 			return
 		}
@@ -170,7 +171,7 @@ func (r *actReader) begin() {
 func (r *actReader) char(c byte) {
 	switch {
 	case r.unit != "":
-		r.unit += string(rune(c))
+		r.unit += string([]byte{c})
 		if len(r.unit) == len("u0000") {
 			r.endUnit()
 		}
@@ -256,23 +257,11 @@ func (r *actReader) name(name string) {
 
 // value reads a byte of a value with a schema, without the white space outside of strings.
 func (r *actReader) value(c byte) {
-	switch {
-	case r.isEscaped:
-		r.isEscaped = false
-	case r.inString:
-		r.isEscaped = c == '\\'
-		r.inString = c != '"'
-	case c == ' ' || c == '\t' || c == '\r' || c == '\n':
+	if strings.IndexByte(" \t\r\n", c) >= 0 && !r.nesting.InString() {
 		return
-	case c == '"':
-		r.inString = true
-	case c == '{' || c == '[':
-		r.depth++
-	case c == '}' || c == ']':
-		r.depth--
 	}
 	r.text = append(r.text, c)
-	if r.depth == 0 {
+	if r.nesting.Closes(c) {
 		r.finish()
 		r.at = other
 	}

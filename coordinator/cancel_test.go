@@ -17,6 +17,13 @@ import (
 // and its journal replays. A goroutine that is left fails the bubble.
 func TestCancelAtEveryMoment(t *testing.T) {
 	t.Parallel()
+	atEveryMoment(t, cancelAfter)
+}
+
+// atEveryMoment calls end for the turns of all replays, after each number of their events. At least five of these moments
+// must have end do what it is for. more reports whether the turn had so many events.
+func atEveryMoment(t *testing.T, end func(t *testing.T, p *Panel, store *sessions.Store, n int) (done, more bool)) {
+	t.Helper()
 	for name, run := range replays {
 		t.Run(name, func(t *testing.T) {
 			moments := 0
@@ -28,9 +35,8 @@ func TestCancelAtEveryMoment(t *testing.T) {
 							run.change(o)
 						}
 					})
-					var cut bool
-					cut, more = cancelAfter(t, p, store, n)
-					if cut {
+					var done bool
+					if done, more = end(t, p, store, n); done {
 						moments++
 					}
 				})
@@ -39,23 +45,29 @@ func TestCancelAtEveryMoment(t *testing.T) {
 				}
 			}
 			if moments < 5 {
-				t.Errorf("%d turns were cut", moments)
+				t.Errorf("%d turns were ended", moments)
 			}
 		})
 	}
 }
 
-// cancelAfter cancels a turn after its event number n. more reports whether the turn had so many events.
-func cancelAfter(t *testing.T, p *Panel, store *sessions.Store, n int) (cut, more bool) {
+// startedUntil begins a turn and reads its first n events, or all of them. more reports whether it had so many.
+func startedUntil(t *testing.T, p *Panel, n int) (turn *Turn, more bool) {
 	t.Helper()
-	turn := start(t, p, "energy")
+	turn = start(t, p, "energy")
 	seen := 0
 	for range turn.Events(t.Context()) {
 		if seen++; seen == n {
-			more = true
-			break
+			return turn, true
 		}
 	}
+	return turn, false
+}
+
+// cancelAfter cancels a turn after its event number n. more reports whether the turn had so many events.
+func cancelAfter(t *testing.T, p *Panel, store *sessions.Store, n int) (cut, more bool) {
+	t.Helper()
+	turn, more := startedUntil(t, p, n)
 	turn.Cancel()
 	r := wait(t, turn)
 	p.Wait()

@@ -14,8 +14,7 @@ import (
 
 // Connect returns an agent for a model, which it names as massgen --models does: TYPE/MODEL, TYPE or MODEL. The key of
 // the model's service is in the environment or in the file .env. Calls that fail for a while are made again, each call
-// has its price, and Context.Window and Context.Counter are those of the model. The caller sets the other fields, and
-// closes the agent.
+// has its price, and Context has the model's Window and Counter. The caller sets the other fields, and closes the agent.
 func Connect(ctx context.Context, model string) (Agent, error) {
 	secrets := &configs.Secrets{}
 	world := providers.NewWorld(os.LookupEnv)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // maxLiteral is the length of the longest number or word that counts as a whole
@@ -15,9 +16,8 @@ const maxLiteral = 32
 // and brackets, so that to ask after each piece whether it is a whole JSON value
 // does not read all of it again.
 type argumentsText struct {
-	text              strings.Builder
-	depth             int // of brackets
-	inString, escaped bool
+	text    strings.Builder
+	nesting plain.Nesting
 	// closed reports whether the bracket or string with which the text began has ended, and
 	// valid whether the text until there is JSON.
 	closed, valid bool
@@ -48,31 +48,11 @@ func (a *argumentsText) write(piece string) {
 			a.valid = a.valid && isSpace(piece[i])
 			continue
 		}
-		if a.closes(piece[i]) {
+		if a.nesting.Closes(piece[i]) {
 			a.closed = true
 			a.valid = json.Valid([]byte(a.text.String()[:start+i+1]))
 		}
 	}
-}
-
-// closes takes the next byte, and reports whether it ends the outermost value.
-func (a *argumentsText) closes(c byte) bool {
-	switch {
-	case a.escaped:
-		a.escaped = false
-	case a.inString:
-		a.escaped = c == '\\'
-		a.inString = c != '"'
-		return c == '"' && a.depth == 0
-	case c == '"':
-		a.inString = true
-	case c == '{', c == '[':
-		a.depth++
-	case c == '}', c == ']':
-		a.depth--
-		return a.depth <= 0
-	}
-	return false
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }

@@ -48,7 +48,10 @@ func (s Sentence) String() string {
 }
 
 // Sentence returns the sentence of an event. A panel of one has no rounds and labels.
-func (s *State) Sentence(ev Event) Sentence {
+func (s *State) Sentence(ev Event) Sentence { return s.sentence(s.masked(ev)) }
+
+// sentence returns the sentence of an event without secrets.
+func (s *State) sentence(ev Event) Sentence {
 	said := sentenceOf(ev, s.IsAlone())
 	said.Text = plain.Line(said.Text)
 	return said
@@ -72,19 +75,34 @@ func (s *State) tell(ev Event) {
 	case ToolProgress:
 		news.call = ev.Call
 		if last := s.lastNews(); last != nil && last.call != "" && last.call == ev.Call {
-			last.At, last.Sentence = ev.At, s.Sentence(ev)
+			last.At, last.Sentence = ev.At, s.sentence(ev)
 			return
 		}
+	case ToolEnded:
+		news.call = ev.Call
+	case Noted:
+		news.Index = len(s.Notes) - 1
+	case Voted:
+		news.Index = len(s.Acts) - 1
 	}
 	if by, ok := ev.(interface{ By() Actor }); ok {
 		news.Agent = by.By().Agent
 	}
 	s.told++
-	news.Number, news.Sentence = s.told, s.Sentence(ev)
-	if len(s.News) >= mostNews {
+	news.Number, news.Sentence = s.told, s.sentence(ev)
+	if len(s.News) >= mostNews && !s.KeepsNews {
 		s.News = slices.Delete(s.News, 0, mostNews/4)
 	}
 	s.News = append(s.News, news)
+}
+
+// ToolOf returns the tool call whose end is the news, nil for other news.
+func (s *State) ToolOf(n *News) *ToolRun {
+	a := s.Agent(n.Agent)
+	if a == nil || n.Kind != "tool_ended" {
+		return nil
+	}
+	return a.Tool(n.call)
 }
 
 func (s *State) lastNews() *News {
@@ -400,9 +418,9 @@ func sidecallSentence(ev Event) Sentence {
 		text := fmt.Sprintf("the call for the %s came to nothing: %s", ev.Purpose, ev.Why)
 		switch ev.Purpose {
 		case effect.FactExtraction:
-			text = "what is to be remembered of this turn could not be found out: " + ev.Why
+			text = "the call for facts about this turn failed: " + ev.Why
 		case "": // the store failed
-			text = "what follows the answer could not be kept: " + ev.Why
+			text = "a call after the answer could not be stored: " + ev.Why
 		}
 		return Sentence{Text: text, Tone: toneWarning}
 	}

@@ -28,8 +28,9 @@ type State struct {
 	Notes []StateNote `json:"notes"`
 	// Sidecalls are the calls of no agent, in their order.
 	Sidecalls []SidecallState `json:"sidecalls"`
-	// News are the newest sentences about the turn, at most mostNews.
-	News []News `json:"news"`
+	// News are the newest sentences about the turn, at most mostNews; all of them if KeepsNews.
+	News      []News `json:"news"`
+	KeepsNews bool   `json:"-"`
 	// Awaited is the time after which the round goes on without the agents that are at work, zero without one.
 	Awaited time.Time `json:"awaited,omitzero"`
 	// Paused reports that no call begins.
@@ -46,6 +47,9 @@ type State struct {
 	Usage budget.Usage `json:"usage"`
 	// Session has the totals of the session after the turn, nil before.
 	Session *SessionUpdate `json:"session,omitempty"`
+
+	// Mask hides the secrets of a whole text before Apply cuts it: half a secret could not be found. Nil hides nothing.
+	Mask func(text string) string `json:"-"`
 
 	told int // sentences so far
 }
@@ -162,6 +166,8 @@ type News struct {
 	Kind     string `json:"kind"`
 	Agent    string `json:"agent,omitempty"`
 	Replayed bool   `json:"replayed,omitempty"`
+	// Index is the place of a note in State.Notes, and of a vote in State.Acts.
+	Index int `json:"-"`
 	Sentence
 
 	round   int // of agents that begin
@@ -170,7 +176,7 @@ type News struct {
 	call    string // of a tool
 }
 
-// mostNews is the highest number of kept sentences.
+// mostNews is the highest number of kept sentences, unless the state keeps all.
 const mostNews = 2000
 
 // NewState returns the state of a turn before its first event. Agents without an id here are added when they begin.
@@ -233,6 +239,11 @@ func (s *State) Clone() *State {
 
 // Apply adds an event.
 func (s *State) Apply(ev Event) {
+	ev = s.masked(ev)
+	agent, why := Voided(ev)
+	if a := s.Agent(agent); a != nil && a.Phase.IsBusy() { // else its text is finished, and stands
+		a.takeBack(why)
+	}
 	if s.Began.IsZero() {
 		s.Began = ev.Head().At
 	}
@@ -359,12 +370,12 @@ func (s *State) applyCall(ev Event) {
 		}
 	case Retrying:
 		if a := s.Agent(ev.Agent); a != nil {
-			a.restart("the call failed and is made again", ev.At)
+			a.restart(ev.At)
 			a.Marks.Retrying, a.Marks.RetryAt = ev.Why, ev.At.Add(ev.Wait)
 		}
 	case FellBack:
 		if a := s.Agent(ev.Agent); a != nil {
-			a.restart("the call failed and goes to "+ev.To, ev.At)
+			a.restart(ev.At)
 			a.Marks.Fallback = ev.To
 		}
 	case HeldUp:
@@ -447,10 +458,8 @@ func (s *State) applyEnd(ev Event) {
 		s.Agent(ev.Agent).takeBackActs("it was refused")
 	case Failed:
 		s.end(ev.StepEnd, step.PhaseFailed, ev.Reason).Reason = ev.Reason
-		s.Agent(ev.Agent).takeBack("the call failed")
 	case Cancelled:
 		s.end(ev.StepEnd, step.PhaseCancelled, "")
-		s.Agent(ev.Agent).takeBack("it was cancelled")
 	case Presented:
 		s.end(ev.StepEnd, step.PhaseAnswered, "").Final = true
 		a := s.Agent(ev.Agent)
@@ -466,7 +475,6 @@ func (s *State) applyEnd(ev Event) {
 		}
 	case Dismissed:
 		if a := s.Agent(ev.Agent); a != nil {
-			a.takeBackActs("the turn goes on without it")
 			a.to(step.PhaseDismissed, "", ev.At)
 		}
 		s.Acts = append(s.Acts, Act{At: ev.At, Agent: ev.Agent, Phase: step.PhaseDismissed})
@@ -538,28 +546,23 @@ func (a *AgentState) open(ev StepStarted) {
 // startCall begins a model call whose input has so many notes.
 func (a *AgentState) startCall(ev CallStarted, notes int) {
 	a.takeBackActs("it was refused")
-	a.restart("", ev.At)
+	a.restart(ev.At)
 	a.Call, a.sent = ev.Call, notes
 }
 
-// restart waits for a call's first words. The words of a failed attempt are void.
-func (a *AgentState) restart(why string, at time.Time) {
-	if why != "" {
-		a.takeBack(why)
-	}
+// restart waits for a call's first words.
+func (a *AgentState) restart(at time.Time) {
 	a.Streamed = 0
-	a.Marks.Retrying, a.Marks.RetryAt, a.Marks.HeldUp, a.Marks.Fallback = "", time.Time{}, "", ""
+	a.Marks.Retrying, a.Marks.RetryAt, a.Marks.HeldUp = "", time.Time{}, ""
 	a.to(step.PhaseWaiting, "", at)
 }
 
 func (a *AgentState) endCall(ev CallEnded) {
 	a.Usage, a.Model, a.Streamed = a.Usage.Plus(ev.Usage), ev.Model, 0
 	a.Marks.Retrying, a.Marks.RetryAt, a.Marks.HeldUp = "", time.Time{}, ""
-	if ev.Why != "" {
-		a.takeBack("the call failed: " + ev.Why)
-		return
+	if ev.Why == "" {
+		a.saw = a.sent
 	}
-	a.saw = a.sent
 }
 
 // toTool shows the agent's newest open tool call, or that it waits for its model.

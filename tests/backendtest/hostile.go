@@ -47,8 +47,7 @@ func (s samples) piece(text, fields string) string {
 	return strings.Replace(first, "{", "{"+fields, 1) + "\n\n"
 }
 
-// checkLongStream answers with a stream of more than wire.MaxResponse bytes, of which few are the text:
-// services send a lot around each token.
+// checkLongStream answers with a short text in more than wire.MaxResponse bytes: services send a lot around each token.
 func checkLongStream(t *testing.T, a adapter) {
 	around := `"fingerprint":"` + strings.Repeat("f", 7<<10) + `",`
 	piece := a.samples.piece("x", around)

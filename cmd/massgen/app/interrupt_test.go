@@ -240,7 +240,7 @@ func TestTerminationAfterTheAnswerEndsTheProgram(t *testing.T) {
 	c.typed(t, "question")
 	<-looking
 	c.interrupts <- syscall.SIGTERM
-	c.stderr.await(t, "what is to be remembered of this turn could not be found out")
+	c.stderr.await(t, "the call for facts about this turn failed")
 	go func() { _, _ = io.WriteString(c.keyboard, "another\n/quit\n") }() // a program that has ended takes none
 	c.wantStatus(t, app.ExitInterrupted)
 	c.stdout.await(t, "an answer")

@@ -149,8 +149,8 @@ func changed(before, after any) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// tailOf returns the difference between two lists, the first of which has lost so many items at its beginning; nil if
-// they are equal.
+// tailOf returns the difference between two states of a list, which has lost its first gone items in between. It returns
+// nil if the states are equal.
 func tailOf[T any](before, after []T, gone int, same func(a, b T) bool) *tail[T] {
 	gone = min(gone, len(before))
 	stay := before[gone:]

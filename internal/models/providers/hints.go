@@ -71,7 +71,7 @@ func withHint(p provider, c connection, keyVar string, err error) error {
 	return &hinted
 }
 
-// The HTTP statuses whose cures differ from those of their kinds.
+// The HTTP statuses that need another cure than the rest of their kind.
 const (
 	notFound        = 404
 	tooManyRequests = 429

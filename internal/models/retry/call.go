@@ -197,8 +197,8 @@ func (c *call) attempt(req backends.Request, p pass, held backends.Reservation) 
 	return nil
 }
 
-// counts reports whether an event is a part of the answer. A piece of a tool call is told to people who watch, and
-// the events of a later attempt replace it.
+// counts reports whether an event is a part of the answer. A piece of a tool call is none: people only watch it, and
+// another attempt may replace it.
 func counts(ev backends.Event) bool {
 	_, isPiece := ev.(backends.ToolCallDelta)
 	return !isPiece

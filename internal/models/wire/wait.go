@@ -50,7 +50,7 @@ func (r report) wait(now time.Time) time.Duration {
 	return 0
 }
 
-// waitIn returns the longest wait that the fields of an object name. words are those of the error.
+// waitIn returns the longest wait that the fields of an object name. words is the text of the error.
 func waitIn(fields map[string]json.RawMessage, words string, now time.Time) (longest time.Duration) {
 	for name, value := range fields {
 		text, isText := textOf(value)

@@ -50,7 +50,9 @@ func (f *Finder) Add(texts ...string) {
 		}
 		words = append(words, encodings(text)...)
 		bare := withoutEscapes(text) // as find sees the secret where it is escaped
-		for _, form := range []string{text, bare, withoutBegunEscape(bare), strings.ReplaceAll(bare, " ", "+")} {
+		// A query has + for the secret's own blanks, but none for a blank that the secret escapes.
+		query := withoutEscapes(strings.ReplaceAll(text, " ", "+"))
+		for _, form := range []string{text, bare, withoutBegunEscape(bare), strings.ReplaceAll(bare, " ", "+"), query, withoutBegunEscape(query)} {
 			switch {
 			case len(form) >= shortest:
 				words = append(words, form)

@@ -142,7 +142,7 @@ func TestOtherTextsStayAsTheyAre(t *testing.T) {
 
 func TestMask(t *testing.T) {
 	var f secrets.Finder
-	f.Add("abcdefghij", "abcdefghij-and-more", "ghijklmnop", "x\xffy-not-a-text", "with/some&signs+in-it", "two words\nand 10%41")
+	f.Add("abcdefghij", "abcdefghij-and-more", "ghijklmnop", "x\xffy-not-a-text", "with/some&signs+in-it", "two words\nand 10%41", "a blank %20 and another")
 	for text, want := range map[string]string{
 		"abcdefghij abcdefghij-and-more":      "*** ***",
 		"abcdefghijabcdefghij":                "******",
@@ -154,6 +154,7 @@ func TestMask(t *testing.T) {
 		"<b>with/some&amp;signs+in-it</b>":    "<b>***</b>",
 		`two words\nand 10%41`:                "***",
 		"two+words%0Aand+10%2541.":            "***.",
+		"a+blank+%2520+and+another.":          "***.",
 		"a part: abcdefghi":                   "a part: abcdefghi",
 		"escapes beside it: %41abcdefghij\\n": "escapes beside it: %41***\\n",
 	} {

@@ -154,7 +154,7 @@ func (l *liveScreen) isShown() bool {
 	return !l.isOver || l.isAside
 }
 
-// apply adds an event to the state, and draws what follows from it, now or soon.
+// apply adds an event to the state, and redraws the lines, at most every liveEvery.
 func (l *liveScreen) apply(state *report.State, ev report.Event) {
 	if l == nil {
 		state.Apply(ev)
@@ -247,8 +247,10 @@ func (l *liveScreen) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// put writes to the terminal. As in console.write, what cannot be shown ends nothing.
-func (l *liveScreen) put(text string) { _, _ = io.WriteString(l.out, text) }
+// put writes to the terminal.
+func (l *liveScreen) put(text string) {
+	_, _ = io.WriteString(l.out, text) // as in Console.Write, a text that cannot be shown ends no run
+}
 
 // width is that of the screen.
 func (l *liveScreen) width() int {
