@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 version=v0.6.0
 least=90
-[ $# -gt 0 ] || set -- ./internal/coordination/kernel ./internal/coordination/effect ./internal/coordination/step ./contextbuild
+[ $# -gt 0 ] || set -- ./internal/coordination/kernel ./internal/coordination/election ./internal/coordination/effect ./internal/coordination/step ./contextbuild
 
 # The kernel's walk runs once per mutant: a second's worth of it.
 export MASSGEN_WALK=${MASSGEN_WALK:-small}
