@@ -17,6 +17,7 @@ type checker struct {
 func (k *checker) check(root *yaml.Node) {
 	k.checkContexts()
 	k.checkPanel(root)
+	k.checkSimulated()
 	k.callBackends()
 	k.checkEfforts()
 	k.checkTools()

@@ -112,6 +112,8 @@ type Backend struct {
 	ToolMode string
 	// Params are sent with every call of the agent.
 	Params backends.Params
+	// Simulated says how a member of type simulated answers. It is zero for any other type.
+	Simulated Simulated `json:",omitzero"`
 }
 
 // Novelty says how much a new answer must differ from those its author was

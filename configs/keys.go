@@ -150,7 +150,7 @@ func backendSection() section[Backend] {
 			{"api", enum(func(b *Backend) *string { return &b.API }, "chat", "responses")},
 			{"fallback", by((*reader).fallback)},
 			{"tool_mode", enum(func(b *Backend) *string { return &b.ToolMode }, "auto", "native", "json")},
-		}, paramKeys()...),
+		}, slices.Concat(paramKeys(), simulatedKeys())...),
 		ignored: ignoredBackendKeys(),
 	}
 }

@@ -36,7 +36,7 @@ var layers = [][]string{
 	{"internal/models/toolfit"},
 	{"internal/coordination/effect"},
 	{
-		"internal/models/wire", "internal/models/prices", "internal/coordination/policy", "internal/tools/permission", "internal/models/attach",
+		"internal/models/wire", "internal/models/prices", "internal/models/questions", "internal/coordination/policy", "internal/tools/permission", "internal/models/attach",
 		"internal/tools/workspace/confine", "internal/tools/workspace/snapshot",
 	},
 	{"backends", "internal/coordination/kernel", "internal/coordination/budget", "internal/tools/workspace/rootfs", "cmd/massgen/internal/markdown", "internal/tools/schema", "internal/tools/textcall"},

@@ -17,7 +17,7 @@ func TestElectionFindsEveryFault(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			tests := build(t, election, f)
-			cmd := exec.CommandContext(t.Context(), tests, "-test.failfast")
+			cmd := exec.CommandContext(t.Context(), tests, "-test.short", "-test.failfast")
 			cmd.Dir = election
 			if out, err := cmd.CombinedOutput(); err == nil {
 				t.Errorf("the tests found nothing:\n%s", out)
