@@ -185,6 +185,10 @@ func TestSimulatedMemberActs(t *testing.T) {
 	if got := called(t, replied(t, s, asked("ada", 0, 2, "What?", "A", "C")), toolNewAnswer); got["content"] != "B" {
 		t.Errorf("its answer is not among those shown, and it answers %q", got)
 	}
+	follower := NewSimulated(Simulation{Questions: file, Accuracy: 1, Conformity: 1})
+	if got := called(t, replied(t, follower, asked("ada", 0, 2, "What?", "A", "B")), toolVote); got["agent_id"] != "agent1" {
+		t.Errorf("the only other answer is agent1's, and it votes for %q", got)
+	}
 	last := asked("ada", 0, 3, "What?", "A", "C")
 	last.Tools = last.Tools[1:]
 	if got := called(t, replied(t, s, last), toolVote); got["agent_id"] != "agent1" || got["reason"] != "It says A." {

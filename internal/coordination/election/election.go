@@ -212,30 +212,28 @@ func (e Election) counted() []Ballot {
 	return counted
 }
 
-// named returns the candidates that a ballot counts for.
+// named returns the candidates that a ballot counts for, each once, in its order.
 func (e Election) named(b Ballot) []int {
-	names := e.candidatesOf(b.For)
-	if e.Rule != Approval && e.Rule != Ranked {
-		return names[:min(len(names), 1)]
+	var names []int
+	for _, agent := range b.For {
+		c := e.candidate(agent)
+		if c < 0 || slices.Contains(names, c) {
+			continue
+		}
+		names = append(names, c)
+		if e.Rule != Approval && e.Rule != Ranked {
+			break
+		}
 	}
 	return names
 }
 
-// candidatesOf returns the candidates of agents' answers, each once, in the order of the
-// agents.
-func (e Election) candidatesOf(agents []int) []int {
-	names := make([]int, 0, len(agents))
-	seen := make([]bool, len(e.Candidates))
-	for _, agent := range agents {
-		if agent < 0 || agent >= len(e.Candidates) {
-			continue
-		}
-		if c := e.Candidates[agent]; c >= 0 && !seen[c] {
-			seen[c] = true
-			names = append(names, c)
-		}
+// candidate returns the candidate of an agent's answer, -1 without one.
+func (e Election) candidate(agent int) int {
+	if agent < 0 || agent >= len(e.Candidates) {
+		return -1
 	}
-	return names
+	return e.Candidates[agent]
 }
 
 // standing returns the candidates in the config's order.

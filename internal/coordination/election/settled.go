@@ -72,9 +72,13 @@ func (e Election) beatsAll(ballots []Ballot, support []int) bool {
 // support returns the weight of the open voters that may name each candidate, by agent.
 func (e Election) support(open []Ballot) []int {
 	support := make([]int, len(e.Candidates))
-	for _, b := range open {
-		for _, c := range e.candidatesOf(b.For) {
-			support[c] += e.weight(b.Voter)
+	counted := make([]int, len(e.Candidates)) // one more than the last open voter that was counted
+	for i, b := range open {
+		for _, agent := range b.For {
+			if c := e.candidate(agent); c >= 0 && counted[c] <= i {
+				counted[c] = i + 1
+				support[c] += e.weight(b.Voter)
+			}
 		}
 	}
 	return support
