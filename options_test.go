@@ -30,7 +30,7 @@ func TestHooksRunAroundATurn(t *testing.T) {
 			return nil
 		}),
 		massgen.WithAfterTurn(func(_ context.Context, _ *massgen.Turn, r massgen.Result) error {
-			said = append(said, "after: "+string(r.Status))
+			said = append(said, "after: "+r.Status)
 			return errLate
 		}),
 		massgen.WithAfterTurn(func(context.Context, *massgen.Turn, massgen.Result) error {

@@ -167,7 +167,7 @@ judges() {
 clients() { bash scripts/clients.sh; }
 
 # The real program in a terminal of tmux, by its keys.
-screens() { as_built && go test -count=1 -tags tmux -run 'TestFullScreen|TestTerminalIsRestored|TestSystemEndsTheScreen' ./cmd/massgen/app; }
+screens() { as_built && go test -count=1 -tags tmux -run 'TestFullScreen|TestTerminalIsRestored|TestSystemEndsTheScreen|TestFacesSayTheSame' ./cmd/massgen/app; }
 
 # The nested module: its engine and its store, with real servers of both.
 temporal() { bash scripts/temporal.sh; }

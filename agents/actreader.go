@@ -170,7 +170,7 @@ func (r *actReader) begin() {
 func (r *actReader) char(c byte) {
 	switch {
 	case r.unit != "":
-		r.unit += string(rune(c))
+		r.unit += string([]byte{c})
 		if len(r.unit) == len("u0000") {
 			r.endUnit()
 		}

@@ -187,9 +187,12 @@ func (d *Doer) callee(call effect.ModelCall) (to Sidecall, ok bool) {
 // send makes a call, and returns a reply with its cost and, if it failed, the reason and the received part
 // of the message. The error is for a store that failed. people may be nil.
 func (d *Doer) send(ctx context.Context, to Member, req backends.Request, h *heard, people *teller) (resp backends.Response, reply effect.ModelReply, err error) {
-	observe, again := h.add, func() {}
+	observe, again := h.add, h.again
 	if people != nil {
-		again = people.again
+		again = func() {
+			h.again()
+			people.again()
+		}
 		observe = func(ev backends.Event) {
 			h.add(ev)
 			people.hear(ev)

@@ -177,7 +177,9 @@ func TestObserverSeesWhatStreams(t *testing.T) {
 	w := newWorld(t)
 	d := w.doer(says{backends.TextDelta{Text: "a"}, toolCall("1", "search", "{}")})
 	var seen []string
-	d.Observe = func(k effect.Key, told agents.Told) { seen = append(seen, fmt.Sprintf("%s %s%s", k, told.Text, told.Tool)) }
+	d.Observe = func(k effect.Key, told agents.Told) {
+		seen = append(seen, fmt.Sprintf("%s %s%s", k, told.Text, told.Tool))
+	}
 	if _, err := d.Perform(t.Context(), &w.turn, w.call(researcher, effect.Coordination)); err != nil {
 		t.Fatal(err)
 	}

@@ -123,20 +123,29 @@ func AttachFiles(ctx context.Context, blobs Blobs, takes attach.Takes, files []b
 			refused = append(refused, f.Name)
 			continue
 		}
-		if f.File, err = putFile(ctx, blobs, f); err == nil && !takes.Fits(f) {
-			if left -= f.Width * f.Height; left < 0 {
-				return nil, nil, attach.RefusedError{Err: fmt.Errorf("the pictures have more than %s pixels together to be made smaller for their model: make them smaller", plain.Thousands(attach.MostDecodedTogether))}
-			}
-			if f, err = takes.Shrink(ctx, f); err == nil {
-				f.File, err = putFile(ctx, blobs, f)
-			}
-		}
+		stored, err := putFitting(ctx, ctx, blobs, takes, f, &left)
 		if err != nil {
 			return nil, nil, err
 		}
-		fitting = append(fitting, f.File)
+		fitting = append(fitting, stored)
 	}
 	return fitting, refused, nil
+}
+
+// putFitting stores a file for a model that takes its kind. It makes a picture smaller until the context work
+// ends; left has the pixels that it may still decode for this purpose.
+func putFitting(ctx, work context.Context, blobs Blobs, takes attach.Takes, f backends.File, left *int) (blob.File, error) {
+	var err error
+	if f.File, err = putFile(ctx, blobs, f); err != nil || takes.Fits(f) {
+		return f.File, err
+	}
+	if *left -= f.Width * f.Height; *left < 0 {
+		return blob.File{}, attach.RefusedError{Err: fmt.Errorf("the pictures have more than %s pixels together to be made smaller for their model: make them smaller", plain.Thousands(attach.MostDecodedTogether))}
+	}
+	if f, err = takes.Shrink(work, f); err != nil {
+		return blob.File{}, err
+	}
+	return putFile(ctx, blobs, f)
 }
 
 func putFile(ctx context.Context, blobs Blobs, f backends.File) (blob.File, error) {
@@ -190,24 +199,33 @@ func ReturnFile(ctx context.Context, name string, data []byte) error {
 }
 
 // taken stores the returned files that the member's model takes. For each other file it returns a
-// line with the reason. The error is the store's.
+// line with the reason. It makes pictures smaller until ctx, the context of the call, ends. The error is
+// the store's.
 func (r *returnedFiles) taken(ctx context.Context, blobs Blobs, takes attach.Takes) (files []blob.File, lines []string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	stored := context.WithoutCancel(ctx)
+	left := attach.MostDecodedTogether
 	for _, f := range r.files {
 		if !takes.Images {
 			lines = append(lines, fmt.Sprintf("[%s, %s of %d by %d pixels, is not shown: this model takes no images]", f.Name, f.MediaType, f.Width, f.Height))
 			continue
 		}
-		fitting, _, err := AttachFiles(ctx, blobs, takes, []backends.File{f})
-		files = append(files, fitting...)
+		file, err := putFitting(stored, ctx, blobs, takes, f, &left)
 		var fault storeFault
-		if errors.As(err, &fault) {
+		late, isLate := overtimeOf(ctx)
+		switch {
+		case err == nil:
+			files = append(files, file)
+			continue
+		case errors.As(err, &fault):
 			return nil, nil, err
+		case ctx.Err() != nil && isLate:
+			err = fmt.Errorf("it was not made smaller for this model within %s, the most that a call may take", late.limit)
+		case ctx.Err() != nil:
+			err = errors.New("the call was cancelled before it was made smaller for this model")
 		}
-		if err != nil {
-			lines = append(lines, fmt.Sprintf("[%s is not shown: %v]", f.Name, err))
-		}
+		lines = append(lines, fmt.Sprintf("[%s is not shown: %v]", f.Name, err))
 	}
 	return files, lines, nil
 }

@@ -3,6 +3,7 @@ package agents
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 
@@ -20,6 +21,14 @@ type heard struct {
 	mu      sync.Mutex
 	text    strings.Builder
 	answers []string
+	// begun has the pieces of the answers that have not arrived whole, in the order of their calls.
+	begun []*begunAnswer
+}
+
+// begunAnswer is the arguments of a call of new_answer so far. Its index is that of the call's pieces.
+type begunAnswer struct {
+	index     int
+	arguments strings.Builder
 }
 
 func newHeard(eff effect.Effect) heard {
@@ -33,15 +42,37 @@ func (h *heard) add(ev backends.Event) {
 	switch ev := ev.(type) {
 	case backends.TextDelta:
 		h.text.WriteString(ev.Text)
+	case backends.ToolCallDelta:
+		h.addPiece(ev)
 	case backends.ToolCall:
 		h.addAnswer(ev)
 	}
 }
 
+func (h *heard) addPiece(piece backends.ToolCallDelta) {
+	i := slices.IndexFunc(h.begun, func(b *begunAnswer) bool { return b.index == piece.Index })
+	if i < 0 {
+		if piece.Name != effect.NewAnswer {
+			return
+		}
+		i, h.begun = len(h.begun), append(h.begun, &begunAnswer{index: piece.Index})
+	}
+	h.begun[i].arguments.WriteString(piece.Text)
+}
+
+// addAnswer adds the answer of a call, which replaces the call's pieces.
 func (h *heard) addAnswer(call backends.ToolCall) {
 	if call.Name == effect.NewAnswer {
 		h.answers = append(h.answers, cutContent(effect.NewAnswer, call.Arguments))
+		h.begun = h.begun[min(1, len(h.begun)):]
 	}
+}
+
+// again forgets the pieces of an attempt that another one follows.
+func (h *heard) again() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.begun = nil
 }
 
 // partial returns the text that had arrived when a call ended with err: the text beside tools,
@@ -59,8 +90,11 @@ func (h *heard) partial(err error) string {
 	if content := cutContent("", text); h.inJSON && content != "" {
 		text = content
 	}
-	var said []string
-	for _, s := range append([]string{text}, h.answers...) {
+	said, parts := []string(nil), append([]string{text}, h.answers...)
+	for _, begun := range h.begun {
+		parts = append(parts, cutContent(effect.NewAnswer, begun.arguments.String()))
+	}
+	for _, s := range parts {
 		if strings.TrimSpace(s) != "" {
 			said = append(said, s)
 		}

@@ -51,6 +51,7 @@ func TestWhatHadComeOfAFailedCallIsKept(t *testing.T) {
 		"thinking":                 {backend: breaking(cutError(), backends.ReasoningDelta{Text: "hm"})},
 		"text that is like JSON":   {backend: breaking(cutError(), backends.TextDelta{Text: `say {"content":"x"} and`}), want: `say {"content":"x"} and`},
 		"an answer that was begun": {backend: breaking(cutError(`{"content":"half an ans`), backends.TextDelta{Text: "Here:"}), want: "Here:\n\nhalf an ans"},
+		"a letter in an escape":    {backend: breaking(cutError(`{"content":"a\u000é rest`)), want: `a\u000é rest`},
 		"a whole answer":           {backend: breaking(cutError(), toolCall("1", effect.NewAnswer, `{"content":"whole"}`)), want: "whole"},
 		"another tool": {backend: breaking(&backends.Error{Cut: []backends.ToolCall{{Name: "search", Arguments: `{"content":"x`}}},
 			toolCall("1", "search", `{"content":"y"}`))},
@@ -140,6 +141,53 @@ func TestWhatHadComeOfALostCallIsKept(t *testing.T) {
 					t.Errorf("kept is %q, and the failure %+v", got, reply.Failure)
 				}
 				close(release)
+			})
+		})
+	}
+}
+
+// TestPiecesOfAnAnswerAreKept if its call is lost before it came whole, and only those of the last attempt.
+func TestPiecesOfAnAnswerAreKept(t *testing.T) {
+	piece := func(index int, name, text string) backends.Event {
+		return backends.ToolCallDelta{Index: index, Name: name, Text: text}
+	}
+	for name, c := range map[string]struct {
+		events []backends.Event
+		want   string
+	}{
+		"half": {[]backends.Event{piece(1, effect.NewAnswer, `{"content":"half `), piece(0, "search", `{"content":"x`), piece(1, "", "an ans")}, "half an ans"},
+		"whole, and another half": {[]backends.Event{
+			piece(0, effect.NewAnswer, `{"content":"whole"}`), toolCall("1", effect.NewAnswer, `{"content":"whole"}`), piece(1, effect.NewAnswer, `{"content":"ha`),
+		}, "whole\n\nha"},
+		"another attempt": {[]backends.Event{piece(0, effect.NewAnswer, `{"content":"first`), nil, piece(0, effect.NewAnswer, `{"content":"sec`)}, "sec"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, release := newWorld(t), make(chan struct{})
+				defer close(release)
+				d := w.doer(streams(func(ctx context.Context, _ backends.Request) iter.Seq2[backends.Event, error] {
+					return func(yield func(backends.Event, error) bool) {
+						for _, ev := range c.events {
+							if ev == nil {
+								backends.TraceFrom(ctx).WillRetry(backends.RetryInfo{Err: cutError()})
+							} else if !yield(ev, nil) {
+								return
+							}
+						}
+						<-release
+						yield(nil, cutError())
+					}
+				}))
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				ev, err := d.Perform(ctx, &w.turn, w.call(researcher, effect.Coordination))
+				if err != nil {
+					t.Fatal(err)
+				}
+				reply := ev.(effect.ModelReply)
+				if got := w.text(reply.Partial); got != c.want || !reply.Failure.Abandoned {
+					t.Errorf("kept is %q, and the failure %+v", got, reply.Failure)
+				}
 			})
 		})
 	}

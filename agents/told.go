@@ -37,22 +37,28 @@ type teller struct {
 	exists  func(name string) bool
 	schema  bool // the answer is a value that fits a schema
 
-	// text is text that is held back, isHeld reports whether the whole message decides about it, and hasText whether a
-	// text was told.
-	text            string
-	isHeld, hasText bool
+	// text is text that is held back. If isHeld is true, the whole message decides about it, and rest is the text
+	// behind it. hasText reports whether a text was told, and hasCall whether the backend sent a whole call.
+	text                     string
+	rest                     strings.Builder
+	isHeld, hasText, hasCall bool
 
 	acts *actReader
-	// index is the number of the call whose arguments acts reads, or none.
+	// index is the number of the call whose arguments acts reads, or noIndex.
 	index int
-	act   string
-	// told is the act's text so far, and held what may follow it.
-	told strings.Builder
-	held string
+	actText
 }
 
-// none is the index of no call.
-const none = -1
+// actText is the text of an act so far.
+type actText struct {
+	act string
+	// told is the text that was told, held is the text that may follow it, and cut is a begun character behind held.
+	told, held strings.Builder
+	cut        string
+}
+
+// noIndex is the index of a call that came whole.
+const noIndex = -1
 
 func newTeller(tell func(Told), turn *effect.Turn, call effect.ModelCall, tools []backends.Tool) *teller {
 	t := &teller{tell: tell, call: call, mayCall: turn.Agents[call.Key.Agent].TextCalls, schema: turn.Schema.Bytes > 0}
@@ -65,9 +71,9 @@ func newTeller(tell func(Told), turn *effect.Turn, call effect.ModelCall, tools 
 
 // again begins anew, for another attempt.
 func (t *teller) again() {
-	t.text, t.isHeld, t.hasText = "", false, false
-	t.acts, t.index, t.act, t.held = nil, none, "", ""
-	t.told.Reset()
+	t.text, t.isHeld, t.hasText, t.hasCall = "", false, false, false
+	t.acts, t.index, t.actText = nil, noIndex, actText{}
+	t.rest.Reset()
 	if t.call.JSON {
 		t.acts = t.reader("")
 	}
@@ -91,7 +97,8 @@ func (t *teller) hear(ev backends.Event) {
 	case backends.ToolCallDelta:
 		t.hearCall(ev.Index, ev.Name, ev.Text)
 	case backends.ToolCall:
-		t.hearCall(none, ev.Name, ev.Arguments)
+		t.hasCall = true
+		t.hearCall(noIndex, ev.Name, ev.Arguments)
 		t.tell(Told{Tool: ev.Name})
 	}
 }
@@ -101,7 +108,7 @@ func (t *teller) hearCall(index int, name, arguments string) {
 	if t.acts == nil && t.call.Key.Purpose == effect.Coordination && fieldOf(name) != "" {
 		t.acts, t.index = t.reader(name), index
 		t.acts.add(arguments)
-	} else if index != none && index == t.index {
+	} else if index != noIndex && index == t.index {
 		t.acts.add(arguments)
 	}
 }
@@ -111,10 +118,13 @@ func (t *teller) hearText(piece string) {
 	if t.call.JSON {
 		t.acts.add(piece)
 	}
-	t.text += piece
 	if t.isHeld {
+		if !t.call.JSON {
+			t.rest.WriteString(piece)
+		}
 		return
 	}
+	t.text += piece
 	length := len(t.text)
 	if t.call.JSON || t.mayCall {
 		length, t.isHeld = textcall.Prose(t.text, !t.hasText, t.exists)
@@ -136,25 +146,35 @@ func (t *teller) tellText(length int) {
 // say tells the next piece of an act, without white space at its end.
 func (t *teller) say(act, piece string) {
 	t.act = act
-	text := t.held + piece
-	whole := len(text)
-	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
-		if tail := text[len(text)-back:]; utf8.RuneStart(tail[0]) {
-			if !utf8.FullRuneInString(tail) {
-				whole -= back
-			}
-			break
-		}
+	piece, t.cut = cutCharacter(t.cut + piece)
+	whole := len(strings.TrimRightFunc(piece, unicode.IsSpace))
+	if t.told.Len() == 0 && !strings.ContainsFunc(piece, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
+		whole = 0 // the text so far may be a placeholder
 	}
-	whole = len(strings.TrimRightFunc(text[:whole], unicode.IsSpace))
-	if t.told.Len() == 0 && !strings.ContainsFunc(text[:whole], func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
-		whole = 0 // it may be a placeholder
+	if whole == 0 {
+		t.held.WriteString(piece)
+		return
 	}
-	text, t.held = text[:whole], text[whole:]
+	text := t.held.String() + piece[:whole]
+	t.held.Reset()
+	t.held.WriteString(piece[whole:])
 	if act == effect.Vote {
 		text = t.ofReason(text)
 	}
 	t.tellAct(contextbuild.Clean(text))
+}
+
+// cutCharacter cuts off a character that has only begun at the end of a text.
+func cutCharacter(text string) (whole, begun string) {
+	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
+		if at := len(text) - back; utf8.RuneStart(text[at]) {
+			if !utf8.FullRuneInString(text[at:]) {
+				return text[:at], text[at:]
+			}
+			break
+		}
+	}
+	return text, ""
 }
 
 // ofReason returns the part of the next piece of a reason that is kept.
@@ -178,11 +198,9 @@ func (t *teller) tellAct(text string) {
 
 // end tells what was held back, now that the reply was read. accepted returns the text of an answer.
 func (t *teller) end(reply effect.ModelReply, accepted func(effect.Call) string) {
-	if len(reply.Calls) == 0 {
-		if !reply.Markup && !t.call.JSON {
-			t.tellText(len(t.text))
-		}
-		return
+	if !t.call.JSON && !reply.Markup && (t.hasCall || len(reply.Calls) == 0) {
+		t.text += t.rest.String()
+		t.tellText(len(t.text))
 	}
 	acts := slices.DeleteFunc(slices.Clone(reply.Calls), func(c effect.Call) bool { return fieldOf(c.Name) == "" })
 	if t.call.Key.Purpose != effect.Coordination || len(acts) != 1 || acts[0].Problem != "" {

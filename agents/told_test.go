@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -229,9 +230,54 @@ func TestACallInTextIsNotTold(t *testing.T) {
 	}
 }
 
+// TestTextBesideACallOfTheBackendIsToldWhole, also the part that was held back because it might have been a call.
+func TestTextBesideACallOfTheBackendIsToldWhole(t *testing.T) {
+	w := newWorld(t)
+	w.turn.Agents[researcher].TextCalls = true
+	const text = "I read this first:\n```json\n{\"name\": \"search\""
+	said := says{backends.TextDelta{Text: text[:30]}, backends.TextDelta{Text: text[30:]}, toolCall("1", effect.NewAnswer, `{"content":"The moon."}`)}
+	_, told := w.observed(t, said, w.call(researcher, effect.Coordination))
+	if got, _ := textOf(told, ""); got != text {
+		t.Errorf("told is %q", got)
+	}
+	if got, _ := textOf(told, effect.NewAnswer); got != "The moon." {
+		t.Errorf("the answer is told as %q", got)
+	}
+}
+
+// TestHeldTextIsNotCopiedForEachPiece of a long message.
+func TestHeldTextIsNotCopiedForEachPiece(t *testing.T) {
+	w := newWorld(t)
+	const pieces = 20_000
+	for name, c := range map[string]struct {
+		inJSON       bool
+		begin, piece string
+	}{
+		"JSON mode":          {true, `{"action":{"name":"new_answer","content":"`, "word "},
+		"text after a call":  {false, `{"name":"search","arguments":"`, "word "},
+		"space in an answer": {true, `{"action":{"name":"new_answer","content":"a`, "     "},
+		"signs, no letters":  {true, `{"action":{"name":"new_answer","content":"`, "-----"},
+	} {
+		w.turn.Agents[researcher].TextCalls = true
+		call := w.call(researcher, effect.Coordination)
+		call.JSON = c.inJSON
+		said := []backends.Event{backends.TextDelta{Text: c.begin}}
+		for range pieces {
+			said = append(said, backends.TextDelta{Text: c.piece})
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		w.observed(t, breaking(cutError(), said...), call)
+		runtime.ReadMemStats(&after)
+		if bytes, most := after.TotalAlloc-before.TotalAlloc, uint64(pieces*len(c.piece)*300); bytes > most {
+			t.Errorf("%s: %d bytes were allocated, more than %d", name, bytes, most)
+		}
+	}
+}
+
 // FuzzAnswerInPieces: whatever the arguments are, and wherever they are cut, the pieces are the answer if it is one.
 func FuzzAnswerInPieces(f *testing.F) {
-	for _, seed := range []string{`{"content":"a"}`, `{"x":{"content":1},"content":"\ud83d\ude00"}`, `{"content":{"a":"}"}}`, `{"a":["b\"",{}],"content":"\ud83dx"}`, "{\"content\":\"\xf0\x9f\"}"} {
+	for _, seed := range []string{`{"content":"a"}`, `{"x":{"content":1},"content":"\ud83d\ude00"}`, `{"content":{"a":"}"}}`, `{"a":["b\"",{}],"content":"\ud83dx"}`, "{\"content\":\"\xf0\x9f\"}", `{"content":"\u000é rest"}`} {
 		f.Add(seed, uint8(3))
 	}
 	f.Fuzz(func(t *testing.T, arguments string, size uint8) {

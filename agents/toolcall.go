@@ -39,20 +39,21 @@ func (d *Doer) callTool(ctx context.Context, turn *effect.Turn, e effect.ToolCal
 		reply.Result, err = d.Blobs.Put(stored, []byte(notPermittedText(why)))
 		return reply, err
 	}
-	var returned returnedFiles
+	var notShown []string
 	result, planned := member.planned(e, arguments)
 	if planned {
 		reply.State = effect.ToolPlanned
 	} else {
+		var returned returnedFiles
 		called, stop := d.limited(context.WithValue(WithCallInfo(ctx, info), returnedFilesKey{}, &returned), turn, e, r)
 		begun := time.Now()
 		result, reply.State, reply.Error = member.callTool(called, e.Name, arguments)
 		reply.ElapsedMS = time.Since(begun).Milliseconds()
+		reply.Files, notShown, err = returned.taken(called, d.Blobs, member.Takes)
 		stop()
-	}
-	var notShown []string
-	if reply.Files, notShown, err = returned.taken(stored, d.Blobs, member.Takes); err != nil {
-		return nil, err
+		if err != nil {
+			return nil, err
+		}
 	}
 	result = strings.Join(append([]string{result}, notShown...), "\n")
 	if reply.Result, err = d.Blobs.Put(stored, []byte(contextbuild.Clean(result))); err != nil {

@@ -22,6 +22,10 @@ func (e *localTurn) end(err error) []effect.Sidecall {
 	if err == nil {
 		v.turn.result.Session, err = v.sessionUpdate()
 	}
+	if errors.Is(err, ErrLeft) {
+		v.announce(err)
+		return nil
+	}
 	v.announce(errors.Join(e.messagesErr, err, v.afterTurn()))
 	return following
 }
@@ -64,7 +68,7 @@ func (e *localTurn) makeOutcome(failed error) (ended sessions.Ended, err error) 
 	return ended, err
 }
 
-// leave releases a turn whose store failed. The journal may lack the end but has every paid call: the
+// leave releases a turn whose store failed, or that the process leaves. The journal may lack the end but has every paid call: the
 // turn can be resumed.
 func (e *localTurn) leave() error {
 	v := e.view

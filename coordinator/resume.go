@@ -28,7 +28,8 @@ import (
 // Options.Override always does. Otherwise Resume is like Start.
 //
 // The error is a *Difference if the input of a finished call differs from the recorded one, for
-// example after a change of the prompts. Abandon gives up such a turn.
+// example after a change of the prompts. It is an *OtherPanelError if the panel may not play the turn. Abandon gives up
+// such turns.
 func (p *Panel) Resume(ctx context.Context, session string) (*Turn, error) {
 	session = cmp.Or(session, p.own)
 	if p.opts.Remote != nil {
@@ -118,24 +119,41 @@ func (p *Panel) begun(ctx context.Context, session string, number int, events []
 	return t, nil
 }
 
-// accepted returns the first event of a journal, which must be of this panel.
+// OtherPanelError is the error of a turn that another panel has begun: its agents, models or limits differ.
+type OtherPanelError struct {
+	// Why compares the panels. Cure says what to do.
+	Why, Cure string
+}
+
+// Error implements error.
+func (e *OtherPanelError) Error() string { return e.Why + ": " + e.Cure }
+
+// accepted returns the first event of a journal. It must be of this panel, else the error is an *OtherPanelError.
 func (p *Panel) accepted(events []turn.Event) (turn.Accepted, error) {
 	accepted, err := firstEvent(events)
 	if err != nil {
 		return accepted, err
 	}
 	if !slices.Equal(accepted.Rules.Agents, p.opts.Rules.Agents) {
-		return accepted, fmt.Errorf("it was begun by the agents %s, and the panel is %s: use the config that it was begun with",
-			strings.Join(accepted.Rules.Agents, ", "), strings.Join(p.opts.Rules.Agents, ", "))
+		return accepted, &OtherPanelError{
+			fmt.Sprintf("it was begun by the agents %s, and the panel is %s", strings.Join(accepted.Rules.Agents, ", "), strings.Join(p.opts.Rules.Agents, ", ")),
+			"use the config that it was begun with",
+		}
 	}
 	for i, began := range accepted.Turn.Agents {
 		// The journal's inputs have the model's name, and would take it to the panel's service.
 		if now := p.opts.Agents[i].Model; now != began.Model {
-			return accepted, fmt.Errorf("its agent %s was begun with the model %q, and the panel's has %q: name that model again, or start the turn over (--continue --fresh)", began.ID, began.Model, now)
+			return accepted, &OtherPanelError{
+				fmt.Sprintf("its agent %s was begun with the model %q, and the panel's has %q", began.ID, began.Model, now),
+				"name that model again, or start the turn over (--continue --fresh)",
+			}
 		}
 	}
 	if limit := accepted.Turn.Limits.Beyond(p.opts.Limits); limit != "" { // for example in an imported session
-		return accepted, fmt.Errorf("it was begun with a wider %s than the panel has: use the config that it was begun with, or start the turn over", limit)
+		return accepted, &OtherPanelError{
+			fmt.Sprintf("it was begun with a wider %s than the panel has", limit),
+			"use the config that it was begun with, or start the turn over",
+		}
 	}
 	return accepted, nil
 }

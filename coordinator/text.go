@@ -22,8 +22,8 @@ func (t *Turn) Text(ctx context.Context) iter.Seq2[string, error] {
 			if piece := answer.Apply(ev); piece != "" && !yield(piece, nil) {
 				return
 			}
-			if _, isOver := ev.(report.Ended); isOver {
-				break // only calls of no agent may follow
+			if answer.IsOver() {
+				break
 			}
 		}
 		result, err := t.Wait(ctx)

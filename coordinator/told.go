@@ -13,8 +13,10 @@ import (
 type toldTexts struct {
 	view *view
 	mu   sync.Mutex
-	// masks hide the secrets of each text under way.
+	// masks hide the secrets of each text under way. mu guards each of them, too.
 	masks map[toldText]*secrets.Stream
+	// ended are the calls that are over. An abandoned call may go on to write, and its text is not published.
+	ended map[effect.Key]bool
 }
 
 // toldText identifies a text of a call: its reasoning, an act or the text beside tools.
@@ -26,55 +28,69 @@ type toldText struct {
 
 // observe publishes the next piece. The jobs call it.
 func (t *toldTexts) observe(key effect.Key, told agents.Told) {
-	if told.Tool != "" {
-		t.view.turn.events.add(report.ToolCalled{Actor: report.ActorOf(key, t.view.id), Call: report.CallID(key, t.view.id), Tool: told.Tool})
-		return
-	}
 	text := toldText{key, told.Act, told.Thinking != ""}
-	piece := told.Text + told.Thinking
-	if mask := t.mask(text); mask != nil {
-		piece = mask.Add(piece)
+	piece, isOpen := t.masked(text, told.Text+told.Thinking)
+	switch {
+	case !isOpen:
+	case told.Tool != "":
+		t.view.turn.events.add(report.ToolCalled{Actor: report.ActorOf(key, t.view.id), Call: key.CallID(t.view.id), Tool: told.Tool})
+	default:
+		t.publish(text, piece)
 	}
-	t.publish(text, piece)
 }
 
-// mask returns the mask of a text, nil if the panel has no secrets.
-func (t *toldTexts) mask(text toldText) *secrets.Stream {
-	begin := t.view.panel.opts.Masking
-	if begin == nil {
-		return nil
-	}
+// masked returns the part of a text that may be published now that its next piece came. isOpen is false if the call is
+// over.
+func (t *toldTexts) masked(text toldText, piece string) (masked string, isOpen bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.ended[text.call] {
+		return "", false
+	}
+	begin := t.view.panel.opts.Masking
+	if begin == nil || piece == "" {
+		return piece, true
+	}
 	if t.masks == nil {
 		t.masks = map[toldText]*secrets.Stream{}
 	}
 	if t.masks[text] == nil {
 		t.masks[text] = begin()
 	}
-	return t.masks[text]
+	return t.masks[text].Add(piece), true
 }
 
 func (t *toldTexts) publish(text toldText, piece string) {
-	actor, call := report.ActorOf(text.call, t.view.id), report.CallID(text.call, t.view.id)
-	switch {
-	case piece == "":
-	case text.isThinking:
+	if piece == "" {
+		return
+	}
+	actor, call := report.ActorOf(text.call, t.view.id), text.call.CallID(t.view.id)
+	if text.isThinking {
 		t.view.turn.events.add(report.Thinking{Actor: actor, Call: call, Text: piece})
-	default:
+	} else {
 		t.view.turn.events.add(report.TextDelta{Actor: actor, Call: call, Act: text.act, Text: piece})
 	}
 }
 
-// end publishes what was held back of a call's texts. If isVoid is true, it forgets that: another attempt follows.
+// end publishes the held-back ends of a call's texts, or drops them if isVoid: another attempt of the call follows.
 func (t *toldTexts) end(key effect.Key, isVoid bool) {
-	for _, text := range []toldText{{key, "", true}, {key, "", false}, {key, effect.Vote, false}, {key, effect.NewAnswer, false}} {
-		t.mu.Lock()
-		mask := t.masks[text]
-		delete(t.masks, text)
-		t.mu.Unlock()
-		if mask != nil && !isVoid {
-			t.publish(text, mask.Rest())
+	texts := [...]toldText{{key, "", true}, {key, "", false}, {key, effect.Vote, false}, {key, effect.NewAnswer, false}}
+	var rests [len(texts)]string
+	t.mu.Lock()
+	for i, text := range texts {
+		if mask := t.masks[text]; mask != nil && !isVoid {
+			rests[i] = mask.Rest()
 		}
+		delete(t.masks, text)
+	}
+	if !isVoid {
+		if t.ended == nil {
+			t.ended = map[effect.Key]bool{}
+		}
+		t.ended[key] = true
+	}
+	t.mu.Unlock()
+	for i, text := range texts {
+		t.publish(text, rests[i])
 	}
 }

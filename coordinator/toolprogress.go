@@ -32,7 +32,7 @@ func (e *localTurn) withProgress(ctx context.Context, eff effect.Effect) (watche
 	if !ok {
 		return ctx, func() {}
 	}
-	p := &toolProgress{events: &e.view.turn.events, event: report.ToolProgress{Actor: report.ActorOf(call.Key, e.view.id), Call: report.CallID(call.Key, e.view.id), Tool: call.Name}}
+	p := &toolProgress{events: &e.view.turn.events, event: report.ToolProgress{Actor: report.ActorOf(call.Key, e.view.id), Call: call.Key.CallID(e.view.id), Tool: call.Name}}
 	return agents.WithProgress(ctx, p.tell), p.end
 }
 

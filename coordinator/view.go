@@ -73,11 +73,13 @@ func (v *view) over(at time.Time) {
 	v.unjournaled.Duration = at.Sub(v.turn.started)
 }
 
-// announce makes the result and its error final, and wakes Wait.
+// announce makes the result and its error final, and wakes Wait. A turn that this process has left has no end.
 func (v *view) announce(err error) {
 	t := v.turn
 	t.err = err
-	t.events.add(report.Ended{Status: t.result.Status, Elapsed: t.ended.Sub(t.started), Usage: t.result.Usage})
+	if !errors.Is(err, ErrLeft) {
+		t.events.add(report.Ended{Status: t.result.Status, Elapsed: t.ended.Sub(t.started), Usage: t.result.Usage})
+	}
 	close(t.done)
 }
 

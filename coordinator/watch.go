@@ -180,6 +180,11 @@ func (w *watcher) passOn() (err error) {
 			w.passDismissal(p)
 		case signal: // an interrupt
 			err = errors.Join(err, w.remote.Interrupt(w.base))
+		case departure:
+			if !p.unlessAnswered {
+				return ErrLeft
+			}
+			err = errors.Join(err, w.remote.Interrupt(w.base))
 		}
 	}
 	return err

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -16,7 +17,9 @@ func enforced(req backends.Request) (schema json.RawMessage, ok bool) {
 		return req.Schema, len(req.Schema) > 0
 	}
 	var parsed any
-	if CheckSchema(req.Model) != nil || json.Unmarshal(req.Schema, &parsed) != nil {
+	d := json.NewDecoder(bytes.NewReader(req.Schema))
+	d.UseNumber() // a large integer in an enum stays as it is
+	if CheckSchema(req.Model) != nil || d.Decode(&parsed) != nil {
 		return nil, false
 	}
 	simple, ok := simplified(parsed)

@@ -161,7 +161,7 @@ func TestReasoningGoesBack(t *testing.T) {
 
 data: {"choices":[{"delta":{"reasoning":"see","reasoning_details":[{"type":"reasoning.text","text":"see","index":0},{"type":"reasoning.text","signature":"s<1>","index":0}]}}]}
 
-data: {"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.encrypted","data":"abc","id":"rs_1","index":1}]}}]}
+data: {"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.encrypted","data":"abc","id":"rs_1","index":1,"stamp":1234567890123456789}]}}]}
 
 data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"vote","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}
 
@@ -177,7 +177,7 @@ data: [DONE]
 `
 	for _, c := range []struct{ dialect, stream, want, other string }{
 		{"details", details, `"reasoning_details":[{"format":"x","index":0,"signature":"s<1>","text":"I see","type":"reasoning.text"},` +
-			`{"data":"abc","id":"rs_1","index":1,"type":"reasoning.encrypted"}]}`, ""},
+			`{"data":"abc","id":"rs_1","index":1,"stamp":1234567890123456789,"type":"reasoning.encrypted"}]}`, ""},
 		{"odd", content, `"reasoning_content":"I see"}`, `"reasoning_content":" "}`},
 		{"seeded", content, "", ""},
 	} {

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -86,7 +87,9 @@ func (p detailPieces) size() (bytes int) {
 // UnmarshalJSON never fails: an oddity here is no reason to lose an answer.
 func (p *detailPieces) UnmarshalJSON(data []byte) error {
 	var raw []map[string]json.RawMessage
-	if json.Unmarshal(data, (*[]map[string]any)(p)) != nil || json.Unmarshal(data, &raw) != nil {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber() // the details go back as they came
+	if d.Decode((*[]map[string]any)(p)) != nil || json.Unmarshal(data, &raw) != nil {
 		*p = nil
 	}
 	for i, detail := range *p {

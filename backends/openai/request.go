@@ -137,38 +137,6 @@ func (e encoder) addResponseFormat(fields map[string]any, schema json.RawMessage
 	fields["response_format"] = out
 }
 
-// isStrict reports whether a schema is one that OpenAI enforces: all objects name all of their
-// properties as required and take no others ("Structured model outputs" in its guides). Others
-// are a hint to the model.
-func isStrict(schema json.RawMessage) bool {
-	var parsed any
-	return json.Unmarshal(schema, &parsed) == nil && allStrict(parsed)
-}
-
-func allStrict(part any) bool {
-	switch part := part.(type) {
-	case []any:
-		return !slices.ContainsFunc(part, func(p any) bool { return !allStrict(p) })
-	case map[string]any:
-		for _, key := range []string{"allOf", "oneOf", "not", "if", "dependentSchemas", "dependentRequired", "patternProperties"} {
-			if _, refused := part[key]; refused {
-				return false
-			}
-		}
-		properties, hasProperties := part["properties"].(map[string]any)
-		required, _ := part["required"].([]any)
-		if (hasProperties || part["type"] == "object") && (part["additionalProperties"] != false || len(required) != len(properties)) {
-			return false
-		}
-		for _, p := range part {
-			if !allStrict(p) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // addParams takes the settings past go-openai, which rounds numbers to 32 bits,
 // drops zeros and refuses some by the name of the model.
 func (e encoder) addParams(fields map[string]any, p backends.Params) {

@@ -17,6 +17,7 @@ type AnswerText struct {
 	said strings.Builder
 	// isSent reports whether any text was returned, and isApart whether the next one begins a paragraph.
 	isSent, isApart bool
+	isOver          bool
 }
 
 // Author returns the agent whose text is the answer, "" while nobody knows it.
@@ -27,6 +28,9 @@ func (a *AnswerText) Call() string { return a.call }
 
 // IsWriting reports whether a text of the open call was returned.
 func (a *AnswerText) IsWriting() bool { return a.said.Len() > 0 }
+
+// IsOver reports whether the turn has its result, so that only events of calls of no agent may follow.
+func (a *AnswerText) IsOver() bool { return a.isOver }
 
 // Apply returns the next piece of the answer, "" for most events. A text that does not count gets a line that begins
 // with "(void:", because its pieces were returned already.
@@ -45,6 +49,8 @@ func (a *AnswerText) Apply(ev Event) string {
 		if a.call != "" && ev.Call == a.call && !a.isChecked {
 			return a.write(ev.Text)
 		}
+	case Ended:
+		a.isOver = true
 	default:
 		if agent, why := Voided(ev); agent == a.author && a.said.Len() > 0 {
 			return a.void(why)

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/massgen/massgen/agents"
@@ -68,16 +67,6 @@ func ActorOf(key effect.Key, id func(agent int) string) Actor {
 		return Actor{Agent: string(key.Purpose)}
 	}
 	return Actor{Agent: id(key.Agent), Round: key.Round}
-}
-
-// CallID returns the id of a call in its turn, such as ada.2.coordination.0. The function id returns the id of an
-// agent.
-func CallID(key effect.Key, id func(agent int) string) string {
-	agent := ""
-	if key.Agent != effect.NoAgent {
-		agent = id(key.Agent)
-	}
-	return fmt.Sprintf("%s.%d.%s.%d", agent, key.Round, key.Purpose, key.Index)
 }
 
 // StepEnd is common to the events that end a step.

@@ -162,13 +162,15 @@ func (a *AgentState) void(why string, kinds ...step.PieceKind) {
 	}
 }
 
-// keepAnswer makes the text of the newest call an answer. If the answer is another text, it replaces the pieces of
-// an answer; an empty answer is not known.
+// keepAnswer makes the text of the newest call an answer, with the part of the answer that the text lacks, such as its
+// sources. If the answer is another text, it replaces the pieces of an answer; an empty answer is not known.
 func (a *AgentState) keepAnswer(answer string) {
 	from := a.ofCall()
 	for _, kind := range []step.PieceKind{step.PieceAnswer, step.PieceSaid} {
-		text := joined(a.Text[from:], kind)
-		if text == "" || answer != "" && strings.TrimSpace(text) != strings.TrimSpace(answer) {
+		text := strings.TrimSpace(joined(a.Text[from:], kind))
+		rest, isBegun := strings.CutPrefix(answer, text)
+		isAnswer := kind == step.PieceAnswer || a.Purpose == effect.Conversation // else it is text beside the answer
+		if text == "" || answer != "" && !(isBegun && (isAnswer || strings.TrimSpace(rest) == "")) {
 			continue
 		}
 		for i := from; i < len(a.Text); i++ {
@@ -176,10 +178,16 @@ func (a *AgentState) keepAnswer(answer string) {
 				p.Kind = step.PieceAnswer
 			}
 		}
+		if strings.TrimSpace(rest) != "" {
+			a.grow(step.PieceAnswer, rest)
+		}
 		return
 	}
 	if answer != "" {
 		a.remove(from, step.PieceAnswer)
+		if a.Purpose == effect.Conversation {
+			a.void("the accepted answer differs", step.PieceSaid)
+		}
 		a.grow(step.PieceAnswer, answer)
 	}
 }
@@ -248,12 +256,7 @@ func (a *AgentState) Tail(most int) string {
 		size += len(p.Text)
 	}
 	slices.Reverse(texts)
-	text := strings.Join(texts, "")
-	at := max(len(text)-most, 0)
-	for at < len(text) && !utf8.RuneStart(text[at]) {
-		at++
-	}
-	return text[at:]
+	return plain.LastBytes(strings.Join(texts, ""), most)
 }
 
 // Tool returns a tool call by its id, nil if it is unknown.

@@ -142,10 +142,10 @@ func (r *Report) carried(told []Event, c turn.Command) []Event {
 	case turn.RequestPermission:
 		asked := effect.ToolCall{Key: c.Request.Key, Message: c.Request.Message, Call: c.Request.Call, Name: c.Request.Name}
 		call, _ := r.describeCall(turn.ToolRun{Call: asked})
-		return append(told, PermissionRequested{Actor: r.actorOf(asked.Key), Call: CallID(asked.Key, r.id), Tool: call, Why: c.Request.Why})
+		return append(told, PermissionRequested{Actor: r.actorOf(asked.Key), Call: asked.Key.CallID(r.id), Tool: call, Why: c.Request.Why})
 	case turn.ToolEnded:
 		call, _ := r.describeCall(c.Call)
-		return append(told, ToolEnded{Actor: r.actorOf(c.Call.Call.Key), Call: CallID(c.Call.Call.Key, r.id), Tool: call, Elapsed: elapsed(c.Call.Ended - c.Call.Started)})
+		return append(told, ToolEnded{Actor: r.actorOf(c.Call.Call.Key), Call: c.Call.Call.Key.CallID(r.id), Tool: call, Elapsed: elapsed(c.Call.Ended - c.Call.Started)})
 	case turn.NewTools:
 		return append(told, ToolsChanged{Actor: r.actor(c.Agent, 0), Tools: CompareTools(byName(r.readTools(c.Before)), byName(r.readTools(c.After)))})
 	case turn.StepEnded:
@@ -181,14 +181,14 @@ func (r *Report) effectStarted(told []Event, eff effect.Effect) []Event {
 		return append(told, SidecallStarted{Actor: actor, Purpose: effect.StepSummarizing})
 	}
 	if call, ok := eff.(effect.ModelCall); ok {
-		return append(r.warnOfStep(told, call), CallStarted{Actor: actor, Call: CallID(key, r.id), Number: key.Index + 1, Tools: r.toolsOf(call)})
+		return append(r.warnOfStep(told, call), CallStarted{Actor: actor, Call: key.CallID(r.id), Number: key.Index + 1, Tools: r.toolsOf(call)})
 	}
 	tool, _ := r.describeCall(turn.ToolRun{Call: eff.(effect.ToolCall)})
-	return append(told, ToolStarted{Actor: actor, Call: CallID(key, r.id), Tool: tool})
+	return append(told, ToolStarted{Actor: actor, Call: key.CallID(r.id), Tool: tool})
 }
 
 func (r *Report) callEnded(ev turn.ModelDone) Event {
-	end := CallEnded{Actor: r.actorOf(ev.Key), Call: CallID(ev.Key, r.id), Number: ev.Key.Index + 1, Model: r.model(ev.Key.Agent), Usage: turn.UsageOf(ev.Reply)}
+	end := CallEnded{Actor: r.actorOf(ev.Key), Call: ev.Key.CallID(r.id), Number: ev.Key.Index + 1, Model: r.model(ev.Key.Agent), Usage: turn.UsageOf(ev.Reply)}
 	if f := ev.Reply.Fallback; f != nil {
 		end.Model = f.To
 	}

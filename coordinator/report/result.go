@@ -84,7 +84,7 @@ type ResultVote struct {
 
 // Reason returns in one line why a turn has no answer: its status, and why its agents failed.
 func (r Result) Reason() string {
-	line := "its status is " + string(r.Status)
+	line := "its status is " + r.Status
 	for _, f := range r.Failed {
 		line += "; " + f.Agent + ": " + f.Error
 	}

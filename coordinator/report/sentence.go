@@ -48,7 +48,10 @@ func (s Sentence) String() string {
 }
 
 // Sentence returns the sentence of an event. A panel of one has no rounds and labels.
-func (s *State) Sentence(ev Event) Sentence {
+func (s *State) Sentence(ev Event) Sentence { return s.sentence(s.masked(ev)) }
+
+// sentence returns the sentence of an event without secrets.
+func (s *State) sentence(ev Event) Sentence {
 	said := sentenceOf(ev, s.IsAlone())
 	said.Text = plain.Line(said.Text)
 	return said
@@ -72,19 +75,34 @@ func (s *State) tell(ev Event) {
 	case ToolProgress:
 		news.call = ev.Call
 		if last := s.lastNews(); last != nil && last.call != "" && last.call == ev.Call {
-			last.At, last.Sentence = ev.At, s.Sentence(ev)
+			last.At, last.Sentence = ev.At, s.sentence(ev)
 			return
 		}
+	case ToolEnded:
+		news.call = ev.Call
+	case Noted:
+		news.Index = len(s.Notes) - 1
+	case Voted:
+		news.Index = len(s.Acts) - 1
 	}
 	if by, ok := ev.(interface{ By() Actor }); ok {
 		news.Agent = by.By().Agent
 	}
 	s.told++
-	news.Number, news.Sentence = s.told, s.Sentence(ev)
-	if len(s.News) >= mostNews {
+	news.Number, news.Sentence = s.told, s.sentence(ev)
+	if len(s.News) >= mostNews && !s.KeepsNews {
 		s.News = slices.Delete(s.News, 0, mostNews/4)
 	}
 	s.News = append(s.News, news)
+}
+
+// ToolOf returns the tool call whose end is the news, nil for other news.
+func (s *State) ToolOf(n *News) *ToolRun {
+	a := s.Agent(n.Agent)
+	if a == nil || n.Kind != "tool_ended" {
+		return nil
+	}
+	return a.Tool(n.call)
 }
 
 func (s *State) lastNews() *News {

@@ -27,8 +27,9 @@ type State struct {
 	Notes []StateNote `json:"notes"`
 	// Sidecalls are the calls of no agent, in their order.
 	Sidecalls []SidecallState `json:"sidecalls"`
-	// News are the newest sentences about the turn, at most mostNews.
-	News []News `json:"news"`
+	// News are the newest sentences about the turn, at most mostNews; all of them if KeepsNews.
+	News      []News `json:"news"`
+	KeepsNews bool   `json:"-"`
 	// Awaited is the time after which the round goes on without the agents that are at work, zero without one.
 	Awaited time.Time `json:"awaited,omitzero"`
 	// Paused reports that no call begins.
@@ -45,6 +46,9 @@ type State struct {
 	Usage budget.Usage `json:"usage"`
 	// Session has the totals of the session after the turn, nil before.
 	Session *SessionUpdate `json:"session,omitempty"`
+
+	// Mask hides the secrets of a whole text before Apply cuts it: half a secret could not be found. Nil hides nothing.
+	Mask func(text string) string `json:"-"`
 
 	told int // sentences so far
 }
@@ -161,6 +165,8 @@ type News struct {
 	Kind     string `json:"kind"`
 	Agent    string `json:"agent,omitempty"`
 	Replayed bool   `json:"replayed,omitempty"`
+	// Index is the place of a note in State.Notes, and of a vote in State.Acts.
+	Index int `json:"-"`
 	Sentence
 
 	round   int // of agents that begin
@@ -169,7 +175,7 @@ type News struct {
 	call    string // of a tool
 }
 
-// mostNews is the highest number of kept sentences.
+// mostNews is the highest number of kept sentences, unless the state keeps all.
 const mostNews = 2000
 
 // NewState returns the state of a turn before its first event. Agents without an id here are added when they begin.
@@ -232,6 +238,7 @@ func (s *State) Clone() *State {
 
 // Apply adds an event.
 func (s *State) Apply(ev Event) {
+	ev = s.masked(ev)
 	if s.Began.IsZero() {
 		s.Began = ev.Head().At
 	}
@@ -541,7 +548,7 @@ func (a *AgentState) restart(why string, at time.Time) {
 		a.takeBack(why)
 	}
 	a.Streamed = 0
-	a.Marks.Retrying, a.Marks.RetryAt, a.Marks.HeldUp, a.Marks.Fallback = "", time.Time{}, "", ""
+	a.Marks.Retrying, a.Marks.RetryAt, a.Marks.HeldUp = "", time.Time{}, ""
 	a.to(step.PhaseWaiting, "", at)
 }
 

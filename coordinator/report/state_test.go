@@ -157,6 +157,52 @@ func TestStateOfLongText(t *testing.T) {
 	}
 }
 
+// TestAcceptedAnswer: the answer of a panel of one stands once, also where it differs from what was streamed.
+func TestAcceptedAnswer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ streamed, accepted, answer, void string }{
+		{"Wind.\n", "Wind.", "Wind.\n", ""},
+		{"Wind.", "Wind.\n\nSources: a", "Wind.\n\nSources: a", ""},
+		{"Win\x00d.", "Wind.", "Wind.", "Win\x00d."},
+	} {
+		s := report.NewState("ada")
+		by := report.Actor{Agent: "ada", Round: 1}
+		s.Apply(report.StepStarted{Actor: by, Purpose: effect.Conversation})
+		s.Apply(report.CallStarted{Actor: by, Call: "c"})
+		s.Apply(report.TextDelta{Actor: by, Call: "c", Text: c.streamed})
+		s.Apply(report.Answered{StepEnd: report.StepEnd{Actor: by}, Label: "ada.1", Content: c.accepted})
+		a, void := s.Agent("ada"), ""
+		for _, p := range a.Text {
+			if p.Void != "" {
+				void += p.Text
+			}
+		}
+		if got := a.Answer() + a.Said(); got != c.answer || void != c.void {
+			t.Errorf("%+v: the answer is %q, void %q", c, got, void)
+		}
+	}
+}
+
+// TestSecretsAreMaskedBeforeTheyAreCut: a key stands at the place where a text is cut into pieces, and where a sentence
+// ends.
+func TestSecretsAreMaskedBeforeTheyAreCut(t *testing.T) {
+	t.Parallel()
+	const key = "sk-canary-0123456789"
+	s := report.NewState("ada")
+	s.Mask = func(text string) string { return strings.ReplaceAll(text, key, "***") }
+	by := report.Actor{Agent: "ada", Round: 1}
+	s.Apply(report.StepStarted{Actor: by, Purpose: effect.Coordination})
+	for at := range 2 * len(key) {
+		tool := report.ToolCall{Name: "search", Arguments: strings.Repeat("x", 60-len(key)+at/2) + key}
+		s.Apply(report.ToolEnded{Actor: by, Call: fmt.Sprint(at), Tool: tool})
+		s.Apply(report.Answered{StepEnd: report.StepEnd{Actor: by}, Label: "ada.1", Content: strings.Repeat("x", 4<<10-len(key)+at/2) + key})
+	}
+	data, err := json.Marshal(s)
+	if err != nil || strings.Contains(string(data), "canary") || strings.Contains(string(data), "sk-") {
+		t.Errorf("%v: the state has a part of the key", err)
+	}
+}
+
 // TestStateScripts folds events of testdata/state. A line is an event: KIND of its JSON, then its fields in JSON
 // without the header. Commands:
 //

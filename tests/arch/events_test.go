@@ -15,7 +15,8 @@ var eventFiles = []string{
 	"cmd/massgen/app/talk/events.go", // the log of the tool loop, in the words of seed 004
 }
 
-// checkEvents finds cases over the events of a turn elsewhere: a screen draws report.State.
+// checkEvents finds cases over the events of a turn, and assertions of their types, elsewhere: a screen draws
+// report.State.
 func checkEvents(t *tree) []string {
 	var events []string
 	for _, s := range t.code {
@@ -31,11 +32,14 @@ func checkEvents(t *tree) []string {
 			continue
 		}
 		ast.Inspect(s.ast, func(n ast.Node) bool {
-			clause, ok := n.(*ast.CaseClause)
-			if !ok {
-				return true
+			var types []ast.Expr
+			switch n := n.(type) {
+			case *ast.CaseClause:
+				types = n.List
+			case *ast.TypeAssertExpr:
+				types = []ast.Expr{n.Type} // nil in a type switch
 			}
-			for _, x := range clause.List {
+			for _, x := range types {
 				if of := named(s, x); of.dir == reportDir && slices.Contains(events, of.name) {
 					found = append(found, fmt.Sprintf("%s: a case over report.%s: draw report.State", t.at(x), of.name))
 				}

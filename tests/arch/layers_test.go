@@ -40,7 +40,7 @@ var layers = [][]string{
 		"internal/tools/workspace/confine", "internal/tools/workspace/snapshot",
 	},
 	{"backends", "internal/coordination/kernel", "internal/coordination/budget", "internal/tools/workspace/rootfs", "cmd/massgen/internal/markdown", "internal/tools/schema", "internal/tools/textcall"},
-	{"internal/system/blob", "internal/system/secrets", "internal/system/charset", "cmd/massgen/internal/colour", "internal/system/child", "internal/system/filelock", "internal/system/wholefile", "internal/coordination/election", "tests/leaks", "tests/silent", "tests/described"},
+	{"internal/system/blob", "internal/system/secrets", "internal/system/charset", "cmd/massgen/internal/colour", "internal/system/child", "internal/system/filelock", "internal/system/wholefile", "internal/system/tty", "internal/coordination/election", "tests/leaks", "tests/silent", "tests/described"},
 	{"internal/system/plain", "internal/system/sleep", "internal/system/sse", "internal/models/finish", "internal/system/httpclient", "internal/system/heavy", "tests/linear"},
 }
 
@@ -163,7 +163,7 @@ var confined = map[string][]string{
 	"charm.land/lipgloss/v2":              {"cmd/massgen/tui", "cmd/massgen/server"},
 	"github.com/russross/blackfriday/v2":  {"cmd/massgen/internal/markdown"},
 	"github.com/charmbracelet/x/ansi":     {"cmd/massgen/tui", "cmd/massgen/app/talk", "cmd/massgen/internal/markdown"},
-	"golang.org/x/sys":                    {"tests/linear", "internal/system/child", "internal/tools/workspace", "internal/storage/store", "cmd/massgen/app/talk"},
+	"golang.org/x/sys":                    {"tests/linear", "internal/system/child", "internal/tools/workspace", "internal/storage/store", "internal/system/tty"},
 	"golang.org/x/sync":                   {"coordinator", "internal/system/heavy", "tests/backendtest"},
 	"gopkg.in/yaml.v3":                    {"configs", "debugbackend", "internal/tools/permission", "tests/described"},
 	"github.com/landlock-lsm/go-landlock": {"internal/tools/workspace"},

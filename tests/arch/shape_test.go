@@ -68,9 +68,9 @@ var tables = []string{
 	"internal/models/providers.providers", // a thousand agents look for their own in it
 }
 
-// processWide are package-level variables for what a process has once, whoever caused it: a limit of what it uses, and
-// whether its main called Launcher.
-var processWide = []string{"internal/system/heavy.room", "..launched"}
+// processWide are package-level variables for what a process has once, whoever caused it: the limits of what it uses, one
+// for each kind of work, and whether its main called Launcher.
+var processWide = []string{"internal/system/heavy.Pictures", "internal/system/heavy.Bodies", "internal/system/heavy.Checks", "..launched"}
 
 // checkState finds init functions and package-level variables. Errors, regular
 // expressions, embedded files, compile-time assertions, tables and process-wide limits are no state.

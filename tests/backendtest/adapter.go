@@ -35,7 +35,7 @@ func Around[B Closer](p Protocol, connect func(wire.Config) (B, error), wrap fun
 			Provider: provider, BaseURL: server.BaseURL, APIKey: s.APIKey, Transport: s.Transport,
 			FirstByteTimeout: s.FirstByteTimeout, IdleTimeout: s.IdleTimeout,
 		})
-		return Harness{Backend: wrap(inner), Provider: provider, Calls: server.Calls, AwaitIdle: server.AwaitIdle, WholeCalls: p.wholeCalls}
+		return Harness{Backend: wrap(inner), Provider: provider, Calls: server.Calls, AwaitIdle: server.AwaitIdle, WholeCalls: p.WholeCalls}
 	}
 }
 

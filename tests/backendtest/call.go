@@ -1,6 +1,7 @@
 package backendtest
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"sync"
@@ -99,6 +100,10 @@ type Reply struct {
 	Error *ReplyError
 	// Fault breaks the reply.
 	Fault Fault
+	// Hold runs between the two halves of the stream, if it is not nil: the second half follows when it returns. Its
+	// context ends when the client has gone. The halves part where a fault of the stream parts them. All protocols but
+	// Gemini's know it, for a reply without reasoning.
+	Hold func(ctx context.Context)
 	// Raw, if it is not empty, is sent as the body of the stream, as it stands. A
 	// fault of a stream then comes after it.
 	Raw string

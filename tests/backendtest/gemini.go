@@ -21,7 +21,7 @@ func GenerateContent() Protocol {
 		Error:      generateError,
 		CheckOrder: func(body []byte) error { return cmp.Or(CheckContentsOrder(body), checkGoogleTools(body)) },
 		samples:    generateSamples(),
-		wholeCalls: true,
+		WholeCalls: true,
 	}
 }
 

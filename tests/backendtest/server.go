@@ -60,8 +60,8 @@ type Protocol struct {
 
 	// whole writes the reply to a call that asks for no stream.
 	whole func(c Call, r Reply) string
-	// wholeCalls reports whether tool calls never come in pieces.
-	wholeCalls bool
+	// WholeCalls reports whether tool calls never come in pieces.
+	WholeCalls bool
 
 	samples samples
 }
@@ -313,6 +313,9 @@ func (s *Server) writeStream(w http.ResponseWriter, r *http.Request, call Call, 
 	if reply.Raw == "" {
 		reply.Raw = s.protocol.Stream(call, reply)
 	}
+	if reply.Hold != nil {
+		reply.Raw = s.writeHalf(w, r, call, reply)
+	}
 	writeAll(w, reply.Raw)
 	if reply.Fault == NoFault {
 		return
@@ -326,6 +329,22 @@ func (s *Server) writeStream(w http.ResponseWriter, r *http.Request, call Call, 
 	case AbortStream:
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// writeHalf writes the first half of a stream, runs reply.Hold and returns the other half.
+func (s *Server) writeHalf(w http.ResponseWriter, r *http.Request, call Call, reply Reply) (rest string) {
+	broken := reply
+	broken.Fault = HangMidStream
+	half := s.protocol.Stream(call, broken)
+	rest, isHalf := strings.CutPrefix(reply.Raw, half)
+	if !isHalf {
+		panic("backendtest: a stream does not begin with its half: " + half)
+	}
+	writeAll(w, half)
+	if err := http.NewResponseController(w).Flush(); err == nil { // else the client has gone
+		reply.Hold(r.Context())
+	}
+	return rest
 }
 
 func (s *Server) pause(ctx context.Context, d time.Duration) bool {

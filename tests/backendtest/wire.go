@@ -120,11 +120,11 @@ func (w *streamWriter) text(s string) {
 	}
 }
 
-func (w *streamWriter) toolCall(index int, call backends.ToolCall) {
+func (w *streamWriter) toolCall(index int, call backends.ToolCall, pieces ...string) {
 	w.delta(wireMessage{ToolCalls: []wireToolCall{
 		{Index: &index, ID: call.ID, Type: "function", Function: wireFunction{Name: call.Name}},
 	}})
-	for _, piece := range halves(call.Arguments) {
+	for _, piece := range pieces {
 		w.delta(wireMessage{ToolCalls: []wireToolCall{
 			{Index: &index, Function: wireFunction{Arguments: piece}},
 		}})
@@ -156,7 +156,7 @@ func wholeStream(number int, withUsage bool, r Reply) string {
 		w.text(piece)
 	}
 	for i, call := range r.ToolCalls {
-		w.toolCall(i, call)
+		w.toolCall(i, call, halves(call.Arguments)...)
 	}
 	w.finish(finishReason(r))
 	if withUsage && r.Usage != nil {
@@ -172,9 +172,7 @@ func brokenStream(number int, r Reply) string {
 	if r.Text != "" || len(r.ToolCalls) == 0 {
 		w.text(halves(r.Text)[0])
 	} else {
-		call := r.ToolCalls[0]
-		call.Arguments = halves(call.Arguments)[0]
-		w.toolCall(0, call)
+		w.toolCall(0, r.ToolCalls[0], halves(r.ToolCalls[0].Arguments)[0])
 	}
 	if r.Fault == ErrorInStream {
 		w.out.WriteString(`data: {"error":{"message":"The server had an error","type":"server_error","param":null,"code":null}}` + "\n\n")

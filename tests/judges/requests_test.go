@@ -42,12 +42,13 @@ func runSuite(t *testing.T, s subject, schema *jsonschema.Schema) {
 			}
 			return reply(c)
 		}
-		server := settings.Serve(t, s.wire())
+		protocol := s.wire()
+		server := settings.Serve(t, protocol)
 		if s.anybody != nil {
 			s.connect = s.anybody
 		}
 		backend := withoutExtraBody{s.dial(t, server.BaseURL, settings)}
-		return backendtest.Harness{Backend: backend, Provider: s.name, Calls: server.Calls, AwaitIdle: server.AwaitIdle}
+		return backendtest.Harness{Backend: backend, Provider: s.name, Calls: server.Calls, AwaitIdle: server.AwaitIdle, WholeCalls: protocol.WholeCalls}
 	})
 }
 

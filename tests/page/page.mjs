@@ -114,6 +114,7 @@ await step('a question is asked, and the agents stream side by side', async () =
   model.gate.open();
   await turn.locator('.answer').filter({ hasText: 'An answer by analyst.' }).waitFor();
   await turn.locator('.sentences li').filter({ hasText: 'critic voted for analyst.1: It is clear.' }).waitFor();
+  await turn.locator('.state').filter({ hasText: 'completed · 6 calls · tokens of 6 calls unknown · cost unknown' }).waitFor();
 });
 
 await step('rounds and votes are shown, and the answer', async () => {

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -35,7 +36,8 @@ func cmdAsked(ts *testscript.TestScript, neg bool, args []string) {
 	if args[0] != "" {
 		typed(args[0])
 	}
-	massgen := exec.Command(binary(ts), args[2:]...)
+	massgen, stop := runs(ts, args[2:]...)
+	defer stop()
 	for _, name := range []string{"PATH", "HOME", "STATUS", "TMPDIR", "PANEL_URL", "TERM", "MASSGEN_SCREEN_READER"} {
 		massgen.Env = append(massgen.Env, name+"="+ts.Getenv(name))
 	}
@@ -59,6 +61,13 @@ func cmdAsked(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("massgen ended with %v, want a failure", err)
 	}
 	ts.Check(err)
+}
+
+// runs prepares a run of the program, which is killed if it does not end.
+func runs(ts *testscript.TestScript, args ...string) (massgen *exec.Cmd, stop func()) {
+	const longest = 3 * time.Minute
+	ctx, stop := context.WithTimeout(context.Background(), longest)
+	return exec.CommandContext(ctx, binary(ts), args...), stop
 }
 
 // binary is the program's, in a folder of the script's PATH.
@@ -130,26 +139,35 @@ func screenOf(r io.Reader) *screen {
 
 // until returns what is shown until one text after the other has been.
 func (s *screen) until(texts ...string) string {
-	late := time.After(time.Minute)
-	for {
-		rest, found := s.text.String(), true
+	isLate := s.await(func(rest string) bool {
+		found := true
 		for _, text := range texts {
 			_, after, ok := strings.Cut(rest, text)
 			rest, found = after, found && ok
 		}
-		if found {
-			return s.text.String()
-		}
+		return found
+	})
+	if isLate {
+		return s.text.String() + fmt.Sprintf("\nnothing of %q came\n", texts)
+	}
+	return s.text.String()
+}
+
+// await waits until a condition holds for what is shown, or the terminal is closed. It reports whether neither came.
+func (s *screen) await(holds func(shown string) bool) (isLate bool) {
+	late := time.After(time.Minute)
+	for !holds(s.text.String()) {
 		select {
 		case piece, ok := <-s.pieces:
 			if !ok {
-				return s.text.String()
+				return false
 			}
 			s.text.Write(piece)
 		case <-late:
-			return s.text.String() + fmt.Sprintf("\nnothing of %q came\n", texts)
+			return true
 		}
 	}
+	return false
 }
 
 // rest returns what is still shown.

@@ -91,17 +91,20 @@ func (x *tmux) screen() string {
 		part := column.FindStringSubmatch(text)
 		return "Ts" + part[2] + strings.Repeat(" ", len(part[1])-len("Ts"))
 	})
+	shown = regexp.MustCompile(`▸ \d+ lines of progress`).ReplaceAllString(shown, "▸ 12 lines of progress") // agents that begin share a line, or not
+	shown = regexp.MustCompile(`(?m) \d+\.\d s$`).ReplaceAllString(shown, " 0.1 s")
 	return withoutNews(regexp.MustCompile(`(?m) +$`).ReplaceAllString(shown, ""))
 }
 
-// withoutNews leaves of the sentences about a turn where they stand: what happens at once has no order.
+// withoutNews leaves of the sentences about a turn that runs where they stand: what happens at once has no order.
 func withoutNews(shown string) string {
 	isNews := regexp.MustCompile(` tokens$| (are|is) writing$| (answered|voted) | tokens of`)
+	isOutcome := regexp.MustCompile(`^  (winner: |best so far: |\d+ calls? · )`)
 	lines := strings.Split(shown, "\n")
 	for i := 0; i < len(lines); i++ {
 		end, found := i, false
 		for ; end < len(lines) && strings.HasPrefix(lines[end], "  "); end++ {
-			found = found || isNews.MatchString(lines[end])
+			found = found || isNews.MatchString(lines[end]) && !isOutcome.MatchString(lines[i])
 		}
 		for ; i < end; i++ {
 			if found {
@@ -138,7 +141,7 @@ func TestFullScreen(t *testing.T) {
 			x.keys("-l", "What is cheap?")
 			x.keys("Enter")
 			x.until("2 messages")
-			x.until("cy voted for")
+			x.until("winner: cy.2")
 			shots.take("an answer")
 			for _, step := range []struct {
 				keys []string
@@ -183,9 +186,42 @@ func TestFullScreen(t *testing.T) {
 	}
 }
 
+// TestInlineScreenKeepsAll: the scrollback has each sentence about a turn and its answer once, in their order, and nothing
+// that was drawn meanwhile.
+func TestInlineScreenKeepsAll(t *testing.T) {
+	for _, rows := range []int{12, 24, 50} {
+		x := openTmux(t, 150, rows, "--multi-turn")
+		x.until("ready")
+		for turn, question := range []string{"What is cheap?", "And what is not?"} {
+			x.keys("-l", question)
+			x.keys("Enter")
+			x.until(fmt.Sprintf("%d messages", 2*turn+2))
+			x.until(fmt.Sprintf("(turn %d) On second thoughts", turn+1))
+		}
+		x.until("Enter send")
+		shown := x.run("capture-pane", "-p", "-S", "-500")
+		place := 0
+		for _, want := range []string{
+			"┃ What is cheap?", "round 1: ada, bob, cy are writing", "round 2: ada, bob, cy are writing", "cy answered (cy.2) · ", "winner: cy.2",
+			"(turn 1) On second thoughts", "┃ And what is not?", "round 1: ada", "cy answered (cy.2) · ", "winner: cy.2", "(turn 2) On second thoughts", "massgen 2", "> Ask a question",
+		} {
+			at := strings.Index(shown[place:], want)
+			if at < 0 {
+				t.Fatalf("%d rows: %q is not there, or not in its place:\n%s", rows, want, shown)
+			}
+			place += at
+		}
+		for text, want := range map[string]int{"massgen 2": 1, "ada answered (ada.1) · ": 2, "cy voted for cy.2": 2, "On second thoughts": 2, "(turn 1) ": 1} {
+			if n := strings.Count(shown, text); n != want {
+				t.Errorf("%d rows: %q is there %d times, want %d:\n%s", rows, text, n, want, shown)
+			}
+		}
+	}
+}
+
 // TestSystemEndsTheScreen: what goes on with the session is said, also of a turn under way.
 func TestSystemEndsTheScreen(t *testing.T) {
-	for _, state := range []string{"thinking", "· 2 messages"} {
+	for _, state := range []string{"running", "· 2 messages"} {
 		x := openTmux(t, 120, 24, "")
 		x.until("ready")
 		x.keys("-l", "What is cheap?")

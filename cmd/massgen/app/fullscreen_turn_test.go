@@ -91,7 +91,7 @@ func TestFullScreenMoments(t *testing.T) {
 			press("p pause", "Escape")
 			press("paused", "p")
 			shot("paused")
-			press("thinking", "p")
+			press("running", "p")
 			press("Enter adds a note", "Escape")
 			press("> in French", "-l", "in French")
 			press("note: in French (seen by nobody yet)", "Enter")

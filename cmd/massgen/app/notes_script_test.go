@@ -3,7 +3,7 @@ package app_test
 import (
 	"fmt"
 	"io"
-	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,8 +13,12 @@ import (
 	"github.com/massgen/massgen/tests/backendtest"
 )
 
+// typedLine matches a line that is typed, with its end if it has one. What a terminal marks as pasted has no end in it.
+var typedLine = regexp.MustCompile(`(?s)((?:\x1b\[200~.*?\x1b\[201~|[^\r])+)(\r?)`)
+
 // noted KEYS SHOWN ARGS… holds a conversation at a terminal: in the first turn KEYS are
-// typed, which are written as Go writes a text, with LONG for 5,000 letters. The server, in
+// typed, which are written as Go writes a text, with LONG for 5,000 letters. Each line is typed when the prompt has
+// taken the one before: lines that come at once are one pasted question. The server, in
 // PANEL_URL, answers when the terminal has shown SHOWN, which bars part. What the terminal shows is the standard error; the
 // questions that agent1 was asked, and the notes with them, are the standard output.
 func cmdNoted(ts *testscript.TestScript, _ bool, args []string) {
@@ -39,7 +43,8 @@ func cmdNoted(ts *testscript.TestScript, _ bool, args []string) {
 		return voteFor("agent1")
 	})
 	ts.Defer(server.Close)
-	massgen := exec.Command(binary(ts), args[2:]...)
+	massgen, stop := runs(ts, args[2:]...)
+	defer stop()
 	for _, name := range []string{"PATH", "HOME", "STATUS", "TMPDIR"} {
 		massgen.Env = append(massgen.Env, name+"="+ts.Getenv(name))
 	}
@@ -51,7 +56,13 @@ func cmdNoted(ts *testscript.TestScript, _ bool, args []string) {
 	screen.until("> ")
 	typed("first\r")
 	<-called
-	typed(keys)
+	screen.until("> first", "> ")
+	for _, line := range typedLine.FindAllStringSubmatch(keys, -1) {
+		screen.await(func(shown string) bool { return strings.HasSuffix(shown, "> ") })
+		typed(line[1])
+		screen.await(func(shown string) bool { return !strings.HasSuffix(shown, "> ") })
+		typed(line[2])
+	}
 	shown := screen.until(strings.Split(args[1], "|")...)
 	free()
 	err = massgen.Wait()

@@ -46,7 +46,8 @@ func cmdOnscreen(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Defer(func() { ts.Check(keyboard.Close()) })
 	ts.Check(resize(tty, columns, rows))
-	massgen := exec.Command(binary(ts), args...)
+	massgen, stop := runs(ts, args...)
+	defer stop()
 	for _, name := range []string{"PATH", "HOME", "STATUS", "TMPDIR", "PANEL_URL", "TERM", "PAGER", "NO_COLOR", "ACCESSIBLE"} {
 		if value := ts.Getenv(name); value != "" {
 			massgen.Env = append(massgen.Env, name+"="+value)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -57,8 +56,50 @@ type askings struct {
 	store  *sessions.Store
 	redact func(text string) string
 	log    *slog.Logger
-	seed   maphash.Seed
-	bySum  [64]sync.Mutex // held while a turn begins in one of the sessions with a sum
+	locks  sessionLocks // held while a turn begins
+}
+
+// sessionLocks locks sessions one by one: a turn that begins in one session delays no other session. The
+// zero sessionLocks has no locked session. It is safe for concurrent use.
+type sessionLocks struct {
+	mu   sync.Mutex
+	held map[string]*sessionLock
+}
+
+// sessionLock is the lock of a session. It exists while somebody holds it or waits for it.
+type sessionLock struct {
+	taken chan struct{} // full while somebody holds the lock
+	users int
+}
+
+// lock waits until it has the lock of a session, and returns the function that gives it back. The error
+// is ctx's.
+func (l *sessionLocks) lock(ctx context.Context, session string) (unlock func(), err error) {
+	l.mu.Lock()
+	if l.held == nil {
+		l.held = map[string]*sessionLock{}
+	}
+	own := l.held[session]
+	if own == nil {
+		own = &sessionLock{taken: make(chan struct{}, 1)}
+		l.held[session] = own
+	}
+	own.users++
+	l.mu.Unlock()
+	leave := func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if own.users--; own.users == 0 {
+			delete(l.held, session)
+		}
+	}
+	select {
+	case own.taken <- struct{}{}:
+		return func() { <-own.taken; leave() }, nil
+	case <-ctx.Done():
+		leave()
+		return nil, ctx.Err()
+	}
 }
 
 // begun returns the number of the turn that a request with a key began in a session, 0 for none.
@@ -126,15 +167,18 @@ func (a *askings) checkPrevious(ctx context.Context, p place, named string) (isL
 }
 
 // ask begins a turn, and keeps a part of its request with it. If the session exists, ask stores that
-// part before the turn begins. The turn does not begin if the context begin ends first.
+// part before the turn begins. The turn does not begin if the context begin ends first, also while ask waits
+// for another turn that begins in the session.
 func (a *askings) ask(begin context.Context, panel *massgen.Panel, session, question string, said *asking) (*massgen.Turn, error) {
 	if said == nil {
 		return panel.Ask(begin, session, question)
 	}
 	ctx := context.WithoutCancel(begin)
-	lock := &a.bySum[maphash.String(a.seed, session)%uint64(len(a.bySum))]
-	lock.Lock()
-	defer lock.Unlock()
+	unlock, err := a.locks.lock(begin, session)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	before, err := a.store.Session(ctx, session)
 	expected := 0
 	switch {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/coordination/driver"
 	"github.com/massgen/massgen/internal/coordination/topic"
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/setup/panels"
@@ -160,6 +161,9 @@ func (s *turns) begin(ctx context.Context, m *model, q request) (*run, error) {
 		if id, err = s.session(ctx, q.session, c, &undo); err != nil {
 			return nil, err
 		}
+		if err := s.runs.awaitFollowing(ctx, id); err != nil {
+			return nil, err
+		}
 		return m.with(ctx, id, func(panel *massgen.Panel) (*run, error) {
 			if err := acceptSystem(ctx, panel, id, c.system, &undo); err != nil {
 				return nil, err
@@ -205,14 +209,16 @@ func untilAccepted(turn, client context.Context) (with context.Context, accepted
 }
 
 // ask begins a turn. If a lost process left the same question without an answer, ask goes on with
-// that turn and with all calls that have a result.
+// that turn and with all calls that have a result, unless the turn belongs to another panel.
 func (s *turns) ask(ctx context.Context, panel *massgen.Panel, session, question string, said *asking) (*massgen.Turn, error) {
 	left, err := s.store.Interrupted(ctx, session)
 	if err != nil || len(left) == 0 || attach.Cut(left[0].Question) != s.respond.redact(question) {
 		return s.askings.ask(ctx, panel, session, question, said)
 	}
 	turn, err := panel.Continue(ctx, session)
-	if changed := (*coordinator.Difference)(nil); errors.As(err, &changed) {
+	var changed *coordinator.Difference
+	var other *coordinator.OtherPanelError
+	if errors.As(err, &changed) || errors.As(err, &other) {
 		s.respond.log.Warn("a turn that was interrupted cannot go on, and is asked again", "session", session, "error", err)
 		return s.askings.ask(ctx, panel, session, question, said)
 	}
@@ -224,16 +230,16 @@ func (s *turns) ask(ctx context.Context, panel *massgen.Panel, session, question
 	return turn, err
 }
 
-// refusalOfBegin returns the refusal of files or of a tool's name that the panel does not accept,
-// and other errors as they are.
+// refusalOfBegin returns the refusal of files or of tools that the panel does not accept, and other errors
+// as they are.
 func refusalOfBegin(err error) error {
 	var files attach.RefusedError
 	if errors.As(err, &files) {
 		return badRequest("messages", "messages: "+files.Error())
 	}
-	var of panels.ToolNameError
-	if errors.As(err, &of) {
-		return badRequest("tools", "tools: "+of.Error())
+	var tools panels.TurnToolError
+	if errors.As(err, &tools) {
+		return badRequest("tools", "tools: "+tools.Error())
 	}
 	return err
 }
@@ -249,7 +255,7 @@ func (s *turns) track(ctx context.Context, m *model, start func() (*run, error),
 	begun := false
 	defer func() {
 		if !begun { // also after a panic
-			done()
+			done(false)
 		}
 	}()
 	r, err := start()
@@ -261,18 +267,19 @@ func (s *turns) track(ctx context.Context, m *model, start func() (*run, error),
 	log := s.respond.log.With("session", r.turn.Session(), "turn", r.turn.Number(), "model", m.ID)
 	log.Info("a turn begins")
 	s.runs.add(r, func(result massgen.Result, err error) {
-		done()
+		done(true)
 		s.metrics.ended(m.ID, time.Since(r.began), result, err)
 		if err == nil {
 			then(result)
 		}
-		close(r.settled) // the client gets the result now
+		r.settle() // the client gets the result now
+		log.Info("a turn has ended", "status", result.Status, "took", time.Since(r.began).Round(time.Millisecond), "calls", result.Usage.Calls, "error", err)
+	}, func() {
 		if r.own != nil {
 			if err := r.own.Close(); err != nil {
 				log.Error("a session's panel was not closed well", "error", err)
 			}
 		}
-		log.Info("a turn has ended", "status", result.Status, "took", time.Since(r.began).Round(time.Millisecond), "calls", result.Usage.Calls, "error", err)
 	})
 	return r, nil
 }
@@ -288,12 +295,16 @@ func (s *turns) goOn(ctx context.Context, m *model, reply toolReply) (*run, *vie
 		if !free {
 			return nil, nil, atWorkRefusal()
 		}
+		wasRunning := r.turn.Status() == coordinator.Running
 		err := r.calls.check(reply.results)
 		if err == nil {
 			err = r.receive(context.WithoutCancel(ctx), reply)
 		}
 		if err == nil {
 			err = r.turn.Resume(context.WithoutCancel(ctx))
+			if wasRunning && errors.Is(err, driver.ErrOver) {
+				err = nil // it was taken up after a kill, and not paused: the results have ended it already
+			}
 		}
 		if err != nil {
 			r.await(v)

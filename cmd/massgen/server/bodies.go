@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +31,17 @@ const (
 	perValue   = 256
 )
 
-// read reads the body of a request. The caller releases it when the request is over.
+type bodyKey struct{}
+
+// returnBody returns the memory of a request's body to the budget, once the request's turn has begun. The turn has
+// limits of its own, and may take longer than other requests can wait.
+func returnBody(ctx context.Context) {
+	if release, ok := ctx.Value(bodyKey{}).(func()); ok {
+		release()
+	}
+}
+
+// read reads the body of a request. The caller releases it when the request is over, or earlier.
 func (b *bodies) read(w http.ResponseWriter, r *http.Request) (release func(), err error) {
 	if r.Body == http.NoBody {
 		return func() {}, nil
@@ -78,7 +89,7 @@ func unread(err error) error {
 type heldBody struct {
 	of    *bodies
 	data  bytes.Buffer
-	shape shape
+	shape heavy.Shape
 	size  int64
 	// refused is the refusal of a body that exceeds the budget.
 	refused error
@@ -99,11 +110,18 @@ func (h *heldBody) Write(p []byte) (int, error) {
 
 // keep keeps the next bytes of the body, or returns its refusal.
 func (h *heldBody) keep(p []byte) error {
-	before := h.shape.values
-	if err := h.shape.read(p); err != nil {
-		return err
+	before := h.shape.Values
+	h.shape.Add(p)
+	if h.shape.Deepest > mostDepth {
+		return badRequest("", fmt.Sprintf("the request is nested more than %d levels deep", mostDepth))
 	}
-	size := int64(len(p)) + perValue*int64(h.shape.values-before)
+	if h.shape.Values > mostValues {
+		return refusal{
+			status: http.StatusRequestEntityTooLarge, code: "request_too_large",
+			message: "the request has more than " + plain.Thousands(mostValues) + " values: send less in one request",
+		}
+	}
+	size := int64(len(p)) + perValue*int64(h.shape.Values-before)
 	h.of.mu.Lock()
 	defer h.of.mu.Unlock()
 	if h.of.held+size > mostHeld {
@@ -139,44 +157,5 @@ func decodes(r *http.Request, decode func() error) error {
 		return decode()
 	}
 	const copies = 4
-	return heavy.Do(r.Context(), copies*r.ContentLength+perValue*mostValues, decode)
-}
-
-// shape counts the values of a JSON text, and how deep they are nested, while the text comes. It does not
-// find out whether the text is JSON.
-type shape struct {
-	values, depth     int
-	inText, isEscaped bool
-}
-
-// read reads the next bytes, and returns a refusal if there are too many values.
-func (s *shape) read(p []byte) error {
-	for _, c := range p {
-		switch {
-		case s.isEscaped:
-			s.isEscaped = false
-		case s.inText && c == '\\':
-			s.isEscaped = true
-		case c == '"':
-			s.inText = !s.inText
-		case s.inText:
-		case c == '{' || c == '[':
-			s.values++
-			s.depth++
-		case c == ',' || c == ':':
-			s.values++
-		case c == '}' || c == ']':
-			s.depth--
-		}
-		if s.depth > mostDepth {
-			return badRequest("", fmt.Sprintf("the request is nested more than %d levels deep", mostDepth))
-		}
-		if s.values > mostValues {
-			return refusal{
-				status: http.StatusRequestEntityTooLarge, code: "request_too_large",
-				message: "the request has more than " + plain.Thousands(mostValues) + " values: send less in one request",
-			}
-		}
-	}
-	return nil
+	return heavy.Bodies.Do(r.Context(), copies*r.ContentLength+perValue*mostValues, decode)
 }

@@ -2,7 +2,9 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"testing"
 )
@@ -44,18 +46,40 @@ func TestBodiesShareOneBudget(t *testing.T) {
 	}
 }
 
-func TestShapeIsReadInPieces(t *testing.T) {
+// TestSessionsAreLockedOneByOne: a turn that begins in one session delays no other session, and a wait ends with
+// its context.
+func TestSessionsAreLockedOneByOne(t *testing.T) {
 	t.Parallel()
-	text := []byte(`{"a\\\"{[,":[1,{"b":"\\"},"]"]}`)
-	for size := 1; size <= len(text); size++ {
-		var s shape
-		for from := 0; from < len(text); from += size {
-			if err := s.read(text[from:min(from+size, len(text))]); err != nil {
-				t.Fatal(err)
-			}
+	var locks sessionLocks
+	unlock, err := locks.lock(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 1_000 {
+		other, err := locks.lock(t.Context(), fmt.Sprintf("b%d", i))
+		if err != nil {
+			t.Fatal(err)
 		}
-		if s.values != 7 || s.depth != 0 || s.inText {
-			t.Errorf("in pieces of %d: %+v", size, s)
+		defer other()
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := locks.lock(gone, "a"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a locked session was locked again: %v", err)
+	}
+	next := make(chan func())
+	go func() {
+		unlock, err := locks.lock(t.Context(), "a")
+		if err != nil {
+			t.Error(err)
 		}
+		next <- unlock
+	}()
+	unlock()
+	(<-next)()
+	locks.mu.Lock()
+	defer locks.mu.Unlock()
+	if _, isHeld := locks.held["a"]; isHeld {
+		t.Error("the lock of a session is kept after its last user")
 	}
 }

@@ -219,7 +219,7 @@ func TestStateIsSentAtMostEvery50ms(t *testing.T) {
 	for name, slow := range map[string]time.Duration{"fast": 0, "slow": time.Second} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				seen := newSight([]string{"ada"})
+				seen := newSight([]string{"ada"}, nil)
 				var times []time.Time
 				var read map[string]any
 				ended := make(chan struct{})

@@ -5,8 +5,10 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/plain"
 )
@@ -36,6 +38,8 @@ type deliberation struct {
 	isThinking bool
 	// started counts the tool calls of the step that writes the answer.
 	started int
+	// used is the usage of all calls that ended.
+	used budget.Usage
 }
 
 // apply returns the piece that an event shows.
@@ -66,6 +70,8 @@ func (d *deliberation) hear(ev massgen.Event) {
 		}
 	case report.CallStarted:
 		d.agents.void(ev.Agent, "it was refused")
+	case report.CallEnded:
+		d.used = d.used.Plus(ev.Usage)
 	case report.TextDelta:
 		d.write(ev)
 	case report.Answered, report.Voted, report.Abstained, report.Failed:
@@ -152,4 +158,31 @@ func void(why string) string {
 // finish returns the missing part of the answer.
 func (d *deliberation) finish(answer string) piece {
 	return piece{content: d.answer.Finish(d.redact(answer))}
+}
+
+// replyTo tells the view the results that came with its request. An earlier response ended with the calls of these
+// results. It told the usage before them, also if its process was lost.
+func (v *view) replyTo(at place, messages []message) {
+	for _, m := range messages {
+		if of, isOwn := turnOfCall(m.answers); isOwn && of == at {
+			if v.answered == nil {
+				v.at, v.answered, v.stepCalls = at, map[string]bool{}, map[string]int{}
+			}
+			v.answered[m.answers] = true
+		}
+	}
+}
+
+// tellBefore counts the usage before an answered call as told.
+func (v *view) tellBefore(ev massgen.Event) {
+	switch ev := ev.(type) {
+	case report.StepStarted:
+		v.stepCalls[ev.Agent] = 0
+	case report.ToolStarted:
+		id := callID(agents.CallInfo{Session: v.at.session, Turn: v.at.turn, Agent: ev.Agent, Round: ev.Round, Final: true, Call: v.stepCalls[ev.Agent]})
+		v.stepCalls[ev.Agent]++
+		if v.answered[id] {
+			v.told = v.used
+		}
+	}
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -68,6 +69,8 @@ type follower struct {
 	out   *stream
 	seen  cursor // of the last event that the client has
 	at    cursor // of the last event that the follower has read
+	// agents are the ids of the panel's agents by the turn's journal, nil for a turn that this process plays.
+	agents []string
 }
 
 // events answers with the events of a turn as they happen, from its beginning or from the client's
@@ -100,9 +103,10 @@ func (t turnRoutes) existing(ctx context.Context, at place) (*run, error) {
 	return nil, err
 }
 
-// finish ends the response to a client that followed a turn until an error, or nil at the turn's end.
+// finish ends the response to a client that followed a turn until an error, or nil at the turn's end. There is no
+// end if the process leaves the turn: more events follow when the turn goes on.
 func (t turnRoutes) finish(r *http.Request, f *follower, err error) {
-	if r.Context().Err() != nil {
+	if r.Context().Err() != nil || errors.Is(err, coordinator.ErrLeft) {
 		return
 	}
 	if err != nil {
@@ -117,6 +121,9 @@ func (f *follower) follow(ctx context.Context, run *run, tell func(massgen.Event
 		return f.kept(ctx, tell)
 	}
 	f.live(ctx, run.turn, tell)
+	if _, err := run.turn.Wait(ctx); errors.Is(err, coordinator.ErrLeft) {
+		return err
+	}
 	return nil
 }
 
@@ -160,6 +167,7 @@ func (f *follower) kept(ctx context.Context, tell func(massgen.Event)) error {
 			return err
 		}
 		events, err := p.Next(ctx)
+		f.agents = p.Agents()
 		for _, ev := range events {
 			tell(ev)
 		}

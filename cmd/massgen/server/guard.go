@@ -72,6 +72,9 @@ func isOpen(pattern string) bool {
 
 // ServeHTTP implements http.Handler.
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	timed, own := newTimedWriter(w), w
+	defer timed.allow() // for what the server still writes
+	w = timed
 	setHeaders(w.Header(), r)
 	isPreflight, err := g.checkOrigin(w.Header(), r)
 	if err == nil && isPreflight {
@@ -96,7 +99,11 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Connection", "close")
 		}
 	default:
-		release, err = g.bodies.read(w, r)
+		release, err = g.bodies.read(own, r) // http.MaxBytesReader must know the server's own writer
+		if err == nil && slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodDelete}, r.Method) {
+			release() // nobody reads it
+			err = r.Body.Close()
+		}
 	}
 	if err != nil {
 		g.metrics.refused(err)
@@ -104,7 +111,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer release()
-	g.mux.ServeHTTP(w, r)
+	g.mux.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), bodyKey{}, release)))
 }
 
 // setHeaders sets the headers of all responses. A page replaces the policy with its own.

@@ -34,8 +34,9 @@ type use struct {
 // retryLater is the time to wait while other turns run.
 const retryLater = 5 * time.Second
 
-// begin reserves a turn of a token until the caller calls done.
-func (l *limiter) begin(token string) (done func(), err error) {
+// begin reserves a turn of a token until the caller calls done, with whether the turn has begun. A turn that has not
+// begun does not count.
+func (l *limiter) begin(token string) (done func(begun bool), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	u := l.users[token]
@@ -54,12 +55,18 @@ func (l *limiter) begin(token string) (done func(), err error) {
 	l.runs++
 	u.runs++
 	u.left--
-	return sync.OnceFunc(func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.runs--
-		u.runs--
-	}), nil
+	var once sync.Once
+	return func(begun bool) {
+		once.Do(func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.runs--
+			u.runs--
+			if !begun {
+				u.left++
+			}
+		})
+	}, nil
 }
 
 // wait returns the time until a turn may begin.

@@ -85,3 +85,26 @@ func TestSchemeOfATokenHasNoCase(t *testing.T) {
 		t.Errorf("the key began several turns:\n%s", strings.Join(bodies, "\n"))
 	}
 }
+
+// TestRefusalsAreNotCountedAsTurns: a client that polls a busy session may ask as soon as the session is free.
+func TestRefusalsAreNotCountedAsTurns(t *testing.T) {
+	until := make(chan struct{})
+	s := serve(t, func(s *server.Settings) {
+		holdingModel(until)(s)
+		s.Limits.PerMinute = 2
+	})
+	const ask = `{"model":"one","conversation":"c","messages":[{"role":"user","content":"?"}]%s}`
+	path := s.start(t, "c", "one")
+	for range 3 {
+		refused(t, "busy", s.chat(t, fmt.Sprintf(ask, "")), http.StatusConflict, "session_busy")
+		refused(t, "search", s.chat(t, `{"model":"one","web_search_options":{},"messages":[{"role":"user","content":"?"}]}`), http.StatusBadRequest, "invalid_value")
+	}
+	close(until)
+	if list := s.events(t, path, "", nil); list[len(list)-1].name != "end" {
+		t.Fatalf("the turn has the events %+v", list)
+	}
+	if r := s.chat(t, fmt.Sprintf(ask, "")); r.status != http.StatusOK {
+		t.Errorf("the next question: status %d: %s", r.status, r.body)
+	}
+	refused(t, "a third turn", s.chat(t, fmt.Sprintf(ask, "")), http.StatusTooManyRequests, "rate_limit_exceeded")
+}

@@ -67,8 +67,8 @@ func (m *mcpServer) newSDK(version string) *mcp.Server {
 }
 
 // ServeMCP is Serve for one client of the Model Context Protocol, with one message on a line. It answers a
-// line that is no message with an error. It returns when in has ended or ctx is done. Before, it ends the
-// running turns with their best answers so far, waits for them, and closes the panels.
+// line that is no message with an error. It returns when in has ended or ctx is done. Before, it stops
+// the running turns as Serve does, waits for them, and closes the panels.
 func (s *Server) ServeMCP(ctx context.Context, in io.Reader, out io.Writer) error {
 	answers := newMCPAnswers(out)
 	session, err := s.mcp.byName[""].Connect(context.WithoutCancel(ctx), &mcp.IOTransport{
@@ -181,8 +181,8 @@ func (o *openRequests) open(r *http.Request) (closed func()) {
 	}
 }
 
-// bind returns the context of a call, which has the caller of the call's HTTP request, and ends when
-// that client is gone.
+// bind returns the context of a call, which has the caller and the body of the call's HTTP request, and ends
+// when that client is gone.
 func (o *openRequests) bind(ctx context.Context, call *mcp.CallToolRequest) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	if call.Extra == nil || call.Extra.Header == nil {
@@ -196,5 +196,6 @@ func (o *openRequests) bind(ctx context.Context, call *mcp.CallToolRequest) (con
 		return ctx, cancel
 	}
 	stop := context.AfterFunc(request, cancel)
-	return context.WithValue(ctx, callerKey{}, callerOf(request)), func() { stop(); cancel() }
+	ctx = context.WithValue(ctx, callerKey{}, callerOf(request))
+	return context.WithValue(ctx, bodyKey{}, request.Value(bodyKey{})), func() { stop(); cancel() }
 }

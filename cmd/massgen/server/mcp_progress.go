@@ -27,7 +27,7 @@ type progress struct {
 	mu      sync.Mutex // guards what follows
 	count   int
 	last    time.Time
-	thought string // the unfinished line of reasoning
+	thought strings.Builder // the unfinished line of reasoning
 
 	keeper *keeper // nil without a token
 }
@@ -56,15 +56,17 @@ func (p *progress) tell(next piece) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.thought += next.reasoning
-	end := strings.LastIndexByte(p.thought, '\n')
+	end := strings.LastIndexByte(next.reasoning, '\n')
 	if end < 0 {
+		p.thought.WriteString(next.reasoning)
 		return
 	}
-	if text := strings.Join(strings.Fields(p.thought[:end]), " "); text != "" {
+	p.thought.WriteString(next.reasoning[:end])
+	if text := strings.Join(strings.Fields(p.thought.String()), " "); text != "" {
 		p.send(plain.Cut(plain.Line(text), mostProgress))
 	}
-	p.thought = p.thought[end+1:]
+	p.thought.Reset()
+	p.thought.WriteString(next.reasoning[end+1:])
 }
 
 // send sends one notification. The caller holds mu.

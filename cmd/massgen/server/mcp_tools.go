@@ -55,6 +55,7 @@ func (m *mcpServer) askPanel(ctx context.Context, call *mcp.CallToolRequest, in 
 	view.hasLines = true
 	ended := context.WithoutCancel(ctx) // a cancelled call ends the turn, and waits for its end
 	p := m.openProgress(ctx, call)
+	returnBody(ctx)
 	for piece := range m.respond.pieces(ended, run, view) {
 		p.tell(piece)
 	}

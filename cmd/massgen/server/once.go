@@ -122,6 +122,10 @@ func (s *starts) read(r *http.Request, q interface{ request() (request, error) }
 	if err == nil {
 		run, v, err = s.start(r.Context(), asked)
 	}
+	if err == nil {
+		v.replyTo(run.place(), asked.messages)
+		returnBody(r.Context())
+	}
 	return asked, run, v, err
 }
 

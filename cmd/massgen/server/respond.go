@@ -55,6 +55,7 @@ const clientGone = 499
 func (o responder) refusalOf(err error) refusal {
 	var known refusal
 	var changed *coordinator.Difference
+	var other *coordinator.OtherPanelError
 	switch {
 	case errors.As(err, &known):
 		return known
@@ -66,6 +67,10 @@ func (o responder) refusalOf(err error) refusal {
 		return refusal{status: http.StatusConflict, code: "session_exists", message: "there is a session with this id already"}
 	case errors.Is(err, driver.ErrOver):
 		return overRefusal()
+	case errors.Is(err, coordinator.ErrLeft):
+		return refusal{status: http.StatusServiceUnavailable, code: "interrupted", message: "the server ends, and the turn goes on when it is asked for again", retryAfter: retryLater}
+	case errors.As(err, &other):
+		return refusal{status: http.StatusConflict, code: "other_panel", message: "the turn was interrupted, and this model cannot go on with it: " + other.Why}
 	case errors.As(err, &changed):
 		return refusal{status: http.StatusConflict, code: "turn_changed", message: "the turn was interrupted, and what its models are sent has changed since: ask again"}
 	case errors.Is(err, sessions.ErrNoSession):
@@ -136,9 +141,6 @@ func (o responder) write(w http.ResponseWriter, status int, v any) error {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
-		o.log.Debug("a response has no deadline", "error", err)
-	}
 	w.WriteHeader(status)
 	o.writeBytes(w, []byte(o.redact(line)+"\n"))
 	return nil

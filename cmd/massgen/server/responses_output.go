@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/sessions"
@@ -193,6 +194,9 @@ func (r *response) show(ctx context.Context, w http.ResponseWriter) error {
 		return r.respond.write(w, http.StatusOK, r.json(nil, []object{}))
 	}
 	e, output := r.finish(ctx)
+	if errors.Is(e.err, coordinator.ErrLeft) {
+		return e.err
+	}
 	return r.respond.write(w, http.StatusOK, r.json(&e, output))
 }
 
@@ -218,7 +222,7 @@ func (r *response) stream(ctx context.Context, w http.ResponseWriter, after int)
 		s.call(c)
 	}
 	e := r.run.end(ctx, r.view, calls)
-	if errors.Is(e.err, context.Canceled) { // the client is gone
+	if errors.Is(e.err, context.Canceled) || errors.Is(e.err, coordinator.ErrLeft) { // the client is gone, or the response goes on later
 		return
 	}
 	s.number, s.after = max(s.number, after+1), after // the end is sent in any case
@@ -232,9 +236,9 @@ type responseStream struct {
 	out    *stream
 	number int // of the next event
 	after  int
-	done   []object // items
-	kind   string   // of the open item, "" for none
-	text   string   // of that item
+	done   []object        // items
+	kind   string          // of the open item, "" for none
+	text   strings.Builder // of that item
 	// sources are the sources of the whole answer.
 	sources []backends.Citation
 }
@@ -268,7 +272,7 @@ func (s *responseStream) add(kind, text string) {
 		s.closeItem()
 		s.openItem(kind)
 	}
-	s.text += text
+	s.text.WriteString(text)
 	if kind == reasoningItem {
 		s.send("response.reasoning_summary_text.delta", s.part(object{"delta": text}))
 		return
@@ -277,7 +281,8 @@ func (s *responseStream) add(kind, text string) {
 }
 
 func (s *responseStream) openItem(kind string) {
-	s.kind, s.text = kind, ""
+	s.kind = kind
+	s.text.Reset()
 	s.send("response.output_item.added", object{"output_index": len(s.done), "item": s.item(kind, len(s.done), stateInProgress, "", nil)})
 	if kind == reasoningItem {
 		s.send("response.reasoning_summary_part.added", s.part(object{"part": reasoningPart("")}))
@@ -287,21 +292,22 @@ func (s *responseStream) openItem(kind string) {
 }
 
 func (s *responseStream) closeItem() {
+	text := s.text.String()
 	switch s.kind {
 	case "":
 		return
 	case reasoningItem:
-		s.send("response.reasoning_summary_text.done", s.part(object{"text": s.text}))
-		s.send("response.reasoning_summary_part.done", s.part(object{"part": reasoningPart(s.text)}))
+		s.send("response.reasoning_summary_text.done", s.part(object{"text": text}))
+		s.send("response.reasoning_summary_part.done", s.part(object{"part": reasoningPart(text)}))
 	case messageItem:
-		s.send("response.output_text.done", s.part(object{"text": s.text, "logprobs": []object{}}))
-		annotations := inResponse(annotate(s.text, s.sources))
+		s.send("response.output_text.done", s.part(object{"text": text, "logprobs": []object{}}))
+		annotations := inResponse(annotate(text, s.sources))
 		for i, a := range annotations {
 			s.send("response.output_text.annotation.added", s.part(object{"annotation_index": i, "annotation": a}))
 		}
-		s.send("response.content_part.done", s.part(object{"part": textPart(s.text, annotations)}))
+		s.send("response.content_part.done", s.part(object{"part": textPart(text, annotations)}))
 	}
-	done := s.item(s.kind, len(s.done), stateCompleted, s.text, s.sources)
+	done := s.item(s.kind, len(s.done), stateCompleted, text, s.sources)
 	s.send("response.output_item.done", object{"output_index": len(s.done), "item": done})
 	s.done, s.kind = append(s.done, done), ""
 }

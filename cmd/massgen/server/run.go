@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -12,7 +13,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen"
-	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/setup/panels"
@@ -34,22 +35,28 @@ type run struct {
 	// settled is closed when the turn is over and no longer counts against a limit, so that its client
 	// may ask the next question.
 	settled chan struct{}
+	// gone is closed when the calls that follow the answer are over, and the session is free.
+	gone chan struct{}
 
 	mu sync.Mutex
 	// view is what the client had seen when its tools were called; nil while a request has it.
 	view *view
-	// leave stops cancelling the turn with the request's context. expire ends the turn if the client
-	// does not come back.
-	leave  func() bool
+	// unbind stops cancelling the turn with the request's context; nil for a turn that outlives its request. expire
+	// ends the turn if the client does not come back.
+	unbind func() bool
 	expire *time.Timer
 }
 
 // view is the part of a turn that a client has seen. One goroutine owns it.
 type view struct {
 	*deliberation
-	seen int // events
-	// used is the usage of all calls that were seen, and told its part in earlier responses.
-	used, told budget.Usage
+	seen int          // events
+	told budget.Usage // the part of used in earlier responses
+	// answered are the ids of the turn's calls whose results came with the request. It is nil without results. at is
+	// the place of the turn, and stepCalls counts the tool calls of each agent's step.
+	answered  map[string]bool
+	at        place
+	stepCalls map[string]int
 }
 
 // tokensSince returns the tokens by which used exceeds told.
@@ -62,14 +69,14 @@ func tokensSince(told, used budget.Usage) budget.Usage {
 
 func newRun(turn *massgen.Turn, m *model, panel *massgen.Panel, calls *clientCalls) *run {
 	return &run{turn: turn, model: m.ID, agents: len(panel.Models()), began: time.Now(), calls: calls,
-		settled: make(chan struct{}), leave: func() bool { return true }}
+		settled: make(chan struct{}), gone: make(chan struct{})}
 }
 
 // take returns the piece that an event shows.
 func (v *view) take(ev massgen.Event) piece {
 	v.seen++
-	if call, ok := ev.(report.CallEnded); ok {
-		v.used = v.used.Plus(call.Usage)
+	if v.answered != nil {
+		v.tellBefore(ev)
 	}
 	return v.apply(ev)
 }
@@ -94,7 +101,10 @@ func (r *run) takeView() (v *view, ok bool) {
 func (r *run) await(v *view) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.leave()
+	if r.unbind != nil {
+		r.unbind()
+		r.unbind = nil
+	}
 	r.view = v
 	r.stopWaiting()
 	r.expire = time.AfterFunc(clientTime, r.turn.Cancel)
@@ -124,11 +134,42 @@ func (r *run) id(prefix string, v *view) string {
 	return prefix + hex.EncodeToString(sum[:12])
 }
 
-// cancelWith ends the turn when ctx is done.
+// cancelWith ends the turn when ctx is done. The calls that follow the answer go on.
 func (r *run) cancelWith(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.leave = context.AfterFunc(ctx, r.turn.Cancel)
+	if !r.isSettled() {
+		r.unbind = context.AfterFunc(ctx, r.turn.Cancel)
+	}
+}
+
+// settle lets the client have the result.
+func (r *run) settle() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.unbind != nil {
+		r.unbind()
+	}
+	close(r.settled)
+}
+
+// stop ends the work of this process on the turn. A turn that ends with its request ends with the best answer so far.
+// A turn without an answer, or that outlives its request, stays in the store as after a kill.
+func (r *run) stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.unbind != nil {
+		r.turn.Stop()
+	} else {
+		r.turn.Leave()
+	}
+}
+
+// outlives reports whether the turn goes on without the request that began it.
+func (r *run) outlives() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.unbind == nil
 }
 
 func (r *run) stopWaiting() {
@@ -158,6 +199,9 @@ type outcome struct {
 // result waits for the turn's result and returns it. By then the client's next turn may begin.
 func (r *run) result(ctx context.Context) (massgen.Result, error) {
 	result, err := r.turn.Wait(ctx)
+	if errors.Is(err, coordinator.ErrLeft) && !r.outlives() {
+		err = failure(massgen.Result{Status: kernel.Cut})
+	}
 	if err == nil {
 		select {
 		case <-r.settled:
@@ -200,9 +244,13 @@ func (r *run) end(ctx context.Context, v *view, calls []toolCall) end {
 // whole waits for the end of a response, and returns it with everything that the response shows.
 func (r *run) whole(ctx context.Context, respond responder, v *view) (end, piece) {
 	var all piece
+	var reasoning, content strings.Builder
 	for p := range respond.pieces(ctx, r, v) {
-		all = piece{all.reasoning + p.reasoning, all.content + p.content, p.calls, p.sources}
+		reasoning.WriteString(p.reasoning)
+		content.WriteString(p.content)
+		all.calls, all.sources = p.calls, p.sources
 	}
+	all.reasoning, all.content = reasoning.String(), content.String()
 	e := r.end(ctx, v, all.calls)
 	if e.Answer != "" { // without what an agent said between its calls of tools
 		all.content = respond.redact(e.Answer)
@@ -246,25 +294,52 @@ type runs struct {
 }
 
 // add adds a run, which end ends. It calls then with the run's result, or the error
-// of its store.
-func (l *runs) add(r *run, then func(massgen.Result, error)) {
+// of its store, and over when the calls after the answer are over.
+func (l *runs) add(r *run, then func(massgen.Result, error), over func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open[r.place()] = r
 	if l.ended {
-		r.turn.Cancel()
+		r.stop()
 	}
 	l.work.Go(func() {
 		then(r.turn.Wait(context.Background()))
 		for range r.turn.Events(context.Background()) { // calls may follow the answer
 		}
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.open, r.place())
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.stopWaiting()
+		l.remove(r)
+		over()
 	})
+}
+
+func (l *runs) remove(r *run) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.open, r.place())
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stopWaiting()
+	close(r.gone)
+}
+
+// awaitFollowing waits for the calls that follow the answer of a session's last turn. It does not wait for an answer.
+func (l *runs) awaitFollowing(ctx context.Context, session string) error {
+	l.mu.Lock()
+	var last *run
+	for at, r := range l.open {
+		if at.session == session && r.isSettled() {
+			last = r
+		}
+	}
+	l.mu.Unlock()
+	if last == nil {
+		return nil
+	}
+	select {
+	case <-last.gone:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // find returns the run of a turn, nil if this process does not play the turn.
@@ -274,13 +349,13 @@ func (l *runs) find(at place) *run {
 	return l.open[at]
 }
 
-// end ends all turns with their best answers so far, also those that are added later.
+// end stops all turns, also those that are added later.
 func (l *runs) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ended = true
 	for _, r := range l.open {
-		r.turn.Cancel()
+		r.stop()
 	}
 }
 

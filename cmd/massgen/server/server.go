@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"log/slog"
 	"net"
 	"net/http"
@@ -85,7 +84,7 @@ func New(s Settings) *Server {
 	turns := &turns{
 		respond: respond, store: s.Store, models: newModels(s.Models), runs: &runs{open: map[place]*run{}}, metrics: metrics,
 		limiter: &limiter{Limits: s.Limits, users: map[string]*use{}}, sequences: &sequences{byKey: map[[sha256.Size]byte]sequence{}},
-		askings: &askings{store: s.Store, redact: s.Redact, log: s.Log, seed: maphash.MakeSeed()}, playedElsewhere: s.PlayedElsewhere,
+		askings: &askings{store: s.Store, redact: s.Redact, log: s.Log}, playedElsewhere: s.PlayedElsewhere,
 	}
 	starts := &starts{turns: turns, begins: map[string]*beginning{}}
 	mcp := newMCPServer(turns, s.Access.Tokens, s.Version)
@@ -113,8 +112,9 @@ func New(s Settings) *Server {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.guard.ServeHTTP(w, r) }
 
-// Serve answers the requests to l until ctx is done. It then ends the turns that run
-// with their best answers so far, waits for the responses, and closes the panels and l.
+// Serve answers the requests to l until ctx is done. It then stops the turns that run, waits for the responses, and
+// closes the panels and l. A turn that ends with its request ends with the best answer so far. Other turns, and turns
+// without an answer, stay in the store as after a kill.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: mostHeader,

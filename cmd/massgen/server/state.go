@@ -21,8 +21,19 @@ type sight struct {
 	over    chan struct{} // closed after the last event
 }
 
-func newSight(agents []string) *sight {
-	return &sight{state: report.NewState(agents...), changed: make(chan struct{}, 1), over: make(chan struct{})}
+func newSight(agents []string, redact func(string) string) *sight {
+	state := report.NewState(agents...)
+	state.Mask = redact
+	return &sight{state: state, changed: make(chan struct{}, 1), over: make(chan struct{})}
+}
+
+// name makes the agents of the panel known before the first event.
+func (s *sight) name(agents []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.state.Agents) == 0 && s.state.Began.IsZero() {
+		s.state = report.NewState(agents...)
+	}
 }
 
 // apply adds an event to the state.
@@ -82,17 +93,20 @@ func (t turnRoutes) state(w http.ResponseWriter, r *http.Request, at place) erro
 	}
 	f := &follower{store: t.turns.store, asked: t.asked, of: at, out: t.respond.openStream(w)}
 	defer f.out.close()
-	seen := newSight(t.agentsOf(run))
+	seen := newSight(t.agentsOf(run), t.respond.redact)
 	var sender sync.WaitGroup
 	sender.Go(func() { seen.follow(f.out.send, t.respond.warn) })
-	err = f.follow(r.Context(), run, seen.apply)
+	err = f.follow(r.Context(), run, func(ev massgen.Event) {
+		seen.name(f.agents)
+		seen.apply(ev)
+	})
 	close(seen.over)
 	sender.Wait()
 	t.finish(r, f, err)
 	return nil
 }
 
-// agentsOf returns the ids of a run's agents, nil if only the turn's events name them.
+// agentsOf returns the ids of a run's agents, nil if only the turn's journal names them.
 func (t turnRoutes) agentsOf(r *run) []string {
 	if r == nil {
 		return nil

@@ -2,11 +2,15 @@ package server_test
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
 // TestStateIsASnapshotAndItsChanges: a client that reconnects gets a snapshot again, and one that comes when the turn
@@ -48,5 +52,27 @@ func TestStateNamesTheAgentsOfItsModel(t *testing.T) {
 	}
 	if len(first.Agents) != 2 || first.Agents[0].ID != "ada" || first.Agents[1].ID != "bob" {
 		t.Errorf("the first snapshot has the agents %+v", first.Agents)
+	}
+}
+
+// TestStateNamesTheAgentsOfItsJournal, which nobody plays, before any of them begins.
+func TestStateNamesTheAgentsOfItsJournal(t *testing.T) {
+	s := serve(t, nil)
+	if _, err := s.store.Begin(t.Context(), "s", "Why?"); err != nil {
+		t.Fatal(err)
+	}
+	data, err := turn.Encode(turn.Accepted{At: 1, Rules: kernel.Defaults("ada", "bob"), Turn: effect.Turn{
+		Session: "s", Turn: 1, Agents: []effect.Agent{{ID: "ada"}, {ID: "bob"}},
+		Sidecalls: []effect.Sidecall{{Purpose: effect.Summarizing}},
+	}})
+	if err = errors.Join(err, s.store.Append(t.Context(), "s", 1, data), s.store.Leave(t.Context(), "s", 1)); err != nil {
+		t.Fatal(err)
+	}
+	var all string
+	for _, e := range s.stream(t, "/sessions/s/turns/1/state", "", nil) {
+		all += e.data
+	}
+	if strings.Count(all, `"id":"ada"`) != 1 || strings.Count(all, `"id":"bob"`) != 1 || !strings.Contains(all, string(effect.Summarizing)) {
+		t.Errorf("the state is %s", all)
 	}
 }

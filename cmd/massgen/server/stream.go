@@ -40,15 +40,15 @@ func (o responder) pieces(ctx context.Context, r *run, v *view) iter.Seq[piece] 
 			isLate := false
 			select {
 			case ev, goesOn := <-events:
-				if !goesOn {
+				if goesOn && !show(v.take(ev)) {
+					return
+				}
+				if v.answer.IsOver() || !goesOn {
 					if end := r.wait(ctx); end.err == nil {
 						p := v.finish(end.Answer)
 						p.sources = end.Citations
 						show(p)
 					}
-					return
-				}
-				if !show(v.take(ev)) {
 					return
 				}
 			case <-changed:
@@ -84,9 +84,6 @@ func pass(all iter.Seq[massgen.Event], seen int, events chan<- massgen.Event, do
 // keepAlive is the time after which an idle stream gets a comment, so that proxies keep the connection
 // open.
 const keepAlive = 15 * time.Second
-
-// writeTimeout is the longest time that one write to a client may take.
-const writeTimeout = time.Minute
 
 // stream is a response of server-sent events.
 type stream struct {
@@ -163,9 +160,6 @@ func (o *stream) put(text string, ifIdle bool) {
 		return
 	}
 	o.last = time.Now()
-	if err := o.control.SetWriteDeadline(o.last.Add(writeTimeout)); err != nil {
-		o.respond.log.Debug("a stream has no deadline", "error", err)
-	}
 	o.respond.writeBytes(o.w, []byte(text))
 	if err := o.control.Flush(); err != nil {
 		o.respond.log.Debug("a client is gone", "error", err)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -190,12 +191,14 @@ func TestResultsAreRefused(t *testing.T) {
 		t.Errorf("both results again: %s", r.body)
 	}
 	for body, want := range map[string]string{
-		`{"model":"one","messages":[{"role":"user","content":"?"},{"role":"tool","tool_call_id":"call_x","content":"1"}]}`:                 "no call that this server has asked for",
-		`{"model":"one","tools":[{"type":"function","function":{"name":"a b"}}],"messages":[{"role":"user","content":"?"}]}`:               "tools[0]",
-		`{"model":"one","tools":[{"type":"web_search"}],"messages":[{"role":"user","content":"?"}]}`:                                       "functions only",
-		`{"model":"one","tool_choice":"required","messages":[{"role":"user","content":"?"}]}`:                                              "tool_choice",
-		`{"model":"pair","tools":[{"type":"function","function":{"name":"vote"}}],"messages":[{"role":"user","content":"?"}]}`:             "vote",
-		`{"model":"one","tools":[{"type":"function","function":{"name":"a","parameters":[]}}],"messages":[{"role":"user","content":"?"}]}`: "JSON Schema",
+		`{"model":"one","messages":[{"role":"user","content":"?"},{"role":"tool","tool_call_id":"call_x","content":"1"}]}`:                                        "no call that this server has asked for",
+		`{"model":"one","tools":[{"type":"function","function":{"name":"a b"}}],"messages":[{"role":"user","content":"?"}]}`:                                      "tools[0]",
+		`{"model":"one","tools":[{"type":"web_search"}],"messages":[{"role":"user","content":"?"}]}`:                                                              "functions only",
+		`{"model":"one","tool_choice":"required","messages":[{"role":"user","content":"?"}]}`:                                                                     "tool_choice",
+		`{"model":"one","tools":[{"type":"function","function":{"name":"by_text","parameters":{"type":"string"}}}],"messages":[{"role":"user","content":"?"}]}`:   "cannot be sent the tool by_text",
+		`{"model":"pair","tools":[{"type":"function","function":{"name":"by_list","parameters":{"type":["array"]}}}],"messages":[{"role":"user","content":"?"}]}`: "cannot be sent the tool by_list",
+		`{"model":"pair","tools":[{"type":"function","function":{"name":"vote"}}],"messages":[{"role":"user","content":"?"}]}`:                                    "vote",
+		`{"model":"one","tools":[{"type":"function","function":{"name":"a","parameters":[]}}],"messages":[{"role":"user","content":"?"}]}`:                        "JSON Schema",
 	} {
 		if r := s.chat(t, body); r.status != http.StatusBadRequest || !strings.Contains(r.body, want) {
 			t.Errorf("%s: status %d, %s, without %q", body, r.status, r.body, want)
@@ -214,9 +217,73 @@ func TestResultsReachAnotherServer(t *testing.T) {
 		s.Store = moved
 		forecasters(f)(s)
 	})
-	if a := second.chat(t, results(t, "one", r.body, 2)); a.status != http.StatusOK || !strings.Contains(a.body, "I was told: 0 degrees, 1 degrees") {
+	a := second.chat(t, results(t, "one", r.body, 2))
+	if a.status != http.StatusOK || !strings.Contains(a.body, "I was told: 0 degrees, 1 degrees") {
 		t.Error(a.body)
 	}
+	checkUsage(t, moved, r, a)
+}
+
+// checkUsage fails if the responses of a session's turn do not have its whole usage, and each part of it once.
+func checkUsage(t *testing.T, store *sessions.Store, responses ...reply) {
+	t.Helper()
+	kept, err := store.Session(t.Context(), responses[0].session())
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for _, r := range responses {
+		total += decode[called](t, r.body).Usage.Total
+	}
+	if total != kept.Usage.InputTokens+kept.Usage.OutputTokens {
+		t.Errorf("the responses have %d tokens, the session %d and %d", total, kept.Usage.InputTokens, kept.Usage.OutputTokens)
+	}
+}
+
+// stuck is a forecaster that holds its second call until its channel is closed.
+type stuck struct {
+	*forecaster
+	reached, until chan struct{}
+	calls          atomic.Int32
+}
+
+// Stream implements backends.Backend.
+func (s *stuck) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
+	if s.calls.Add(1) == 2 {
+		close(s.reached)
+		select {
+		case <-s.until:
+		case <-ctx.Done():
+		}
+	}
+	return s.forecaster.Stream(ctx, req)
+}
+
+// TestUsageIsToldOnceThoughResultsComeTwice: the first process had the results, and was lost before its response.
+func TestUsageIsToldOnceThoughResultsComeTwice(t *testing.T) {
+	model := &stuck{forecaster: &forecaster{}, reached: make(chan struct{}), until: make(chan struct{})}
+	with := func(b backends.Backend) func(*server.Settings) {
+		return func(s *server.Settings) {
+			kept := s.Store
+			s.Models = []server.Model{{ID: "one", Open: func(ctx context.Context) (*massgen.Panel, error) {
+				return massgen.New(ctx, []massgen.Agent{{ID: "ada", Model: "m", Backend: b}}, massgen.WithStore(kept))
+			}}}
+		}
+	}
+	first := serve(t, with(model))
+	r := first.chat(t, question("one"))
+	sent := make(chan reply, 1)
+	go func() { sent <- first.chat(t, results(t, "one", r.body, 2)) }()
+	<-model.reached
+	moved := store.InMemory("", func(text string) string { return text }).Sessions
+	copyInterrupted(t, first.store, moved, r.session())
+	second := serve(t, func(s *server.Settings) {
+		s.Store = moved
+		with(&forecaster{})(s)
+	})
+	checkUsage(t, moved, r, second.chat(t, results(t, "one", r.body, 2)))
+	close(model.until)
+	checkUsage(t, first.store, r, <-sent)
 }
 
 // TestResultsAreTakenOfATurnThatWasAskedFor on another server before they came: it goes on with the tools
@@ -248,7 +315,7 @@ func TestResultsAreTakenOfATurnThatWasAskedFor(t *testing.T) {
 			t.Errorf("the response is %+v", shown)
 		}
 	}
-	if a, r := second.respond(t, `{"model":"pair","input":[`+strings.Join(results, ",")+`]}`); a.text() != "I was told: 0 degrees, 1 degrees" || a.Status != "completed" || a.Usage.Output.Reasoning != 12 {
+	if a, r := second.respond(t, `{"model":"pair","input":[`+strings.Join(results, ",")+`]}`); a.text() != "I was told: 0 degrees, 1 degrees" || a.Status != "completed" || a.Usage.Output.Reasoning != 3 {
 		t.Error(r.body)
 	}
 }

@@ -156,6 +156,7 @@ func (t turnRoutes) deliver(w http.ResponseWriter, r *http.Request, run *run, in
 			"session_id": at.session, "turn": at.turn, "status": coordinator.Running, "model": run.model, "url": at.path(),
 		})
 	}
+	returnBody(r.Context())
 	result, err := run.result(r.Context())
 	if err != nil {
 		return err

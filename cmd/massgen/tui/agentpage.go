@@ -12,17 +12,17 @@ import (
 
 // agentPage shows the whole text of an agent, and follows it while it grows.
 type agentPage struct {
-	turn   *report.State
-	id     string
-	redact func(string) string
+	turn *report.State
+	id   string
+	drawing
 	at     position
 	seen   int // the dropped pieces of the text at the last drawing
 	width  int
 	height int
 }
 
-func newAgentPage(turn *report.State, id string, redact func(string) string) *agentPage {
-	return &agentPage{turn: turn, id: id, redact: redact, width: 1, height: 1}
+func newAgentPage(turn *report.State, id string, d drawing) *agentPage {
+	return &agentPage{turn: turn, id: id, drawing: d, width: 1, height: 1}
 }
 
 func (p *agentPage) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
@@ -56,13 +56,13 @@ func (p *agentPage) text() laidText {
 	a := p.turn.Agent(p.id)
 	p.at.bottom = max(p.at.bottom-(a.Dropped-p.seen), 0)
 	p.seen = a.Dropped
-	return laidText{a, p.width, p.redact}
+	return laidText{a, p.width, p.drawing}
 }
 
 func (p *agentPage) view(width, height int) []string {
 	p.width, p.height = width, max(height-1, 1)
 	text := p.text()
-	title := fmt.Sprintf(" %s   Esc closes, arrows scroll", plain.Line(p.id))
+	title := fmt.Sprintf(" %s   Esc closes, arrows scroll, Ctrl+X tool calls", plain.Line(p.id))
 	if text.agent.Dropped > 0 {
 		title += "   its beginning is not kept here"
 	}

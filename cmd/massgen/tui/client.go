@@ -32,6 +32,11 @@ func (c client) readSession() tea.Msg {
 	return c.do(func(ctx context.Context) tea.Msg { return sessionMsg{c.Session(ctx), c.Notices()} })()
 }
 
+// readNotices reads the remarks and warnings that came while a turn runs.
+func (c client) readNotices() tea.Msg {
+	return c.do(func(context.Context) tea.Msg { return noticesMsg(c.Notices()) })()
+}
+
 // readPast reads the turns for a page of the transcript.
 func (c client) readPast(page int) tea.Cmd {
 	return c.run(func(ctx context.Context) (tea.Msg, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/coordinator/report"
 )
 
 // Conversation has the functions and values that the screen shows and calls. The screen calls the
@@ -20,6 +21,10 @@ type Conversation struct {
 	// Ask begins a turn. Settle waits for the work after its answer, such as facts about the user.
 	Ask    func(ctx context.Context, question string) (*massgen.Turn, error)
 	Settle func(ctx context.Context, turn *massgen.Turn)
+	// Follow is called with each event of a turn after the state has it. It reports whether Notices has new lines, as
+	// with --debug. Summary returns the lines above the answer of a turn.
+	Follow  func(turn *report.State, ev massgen.Event) bool
+	Summary func(r massgen.Result) []string
 	// Command runs a line that begins with a slash.
 	Command func(ctx context.Context, line string) (Outcome, error)
 	// Commands are the commands with their descriptions.
@@ -55,6 +60,8 @@ type Session struct {
 	ID       string
 	Agents   []Agent
 	Messages int
+	// Turn is the number of the last turn, 0 before the first one.
+	Turn int
 	// In and Out are tokens. USD is nil if the cost is unknown.
 	In, Out int
 	USD     *float64

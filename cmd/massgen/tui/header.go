@@ -86,6 +86,9 @@ func (h header) figures(now time.Time) string {
 	if !h.session.isRead {
 		return ansi.Truncate(state, h.size.Width, "…")
 	}
+	if n := h.turn(); n > 0 {
+		state += faint(" · ") + fmt.Sprintf("turn %d", n)
+	}
 	timed := state
 	switch {
 	case h.talk.shown == nil:
@@ -102,6 +105,7 @@ func (h header) figures(now time.Time) string {
 	var line string
 	for _, words := range [][]string{
 		append([]string{timed}, all...), append([]string{state}, all...),
+		{state, all[0], less, cost, h.context("ctx ")},
 		{state, fmt.Sprintf("%d msgs", h.session.Messages), less, cost, h.context("ctx ")},
 		{state, less, cost, h.context("ctx ")}, {state, less, cost},
 	} {
@@ -111,6 +115,14 @@ func (h header) figures(now time.Time) string {
 		}
 	}
 	return ansi.Truncate(line, h.size.Width, "…")
+}
+
+// turn returns the number of the turn under way, or of the last one.
+func (h header) turn() int {
+	if h.talk.hasTurn() {
+		return h.talk.running.turn.Number()
+	}
+	return h.session.Turn
 }
 
 // context returns the size of the fullest agent's context.
@@ -137,5 +149,5 @@ func (h header) state() string {
 	case h.talk.shown.Paused:
 		return asAlert("paused")
 	}
-	return asGood("thinking")
+	return asGood("running")
 }

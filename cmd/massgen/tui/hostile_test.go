@@ -66,18 +66,19 @@ func TestScreenWithstands(t *testing.T) {
 			case 1, 2:
 				name := rapid.SampledFrom([]string{
 					"enter", "tab", "up", "down", "left", "right", "pgup", "pgdown", "home", "end", "backspace", "?", "i", "p", "q", "y", "n",
-					"ctrl+r", "ctrl+u", "ctrl+f", "ctrl+s", "ctrl+t", "ctrl+g", "ctrl+j", "esc", "x",
+					"ctrl+r", "ctrl+u", "ctrl+f", "ctrl+s", "ctrl+t", "ctrl+g", "ctrl+j", "ctrl+x", "esc", "x",
 				}).Draw(t, "key")
 				tell(keyOf(name), 0)
 			case 3:
 				tell(tea.PasteMsg{Content: text("paste")}, 0)
 			case 4:
 				if s.talk.running == nil {
-					s.talk.running, s.talk.shown = newRunning(), report.NewState(text("agent"), "bob")
+					s.talk.running, s.talk.shown = &running{}, report.NewState(text("agent"), "bob")
 				}
 				for _, ev := range hostileEvents(text) {
 					s.talk.shown.Apply(ev)
 				}
+				s.talk.tellNews()
 			case 5:
 				s.talk.conclude(massgen.Result{
 					Answer: text("answer"), Winner: text("winner"), Status: text("status"), Warnings: []string{text("warning")},
@@ -141,6 +142,8 @@ func hostileConversation(text func(string) string) Conversation {
 		Ask:     func(context.Context, string) (*massgen.Turn, error) { return nil, context.Canceled },
 		History: []string{text("typed"), text("typed")},
 		Typed:   func(string) {},
+		Follow:  func(*report.State, massgen.Event) bool { return false },
+		Summary: func(massgen.Result) []string { return []string{text("summary"), "10 calls"} },
 		Redact:  asIs,
 	}
 }
@@ -152,6 +155,7 @@ func hostileEvents(text func(string) string) []massgen.Event {
 		report.ToolCalled{Actor: actor("bob", 1), Tool: text("tool")}, report.ToolStarted{Actor: actor(id, 1), Tool: report.ToolCall{Name: text("tool")}},
 		report.Answered{StepEnd: end("bob", 1), Label: text("label"), Content: text("content")}, report.Retrying{Actor: actor(id, 1), Why: text("why")},
 		report.Failed{StepEnd: end(id, 1), Reason: text("reason")},
-		report.ToolStarted{Actor: actor("bob", 2), Tool: report.ToolCall{Name: text("tool")}},
+		report.ToolStarted{Actor: actor("bob", 2), Call: "1", Tool: report.ToolCall{Name: text("tool")}},
+		report.ToolEnded{Actor: actor("bob", 2), Call: "1", Tool: report.ToolCall{Name: text("tool"), Arguments: text("arguments"), Result: text("result")}},
 	}
 }

@@ -27,6 +27,7 @@ Ctrl+S        choose another session, by its title or what was said in it
 Ctrl+T        what each call of a model was sent, and what was new in it
 Ctrl+G        the answers side by side
 Ctrl+Y        copy the last answer
+Ctrl+X        open what happened in a turn, and tool calls with their results, or close them
 PgUp, PgDown  scroll the conversation
 ?             this page
 
@@ -45,6 +46,10 @@ question.`
 func (s *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 	if d, ok := s.overlay.(*dialog); ok && !d.isHeard {
 		return s.pressEarly(d, msg)
+	}
+	if _, isPage := s.overlay.(*agentPage); msg.String() == "ctrl+x" && (isPage || s.overlay == nil) {
+		s.toggle()
+		return nil
 	}
 	if s.overlay != nil {
 		next, cmd := s.overlay.press(msg)
@@ -67,6 +72,14 @@ func (s *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 	return s.entryKey(name, msg)
 }
 
+// toggle opens what is folded: what happened in the turns, and the tool calls of agents. If it is open, toggle closes it.
+func (s *screen) toggle() {
+	s.transcript.toggle()
+	if page, ok := s.overlay.(*agentPage); ok {
+		page.isOpen = s.transcript.isOpen
+	}
+}
+
 // agentKey takes a key for the chosen agent.
 func (s *screen) agentKey(name string) (cmd tea.Cmd, taken bool) {
 	n := 0
@@ -85,7 +98,7 @@ func (s *screen) agentKey(name string) (cmd tea.Cmd, taken bool) {
 	case "shift+tab", "left", "up":
 		s.focus--
 	case "enter":
-		s.overlay = newAgentPage(s.talk.shown, s.talk.shown.Agents[s.focus].ID, s.conv.Redact)
+		s.overlay = newAgentPage(s.talk.shown, s.talk.shown.Agents[s.focus].ID, s.drawing(time.Time{}))
 	case "i":
 		return s.conv.readCalls(s.talk.shown.Agents[s.focus].ID), true
 	case "p":

@@ -19,19 +19,19 @@ const paneWidth = 26
 
 // panes draws the agents of a turn in height lines: as columns if they fit, else the chosen agent below
 // a line of tabs.
-func panes(s *report.State, width, height, chosenAgent int, hasFocus bool, now time.Time, redact func(string) string) []string {
+func panes(s *report.State, width, height, chosenAgent int, hasFocus bool, d drawing) []string {
 	n := len(s.Agents)
 	if n == 0 || height < 1 {
 		return blank(height)
 	}
 	chosenAgent = min(max(chosenAgent, 0), n-1)
 	if n == 1 || width/n < paneWidth {
-		return tabbed(s, width, height, chosenAgent, hasFocus, now, redact)
+		return tabbed(s, width, height, chosenAgent, hasFocus, d)
 	}
 	column := (width - (n - 1)) / n
 	columns := make([][]string, n)
 	for i := range s.Agents {
-		columns[i] = pane(&s.Agents[i], column, height, hasFocus && i == chosenAgent, now, redact)
+		columns[i] = pane(&s.Agents[i], column, height, hasFocus && i == chosenAgent, d)
 	}
 	lines := make([]string, height)
 	for row := range lines {
@@ -45,9 +45,9 @@ func panes(s *report.State, width, height, chosenAgent int, hasFocus bool, now t
 }
 
 // tabbed draws a line of tabs and the chosen agent's text.
-func tabbed(s *report.State, width, height, at int, hasFocus bool, now time.Time, redact func(string) string) []string {
+func tabbed(s *report.State, width, height, at int, hasFocus bool, d drawing) []string {
 	if s.IsAlone() {
-		return pane(&s.Agents[0], width, height, hasFocus, now, redact)
+		return pane(&s.Agents[0], width, height, hasFocus, d)
 	}
 	var tabs []string
 	for i, a := range s.Agents {
@@ -65,26 +65,26 @@ func tabbed(s *report.State, width, height, at int, hasFocus bool, now time.Time
 		line = strings.Join(tabs[from:], "")
 	}
 	lines := []string{ansi.Truncate(line, width, "…")}
-	return append(lines, pane(&s.Agents[at], width, height-1, hasFocus, now, redact)...)[:height]
+	return append(lines, pane(&s.Agents[at], width, height-1, hasFocus, d)...)[:height]
 }
 
 // pane draws one agent: a title, and the end of its text.
-func pane(a *report.AgentState, width, height int, hasFocus bool, now time.Time, redact func(string) string) []string {
+func pane(a *report.AgentState, width, height int, hasFocus bool, d drawing) []string {
 	if height < 1 {
 		return nil
 	}
-	title := ansi.Truncate(titleOfAgent(a, now, width), width, "…")
+	title := ansi.Truncate(titleOfAgent(a, d.now, width), width, "…")
 	if hasFocus {
 		title = chosen(padded(title, width))
 	} else {
 		title = paintAs(a.Phase, title)
 	}
-	lines := append([]string{title}, laidText{a, width, redact}.last(height-1)...)
+	lines := append([]string{title}, laidText{a, width, d}.last(height-1)...)
 	return append(lines, blank(height-len(lines))...)
 }
 
-// titleOfAgent returns the agent, its phase and the time of its step, and in a wide column the tokens that
-// it has written.
+// titleOfAgent returns the agent, its phase and the time of its step, and what its calls took as far as the column
+// has room.
 func titleOfAgent(a *report.AgentState, now time.Time, width int) string {
 	words := plain.Line(a.ID) + " " + markOf(a.Phase) + " " + doing(a)
 	if a.Phase.IsBusy() {
@@ -92,8 +92,13 @@ func titleOfAgent(a *report.AgentState, now time.Time, width int) string {
 	} else if a.Took > 0 {
 		words += " " + seconds(a.Took)
 	}
-	if tokens := " · " + short(a.Usage.OutputTokens) + " tokens"; a.Usage.OutputTokens > 0 && ansi.StringWidth(words+tokens) <= width {
-		words += tokens
+	if a.Usage.OutputTokens == 0 {
+		return words
+	}
+	for _, took := range []string{a.Usage.Words(), short(a.Usage.OutputTokens) + " tokens"} {
+		if longer := words + " · " + took; ansi.StringWidth(longer) <= width {
+			return longer
+		}
 	}
 	return words
 }

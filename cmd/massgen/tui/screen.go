@@ -26,9 +26,10 @@ type screen struct {
 	overlay    overlay // stands before the rest, nil for nothing
 	focus      int     // the agent that gets the keys, -1 for the entry
 	mood       mood
-	first      string // the question to ask as soon as the session is known
-	leaving    bool   // the key that leaves was pressed once
-	printing   bool   // blocks are on their way to the scrollback
+	first      string   // the question to ask as soon as the session is known
+	leaving    bool     // the key that leaves was pressed once
+	printing   bool     // lines are on their way to the scrollback
+	queue      []string // the lines that follow them
 }
 
 // mood describes the terminal.
@@ -62,6 +63,7 @@ type (
 		line string // the command
 	}
 	errorMsg    struct{ err error }
+	noticesMsg  []string
 	renderedMsg struct {
 		page, block, width int
 		lines              []string
@@ -82,7 +84,7 @@ func newScreen(conv Conversation, do worker, m mood, first string) *screen {
 	c, t, e := client{conv, do}, &transcript{}, newEntry(conv.History)
 	return &screen{
 		conv: c, session: conv.Opened, focus: -1, mood: m, first: first, transcript: t, entry: e,
-		talk: &talk{conv: c, transcript: t}, shell: &shell{conv: c, transcript: t, entry: e},
+		talk: &talk{conv: c, transcript: t, isInline: m.inline}, shell: &shell{conv: c, transcript: t, entry: e},
 	}
 }
 
@@ -107,10 +109,13 @@ func (s *screen) print() tea.Cmd {
 	if !s.mood.inline || s.transcript.width <= 0 || s.printing {
 		return nil
 	}
-	lines := s.transcript.finished(s.shell.block())
-	if len(lines) == 0 {
+	s.queue = append(s.queue, s.transcript.finished(s.shell.block(), s.talk.block())...)
+	if len(s.queue) == 0 {
 		return nil
 	}
+	n := min(len(s.queue), s.printRows())
+	lines := s.queue[:n]
+	s.queue = s.queue[n:]
 	s.printing = true // Println of two commands may change places
 	if s.mood.isKnown {
 		lines = strings.Split(markdown.OnBackground(strings.Join(lines, "\n"), s.mood.isDark), "\n")
@@ -190,6 +195,8 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 	case begunMsg:
 		s.showNotices(msg.notices)
 		return s.talk.begin(msg.turn)
+	case noticesMsg:
+		s.showNotices(msg)
 	case eventsMsg:
 		return s.talk.follow(msg.batch)
 	case resultMsg:
@@ -228,6 +235,7 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 func (s *screen) takeSession(session Session) tea.Cmd {
 	isFirst := !s.session.isRead
 	s.session, s.session.isRead = session, true
+	s.talk.prepare(session.Agents)
 	if isFirst {
 		return s.conv.readPast(s.transcript.page)
 	}
@@ -236,8 +244,8 @@ func (s *screen) takeSession(session Session) tea.Cmd {
 
 // showNotices shows the conversation's remarks beside its turns, one on a line.
 func (s *screen) showNotices(notices []string) {
-	for _, notice := range notices {
-		s.transcript.add(told, "", notice)
+	if len(notices) > 0 {
+		s.transcript.add(told, "", strings.Join(notices, "\n"))
 	}
 }
 

@@ -85,6 +85,8 @@ func (p *panel) conversation() Conversation {
 			return p.panel.Ask(ctx, p.session, question)
 		},
 		Settle:  func(context.Context, *massgen.Turn) {},
+		Follow:  func(*report.State, massgen.Event) bool { return false },
+		Summary: func(r massgen.Result) []string { return []string{"winner: " + r.Winner} },
 		Command: p.command,
 		Commands: []Choice{
 			{"/status", "show the session"}, {"/sessions", "list"}, {"/quit", "leave"},
@@ -379,7 +381,7 @@ func TestNoteIsTold(t *testing.T) {
 	}
 	r = start(t, agrees, "")
 	turn := report.NewState("ada", "bob")
-	r.s.talk.running, r.s.talk.shown = newRunning(), turn
+	r.s.talk.running, r.s.talk.shown = &running{}, turn
 	for _, ev := range events(time.Now(),
 		report.CallStarted{Actor: actor("ada", 1)}, report.Noted{Text: "in French"}, report.CallEnded{Actor: actor("ada", 1)},
 		report.CallStarted{Actor: actor("bob", 1)}, report.CallEnded{Actor: actor("bob", 1), Why: "network"}, report.CallStarted{Actor: actor("bob", 1)}, report.CallEnded{Actor: actor("bob", 1)},

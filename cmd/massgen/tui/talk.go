@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -22,8 +23,9 @@ type talk struct {
 	conv       client
 	transcript *transcript
 	running    *running      // the turn under way, nil without one
-	shown      *report.State // the last turn, whose rounds are shown; nil without one
+	shown      *report.State // the last turn, whose rounds are shown; nil before the session is known
 	last       lastTurn
+	isInline   bool // what was printed does not change
 }
 
 // lastTurn is the outcome of the last turn that ended.
@@ -37,21 +39,45 @@ type lastTurn struct {
 type running struct {
 	turn   *massgen.Turn
 	events <-chan []massgen.Event
-	ending bool  // the person has ended it
-	notes  []int // the blocks of its notes
-	news   news
+	ending bool // the person has ended it
+	notes  []noteBlock
+	news   []news
+	// told is the number of the last sentence before those of the growing block. isGrowing reports whether there is such
+	// a block.
+	told      int
+	isGrowing bool
+	newest    report.News // the newest sentence that is shown
 }
 
-// news is the block of the newest sentences about a turn.
+// noteBlock is the block of a note, which is at an index of the state's notes.
+type noteBlock struct{ block, index int }
+
+// news is a block of sentences about a turn.
 type news struct {
-	from  int // the number of its first sentence, from 0
-	block int // -1 without one
+	block int
+	list  []report.News
 }
-
-func newRunning() *running { return &running{news: news{block: -1}} }
 
 // hasTurn reports whether a turn runs that the panel has accepted.
 func (t *talk) hasTurn() bool { return t.running != nil && t.running.turn != nil }
+
+// prepare shows the agents of a session before its first question.
+func (t *talk) prepare(agents []Agent) {
+	if t.running == nil && (t.shown == nil || t.shown.Began.IsZero()) {
+		t.shown = t.newState(agents)
+	}
+}
+
+// newState returns the state of a turn that has not begun.
+func (t *talk) newState(agents []Agent) *report.State {
+	var ids []string
+	for _, a := range agents {
+		ids = append(ids, a.ID)
+	}
+	state := report.NewState(ids...)
+	state.Mask = t.conv.Redact
+	return state
+}
 
 // isBusy reports whether a turn runs, and says so on the screen.
 func (t *talk) isBusy() bool {
@@ -65,11 +91,7 @@ func (t *talk) isBusy() bool {
 // ask begins a turn of agents with the output of shell commands, and with the files that read returns
 // beside the text that names them.
 func (t *talk) ask(agents []Agent, text, shell string, read func() (string, []backends.File, error)) tea.Cmd {
-	var ids []string
-	for _, a := range agents {
-		ids = append(ids, a.ID)
-	}
-	t.running, t.shown = newRunning(), report.NewState(ids...)
+	t.running, t.shown = &running{}, t.newState(agents)
 	return t.conv.do(func(ctx context.Context) tea.Msg {
 		named, files, err := read()
 		if err != nil {
@@ -93,8 +115,7 @@ type errorNote struct{ err error }
 func (t *talk) begin(turn *massgen.Turn) tea.Cmd {
 	events := make(chan []massgen.Event)
 	isEnding := t.running != nil && t.running.ending
-	t.running = newRunning()
-	t.running.turn, t.running.events, t.running.ending = turn, events, isEnding
+	t.running = &running{turn: turn, events: events, ending: isEnding}
 	if isEnding {
 		turn.Cancel()
 	}
@@ -129,67 +150,155 @@ func (t *talk) follow(batch []massgen.Event) tea.Cmd {
 	if t.running == nil {
 		return nil
 	}
+	hasLogged := false
 	for _, ev := range batch {
 		t.shown.Apply(ev)
+		hasLogged = t.conv.Follow(t.shown, ev) || hasLogged
 	}
 	t.tellNews()
+	if hasLogged {
+		return tea.Batch(t.conv.readNotices, t.next())
+	}
 	return t.next()
 }
 
-// longestNews is the number of sentences in a block at most: a sentence that is added changes its block.
+// longestNews is the number of sentences in a block at most: a sentence that is added changes its block. On an inline
+// screen each sentence has a block, which goes to the scrollback once another sentence follows.
 const longestNews = 50
 
 // tellNews shows the sentences about the turn. A note has a block of its own, with the agents that have
 // seen it.
 func (t *talk) tellNews() {
-	for t.tellBlock() {
+	if t.hasNews() {
+		for t.tellBlock() {
+		}
 	}
-	for i, note := range t.shown.Notes[:len(t.running.notes)] {
+	for _, of := range t.running.notes {
+		note := t.shown.Notes[of.index]
 		seen := "nobody yet"
 		if len(note.SeenBy) > 0 {
 			seen = strings.Join(note.SeenBy, ", ")
 		}
-		t.transcript.change(t.running.notes[i], t.conv.Redact(fmt.Sprintf("%s (seen by %s)", note.Text, seen)))
+		text := fmt.Sprintf("%s (seen by %s)", note.Text, seen)
+		if t.isInline { // it may be in the scrollback
+			text = note.Text
+		}
+		t.transcript.change(of.block, t.conv.Redact(text))
 	}
+}
+
+// hasNews reports whether a sentence is new or has grown since the last call.
+func (t *talk) hasNews() bool {
+	n := len(t.shown.News)
+	if n == 0 {
+		return false
+	}
+	was, is := t.running.newest, t.shown.News[n-1]
+	t.running.newest = is
+	return is.Number != was.Number || is.Sentence != was.Sentence
 }
 
 // tellBlock shows the sentences that belong to the newest block, and reports whether it is full.
 func (t *talk) tellBlock() (isFull bool) {
-	var lines []string
-	at := &t.running.news
-	for _, n := range t.shown.News {
-		if n.Number <= at.from {
+	if t.running.isGrowing && t.shown.News[0].Number > t.running.told+1 { // the state has dropped sentences of the block
+		shown := t.running.news[len(t.running.news)-1].list
+		t.running.told, t.running.isGrowing = shown[len(shown)-1].Number, false
+	}
+	var list []report.News
+	var note *report.News
+	most := longestNews
+	if t.isInline {
+		most = 1
+	}
+	for i, n := range t.shown.News {
+		if n.Number <= t.running.told {
 			continue
 		}
-		if n.Kind == "noted" || len(lines) == longestNews {
-			isFull = true
+		if isFull = len(list) == most; !isFull && n.Kind == "noted" {
+			note, isFull = &t.shown.News[i], true
+		}
+		if isFull {
 			break
 		}
-		lines = append(lines, n.Sentence.String())
+		list = append(list, n)
 	}
-	if len(lines) > 0 {
-		if at.block < 0 {
-			at.block = len(t.transcript.blocks)
-			t.transcript.add(told, "", "")
+	if len(list) > 0 {
+		if !t.running.isGrowing {
+			t.running.news = append(t.running.news, news{block: len(t.transcript.blocks)})
+			if t.isInline {
+				t.transcript.addTight("")
+			} else {
+				t.transcript.add(told, "", "")
+			}
 		}
-		t.transcript.change(at.block, t.conv.Redact(strings.Join(lines, "\n")))
+		at := &t.running.news[len(t.running.news)-1]
+		at.list, t.running.isGrowing = list, true
+		t.transcript.change(at.block, t.text(list, true))
+		t.transcript.fold(at.block, t.text(list, false))
 	}
 	if !isFull {
 		return false
 	}
-	at.from, at.block = at.from+len(lines), -1
-	if len(lines) < longestNews {
-		at.from++ // the note
-		t.running.notes = append(t.running.notes, len(t.transcript.blocks))
+	t.running.isGrowing = false
+	if len(list) > 0 {
+		t.running.told = list[len(list)-1].Number
+	}
+	if note != nil {
+		t.running.told = note.Number
+		t.running.notes = append(t.running.notes, noteBlock{len(t.transcript.blocks), note.Index})
 		t.transcript.add(noted, "", "")
 	}
 	return true
 }
 
+// text returns sentences, one on a line, with the results of tool calls if isOpen.
+func (t *talk) text(list []report.News, isOpen bool) string {
+	var lines []string
+	for i := range list {
+		lines = append(lines, list[i].String())
+		if run := t.shown.ToolOf(&list[i]); run != nil && isOpen && run.Result != "" {
+			for line := range strings.SplitSeq(strings.TrimRight(run.Result, "\n"), "\n") {
+				lines = append(lines, "  │ "+line)
+			}
+		}
+	}
+	return t.conv.Redact(strings.Join(lines, "\n"))
+}
+
+// foldNews hides the sentences of an ended turn, except warnings and failures. An inline screen keeps all of them:
+// nothing opens what is in the scrollback.
+func (t *talk) foldNews() {
+	if t.running == nil || t.isInline {
+		return
+	}
+	for _, part := range t.running.news {
+		kept := slices.DeleteFunc(slices.Clone(part.list), func(n report.News) bool { return !n.IsWarning() && !n.IsFailure() })
+		short := t.text(kept, false)
+		if folded := len(part.list) - len(kept); folded > 0 {
+			short = strings.TrimPrefix(short+"\n▸ "+plain.Count(folded, "line")+" of progress: Ctrl+X opens", "\n")
+		}
+		t.transcript.fold(part.block, short)
+	}
+}
+
+// block returns the block that the running turn may change, -1 without one.
+func (t *talk) block() int {
+	if t.running == nil || !t.running.isGrowing {
+		return -1
+	}
+	return t.running.news[len(t.running.news)-1].block
+}
+
 // conclude shows the result of a turn.
 func (t *talk) conclude(r massgen.Result) {
+	t.foldNews()
 	t.running = nil
-	t.showAnswer(r.Answer, r.Winner, r.Status)
+	if lines := t.conv.Summary(r); len(lines) > 0 {
+		t.transcript.add(told, "", t.conv.Redact(strings.Join(lines, "\n")))
+	}
+	if r.Winner != "" { // else the summary says why
+		t.showAnswer(r.Answer, r.Winner, r.Status)
+	}
 	for _, a := range r.Answers {
 		a.Label, a.Content = plain.Line(a.Label), t.conv.Redact(printable(a.Content))
 		t.last.answers = append(t.last.answers, a)

@@ -21,16 +21,19 @@ const (
 	wrong                    // an error
 )
 
-// block is a piece of the conversation. lines are its lines for a width. rendered reports that their Markdown is
-// rendered, or soon is, and isReady that it is.
+// block is a piece of the conversation. short is the text while the block is folded, empty if it does not fold. lines
+// are its lines for a width. rendered reports that their Markdown is rendered, or soon is, and isReady that it is.
 type block struct {
 	kind     blockKind
 	title    string
 	text     string
+	short    string
 	lines    []string
 	width    int
 	rendered bool
 	isReady  bool
+	// isTight reports that no empty line follows the block.
+	isTight bool
 }
 
 // transcript is the conversation, which scrolls from its end. A session may have thousands of blocks, so
@@ -40,6 +43,8 @@ type transcript struct {
 	at     position
 	width  int
 	height int
+	// isOpen reports whether blocks that fold show all of their text.
+	isOpen bool
 	// printed counts the blocks that are in the scrollback of an inline screen, and no longer here.
 	printed int
 	// page counts the clears. The transcript drops results for an older page.
@@ -58,6 +63,23 @@ func (t *transcript) change(i int, text string) {
 	}
 }
 
+// fold changes the text that a block shows while it is folded.
+func (t *transcript) fold(i int, short string) {
+	if b := &t.blocks[i]; b.short != printable(short) {
+		b.short, b.width = printable(short), 0
+	}
+}
+
+// toggle opens the blocks that fold, or folds them.
+func (t *transcript) toggle() {
+	t.isOpen = !t.isOpen
+	for i := range t.blocks {
+		if b := &t.blocks[i]; b.short != "" {
+			b.width = 0
+		}
+	}
+}
+
 // clear takes the conversation off the screen.
 func (t *transcript) clear() {
 	t.blocks, t.printed = nil, 0
@@ -65,10 +87,16 @@ func (t *transcript) clear() {
 	t.at.toEnd()
 }
 
-// finished returns the lines of the blocks that can change no more, and counts them as printed. open is a block that
-// may change, -1 without one.
-func (t *transcript) finished(open int) (lines []string) {
-	for ; t.printed < len(t.blocks) && t.printed != open; t.printed++ {
+// addTight adds a remark that no empty line follows.
+func (t *transcript) addTight(text string) {
+	t.add(told, "", text)
+	t.blocks[len(t.blocks)-1].isTight = true
+}
+
+// finished returns the lines of the blocks that can change no more, and counts them as printed. open are blocks that
+// may change, -1 for none.
+func (t *transcript) finished(open ...int) (lines []string) {
+	for ; t.printed < len(t.blocks) && !slices.Contains(open, t.printed); t.printed++ {
 		i := t.printed
 		of := t.lines(i)
 		if b := t.blocks[i]; b.kind == replied && !b.isReady {
@@ -103,16 +131,32 @@ func (t *transcript) lay(i int) {
 	case noted:
 		b.lines = framed(asNote, "┊ note: ", b.text, t.width)
 	case told:
-		b.lines = framed(faint, "  ", b.text, t.width)
+		text := b.text
+		if b.short != "" && !t.isOpen {
+			text = b.short
+		}
+		b.lines = framed(faint, "  ", text, t.width)
 	case wrong:
 		b.lines = framed(asBad, "✗ ", b.text, t.width)
 	default:
 		b.lines = wrapped(b.text, t.width)
 	}
+	t.frame(i)
+}
+
+// frame puts the title of a block above its lines, and empty lines around them.
+func (t *transcript) frame(i int) {
+	b := &t.blocks[i]
 	if b.title != "" {
 		b.lines = append([]string{b.head()}, b.lines...)
 	}
-	b.lines = append(b.lines, "")
+	if b.isTight {
+		return
+	}
+	if i > 0 && t.blocks[i-1].isTight {
+		b.lines = append([]string{""}, b.lines...)
+	}
+	b.lines = append(slices.Clip(b.lines), "")
 }
 
 func (b *block) head() string { return asTitle(ansi.Truncate(b.title, b.width, "…")) }
@@ -146,10 +190,7 @@ func (t *transcript) put(i, width int, lines []string) {
 	before := len(b.lines)
 	b.rendered, b.isReady = true, true
 	b.lines = lines
-	if b.title != "" {
-		b.lines = append([]string{b.head()}, b.lines...)
-	}
-	b.lines = append(slices.Clip(b.lines), "")
+	t.frame(i)
 	if t.at.isFree && t.at.bottom == i {
 		t.at.below = max(t.at.below+len(b.lines)-before, 0)
 	}

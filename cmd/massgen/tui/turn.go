@@ -2,17 +2,28 @@ package tui
 
 import (
 	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
+// drawing has what the drawing of agents depends on beside their state. isOpen reports whether tool calls are
+// shown with their arguments and results.
+type drawing struct {
+	now    time.Time
+	redact func(string) string
+	isOpen bool
+}
+
 // laidText is the text of an agent in lines of a width. It implements pile.
 type laidText struct {
-	agent  *report.AgentState
-	width  int
-	redact func(string) string
+	agent *report.AgentState
+	width int
+	drawing
 }
 
 func (t laidText) count() int { return len(t.agent.Text) }
@@ -20,7 +31,7 @@ func (t laidText) count() int { return len(t.agent.Text) }
 func (t laidText) lines(i int) []string {
 	p := &t.agent.Text[i]
 	isLast := i == len(t.agent.Text)-1
-	goesOn := !isLast && t.agent.Text[i+1].Kind == p.Kind && t.agent.Text[i+1].Void == p.Void && p.Tool == nil
+	goesOn := !isLast && t.agent.Text[i+1].Kind == p.Kind && t.agent.Text[i+1].Call == p.Call && t.agent.Text[i+1].Void == p.Void && p.Tool == nil
 	text := strings.TrimSuffix(p.Text, "\n")
 	paint := func(text string) string { return text }
 	switch p.Kind {
@@ -29,7 +40,7 @@ func (t laidText) lines(i int) []string {
 	case step.PieceThought:
 		paint = faint
 	case step.PieceTool:
-		text, paint = toolText(p.Tool), asAlert
+		return t.tool(p.Tool, !isLast && (t.isOpen || t.agent.Text[i+1].Tool == nil))
 	}
 	if p.Void != "" {
 		paint = faint
@@ -47,16 +58,36 @@ func (t laidText) lines(i int) []string {
 	return lines
 }
 
-// toolText is a tool call on one line.
-func toolText(t *report.ToolRun) string {
-	call := "▸ " + plain.Line(t.Name+" "+t.Arguments)
+// tool draws a tool call on one line, or with all of its arguments and its result. isApart adds an empty line.
+func (t laidText) tool(run *report.ToolRun, isApart bool) (lines []string) {
+	call, end := plain.Line(t.redact(run.Name+" "+run.Arguments)), ""
 	switch {
-	case t.Error:
-		call += " failed"
-	case !t.IsOver && t.Progress != "":
-		call += " · " + t.Progress
+	case run.Error:
+		end = " failed"
+	case run.IsOver && run.Took > 0:
+		end = " · " + plain.Seconds(run.Took)
+	case !run.IsOver && run.Progress != "":
+		end = " · " + plain.Line(t.redact(run.Progress))
 	}
-	return call
+	if t.isOpen {
+		lines = append(hangingAs(asAlert, "▾ ", call+end, t.width), framed(faint, "  │ ", t.redact(printable(strings.TrimRight(run.Result, "\n"))), t.width)...)
+	} else {
+		end = ansi.Truncate(end, t.width/2, "…")
+		lines = []string{asAlert(ansi.Truncate("▸ "+call, max(t.width-ansi.StringWidth(end), 1), "…") + end)}
+	}
+	if isApart {
+		lines = append(lines, "")
+	}
+	return lines
+}
+
+// hangingAs is hanging with painted lines.
+func hangingAs(paint func(string) string, head, text string, width int) []string {
+	lines := hanging(head, text, width)
+	for i, line := range lines {
+		lines[i] = paint(line)
+	}
+	return lines
 }
 
 // last draws the last lines of an agent's text.

@@ -55,7 +55,7 @@ func TestTurnStateIsDrawn(t *testing.T) {
 		now := ev.Head().At
 		fmt.Fprintf(&b, "== %s\n", ev.Head().Kind)
 		for _, width := range []int{60, 40} {
-			for _, line := range panes(s, width, 5, 0, false, now, asIs) {
+			for _, line := range panes(s, width, 5, 0, false, drawing{now: now, redact: asIs}) {
 				fmt.Fprintln(&b, strings.TrimRight(visible(line), " "))
 			}
 		}
@@ -80,8 +80,133 @@ func BenchmarkStream(b *testing.B) {
 		for i := range 4000 {
 			s.Apply(report.TextDelta{Actor: actor(ids[i%20], 1), Text: " token"})
 			if i%133 == 0 {
-				panes(s, 200, 30, 0, false, time.Time{}, asIs)
+				panes(s, 200, 30, 0, false, drawing{redact: asIs})
 			}
+		}
+	}
+}
+
+// TestWhatHappenedIsFolded: a turn that is over leaves a line in place of its sentences, but for warnings. Ctrl+X opens
+// them, and tool calls with their results. An agent page that is open follows.
+func TestWhatHappenedIsFolded(t *testing.T) {
+	r := start(t, agrees, "")
+	tool := report.ToolCall{Name: "read_file", Arguments: `{"path":"a.txt"}`, Result: "wind 40\nsun sk-secret"}
+	r.s.talk.running = &running{}
+	for _, ev := range events(time.Now(),
+		report.StepStarted{Actor: actor("ada", 1)}, report.ToolStarted{Actor: actor("ada", 1), Call: "1", Tool: tool},
+		report.ToolEnded{Actor: actor("ada", 1), Call: "1", Tool: tool, Elapsed: time.Second}, report.Paused{}, report.Ended{Status: "completed"},
+	) {
+		r.s.talk.shown.Apply(ev)
+	}
+	r.s.talk.tellNews()
+	if !r.shows("ada ran read_file") || r.shows("wind 40") {
+		t.Errorf("while the turn runs:\n%s", r.screen())
+	}
+	r.s.talk.conclude(massgen.Result{Answer: "Wind.", Winner: "ada", Status: "completed"})
+	if r.shows("ada ran read_file") || !r.shows("the turn is paused") || !r.shows("▸ 2 lines of progress: Ctrl+X opens") {
+		t.Errorf("after the turn:\n%s", r.screen())
+	}
+	r.press("ctrl+x")
+	if !r.shows("ada ran read_file") || !r.shows("│ wind 40") || !r.shows("│ sun ***") || r.shows("▸") {
+		t.Errorf("opened:\n%s", r.screen())
+	}
+	r.press("tab", "enter")
+	for _, isOpen := range []bool{true, false} {
+		if !r.shows("read_file") || r.shows("│ wind 40") != isOpen || r.shows("sk-secret") {
+			t.Errorf("the agent's page, open %v:\n%s", isOpen, r.screen())
+		}
+		r.press("ctrl+x")
+	}
+}
+
+// TestLogIsShown beside the turn whose events it is about.
+func TestLogIsShown(t *testing.T) {
+	p := newPanel(t, agrees)
+	r := startOn(t, p, "")
+	r.s.talk.conv.Follow = func(_ *report.State, ev massgen.Event) bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if ev.Head().Kind == "voted" {
+			p.notices = append(p.notices, "level=DEBUG msg=voted")
+		}
+		return ev.Head().Kind == "voted"
+	}
+	r.write("What is cheap?")
+	r.press("enter")
+	r.until("the log is shown", func() bool { return r.shows("level=DEBUG msg=voted") })
+	r.until("the turn is over", r.idle)
+	if !r.shows("winner: ada") {
+		t.Errorf("what the turn took is not shown:\n%s", r.screen())
+	}
+}
+
+// TestAgentsAreThereBeforeTheFirstTurn, and idle.
+func TestAgentsAreThereBeforeTheFirstTurn(t *testing.T) {
+	r := start(t, agrees, "")
+	if !r.shows("ada, bob") {
+		t.Errorf("the agents are not named:\n%s", r.screen())
+	}
+	r.press("tab")
+	if !r.shows("ada ○ idle") || !r.shows("bob ○ idle") {
+		t.Errorf("they are not idle:\n%s", r.screen())
+	}
+}
+
+// TestDroppedNewsAreNotToldAgain shows a sentence once also if the state drops sentences that were not shown.
+func TestDroppedNewsAreNotToldAgain(t *testing.T) {
+	r := start(t, agrees, "")
+	talk := r.s.talk
+	talk.running = &running{}
+	apply := func(list ...massgen.Event) {
+		for _, ev := range events(time.Now(), list...) {
+			talk.shown.Apply(ev)
+		}
+	}
+	text := func() (all string) {
+		for _, b := range talk.transcript.blocks {
+			all += b.text + "\n"
+		}
+		return all
+	}
+	const before, after = 10, 2500
+	for range before {
+		apply(report.Paused{})
+	}
+	talk.tellNews()
+	apply(report.Noted{Text: "a dropped note"})
+	for range after {
+		apply(report.Unpaused{})
+	}
+	apply(report.Noted{Text: "in French"}, report.Paused{})
+	talk.tellNews()
+	kept := len(talk.shown.News)
+	all := text()
+	if n := strings.Count(all, "and goes on"); n != kept-2 {
+		t.Errorf("%d sentences are shown, of %d", n, kept-2)
+	}
+	if n := strings.Count(all, "the turn is paused"); n != before+1 {
+		t.Errorf("the first sentences are shown %d times, want %d", n, before+1)
+	}
+	if strings.Count(all, "in French") != 1 || strings.Contains(all, "a dropped note") {
+		t.Errorf("the notes are not those of their sentences:\n%s", all[max(len(all)-200, 0):])
+	}
+}
+
+// TestTextLeavesTheNewsAlone makes nothing anew for events without a sentence.
+func TestTextLeavesTheNewsAlone(t *testing.T) {
+	r := start(t, agrees, "")
+	made := 0
+	r.s.talk.conv.Redact = func(text string) string { made++; return text }
+	r.s.talk.running = &running{}
+	for i, ev := range events(time.Now(),
+		report.StepStarted{Actor: actor("ada", 1)}, report.TextDelta{Actor: actor("ada", 1), Text: "Wind"},
+		report.StepStarted{Actor: actor("bob", 1)},
+	) {
+		before := made
+		r.s.talk.shown.Apply(ev)
+		r.s.talk.tellNews()
+		if isNew := i != 1; made > before != isNew {
+			t.Errorf("%s: %d texts were made", ev.Head().Kind, made-before)
 		}
 	}
 }

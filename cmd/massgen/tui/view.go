@@ -31,9 +31,21 @@ func (s *screen) layOut() {
 	}
 }
 
+// rows returns the most rows of the screen. An inline screen leaves room for the lines that are printed above it: the
+// library would push its first rows into the scrollback.
+func (s *screen) rows() int {
+	if s.mood.inline {
+		return max(s.size.Height-s.printRows(), 1)
+	}
+	return s.size.Height
+}
+
+// printRows returns how many lines an inline screen prints at once.
+func (s *screen) printRows() int { return max(s.size.Height/3, 1) }
+
 // bodyRows returns the number of rows between the header and the entry.
 func (s *screen) bodyRows() int {
-	return max(s.size.Height-len(s.header().lines(time.Time{}))-hintRows-1-min(s.entry.area.Height(), entryLines), 1)
+	return max(s.rows()-len(s.header().lines(time.Time{}))-hintRows-1-min(s.entry.area.Height(), entryLines), 1)
 }
 
 // paneRows returns the number of rows for the agents: two thirds of the body while a turn runs or an
@@ -69,11 +81,12 @@ func (s *screen) view(now time.Time) tea.View {
 	}
 	lines := s.header().lines(now)
 	if s.overlay != nil {
-		room := max(s.size.Height-len(lines), 1)
+		room := max(s.rows()-len(lines), 1)
 		lines = append(lines, s.overlay.view(s.size.Width, room)...)
 	} else {
 		if s.mood.inline {
-			lines = append(s.transcript.unprinted(s.transcript.height), lines...)
+			above := s.transcript.unprinted(s.transcript.height)
+			lines = append(append(above, lines[len(lines)-1]), lines[:len(lines)-1]...) // the rule parts both
 		} else {
 			lines = append(lines, s.transcript.view()...)
 		}
@@ -87,8 +100,11 @@ func (s *screen) view(now time.Time) tea.View {
 		lines = append(lines, strings.Split(s.entry.area.View(), "\n")...)
 		lines = append(lines, faint(ansi.Truncate(fitting(s.hint(), s.size.Width), s.size.Width, "…")))
 	}
-	if len(lines) > s.size.Height {
-		lines = lines[:s.size.Height]
+	if over := len(lines) - s.rows(); over > 0 && s.mood.inline && v.Cursor != nil {
+		lines = lines[over:]
+		v.Cursor.Y -= over
+	} else if over > 0 {
+		lines = lines[:s.rows()]
 	}
 	for i, line := range lines {
 		lines[i] = fitted(line, s.size.Width)
@@ -100,13 +116,17 @@ func (s *screen) view(now time.Time) tea.View {
 	return v
 }
 
+func (s *screen) drawing(now time.Time) drawing {
+	return drawing{now, s.conv.Redact, s.transcript.isOpen}
+}
+
 func (s *screen) agents(now time.Time) []string {
 	rows := s.paneRows()
 	if rows == 0 {
 		return nil
 	}
 	lines := []string{faint(strings.Repeat("─", s.size.Width))}
-	return append(lines, panes(s.talk.shown, s.size.Width, rows-1, s.focus, s.focus >= 0, now, s.conv.Redact)...)
+	return append(lines, panes(s.talk.shown, s.size.Width, rows-1, s.focus, s.focus >= 0, s.drawing(now))...)
 }
 
 // fitting joins the hints that fit into a width, at least the first.
@@ -129,9 +149,9 @@ func (s *screen) hint() []string {
 	case s.leaving:
 		return []string{"once more leaves"}
 	case s.focus >= 0 && s.talk.running != nil:
-		return append(agent, "p pause", "x go on without it")
+		return append(agent, "p pause", "x go on without it", "Ctrl+X tool calls")
 	case s.focus >= 0:
-		return agent
+		return append(agent, "Ctrl+X tool calls")
 	case s.shell.command.isRunning():
 		return []string{"a command is running: Esc ends it", "? keys"}
 	case s.talk.running != nil:
@@ -139,5 +159,5 @@ func (s *screen) hint() []string {
 	case s.entry.context != "":
 		return []string{"the output of the command goes with the next question", "Ctrl+U drops it"}
 	}
-	return []string{"Enter send", "? keys", "Esc leave", "Ctrl+N new session", "Ctrl+S sessions", "Ctrl+J new line", "Tab agents"}
+	return []string{"Enter send", "? keys", "Esc leave", "Ctrl+N new session", "Ctrl+S sessions", "Ctrl+J new line", "Tab agents", "Ctrl+X progress"}
 }

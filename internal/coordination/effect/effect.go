@@ -169,6 +169,16 @@ func (k Key) String() string {
 	return fmt.Sprintf("agent=%d round=%d %s.%d", k.Agent, k.Round, k.Purpose, k.Index)
 }
 
+// CallID returns the id of a call in its turn, such as ada.2.coordination.0. The function id returns the id of an
+// agent.
+func (k Key) CallID(id func(agent int) string) string {
+	agent := ""
+	if k.Agent != NoAgent {
+		agent = id(k.Agent)
+	}
+	return fmt.Sprintf("%s.%d.%s.%d", agent, k.Round, k.Purpose, k.Index)
+}
+
 // Purpose is the purpose of an effect.
 type Purpose string
 

@@ -70,7 +70,7 @@ const (
 func (t Takes) Shrink(ctx context.Context, f backends.File) (smaller backends.File, err error) {
 	memory, err := decodedBytes(f)
 	if err == nil {
-		err = heavy.Do(ctx, memory, func() error {
+		err = heavy.Pictures.Do(ctx, memory, func() error {
 			smaller, err = t.shrink(ctx, f)
 			return err
 		})

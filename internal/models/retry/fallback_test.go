@@ -24,8 +24,8 @@ type fake struct {
 	// piece is a piece of a tool call.
 	piece string
 	err   error
-	then func()
-	got  []backends.Request
+	then  func()
+	got   []backends.Request
 }
 
 func (f *fake) Stream(_ context.Context, req backends.Request) iter.Seq2[backends.Event, error] {

@@ -95,16 +95,10 @@ func (f *fitter) addShared(branch, shared schema) error {
 		return err
 	}
 	other := copied.(schema)
-	addProperties(branch, other)
-	list, _ := branch["required"].([]any)
-	for _, name := range required(other) {
-		if !containsText(list, name) {
-			list = append(list, name)
-		}
+	if err := f.narrowProperties(branch, other, nil); err != nil {
+		return err
 	}
-	if len(list) > 0 {
-		branch["required"] = list
-	}
+	require(branch, required(other))
 	for key, value := range other {
 		if _, ok := branch[key]; !ok {
 			branch[key] = value
@@ -144,6 +138,7 @@ func (f *fitter) splitTypes(s schema, kinds []any) error {
 			if of := keywordType(key); of != "" && of != name && !(of == "number" && name == "integer") {
 				continue
 			}
+			f.copied += len(key)
 			copied, err := f.copy(value)
 			if err != nil {
 				return err

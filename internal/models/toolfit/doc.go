@@ -2,5 +2,5 @@
 // request that has one schema it does not take, so one tool of an MCP server could end a turn.
 //
 // All functions are pure. A schema that its service takes is returned as it came, byte for byte. The
-// coordination tools never pass through this package.
+// coordination tools stay as they are, except for the schema of an answer within new_answer.
 package toolfit

@@ -12,15 +12,17 @@ import (
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// The limits of one schema: how many schemas it may have in it when references are copied, and how deep
-// they may be in one another.
+// The limits of one schema: how many schemas it may have in it when references are copied, how many bytes
+// the copies may have, how many steps all merges may take, and how deep schemas may be in one another.
 const (
-	mostParts = 20_000
-	mostDepth = 200
+	mostParts  = 20_000
+	mostSteps  = 2_000_000
+	mostCopied = 128 << 10
+	mostDepth  = 200
 )
 
 var (
-	errTooLarge = fmt.Errorf("its schema unfolds to more than %d schemas", mostParts)
+	errTooLarge = fmt.Errorf("its schema unfolds to more than %d schemas, or its references to more than %d KiB", mostParts, mostCopied>>10)
 	errTooDeep  = fmt.Errorf("its schema is more than %d schemas deep", mostDepth)
 )
 
@@ -60,15 +62,15 @@ func (r Rules) Fit(t backends.Tool) (Fitted, error) {
 	return out, nil
 }
 
-// fitted returns the schema that before is, in the form that the service takes. Copies of schemas that
-// contain each other grow fast, so their nesting is cut where all of them would be too large.
+// fitted returns the schema before in the form that the service takes. Copies of schemas that contain each
+// other grow fast. If the result would be too large or too deep, fitted nests fewer copies in one another.
 func (r Rules) fitted(text json.RawMessage, before schema) (root schema, err error) {
 	for _, most := range []int{mostDepth, 6, 3, 1} {
 		if root, err = decode(text); err != nil {
 			return nil, err
 		}
 		f := fitter{Rules: r, root: before, mostRefs: most}
-		if root, err = f.fitRoot(root); !errors.Is(err, errTooLarge) {
+		if root, err = f.fitRoot(root); !errors.Is(err, errTooLarge) && !errors.Is(err, errTooDeep) {
 			return root, err
 		}
 	}
@@ -105,6 +107,16 @@ type fitter struct {
 	root     schema // as it came
 	mostRefs int    // copies of references in one another
 	parts    int    // schemas until now
+	copied   int    // bytes of copies until now
+	steps    int    // of merges until now
+}
+
+// step counts the steps of a merge.
+func (f *fitter) step(n int) error {
+	if f.steps += n; f.steps > mostSteps {
+		return errTooLarge
+	}
+	return nil
 }
 
 func (f *fitter) fitRoot(root schema) (schema, error) {
@@ -162,13 +174,13 @@ func (f *fitter) fit(value any, path []string) (any, error) {
 	if !ok {
 		return f.fitOther(value), nil
 	}
-	s, path, err := f.resolve(s, path)
+	s, path, err := f.resolve(s, path, false)
 	if err != nil {
 		return nil, err
 	}
 	repair(s)
 	if f.NoAllOf {
-		if err := f.mergeAllOf(s); err != nil {
+		if path, err = f.mergeAllOf(s, path); err != nil {
 			return nil, err
 		}
 	}
@@ -272,7 +284,7 @@ func isListOfSchemas(key string) bool {
 
 func isSchema(key string) bool {
 	switch key {
-	case "items", "contains", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "propertyNames", "not", "if", "then", "else":
+	case "items", "contains", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "propertyNames", "contentSchema", "not", "if", "then", "else":
 		return true
 	}
 	return false

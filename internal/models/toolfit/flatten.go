@@ -10,12 +10,9 @@ import (
 
 // resolveRoot copies the target of a reference at the root to it.
 func (f *fitter) resolveRoot(root schema) error {
-	if _, ok := root["$ref"]; !ok {
-		return nil
-	}
 	whole := f.Rules
 	f.NoRefs = true
-	_, _, err := f.resolve(root, []string{"#"})
+	_, _, err := f.resolve(root, []string{"#"}, false)
 	f.Rules = whole
 	return err
 }
@@ -24,22 +21,22 @@ func (f *fitter) resolveRoot(root schema) error {
 // the properties of all branches. Only what every branch requires stays required, and the description
 // names the choice.
 func (f *fitter) flatten(root schema) error {
-	if err := f.mergeAllOf(root); err != nil {
+	if _, err := f.mergeAllOf(root, nil); err != nil {
 		return err
 	}
 	for _, key := range []string{"anyOf", "oneOf"} {
-		branches, err := f.branches(root, key)
+		branches, _, err := f.branches(root, key, nil)
 		if err != nil {
 			return err
 		}
-		if len(branches) > 0 {
-			choose(root, branches)
+		if err := f.choose(root, branches); err != nil {
+			return err
 		}
 	}
-	for _, key := range []string{"then", "else"} {
-		if branch, ok := root[key].(schema); ok {
-			addProperties(root, branch)
-		}
+	then, _ := root["then"].(schema)
+	otherwise, _ := root["else"].(schema)
+	if err := f.addChosen(root, []schema{then, otherwise}); err != nil {
+		return err
 	}
 	for _, key := range []string{"not", "enum", "const", "if", "then", "else"} {
 		delete(root, key)
@@ -47,104 +44,122 @@ func (f *fitter) flatten(root schema) error {
 	return nil
 }
 
-// mergeAllOf adds the branches of allOf to a schema.
-func (f *fitter) mergeAllOf(s schema) error {
-	branches, err := f.branches(s, "allOf")
+// mergeAllOf adds the branches of allOf to a schema. It returns the path to the schemas in it.
+func (f *fitter) mergeAllOf(s schema, path []string) ([]string, error) {
+	branches, path, err := f.branches(s, "allOf", path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, branch := range branches {
-		addProperties(s, branch)
-		list, _ := s["required"].([]any)
-		for _, name := range required(branch) {
-			if !containsText(list, name) {
-				list = append(list, name)
-			}
-		}
-		if len(list) > 0 {
-			s["required"] = list
-		}
-		for key, value := range branch {
-			if _, ok := s[key]; !ok && key != "additionalProperties" {
-				s[key] = value
-			}
+		if _, err := f.narrow(s, branch, path); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return path, nil
 }
 
-// branches takes the schemas of a combinator out of s, with those in them of the same combinator.
-func (f *fitter) branches(s schema, key string) ([]schema, error) {
-	value, ok := s[key]
-	if !ok {
-		return nil, nil
+// branches takes the schemas of a combinator out of s, with those in them of the same combinator. It
+// returns the longest path to one of them, too.
+func (f *fitter) branches(s schema, key string, path []string) (out []schema, longest []string, err error) {
+	type branch struct {
+		value any
+		path  []string
 	}
+	longest = path
+	list, _ := s[key].([]any)
 	delete(s, key)
-	list, _ := value.([]any)
-	var out []schema
-	for len(list) > 0 {
-		one, ok := list[0].(schema)
-		list = list[1:]
+	var left []branch // the last comes first
+	add := func(list []any, path []string) {
+		for _, value := range slices.Backward(list) {
+			left = append(left, branch{value, path})
+		}
+	}
+	add(list, path)
+	for len(left) > 0 {
+		next := left[len(left)-1]
+		left = left[:len(left)-1]
+		one, ok := next.value.(schema)
+		if next.value == true && key != "allOf" {
+			one, ok = schema{}, true
+		}
 		if !ok {
 			continue
 		}
 		if f.parts++; f.parts > mostParts {
-			return nil, errTooLarge
+			return nil, nil, errTooLarge
 		}
-		whole := f.Rules
-		f.NoRefs = true
-		one, _, err := f.resolve(one, nil)
-		f.Rules = whole
-		if err != nil {
-			return nil, err
+		if _, next.path, err = f.resolve(one, next.path, true); err != nil {
+			return nil, nil, err
 		}
+		repair(one)
 		if key != "allOf" {
-			if err := f.mergeAllOf(one); err != nil {
-				return nil, err
+			if next.path, err = f.mergeAllOf(one, next.path); err != nil {
+				return nil, nil, err
 			}
 		}
 		if inner, ok := one[key].([]any); ok {
 			delete(one, key)
-			list = append(slices.Clone(inner), list...)
+			add(inner, next.path)
+		}
+		if references(next.path) > references(longest) {
+			longest = next.path
 		}
 		out = append(out, one)
 	}
-	return out, nil
+	return out, longest, nil
 }
 
 // choose adds the branches of a choice to the root.
-func choose(root schema, branches []schema) {
-	var choices []string
-	var shared []string
-	isObject := false
-	for i, branch := range branches {
+func (f *fitter) choose(root schema, branches []schema) error {
+	var objects []schema
+	var choices, shared []string
+	for _, branch := range branches {
 		if kind := typeName(branch["type"]); kind != "" && kind != "object" {
 			continue // the arguments of a tool are an object
 		}
-		isObject = true
-		addProperties(root, branch)
 		names := required(branch)
+		if len(objects) == 0 {
+			shared = slices.Clone(names)
+		}
+		isNamed := setOf(names)
+		shared = slices.DeleteFunc(shared, func(name string) bool { return !isNamed[name] })
+		if err := f.step(len(shared)); err != nil {
+			return err
+		}
 		choices = append(choices, strings.Join(names, ", "))
-		if i == 0 {
-			shared = names
-		}
-		shared = slices.DeleteFunc(shared, func(name string) bool { return !slices.Contains(names, name) })
+		objects = append(objects, branch)
 	}
-	if !isObject {
-		return
+	if err := f.addChosen(root, objects); err != nil {
+		return err
 	}
-	list, _ := root["required"].([]any)
-	for _, name := range shared {
-		if !containsText(list, name) {
-			list = append(list, name)
-		}
-	}
-	if len(list) > 0 {
-		root["required"] = list
-	}
+	require(root, shared)
 	if len(choices) > 1 && !slices.Contains(choices, "") {
 		describe(root, "Give the arguments of one of these lists: "+plain.Line(strings.Join(choices, "; ")))
 	}
+	return nil
+}
+
+// addChosen adds the properties of branches to the root. One branch of them holds. So a property of the
+// root gets narrower only if all branches have it.
+func (f *fitter) addChosen(root schema, branches []schema) error {
+	joined, count := schema{}, map[string]int{}
+	for _, branch := range branches {
+		if err := f.addProperties(joined, branch); err != nil {
+			return err
+		}
+		properties, _ := branch["properties"].(schema)
+		for name := range properties {
+			count[name]++
+		}
+	}
+	added, _ := joined["properties"].(schema)
+	own, _ := root["properties"].(schema)
+	for name := range own {
+		if _, ok := added[name]; ok && count[name] < len(branches) {
+			delete(added, name)
+		}
+	}
+	return f.narrowProperties(root, joined, nil)
 }
 
 // required returns the names that a schema requires.
@@ -158,11 +173,34 @@ func required(s schema) (names []string) {
 	return names
 }
 
+// require adds names to those that a schema requires.
+func require(s schema, names []string) {
+	list, _ := s["required"].([]any)
+	known := setOf(required(s))
+	for _, name := range names {
+		if !known[name] {
+			known[name] = true
+			list = append(list, name)
+		}
+	}
+	if len(list) > 0 {
+		s["required"] = list
+	}
+}
+
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
 // addProperties adds the properties of another schema. A property of both may be either.
-func addProperties(s, other schema) {
+func (f *fitter) addProperties(s, other schema) error {
 	added, _ := other["properties"].(schema)
 	if len(added) == 0 {
-		return
+		return nil
 	}
 	own, ok := s["properties"].(schema)
 	if !ok {
@@ -174,11 +212,25 @@ func addProperties(s, other schema) {
 		switch {
 		case !ok:
 			own[name] = property
-		case reflect.DeepEqual(present, property), property == true:
+		case reflect.DeepEqual(present, property), present == true:
+		case property == true:
+			own[name] = true
 		default:
+			if err := f.step(alternatives(present)); err != nil {
+				return err
+			}
 			own[name] = either(present, property)
 		}
 	}
+	return nil
+}
+
+// alternatives returns how many values or schemas a choice has.
+func alternatives(value any) int {
+	s, _ := value.(schema)
+	values, _ := s["enum"].([]any)
+	choices, _ := s["anyOf"].([]any)
+	return 1 + len(values) + len(choices)
 }
 
 // either returns a schema for values of either kind.

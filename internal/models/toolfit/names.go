@@ -35,6 +35,7 @@ func newNames(root schema, letterFirst bool) names {
 	}
 	slices.Sort(all)
 	n := names{sent: map[string]string{}, own: map[string]string{}}
+	next := map[string]int{} // the number after the last one, by name
 	for _, name := range all {
 		fit := notPlain.ReplaceAllString(name, "_")
 		if letterFirst && strings.Trim(fit[:min(1, len(fit))], "0123456789.-") != fit[:min(1, len(fit))] {
@@ -48,7 +49,8 @@ func newNames(root schema, letterFirst bool) names {
 			continue
 		}
 		free := fit
-		for i := 2; used[free]; i++ {
+		for i := max(2, next[fit]); used[free]; i++ {
+			next[fit] = i + 1
 			end := fmt.Sprintf("_%d", i)
 			free = fit[:min(len(fit), longestName-len(end))] + end
 		}

@@ -1,6 +1,7 @@
 package toolfit
 
 import (
+	"encoding/json"
 	"maps"
 	"net/url"
 	"slices"
@@ -9,8 +10,10 @@ import (
 )
 
 // resolve returns a schema with a copy of the target in place of its reference, if the service does not
-// follow that reference. A reference that leads nowhere, or to itself, is left out.
-func (f *fitter) resolve(s schema, path []string) (schema, []string, error) {
+// follow that reference. It drops a reference that leads nowhere or to itself. A branch of a combinator
+// always gets the copy, also if path has its target: it describes the value that the schema around it
+// describes.
+func (f *fitter) resolve(s schema, path []string, isBranch bool) (schema, []string, error) {
 	for {
 		value, ok := s["$ref"]
 		if !ok {
@@ -18,30 +21,52 @@ func (f *fitter) resolve(s schema, path []string) (schema, []string, error) {
 		}
 		to, isText := value.(string)
 		target, found := f.find(to)
-		if isText && found && !f.NoRefs && isDefinition(to) && (!f.DefsOnly || to == "#" || strings.HasPrefix(to, "#/$defs/")) {
+		if isText && found && !isBranch && f.follows(to) {
 			return s, path, nil
 		}
 		delete(s, "$ref")
 		if !isText || !found {
 			return s, path, nil
 		}
-		if slices.Contains(path, to) || references(path) >= f.mostRefs {
+		if !isBranch && slices.Contains(path, to) || references(path) >= f.mostRefs {
 			return s, path, nil // any value may stand where a schema contains itself
 		}
-		path = append(slices.Clone(path), to)
-		copied, err := f.copy(target)
+		name := to
+		if isBranch {
+			name = "branch " + to // a property may lead there once more
+		}
+		path = append(slices.Clone(path), name)
+		inner, err := f.copyTarget(target)
 		if err != nil {
 			return nil, nil, err
 		}
-		inner, ok := copied.(schema)
-		if !ok {
-			return s, path, nil
-		}
-		delete(inner, "$defs")
-		delete(inner, "definitions")
 		maps.Copy(inner, s) // what stands beside a reference says more of this place
 		maps.Copy(s, inner)
 	}
+}
+
+// copyTarget returns a copy of the target of a reference without its definitions.
+func (f *fitter) copyTarget(target any) (schema, error) {
+	whole, _ := target.(schema)
+	own := maps.Clone(whole)
+	delete(own, "$defs")
+	delete(own, "definitions")
+	copied, err := f.copy(own)
+	if err != nil {
+		return nil, err
+	}
+	return copied.(schema), nil
+}
+
+// follows reports whether the service follows a reference.
+func (f *fitter) follows(to string) bool {
+	switch {
+	case f.NoRefs, !isDefinition(to):
+		return false
+	case f.PlainRefs && (to == "#" || strings.ContainsAny(to, "%~")):
+		return false
+	}
+	return !f.DefsOnly || to == "#" || strings.HasPrefix(to, "#/$defs/")
 }
 
 // references returns the number of references in a path.
@@ -105,15 +130,24 @@ func (f *fitter) find(to string) (any, bool) {
 	return at, true
 }
 
-// copy returns a copy of a value, and counts its parts.
+// copy returns a copy of a value, and counts its parts and bytes.
 func (f *fitter) copy(value any) (any, error) {
-	if f.parts++; f.parts > mostParts {
+	f.parts++
+	f.copied++
+	switch value := value.(type) {
+	case string:
+		f.copied += len(value)
+	case json.Number:
+		f.copied += len(value)
+	}
+	if f.parts > mostParts || f.copied > mostCopied {
 		return nil, errTooLarge
 	}
 	switch value := value.(type) {
 	case schema:
 		out := make(schema, len(value))
 		for key, inner := range value {
+			f.copied += len(key)
 			copied, err := f.copy(inner)
 			if err != nil {
 				return nil, err

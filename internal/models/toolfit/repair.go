@@ -2,6 +2,8 @@ package toolfit
 
 import (
 	"encoding/json"
+	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,8 +17,12 @@ func repair(s schema) {
 	repairRequired(s)
 	repairTuple(s)
 	repairLimits(s)
+	repairDependencies(s)
 	for key, value := range s {
+		valid, ok := isValid(key, value)
 		switch {
+		case ok && !valid:
+			delete(s, key)
 		case hasSchemas(key):
 			if _, ok := value.(schema); !ok {
 				s[key] = schema{}
@@ -27,12 +33,75 @@ func repair(s schema) {
 			}
 		case isSchema(key):
 			repairSchema(s, key)
-		case key == "description", key == "title", key == "pattern", key == "format", key == "$schema", key == "$comment", key == "$id", key == "$anchor", key == "$dynamicRef":
-			if _, ok := value.(string); !ok {
-				delete(s, key)
-			}
 		}
 	}
+}
+
+// isValid reports whether the meta-schema of JSON Schema 2020-12 takes a value for a keyword. ok is false for
+// a keyword that takes any value, or schemas.
+func isValid(key string, value any) (valid, ok bool) {
+	switch key {
+	case "title", "description", "pattern", "format", "$comment", "contentEncoding", "contentMediaType", "$schema", "$dynamicRef", "$recursiveRef":
+		valid = isText(value)
+	case "$id":
+		text, ok := value.(string)
+		valid = ok && !strings.Contains(strings.TrimSuffix(text, "#"), "#")
+	case "$anchor", "$dynamicAnchor":
+		text, _ := value.(string)
+		valid = anchor.MatchString(text)
+	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
+		_, valid = value.(json.Number)
+	case "multipleOf":
+		n, isNumber := number(value)
+		valid = isNumber && n > 0
+	case "minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains", "minProperties", "maxProperties":
+		n, isNumber := number(value)
+		valid = isNumber && n >= 0 && n == math.Trunc(n)
+	case "uniqueItems", "deprecated", "readOnly", "writeOnly", "$recursiveAnchor":
+		valid = isBool(value)
+	case "examples":
+		_, valid = value.([]any)
+	case "dependentRequired", "dependencies":
+		valid = eachIs(value, isNames)
+	case "$vocabulary":
+		valid = eachIs(value, isBool)
+	default:
+		return false, false
+	}
+	return valid, true
+}
+
+var anchor = regexp.MustCompile(`^[A-Za-z_][-A-Za-z0-9._]*$`)
+
+func isText(value any) bool { _, ok := value.(string); return ok }
+func isBool(value any) bool { _, ok := value.(bool); return ok }
+
+func number(value any) (n float64, ok bool) {
+	text, ok := value.(json.Number)
+	n, err := text.Float64()
+	return n, ok && err == nil
+}
+
+// isNames reports whether a value is a list of different texts.
+func isNames(value any) bool {
+	list, ok := value.([]any)
+	known := map[any]bool{}
+	for _, one := range list {
+		if !isText(one) || known[one] {
+			return false
+		}
+		known[one] = true
+	}
+	return ok
+}
+
+// eachIs reports whether a value is an object with only values that is accepts.
+func eachIs(value any, is func(any) bool) bool {
+	named, ok := value.(schema)
+	for _, one := range named {
+		ok = ok && is(one)
+	}
+	return ok
 }
 
 // repairSchema repairs a keyword that has one schema.
@@ -123,9 +192,10 @@ func repairRequired(s schema) {
 		delete(s, "required")
 		return
 	}
-	kept := []any{}
+	kept, known := []any{}, map[string]bool{}
 	for _, one := range list {
-		if name, ok := one.(string); ok && !containsText(kept, name) {
+		if name, ok := one.(string); ok && !known[name] {
+			known[name] = true
 			kept = append(kept, name)
 		}
 	}
@@ -148,6 +218,28 @@ func repairTuple(s schema) {
 	}
 }
 
+// repairDependencies writes the schemas in dependencies, which drafts until 2019-09 had, as dependentSchemas.
+func repairDependencies(s schema) {
+	all, _ := s["dependencies"].(schema)
+	if len(all) == 0 {
+		return
+	}
+	for name, value := range all {
+		if _, ok := value.(schema); ok || isBool(value) {
+			own, _ := s["dependentSchemas"].(schema)
+			if own == nil {
+				own = schema{}
+				s["dependentSchemas"] = own
+			}
+			own[name] = value
+			delete(all, name)
+		}
+	}
+	if len(all) == 0 {
+		delete(s, "dependencies")
+	}
+}
+
 // repairLimits repairs keywords with numbers. In draft 4 an exclusive limit was a mark beside the limit.
 func repairLimits(s schema) {
 	for exclusive, limit := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
@@ -159,26 +251,11 @@ func repairLimits(s schema) {
 			}
 		}
 	}
-	for _, key := range []string{
-		"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems", "maxItems",
-		"minProperties", "maxProperties", "minContains", "maxContains",
-	} {
-		if value, ok := s[key]; ok {
-			if _, isNumber := value.(json.Number); !isNumber {
-				delete(s, key)
-			}
-		}
-	}
-	if value, ok := s["uniqueItems"]; ok {
-		if _, isBool := value.(bool); !isBool {
-			delete(s, "uniqueItems")
-		}
-	}
 }
 
 // restrict takes out of one schema what the service refuses.
 func (f *fitter) restrict(s schema) {
-	if pattern, ok := s["pattern"].(string); ok && f.SimplePatterns && !simplePattern.MatchString(pattern) {
+	if pattern, ok := s["pattern"].(string); ok && f.SimplePatterns && !isSimple(pattern) {
 		delete(s, "pattern")
 		describe(s, "It matches the pattern "+pattern)
 	}

@@ -3,21 +3,29 @@ package toolfit
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // Request returns a request in the form that a service takes, and emit with the calls of its answer in
 // their own form. It leaves out a tool that cannot be made to fit, and the last tools where there are too
-// many; the program warns of that when it lists the tools.
+// many. The program warns of that when it lists the tools, and refuses such tools of a client.
 func (r Rules) Request(req backends.Request, emit func(...backends.Event) error) (backends.Request, func(...backends.Event) error) {
 	var tools []backends.Tool
 	fitted := map[string]names{}
 	own, room := 0, r.room(countCoordination(req.Tools), req.Params.Hosted)
 	for _, t := range req.Tools {
 		if isCoordination(t.Name) {
+			if hasAnswerSchema(t) {
+				if f, err := r.Fit(t); err == nil {
+					t, fitted[t.Name] = f.Tool, f.names
+				}
+			}
 			tools = append(tools, t)
 			continue
 		}
@@ -31,11 +39,13 @@ func (r Rules) Request(req backends.Request, emit func(...backends.Event) error)
 		}
 		own++
 		tools = append(tools, f.Tool)
-		if len(f.names.sent) > 0 {
-			fitted[t.Name] = f.names
-		}
+		fitted[t.Name] = f.names
 	}
 	req.Tools = tools
+	if r.SimplePatterns && req.Lenient {
+		req.Schema = r.reply(req.Schema)
+	}
+	maps.DeleteFunc(fitted, func(_ string, n names) bool { return len(n.sent) == 0 })
 	if len(fitted) == 0 {
 		return req, emit
 	}
@@ -50,6 +60,38 @@ func (r Rules) Request(req backends.Request, emit func(...backends.Event) error)
 		}
 		return emit(out...)
 	}
+}
+
+// hasAnswerSchema reports whether a tool of the coordination has the schema of the answer in it.
+func hasAnswerSchema(t backends.Tool) bool {
+	var s struct {
+		Properties struct {
+			Content struct {
+				Type any `json:"type"`
+			} `json:"content"`
+		} `json:"properties"`
+	}
+	return json.Unmarshal(t.Schema, &s) == nil && s.Properties.Content.Type == "object"
+}
+
+// reply returns the schema of a reply that the program checks, in the form in which llama.cpp makes a
+// grammar of it. A schema that has no such form stays as it is.
+func (r Rules) reply(text json.RawMessage) json.RawMessage {
+	before, err := decode(text)
+	if err != nil {
+		return text
+	}
+	root, _ := decode(text)
+	grammar := Rules{PlainRefs: r.PlainRefs, NoBooleans: r.NoBooleans, SimplePatterns: true, Typed: r.Typed, MaxRepeat: r.MaxRepeat}
+	f := fitter{Rules: grammar, root: before, mostRefs: mostDepth}
+	fitted, err := f.fit(root, nil)
+	if err != nil || reflect.DeepEqual(before, fitted) {
+		return text
+	}
+	if out, err := plain.JSON(fitted); err == nil {
+		return out
+	}
+	return text
 }
 
 // Most returns how many of a program's tools fit into each request of an agent, and why no more do; ok is

@@ -1,8 +1,10 @@
 package toolfit
 
 import (
+	"errors"
 	"path"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 )
 
@@ -12,8 +14,9 @@ type Rules struct {
 	// NeedsProperties is set where an object at the root must have "properties", and NeedsItems where
 	// each array must have "items".
 	NeedsProperties, NeedsItems bool
-	// NoRefs is set where references are not followed: each becomes a copy of its target.
-	NoRefs bool
+	// NoRefs is set where references are not followed: each becomes a copy of its target. PlainRefs is set
+	// where the service follows neither "#" nor a name with an escape ("%3C", "~1").
+	NoRefs, PlainRefs bool
 	// NoAllOf is set where allOf has no effect below the root.
 	NoAllOf bool
 	// NoBooleans is set where a schema cannot be true or false.
@@ -23,7 +26,7 @@ type Rules struct {
 	// NamedRequired is set where "required" may name only properties that the schema has.
 	NamedRequired bool
 	// SimplePatterns is set where a pattern must begin with ^ and end with $, and use no escapes of
-	// classes and no lookaround.
+	// classes, no lookaround and few repetitions.
 	SimplePatterns bool
 	// Typed is set where each schema must have a type, or another keyword that tells it.
 	Typed bool
@@ -46,7 +49,7 @@ type Rules struct {
 // the top level", "string too long. Expected a string with maximum length 1024").
 func OpenAI() Rules {
 	r := Compatible()
-	r.SimplePatterns, r.MaxDescription, r.MaxTools = false, 1024, most128
+	r.SimplePatterns, r.PlainRefs, r.MaxDescription, r.MaxTools = false, false, 1024, most128
 	return r
 }
 
@@ -61,7 +64,7 @@ func UpTo128() Rules { return Rules{NeedsProperties: true, NeedsItems: true, Max
 // Compatible returns the rules for a service that speaks as OpenAI does and is not known: it may be
 // OpenAI's own or llama.cpp behind a proxy.
 func Compatible() Rules {
-	return Rules{NeedsProperties: true, NeedsItems: true, SimplePatterns: true}
+	return Rules{NeedsProperties: true, NeedsItems: true, SimplePatterns: true, PlainRefs: true}
 }
 
 // Claude returns the rules of Anthropic's Messages API (refusals "input_schema does not support oneOf,
@@ -88,9 +91,10 @@ func Moonshot() Rules {
 
 // LlamaCpp returns the rules of llama.cpp, which makes a grammar of all schemas
 // (common/json-schema-to-grammar.cpp; refusals "Pattern must start with '^' and end with '$'",
-// "Unrecognized schema", "number of repetitions exceeds sane defaults").
+// "Unrecognized schema", "number of repetitions exceeds sane defaults", "Unsupported ref: #", "Error
+// resolving ref").
 func LlamaCpp() Rules {
-	return Rules{NeedsProperties: true, NoBooleans: true, SimplePatterns: true, Typed: true, MaxRepeat: 1000}
+	return Rules{NeedsProperties: true, NoBooleans: true, PlainRefs: true, SimplePatterns: true, Typed: true, MaxRepeat: 1000}
 }
 
 // Ollama returns the rules of Ollama, which reads schemas into structs and loses what these lack
@@ -108,11 +112,12 @@ func LMStudio() Rules {
 // as "anthropic/claude-opus-4.6".
 func (r Rules) For(model string) Rules {
 	name := strings.ToLower(path.Base(model))
+	maker := makers.FindStringSubmatch(name)
 	switch {
-	case strings.HasPrefix(name, "claude"), strings.HasPrefix(name, "anthropic."):
-		return r.And(Claude())
-	case strings.HasPrefix(name, "gemini"):
+	case maker != nil && maker[1] == "gemini":
 		return r.And(Gemini())
+	case maker != nil:
+		return r.And(Claude())
 	case strings.HasPrefix(name, "kimi-"), strings.HasPrefix(name, "moonshot-"):
 		return r.And(Moonshot())
 	case isOpenAI(name):
@@ -120,6 +125,10 @@ func (r Rules) For(model string) Rules {
 	}
 	return r
 }
+
+// makers matches a model of Anthropic or Google. A region or the name of a cloud may stand before its own
+// name: "us.anthropic.claude-opus-4-1-v1:0", "databricks-gemini-2-5-pro".
+var makers = regexp.MustCompile(`(?:^|[^a-z0-9])(claude|anthropic|gemini)(?:[^a-z0-9]|\d|$)`)
 
 // isOpenAI reports whether OpenAI serves a model. Its open models run everywhere.
 func isOpenAI(name string) bool {
@@ -137,6 +146,7 @@ func (r Rules) And(o Rules) Rules {
 		NeedsProperties: r.NeedsProperties || o.NeedsProperties,
 		NeedsItems:      r.NeedsItems || o.NeedsItems,
 		NoRefs:          r.NoRefs || o.NoRefs,
+		PlainRefs:       r.PlainRefs || o.PlainRefs,
 		NoAllOf:         r.NoAllOf || o.NoAllOf,
 		NoBooleans:      r.NoBooleans || o.NoBooleans,
 		NoSchemaKey:     r.NoSchemaKey || o.NoSchemaKey,
@@ -161,5 +171,16 @@ func lower(a, b int) int {
 	return min(a, b)
 }
 
-// simplePattern matches the patterns that llama.cpp makes a grammar of.
+// isSimple reports whether llama.cpp makes a grammar of a pattern. It takes fewer than 2,000 repetitions, and
+// multiplies those within each other. Go's parser takes 1,000 of them, and counts in the same way.
+func isSimple(pattern string) bool {
+	if !simplePattern.MatchString(pattern) {
+		return false
+	}
+	_, err := syntax.Parse(strings.ReplaceAll(pattern, "{,", "{0,"), syntax.Perl)
+	var at *syntax.Error
+	return !errors.As(err, &at) || at.Code != syntax.ErrInvalidRepeatSize && at.Code != syntax.ErrLarge
+}
+
+// simplePattern matches the patterns that have only what llama.cpp knows.
 var simplePattern = regexp.MustCompile(`^\^(?:[^\\(]|\\[^a-zA-Z0-9]|\((?:[^?]|\?:))*\$$`)

@@ -13,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/tests/linear"
 )
 
 func services() map[string]Rules {
@@ -141,11 +142,12 @@ func (v *visitor) check(at string, s map[string]any) {
 		}
 	}
 	p, ok := s["pattern"].(string)
-	if v.rules.SimplePatterns && ok && (!strings.HasPrefix(p, "^") || !strings.HasSuffix(p, "$") || strings.Contains(p, "(?!") || strings.Contains(p, `\d`)) {
+	long := regexp.MustCompile(`\{,?\d*,?\d{4}|\{\d{4},|\}\)\{`)
+	if v.rules.SimplePatterns && ok && (long.MatchString(p) || !strings.HasPrefix(p, "^") || !strings.HasSuffix(p, "$") || strings.Contains(p, "(?!") || strings.Contains(p, `\d`)) {
 		v.add(at, "the pattern "+p)
 	}
-	if _, ok := s["$ref"]; v.rules.NoRefs && ok {
-		v.add(at, "a reference")
+	if to, ok := s["$ref"].(string); ok && (v.rules.NoRefs || v.rules.PlainRefs && (to == "#" || strings.ContainsAny(to, "%~"))) {
+		v.add(at, "the reference "+to)
 	}
 	tells := func(key string) bool { return s[key] != nil }
 	if v.rules.Typed && len(s) > 0 && at != "" &&
@@ -257,6 +259,14 @@ func TestFit(t *testing.T) {
 		{Moonshot(), "apollo anyOf beside type", `{"properties":{"task":{"anyOf":[{"properties":{"id":{"type":"string"},"url":{"type":"string"}},"required":["id"],"type":"object"},{"properties":{"id":{"type":"string"},"url":{"type":"string"}},"required":["url"],"type":"object"}],"description":"which"}},"required":["task"],"type":"object"}`},
 		{Moonshot(), "types beside anyOf", `{"properties":{"any":{"type":["string","number","boolean","object","array","null"]},"mode":{"enum":["a","b"],"type":"string"},"n":{"anyOf":[{"minimum":1,"type":"integer"},{"type":"null"}]},"on":{"description":"(One of true)","type":"boolean"},"skill":{"anyOf":[{"items":{"type":"string"},"type":"array"},{"type":"boolean"}],"default":false},"x":{"anyOf":[{"type":"string"},{"minimum":0,"type":"number"}]}},"type":"object"}`},
 		{Moonshot(), "draft-07 definitions", `{"$defs":{"B":{"type":"string"}},"properties":{"a":{"properties":{"x":{"type":"string"}},"type":"object"},"b":{"$ref":"#/$defs/B","description":"b"}},"type":"object"}`},
+		{Claude(), "null first", `{"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`},
+		{OpenAI(), "discriminator (openapi)", `{"properties":{"kind":{"description":"what to make","enum":["circle","square"],"type":"string"}},"required":["kind"],"type":"object"}`},
+		{OpenAI(), "choice that narrows", `{"description":"(Give the arguments of one of these lists: op, x; op)","properties":{"op":{"description":"what to do","enum":["add","drop"],"type":"string"},"x":{"type":"integer"}},"required":["op"],"type":"object"}`},
+		{OpenAI(), "choice of itself", `{"properties":{"a":{"type":"string"}},"type":"object"}`},
+		{Gemini(), "nested discriminator", `{"properties":{"shape":{"properties":{"kind":{"enum":["circle"],"type":"string"},"next":{"properties":{"x":{"type":"integer"},"y":{"type":"string"}},"type":"object"},"size":{"description":"(It matches the pattern ^b$)","maximum":9,"minimum":3,"pattern":"^a$","type":"number"}},"required":["kind"],"type":"object"}},"type":"object"}`},
+		{LlamaCpp(), "tree ($ref #)", `{"properties":{"children":{"items":{"properties":{"children":{"items":{},"type":"array"},"name":{"type":"string"}},"type":"object"},"type":"array"},"name":{"type":"string"}},"type":"object"}`},
+		{LlamaCpp(), "encoded references (typescript-json-schema)", `{"$defs":{"a/b":{"type":"integer"}},"definitions":{"A":{"type":"string"},"Map<string>":{"properties":{"a":{"$ref":"#/definitions/A"}},"type":"object"}},"properties":{"m":{"properties":{"a":{"$ref":"#/definitions/A"}},"type":"object"},"s":{"type":"integer"}},"type":"object"}`},
+		{Claude(), "values of no draft (claude-code 586, open-api 635)", `{"properties":{"coded":{"contentSchema":{},"type":"string"},"day":{"type":"string"},"draft":{"dependencies":{"a":["b"]},"dependentSchemas":{"c":{"properties":{"d":{}}}},"type":"object"},"list":{"items":{"type":"string"},"type":"array"},"note":{"type":"string"},"old":{"type":"string"},"opts":{"type":"object"},"step":{"type":"number"},"twice":{"type":"object"}},"type":"object"}`},
 		{Ollama(), "php", `{"properties":{},"required":[],"type":"object"}`},
 	} {
 		f, err := test.rules.Fit(backends.Tool{Schema: corpus(t)[test.name]})
@@ -291,6 +301,102 @@ func TestDoubling(t *testing.T) {
 		if f, err := rules.Fit(backends.Tool{Schema: schema}); err != nil || len(f.Tool.Schema) > 1<<20 {
 			t.Errorf("%s: %d bytes: %v", service, len(f.Tool.Schema), err)
 		}
+	}
+}
+
+// TestCopies: neither copies of a long text nor merges of many branches cost much more than the schema.
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	doubling := func(target string) string {
+		defs := `"d0":` + target
+		for i := range 10 {
+			defs += fmt.Sprintf(`,"d%d":{"type":"object","properties":{"a":{"$ref":"#/$defs/d%d"},"b":{"$ref":"#/$defs/d%d"}}}`, i+1, i, i)
+		}
+		return `{"type":"object","properties":{"p":{"$ref":"#/$defs/d10"}},"$defs":{` + defs + `}}`
+	}
+	many := func(key, part string) string {
+		return `{"type":"object","` + key + `":[` + strings.TrimSuffix(strings.Repeat(part+",", 4000), ",") + `]}`
+	}
+	long := strings.Repeat("x", 200_000)
+	names := strings.TrimSuffix(strings.Repeat(`"aa",`, 1000), ",")
+	for _, schema := range []string{
+		doubling(`{"description":"` + long + `"}`), doubling(`{"const":"` + long + `"}`), doubling(`{"enum":[` + names + `]}`), doubling(`{"` + long + `":1}`),
+		doubling(`{"const":` + strings.Repeat("1", 200_000) + `}`),
+		many("allOf", `{"properties":{"p":{"pattern":"^aaaaaaaaaaaaaaaaaaaaaaaaaaa$"}}}`), many("anyOf", `{"anyOf":[{"properties":{"p":{"minLength":1}}}]}`),
+		`{"type":"object","properties":{"a":{"allOf":[{"$ref":"#/properties/a"},{"$ref":"#/properties/a"}],"description":"` + long + `"}}}`,
+	} {
+		for service, rules := range services() {
+			f, err := rules.Fit(backends.Tool{Schema: json.RawMessage(schema)})
+			if err == nil && len(f.Tool.Schema) > len(schema)+1<<18 {
+				t.Errorf("%s: %.200s: %d bytes became %d", service, schema, len(schema), len(f.Tool.Schema))
+			}
+		}
+	}
+	if f, err := Gemini().Fit(backends.Tool{Schema: json.RawMessage(doubling(`{"description":"` + long + `"}`))}); err != nil || !strings.Contains(string(f.Tool.Schema), `"b"`) {
+		t.Errorf("the upper schemas are lost: %v", err)
+	}
+}
+
+// TestManyNames: the work for names and values is linear.
+func TestManyNames(t *testing.T) {
+	t.Parallel()
+	linear.Check(t, 2000, func(n int) {
+		var odd, names []string
+		for i := range n {
+			odd = append(odd, fmt.Sprintf(`"%c":{}`, rune(0x4e00+i%20000)))
+			names = append(names, fmt.Sprintf(`"a%d"`, i))
+		}
+		required := `"required":[` + strings.Join(names, ",") + `]`
+		schema := `{"type":"object","properties":{` + strings.Join(odd, ",") + `},` + required + `,"anyOf":[{` + required + `},{` + required + `}]}`
+		if _, err := Claude().Fit(backends.Tool{Schema: json.RawMessage(schema)}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestModels: a maker's rules hold for its models under the names that clouds give them.
+func TestModels(t *testing.T) {
+	t.Parallel()
+	for model, want := range map[string]Rules{
+		"bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0": Claude(), "global.anthropic.claude-opus-4-5-20251101-v1:0": Claude(), "anthropic.claude-3-5-sonnet-20241022-v2:0": Claude(),
+		"apac.anthropic.claude-3-haiku": Claude(), "databricks-claude-sonnet-4": Claude(), "anthropic--claude-4-sonnet": Claude(), "claude-sonnet-4@20250514": Claude(),
+		"databricks-gemini-2-5-pro": Gemini(), "google/gemini-2.5-pro": Gemini(), "qwen3": {}, "claudette": {}, "geminids": {},
+	} {
+		if got := (Rules{}).For(model); got != want {
+			t.Errorf("%s has the rules %+v", model, got)
+		}
+	}
+}
+
+// TestAnswerSchema: the schema of an answer fits its service in new_answer and as the schema of the reply, if the
+// program checks the answer.
+func TestAnswerSchema(t *testing.T) {
+	t.Parallel()
+	const own = `{"type":"object","properties":{"year":{"type":"string","pattern":"[0-9]{4}"},"$x":{"type":"string"}}}`
+	const described = `{"properties":{"$x":{"type":"string"},"year":{"description":"(It matches the pattern [0-9]{4})","type":"string"}},"type":"object"}`
+	within := func(s string) string {
+		return `{"properties":{"content":` + s + `},"required":["content"],"type":"object"}`
+	}
+	req := backends.Request{Schema: json.RawMessage(own), Lenient: true, Tools: []backends.Tool{{Name: "new_answer", Schema: json.RawMessage(within(own))}}}
+	for _, test := range []struct {
+		rules       Rules
+		reply, tool string
+	}{
+		{LlamaCpp(), described, within(described)}, {Compatible(), described, within(described)}, {OpenAI(), own, within(own)},
+		{Claude(), own, within(`{"properties":{"_x":{"type":"string"},"year":{"pattern":"[0-9]{4}","type":"string"}},"type":"object"}`)},
+	} {
+		var call backends.ToolCall
+		sent, emit := test.rules.Request(req, func(events ...backends.Event) error { call = events[0].(backends.ToolCall); return nil })
+		if string(sent.Schema) != test.reply || string(sent.Tools[0].Schema) != test.tool {
+			t.Errorf("%+v: sent %s and %s", test.rules, sent.Schema, sent.Tools[0].Schema)
+		}
+		if err := emit(backends.ToolCall{Name: "new_answer", Arguments: `{"content":{"_x":"1"}}`}); err != nil || test.rules.PlainNames != strings.Contains(call.Arguments, "$x") {
+			t.Errorf("%+v: the call is %v, %v", test.rules, call, err)
+		}
+	}
+	req.Lenient = false
+	if sent, _ := LlamaCpp().Request(req, nil); string(sent.Schema) != own {
+		t.Errorf("a schema that the program does not check became %s", sent.Schema)
 	}
 }
 

@@ -132,8 +132,6 @@ func (r report) kind(status int) backends.Kind {
 		return backends.KindAuth
 	case status == http.StatusRequestEntityTooLarge, status == http.StatusTooManyRequests && saysTooLarge(r.message):
 		return backends.KindTooLong
-	case status == http.StatusTooManyRequests && says(r.message, "request too large", "request is too large", "tokens must be reduced"):
-		return backends.KindTooLong // more than the account may send in a minute: no wait helps
 	case status == http.StatusTooManyRequests:
 		return backends.KindRateLimit
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status >= http.StatusInternalServerError:

@@ -132,21 +132,3 @@ func TestQuota(t *testing.T) {
 		}
 	}
 }
-
-// TestRequestLargerThanALimit: no wait helps where the request alone is more than the account may send.
-func TestRequestLargerThanALimit(t *testing.T) {
-	for message, want := range map[string]backends.Kind{
-		"Request too large for gpt-4o in organization org-1 on tokens per min (TPM): Limit 30000, Requested 35123. The input or output tokens must be reduced in order to run successfully.": backends.KindTooLong,
-		"Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000, Used 29000, Requested 1200. Please try again in 400ms.":                                                         backends.KindRateLimit,
-	} {
-		body, err := plain.JSON(map[string]any{"error": map[string]string{"message": message}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := &backends.Error{}
-		describe(got, &statusError{status: 429, header: http.Header{}, body: body}, redactor{})
-		if got.Kind != want {
-			t.Errorf("%s: %s", message, got.Kind)
-		}
-	}
-}

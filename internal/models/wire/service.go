@@ -138,8 +138,9 @@ func (s *Service) Get(ctx context.Context, open func(ctx context.Context) error)
 	if err != nil {
 		return nil, x.fail(err, false)
 	}
-	defer x.kept.Close()
-	body, err := io.ReadAll(x.kept)
+	var answer io.ReadCloser = x.kept
+	defer answer.Close()
+	body, err := io.ReadAll(answer)
 	if err != nil {
 		return nil, x.fail(err, false)
 	}

@@ -10,8 +10,13 @@ import (
 
 // addHooks adds the settings' hooks to the turns of a panel. They run after those of the panel itself.
 func (s *Settings) addHooks(opts *coordinator.Options) {
-	if len(s.BeforeTurn) > 0 {
+	if own := opts.BeforeTurn; len(s.BeforeTurn) > 0 {
 		opts.BeforeTurn = func(ctx context.Context, t *coordinator.Turn) error {
+			if own != nil {
+				if err := own(ctx, t); err != nil {
+					return err
+				}
+			}
 			for _, f := range s.BeforeTurn {
 				if err := f(ctx, t); err != nil {
 					return err

@@ -178,7 +178,6 @@ func (p *Opened) open(ctx context.Context, s Settings) error {
 		if err := p.openTools(ctx, s, &opts); err != nil {
 			return err
 		}
-		addTurnTools(&opts)
 	}
 	if p.IsDemo() {
 		p.addNotice(DemoNotice)
@@ -278,6 +277,7 @@ func (p *Opened) openTools(ctx context.Context, s Settings, opts *coordinator.Op
 		return err
 	}
 	p.tools.AddTo(opts)
+	addTurnTools(opts, options)
 	return nil
 }
 

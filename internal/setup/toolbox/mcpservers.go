@@ -38,8 +38,7 @@ func wantedServers(config *configs.Config) []wanted {
 	return list
 }
 
-// Runs returns what a config starts as programs of this machine, for an error: commands, or MCP servers. It returns "" for
-// nothing.
+// Runs names a command or MCP server that the config starts, for an error; "" if it starts no program.
 func Runs(config *configs.Config) string {
 	for _, a := range config.Agents {
 		if a.Tools.RunCommands {

@@ -1,5 +1,5 @@
 // Package heavy bounds the work that can take far more memory and time than its input, such as decoding
-// a picture. The limit holds for the whole process, whoever sent the input.
+// a picture. The limits hold for the whole process, whoever sent the input.
 package heavy
 
 import (
@@ -9,28 +9,44 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// MostMemory is the memory in bytes that all heavy work uses at once.
-const MostMemory = 640 << 20
+// MostMemory is the memory in bytes that the pictures in work use at once, and mostBodies the memory of the
+// bodies in work.
+const (
+	MostMemory = 640 << 20
+	mostBodies = 320 << 20
+)
 
-// mostAtOnce is how many pieces of heavy work run at once.
+// mostAtOnce is how many pieces of work run at once in a room.
 const mostAtOnce = 4
 
-// room is the memory that is free for heavy work. The process has only one memory, so all callers share
-// the limit.
-var room = semaphore.NewWeighted(MostMemory)
+// Room is the memory for one kind of heavy work. It is safe for concurrent use.
+type Room struct {
+	memory int64
+	free   *semaphore.Weighted
+}
+
+func newRoom(memory int64) *Room { return &Room{memory, semaphore.NewWeighted(memory)} }
+
+// The rooms of the process, which has only one memory. Each kind of work has its own: many pictures take
+// minutes, and a body or a check that takes a moment must not wait for them.
+var (
+	Pictures = newRoom(MostMemory)
+	Bodies   = newRoom(mostBodies) // of requests
+	Checks   = newRoom(mostAtOnce) // of answers against schemas, which take no memory
+)
 
 // Do waits until there is room for work that uses memory bytes, and runs it. It returns the error of ctx
 // if ctx ends first. The work has to watch ctx itself, and must not call Do.
-func Do(ctx context.Context, memory int64, work func() error) error {
-	counted := min(max(memory, MostMemory/mostAtOnce), MostMemory)
-	if err := room.Acquire(ctx, counted); err != nil {
+func (r *Room) Do(ctx context.Context, memory int64, work func() error) error {
+	counted := min(max(memory, r.memory/mostAtOnce), r.memory)
+	if err := r.free.Acquire(ctx, counted); err != nil {
 		return err
 	}
 	defer func() {
 		if memory >= MostMemory/mostAtOnce {
 			debug.FreeOSMemory() // else the next work begins beside what this one has left
 		}
-		room.Release(counted)
+		r.free.Release(counted)
 	}()
 	return work()
 }

@@ -140,6 +140,15 @@ func CutBytes(text string, most int) string {
 	return text[:most] + "…"
 }
 
+// LastBytes returns the whole characters in the last most bytes of a text.
+func LastBytes(text string, most int) string {
+	at := max(len(text)-most, 0)
+	for at < len(text) && !utf8.RuneStart(text[at]) {
+		at++
+	}
+	return text[at:]
+}
+
 // Columns writes rows. Each column except the last is as wide as its widest cell. Each cell is one line.
 func Columns(rows [][]string) string {
 	var widths []int

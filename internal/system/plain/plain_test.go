@@ -37,6 +37,15 @@ func TestCutBytes(t *testing.T) {
 	}
 }
 
+// TestLastBytes never parts a character.
+func TestLastBytes(t *testing.T) {
+	for text, want := range map[string]string{"": "", "abc": "abc", "abcd": "bcd", "äö": "ö", "aäö": "ö", "日": "日", "本日": "日", "𝄞": ""} {
+		if got := plain.LastBytes(text, 3); got != want {
+			t.Errorf("%s: got %s", text, got)
+		}
+	}
+}
+
 func compareIDs(a, b string) int { return strings.Compare(plain.SortKey(a), plain.SortKey(b)) }
 
 func TestSortKeysAreAnOrder(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 type jsonBody struct {
 	io.ReadCloser
 	message *bytes.Reader // nil before the first Read
+	admit   func(message []byte) error
 }
 
 // Read implements io.Reader.
@@ -21,7 +22,11 @@ func (b *jsonBody) Read(p []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		b.message = bytes.NewReader(repaired(text))
+		text = repaired(text)
+		if err := b.admit(text); err != nil {
+			return 0, err
+		}
+		b.message = bytes.NewReader(text)
 	}
 	return b.message.Read(p)
 }
@@ -37,10 +42,12 @@ type eventBody struct {
 	whole   bool   // out is an event, from its first line to its end
 	out     []byte // to be read
 	err     error
+	admit   func(message []byte) error
 }
 
-func newEventBody(body io.ReadCloser) *eventBody {
-	return &eventBody{ReadCloser: body, lines: bufio.NewReader(body)}
+// newEventBody returns a body whose reader waits for admit before it passes on a message.
+func newEventBody(body io.ReadCloser, admit func(message []byte) error) *eventBody {
+	return &eventBody{ReadCloser: body, lines: bufio.NewReader(body), admit: admit}
 }
 
 // Read implements io.Reader.
@@ -80,7 +87,13 @@ func (b *eventBody) fill() {
 	isLong := len(b.event) > mostMessage
 	switch {
 	case isEnd && !b.passing:
-		b.out, b.event, b.whole = repairedEvent(b.event), nil, true
+		event, message := repairedEvent(b.event)
+		b.event = nil
+		if err := b.admit(message); err != nil {
+			b.err = err
+			return
+		}
+		b.out, b.whole = event, true
 	case isEnd, b.passing, isLong, err != nil && !errors.Is(err, bufio.ErrBufferFull):
 		b.passing = !isEnd && (b.passing || isLong)
 		b.out, b.event = b.event, nil
@@ -90,14 +103,14 @@ func (b *eventBody) fill() {
 	}
 }
 
-// repairedEvent repairs the message of an event.
-func repairedEvent(event []byte) []byte {
+// repairedEvent returns an event with its message repaired, and the message.
+func repairedEvent(event []byte) (whole, message []byte) {
 	others, message := eventParts(event)
 	fixed := repaired(message)
 	if bytes.Equal(message, fixed) {
-		return event
+		return event, message
 	}
-	return eventOf(others, fixed)
+	return eventOf(others, fixed), fixed
 }
 
 // eventParts returns the message of an event, and its other lines.

@@ -40,7 +40,7 @@ func newHTTPLink(server Server, older bool) httpLink {
 	}, server.CallTimeout)
 	link := httpLink{sever: end, posted: &atomic.Int32{}}
 	tripper := carefulTripper{
-		base: base, home: server.URL, headers: server.Headers, listening: &listening{}, older: older, posted: link.posted,
+		base: base, home: server.URL, headers: server.Headers, listening: &listening{}, questions: newQuestions(life), older: older, posted: link.posted,
 	}
 	if older {
 		client := httpclient.New(tripper, "its url")
@@ -79,12 +79,30 @@ type carefulTripper struct {
 	home      string // the server's URL
 	headers   map[string]string
 	listening *listening
+	questions *questions
 	older     bool          // the transport is HTTP+SSE
 	posted    *atomic.Int32 // the status of the first POST
 }
 
-// RoundTrip is safe for concurrent use.
+// RoundTrip is safe for concurrent use. The answer to a question of the server is over when its response is
+// closed.
 func (t carefulTripper) RoundTrip(req *http.Request) (*http.Response, error) {
+	id, kind := headOf(sentMessage(req))
+	if kind != isAnswer {
+		return t.exchange(req)
+	}
+	release := t.questions.hold(id)
+	resp, err := t.exchange(req)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	resp.Body = endingBody{resp.Body, release}
+	return resp, nil
+}
+
+// exchange sends a request and returns its response, repaired and bounded.
+func (t carefulTripper) exchange(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	if err := t.checkOrigin(req.URL); err != nil {
 		return nil, err
@@ -127,14 +145,19 @@ func (t carefulTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	isGood := resp.StatusCode >= 200 && resp.StatusCode <= 299
 	switch {
 	case isGood && err == nil && kind == eventStream:
-		resp.Body = newEventBody(resp.Body)
+		resp.Body = newEventBody(resp.Body, t.admitter(req))
 	case isGood && err == nil && kind == jsonMessage, isGood && isJSON(req, resp):
 		resp.Header.Set("Content-Type", jsonMessage)
-		resp.Body = &jsonBody{ReadCloser: http.MaxBytesReader(nil, resp.Body, mostMessage)}
+		resp.Body = &jsonBody{ReadCloser: http.MaxBytesReader(nil, resp.Body, mostMessage), admit: t.admitter(req)}
 	default:
 		resp.Body = http.MaxBytesReader(nil, resp.Body, mostMessage)
 	}
 	return resp, nil
+}
+
+// admitter returns the function that waits until a message of a response may be passed on.
+func (t carefulTripper) admitter(req *http.Request) func(message []byte) error {
+	return func(message []byte) error { return t.questions.admit(req.Context(), message) }
 }
 
 // checkOrigin refuses the address of another host: a server of the older transport names the address for
@@ -203,7 +226,7 @@ func (l *listening) pause(ctx context.Context) error {
 	return sleep.For(ctx, pause)
 }
 
-// endingBody ends the context of its request when it is closed.
+// endingBody calls a function when it is closed.
 type endingBody struct {
 	io.ReadCloser
 	end func()

@@ -32,7 +32,7 @@ func TestAServerThatDoesNotAnswerHasNoStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		resp, err := carefulTripper{base: waits, listening: &listening{}, posted: &atomic.Int32{}}.RoundTrip(req)
+		resp, err := carefulTripper{base: waits, listening: &listening{}, questions: newQuestions(context.Background()), posted: &atomic.Int32{}}.RoundTrip(req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestAStreamLastsBeyondTheLimitOfItsBeginning(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp, err := carefulTripper{base: answers, listening: &listening{}, posted: &atomic.Int32{}}.RoundTrip(req)
+		resp, err := carefulTripper{base: answers, listening: &listening{}, questions: newQuestions(context.Background()), posted: &atomic.Int32{}}.RoundTrip(req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestACallIsSentOnce(t *testing.T) {
 	if err != nil || req.GetBody == nil {
 		t.Fatal(err)
 	}
-	resp, err := carefulTripper{base: once, listening: &listening{}, posted: &atomic.Int32{}}.RoundTrip(req)
+	resp, err := carefulTripper{base: once, listening: &listening{}, questions: newQuestions(context.Background()), posted: &atomic.Int32{}}.RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func clientOf(t *testing.T, far *silent.Service, limit time.Duration) *http.Clie
 	t.Helper()
 	base := newBase(nil, limit)
 	t.Cleanup(base.CloseIdleConnections)
-	return &http.Client{Transport: carefulTripper{base: far.Connect(base), listening: &listening{}, posted: &atomic.Int32{}}}
+	return &http.Client{Transport: carefulTripper{base: far.Connect(base), listening: &listening{}, questions: newQuestions(context.Background()), posted: &atomic.Int32{}}}
 }
 
 // A connection that died without a word costs the call that finds out, and no other.
@@ -156,7 +156,7 @@ func TestStreamThatEndsAtOnceIsAskedForLater(t *testing.T) {
 			asked = append(asked, time.Since(began))
 			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: http.NoBody}, nil
 		})
-		careful := carefulTripper{base: ends, listening: &listening{}, posted: &atomic.Int32{}}
+		careful := carefulTripper{base: ends, listening: &listening{}, questions: newQuestions(context.Background()), posted: &atomic.Int32{}}
 		listen := func(ctx context.Context) error {
 			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost", nil)
 			if err != nil {

@@ -140,7 +140,8 @@ func TestRestarts(t *testing.T) {
 }
 
 func TestRender(t *testing.T) {
-	object := map[string]any{"a": 1.0, "b": "<x>"}
+	const object, large = `{ "b": "<x>", "a": 1 }`, `{"id":1234567890123456789,"price":1.50,"big":1e400}`
+	many := "[ " + strings.Repeat("{},", mostValues) + "0 ]"
 	text := func(s string) sdk.Content { return &sdk.TextContent{Text: s} }
 	for name, test := range map[string]struct {
 		result sdk.CallToolResult
@@ -154,6 +155,12 @@ func TestRender(t *testing.T) {
 			"{ \"b\": \"<x>\", \"a\": 1 }", false},
 		"both": {sdk.CallToolResult{StructuredContent: object, Content: []sdk.Content{text("see")}},
 			"see\n" + `{"a":1,"b":"<x>"}`, false},
+		"numbers":     {sdk.CallToolResult{StructuredContent: large}, `{"big":1e400,"id":1234567890123456789,"price":1.50}`, false},
+		"same number": {sdk.CallToolResult{StructuredContent: `[1, 0.5]`, Content: []sdk.Content{text("[1.0,5e-1]")}}, "[1.0,5e-1]", false},
+		"other number": {sdk.CallToolResult{StructuredContent: `1234567890123456789`, Content: []sdk.Content{text("1234567890123456800")}},
+			"1234567890123456800\n1234567890123456789", false},
+		"many":      {sdk.CallToolResult{StructuredContent: many}, compact(many), false},
+		"same many": {sdk.CallToolResult{StructuredContent: many, Content: []sdk.Content{text(many)}}, many, false},
 		"image": {sdk.CallToolResult{Content: []sdk.Content{text("look"), &sdk.ImageContent{MIMEType: "image/png", Data: make([]byte, 12)}}},
 			"look\n[image, image/png, 12 bytes, not shown: it is not returned by a tool of an agent]", false},
 		"audio": {sdk.CallToolResult{Content: []sdk.Content{&sdk.AudioContent{Data: make([]byte, 3)}}}, "[audio, 3 bytes, not shown]", false},
@@ -172,7 +179,7 @@ func TestRender(t *testing.T) {
 			got = err.Error()
 		}
 		if got != test.want || (err != nil) != test.failed {
-			t.Errorf("%s: %q (%v), not %q", name, got, err, test.want)
+			t.Errorf("%s: %.300q (%v), not %.300q", name, got, err, test.want)
 		}
 	}
 }
@@ -213,8 +220,11 @@ func TestRepaired(t *testing.T) {
 		"Listening\x00 on":                                                             "Listening\x00 on",
 		`{"id":1,"result":{"content":[{"type":"smell","text":"rose"},null,{"type":"text","text":"fine"},{"type":"image","data":7}]}}`: `{"id":1,"result":{"content":[{"text":"[content of a kind that is not shown: smell]\nrose","type":"text"},` +
 			`{"type":"text","text":"fine"},{"text":"[content of a kind that is not shown: image]","type":"text"}]}}`,
-		`{"id":1,"result":{"content":"said"}}`:                            `{"id":1,"result":{"content":[{"text":"said","type":"text"}]}}`,
-		`{"id":1,"result":{"content":[{"type":"text","text":{"a": 1}}]}}`: `{"id":1,"result":{"content":[{"text":"{\"a\":1}","type":"text"}]}}`,
+		`{"id":1,"result":{"content":"said"}}`:                                              `{"id":1,"result":{"content":[{"text":"said","type":"text"}]}}`,
+		`{"id":1,"result":{"content":[{"type":"text","text":{"a": 1}}]}}`:                   `{"id":1,"result":{"content":[{"text":"{\"a\":1}","type":"text"}]}}`,
+		`{"id":1,"result":{"content":[{"type":"text","text":{"id":1234567890123456789}}]}}`: `{"id":1,"result":{"content":[{"text":"{\"id\":1234567890123456789}","type":"text"}]}}`,
+		`{"id":1,"result":{"content":[],"structuredContent":{"id":1234567890123456789}}}`:   `{"id":1,"result":{"content":[],"structuredContent":"{\"id\":1234567890123456789}"}}`,
+		`{"id":1,"result":{"content":[],"structuredContent":null}}`:                         `{"id":1,"result":{"content":[],"structuredContent":null}}`,
 		`{"id":1,"result":{"tools":[null,7,{"name":"a","description":5,"annotations":[],"inputSchema":{"b":1, "a":2}}]}}`: `{"id":1,"result":{"tools":[` +
 			`{"_meta":{"massgen/inputSchema":"{\"b\":1, \"a\":2}"},"inputSchema":{"b":1,"a":2},"name":"a"}]}}`,
 	} {
@@ -224,12 +234,45 @@ func TestRepaired(t *testing.T) {
 	}
 }
 
+// TestMessagesOfManyValues: an error of a few bytes stands in place of an answer of too many values, wherever they
+// are. Structured content is not decoded, and may have more.
+func TestMessagesOfManyValues(t *testing.T) {
+	t.Parallel()
+	many := "[" + strings.Repeat("{},", mostValues) + "0]"
+	refusal := `{"error":{"code":-31999,"message":"` + tooMany + `"},"id":7,"jsonrpc":"2.0"}`
+	for from, want := range map[string]string{
+		`{"id":7,"result":{"content":MANY}}`:                          refusal,
+		`{"id":"7","result":{"tools":MANY}}`:                          refusal,
+		`{"result":{"content":[],"_meta":{"a":MANY}},"id":7}`:         refusal,
+		`{"id":7,"result":MANY}`:                                      refusal,
+		`{"id":7,"error":{"code":1,"data":MANY}}`:                     refusal,
+		`{"id":7,"result":{"structuredContent":MANY,"content":MANY}}`: refusal,
+		`{"id":7,"method":"ping","params":MANY}`:                      `{"id":7,"jsonrpc":"2.0","method":"ping"}`,
+		`{"method":"notifications/progress","params":{"a":MANY}}`:     `{"jsonrpc":"2.0","method":"notifications/progress"}`,
+		`{"id":7,"result":{"structuredContent":MANY}}`:                `{"id":7,"result":{"structuredContent":"MANY"}}`,
+	} {
+		if got := strings.ReplaceAll(string(repaired([]byte(strings.ReplaceAll(from, "MANY", many)))), many, "MANY"); got != want {
+			t.Errorf("%s became %d bytes, %.300s, not %s", from, len(got), got, want)
+		}
+	}
+}
+
+// TestToolsBeyondTheMost: no work is done for tools that are left out.
+func TestToolsBeyondTheMost(t *testing.T) {
+	t.Parallel()
+	list := "[null," + strings.Repeat(`{"name":"a"},`, 10*mostTools) + "null]"
+	kept, ok := repairedTools([]byte(list))
+	if n := strings.Count(string(kept), "name"); !ok || n != mostTools+1 {
+		t.Errorf("%d tools are kept, %v", n, ok)
+	}
+}
+
 // TestEventBody: the messages of events are repaired, however they are cut into lines and reads.
 func TestEventBody(t *testing.T) {
 	long := "data: " + strings.Repeat("x", mostMessage) + "\n\n"
 	from := "\uFEFFevent: endpoint\ndata: /messages?id=1\n\n" + "id: 5\nevent: message\ndata: {\"id\":\"1\",\r\ndata: \"result\":{}}\r\n\r\n" + long + "data: {\"id\":\"2\",\"result\":{}}\n\n: end"
 	want := "event: endpoint\ndata: /messages?id=1\n\n" + "id: 5\nevent: message\ndata: {\"id\":1,\"result\":{}}\n\n" + long + "data: {\"id\":2,\"result\":{}}\n\n: end"
-	got, err := io.ReadAll(newEventBody(io.NopCloser(iotest.HalfReader(strings.NewReader(from)))))
+	got, err := io.ReadAll(newEventBody(io.NopCloser(iotest.HalfReader(strings.NewReader(from))), func([]byte) error { return nil }))
 	if err != nil || string(got) != want {
 		t.Errorf("%d bytes came, not %d: %v, %.300q", len(got), len(want), err, got)
 	}

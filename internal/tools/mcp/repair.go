@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/massgen/massgen/internal/system/heavy"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -20,9 +22,16 @@ const schemaKey = "massgen/inputSchema"
 
 type object = map[string]json.RawMessage
 
+// mostValues is how many values a message may have, apart from the texts in it and the structured content
+// of a result: reading a value of two bytes takes a thousand times as many.
+const mostValues = 200_000
+
+// tooMany is about an answer of more than mostValues.
+const tooMany = "its answer has more than the 200,000 values that are read: ask it for less"
+
 // repaired returns a message of a server in the form that the SDK reads. It mends what costs one tool,
-// or one piece of a result, and would cost the whole message or the session. What is no message stays as
-// it is.
+// or one piece of a result, and would cost the whole message or the session. An error stands in place of an
+// answer that has too many values. What is no message stays as it is.
 func repaired(message []byte) []byte {
 	message = bytes.TrimPrefix(message, []byte(byteOrderMark))
 	if !json.Valid(message) {
@@ -31,6 +40,9 @@ func repaired(message []byte) []byte {
 			return message
 		}
 		message = plainly
+	}
+	if short, ok := shortened(message); ok {
+		return short
 	}
 	var m object
 	if json.Unmarshal(message, &m) != nil || m == nil {
@@ -47,6 +59,41 @@ func repaired(message []byte) []byte {
 		return out
 	}
 	return message
+}
+
+// shortened returns the message in place of one that has too many values: an error for an answer, and a request
+// without its parameters for a request. ok is false if the message has no more values than are read.
+func shortened(message []byte) (short []byte, ok bool) {
+	if heavy.ShapeOf(message).Values <= mostValues || message[0] != '{' {
+		return nil, false
+	}
+	var head struct {
+		ID     json.RawMessage `json:"id"`
+		Method json.RawMessage `json:"method"`
+		Result json.RawMessage `json:"result"`
+	}
+	var result struct {
+		Structured json.RawMessage `json:"structuredContent"`
+	}
+	if json.Unmarshal(message, &head) != nil {
+		return nil, false
+	}
+	if len(head.Result) > 0 && head.Result[0] == '{' && json.Unmarshal(head.Result, &result) == nil &&
+		heavy.ShapeOf(message).Values-heavy.ShapeOf(result.Structured).Values <= mostValues {
+		return nil, false
+	}
+	m := object{"jsonrpc": json.RawMessage(`"2.0"`)}
+	if len(head.ID) > 0 {
+		m["id"] = head.ID
+	}
+	if len(head.Method) > 0 {
+		m["method"] = head.Method
+	} else {
+		m["error"] = fmt.Appendf(nil, `{"code":%d,"message":%q}`, codeUnread, tooMany)
+		repairID(m)
+	}
+	short, err := plain.JSON(m)
+	return short, err == nil
 }
 
 // withoutControls returns text without NUL bytes, and with blanks for the control characters that JSON
@@ -82,7 +129,8 @@ func repairID(m object) bool {
 	return true
 }
 
-// repairedResult repairs a list of tools, or the result of a call.
+// repairedResult repairs a list of tools, or the result of a call. It makes a text of structured content: the SDK
+// would round its numbers.
 func repairedResult(text json.RawMessage) (repaired json.RawMessage, ok bool) {
 	var result object
 	if json.Unmarshal(text, &result) != nil {
@@ -99,6 +147,11 @@ func repairedResult(text json.RawMessage) (repaired json.RawMessage, ok bool) {
 			result["content"], changed = parts, true
 		}
 	}
+	if value, ok := result["structuredContent"]; ok && string(value) != "null" {
+		if text, err := plain.JSON(string(value)); err == nil {
+			result["structuredContent"], changed = text, true
+		}
+	}
 	if !changed {
 		return nil, false
 	}
@@ -107,7 +160,8 @@ func repairedResult(text json.RawMessage) (repaired json.RawMessage, ok bool) {
 }
 
 // repairedTools leaves out what is no tool, and the parts of a tool that have not their form. Each tool
-// carries the text of its schema.
+// carries the text of its schema. Of more than mostTools it returns only one more, with which the reader of
+// the list warns.
 func repairedTools(text json.RawMessage) (json.RawMessage, bool) {
 	var list []json.RawMessage
 	if json.Unmarshal(text, &list) != nil {
@@ -115,6 +169,9 @@ func repairedTools(text json.RawMessage) (json.RawMessage, bool) {
 	}
 	tools := []object{}
 	for _, one := range list {
+		if len(tools) > mostTools {
+			break
+		}
 		var tool object
 		if json.Unmarshal(one, &tool) != nil || tool == nil {
 			continue
@@ -128,7 +185,7 @@ func repairedTools(text json.RawMessage) (json.RawMessage, bool) {
 		}
 		for _, key := range []string{"", "annotations", "outputSchema", "icons", "title", "execution", "description", "name"} {
 			delete(tool, key)
-			if fits(tool, new(sdk.Tool)) {
+			if text, err := plain.JSON(tool); err == nil && json.Unmarshal(text, new(sdk.Tool)) == nil {
 				break
 			}
 		}
@@ -136,12 +193,6 @@ func repairedTools(text json.RawMessage) (json.RawMessage, bool) {
 	}
 	out, err := plain.JSON(tools)
 	return out, err == nil
-}
-
-// fits reports whether a value is JSON of the form of target.
-func fits(value, target any) bool {
-	text, err := plain.JSON(value)
-	return err == nil && json.Unmarshal(text, target) == nil
 }
 
 // repairedContent puts a text in place of each piece of a result that the SDK cannot read.
@@ -157,7 +208,7 @@ func repairedContent(text json.RawMessage) (json.RawMessage, bool) {
 			changed = true
 			continue
 		}
-		if !fits(map[string]any{"content": []any{one}}, new(sdk.CallToolResult)) {
+		if json.Unmarshal(slices.Concat([]byte(`{"content":[`), one, []byte(`]}`)), new(sdk.CallToolResult)) != nil {
 			changed = true
 			stand, err := plain.JSON(map[string]string{"type": "text", "text": unreadable(one)})
 			if err != nil {
@@ -181,21 +232,22 @@ func unreadable(piece json.RawMessage) string {
 		return said
 	}
 	var fields struct {
-		Type any `json:"type"`
-		Text any `json:"text"`
+		Type any             `json:"type"`
+		Text json.RawMessage `json:"text"`
 	}
 	if json.Unmarshal(piece, &fields) != nil {
 		return string(piece)
 	}
 	kind, _ := fields.Type.(string)
 	note := fmt.Sprintf("[content of a kind that is not shown: %s]", oneLine(strings.TrimSpace(kind), mostLogged))
-	switch text := fields.Text.(type) {
+	text, err := exactJSON(string(fields.Text))
+	switch text := text.(type) {
 	case nil:
 		return note
 	case string:
 		return note + "\n" + text
 	default:
-		if shown, err := plain.JSONLine(text); err == nil {
+		if shown, jsonErr := plain.JSONLine(text); err == nil && jsonErr == nil {
 			return shown
 		}
 		return note

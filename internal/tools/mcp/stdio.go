@@ -18,9 +18,6 @@ import (
 // mostMessage is how many bytes one message of a server may have.
 const mostMessage = 8 << 20
 
-// mostQuestions is how many requests of a server may wait for their answers.
-const mostQuestions = 100
-
 // stdioTransport speaks with a process, a message a line (MCP, transports, stdio). With the SDK's own
 // transport, a line that is too long or no message ends the session, a process that does not read
 // blocks its callers, and notifications pile up without bounds and out of order.

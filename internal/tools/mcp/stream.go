@@ -233,18 +233,13 @@ func recordRefusal(ctx context.Context) {
 // rememberID stores the id of a call's request, which resume needs.
 func rememberID(req *http.Request) {
 	p, ok := req.Context().Value(sentCallKey{}).(*sentCall)
-	if !ok || req.GetBody == nil {
+	if !ok {
 		return
 	}
-	body, err := req.GetBody()
-	if err != nil {
-		return
-	}
-	defer body.Close()
 	var m struct {
 		ID json.RawMessage `json:"id"`
 	}
-	if json.NewDecoder(body).Decode(&m) == nil && len(m.ID) > 0 {
+	if json.Unmarshal(sentMessage(req), &m) == nil && len(m.ID) > 0 {
 		id := string(m.ID)
 		p.id.CompareAndSwap(nil, &id)
 	}

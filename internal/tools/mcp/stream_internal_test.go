@@ -13,29 +13,36 @@ import (
 	"time"
 )
 
+// streamAnswer is a server's answer to a GET: a response, or an error of the connection.
+type streamAnswer struct {
+	status         int
+	location, text string
+	err            error
+}
+
+func events(text string) streamAnswer { return streamAnswer{status: http.StatusOK, text: text} }
+
+func refusal(status int) streamAnswer { return streamAnswer{status: status} }
+
 // streamOfTexts returns a transport that answers each GET with the next of the answers, and the last of
 // them without end. The Last-Event-ID of each request is in asked.
-func streamOfTexts(asked *[]string, answers ...func() (*http.Response, error)) http.RoundTripper {
+func streamOfTexts(asked *[]string, answers ...streamAnswer) http.RoundTripper {
 	base := tripper(func(req *http.Request) (*http.Response, error) {
-		answer := answers[min(len(*asked), len(answers)-1)]
+		a := answers[min(len(*asked), len(answers)-1)]
 		*asked = append(*asked, req.Header.Get(lastEventHeader))
-		return answer()
+		if a.err != nil {
+			return nil, a.err
+		}
+		header := http.Header{}
+		if a.status == http.StatusOK {
+			header.Set("Content-Type", eventStream)
+		}
+		if a.location != "" {
+			header.Set("Location", a.location)
+		}
+		return &http.Response{StatusCode: a.status, Header: header, Body: io.NopCloser(strings.NewReader(a.text))}, nil
 	})
-	return streamTripper{carefulTripper{base: base, listening: &listening{}, posted: &atomic.Int32{}}}
-}
-
-func events(text string) func() (*http.Response, error) {
-	return func() (*http.Response, error) {
-		return &http.Response{
-			StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {eventStream}}, Body: io.NopCloser(strings.NewReader(text)),
-		}, nil
-	}
-}
-
-func refusal(status int) func() (*http.Response, error) {
-	return func() (*http.Response, error) {
-		return &http.Response{StatusCode: status, Header: http.Header{}, Body: http.NoBody}, nil
-	}
+	return streamTripper{carefulTripper{base: base, listening: &listening{}, questions: newQuestions(context.Background()), posted: &atomic.Int32{}}}
 }
 
 // listened returns what a client reads from the stream within an hour, and how reading ended.
@@ -81,7 +88,7 @@ func TestARefusedStreamHasEnded(t *testing.T) {
 func TestAStreamThatEndsIsOpenedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
-		failed := func() (*http.Response, error) { return nil, errors.New("connection refused") }
+		failed := streamAnswer{err: errors.New("connection refused")}
 		_, text, err := listened(t, streamOfTexts(&asked,
 			events(changedEvent), events("id: 7\nretry: 2000\n"+messageEvent), failed, events(": quiet\n\n"), events(""), events(""),
 			events(""), events(""), events(changedEvent), refusal(http.StatusMethodNotAllowed)))
@@ -108,11 +115,9 @@ func TestAStreamLeavesOutWhatIsNoMessage(t *testing.T) {
 
 // A server that refuses the stream from the beginning has none, and is not asked again.
 func TestAServerThatRefusesTheStreamHasNone(t *testing.T) {
-	for name, answer := range map[string]func() (*http.Response, error){
+	for name, answer := range map[string]streamAnswer{
 		"401": refusal(401), "403": refusal(403), "404": refusal(404), "500": refusal(500), "503": refusal(503), "204": refusal(204), "101": refusal(101),
-		"302": func() (*http.Response, error) {
-			return &http.Response{StatusCode: 302, Header: http.Header{"Location": {"https://login.example.com"}}, Body: http.NoBody}, nil
-		},
+		"302": {status: http.StatusFound, location: "https://login.example.com"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var asked []string

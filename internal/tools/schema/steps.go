@@ -342,7 +342,7 @@ func (s *Schema) validate(ctx context.Context, decoded any) (problem, err error)
 	case steps <= fewSteps:
 		return s.isFit.Validate(decoded), nil
 	}
-	err = heavy.Do(ctx, 0, func() error {
+	err = heavy.Checks.Do(ctx, 0, func() error {
 		problem = s.isFit.Validate(decoded)
 		return nil
 	})

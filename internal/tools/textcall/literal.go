@@ -60,9 +60,11 @@ func (l *literal) value() (value string, ok bool) {
 	if text, ok := l.string(); ok {
 		return quoted(text), true
 	}
+	rest = l.rest() // a text without its closing quote has no rest
 	if l.isLoose {
-		text := strings.TrimSpace(bareText.FindString(rest))
-		l.at += len(bareText.FindString(rest))
+		bare := bareText.FindString(rest)
+		l.at += len(bare)
+		text := strings.TrimSpace(bare)
 		if value, ok := plainValue(text); ok {
 			return value, true
 		}

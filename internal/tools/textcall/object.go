@@ -28,15 +28,8 @@ func quoted(text string) string {
 // typed returns the JSON of an argument that was written without quotes: a string, unless the tool's schema has another
 // type for it and the text fits JSON.
 func (t Tool) typed(key, text string) string {
-	var schema struct {
-		Properties map[string]struct {
-			Type json.RawMessage `json:"type"`
-		} `json:"properties"`
-	}
-	_ = json.Unmarshal(t.Schema, &schema) // a schema without properties has no types
-	property, isKnown := schema.Properties[key]
-	isText := !isKnown || strings.Contains(string(property.Type), `"string"`)
-	if value := strings.TrimSpace(text); !isText && json.Valid([]byte(value)) {
+	value := strings.TrimSpace(text)
+	if t.isJSON(key, value) {
 		return value
 	}
 	return quoted(text)

@@ -16,6 +16,11 @@ var tools = []textcall.Tool{
 	{Name: "vote", IsAct: true, Schema: []byte(`{"properties":{"agent_id":{"type":"string"}},"required":["agent_id","reason"]}`)},
 	{Name: "search", Schema: []byte(`{"properties":{"q":{"type":"string"},"limit":{"type":"integer"},"tags":{"type":"array"},"of":{"type":["string","null"]}}}`)},
 	{Name: "functions.own"},
+	{Name: "lookup", Schema: []byte(`{"allOf":[{"$ref":"#/$defs/Args"}],"properties":{
+		"zip":{"anyOf":[{"type":"string"},{"type":"null"}]},"code":{"$ref":"#/$defs/Code"},"size":{"enum":["1","2"]},"note":{"allOf":[{"type":"string"},{"maxLength":9}]},
+		"one":{"const":"7"},"either":{"oneOf":[{"type":"array"},{"type":"string"}]},"mixed":{"enum":["1",2]},"count":{"anyOf":[{"type":"integer"},{"type":"null"}]},
+		"loop":{"$ref":"#/properties/loop"},"far":{"$ref":"#/$defs/a~1b"},"map":{"$ref":"#/$defs/Map%3Cx%3E"},"lost":{"$ref":"https://example.com"}},
+		"$defs":{"Code":{"anyOf":[{"$ref":"#/$defs/a~1b"},{"$ref":"#/$defs/Code"}]},"a/b":{"type":"string"},"Map<x>":{"type":"string"},"Args":{"properties":{"base":{"type":"string"}}}}}`)},
 	{Name: "hidden", Withheld: true},
 }
 
@@ -90,7 +95,7 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("%+v", r)
 		}
 		for _, c := range r.Calls {
-			known := c.Name == "new_answer" || c.Name == "vote" || r.Prose == "" && (c.Name == "search" || c.Name == "functions.own")
+			known := c.Name == "new_answer" || c.Name == "vote" || r.Prose == "" && (c.Name == "search" || c.Name == "lookup" || c.Name == "functions.own")
 			if !known || !strings.Contains(text, strings.TrimPrefix(c.Name, "functions.")) {
 				t.Errorf("%+v", c)
 			}

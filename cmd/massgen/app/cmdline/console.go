@@ -77,9 +77,31 @@ func (c *Console) Write(text string) {
 	_, _ = io.WriteString(c.Err, text) // a line that cannot be shown is not worth ending a run that is paid for
 }
 
-// Held buffers the output to Err until show writes it. Show may be called more than once.
-func (c *Console) Held() (said *bytes.Buffer, show func()) {
-	said = &bytes.Buffer{}
+// Held is output that nobody has seen. It is safe for concurrent use.
+type Held struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (h *Held) Write(data []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.Write(data)
+}
+
+// Take returns the output since the last call.
+func (h *Held) Take() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	text := h.text.String()
+	h.text.Reset()
+	return text
+}
+
+// Hold holds the output to Err back until show writes it. Show may be called more than once.
+func (c *Console) Hold() (said *Held, show func()) {
+	said = &Held{}
 	m, ok := c.Err.(*MaskingWriter)
 	if !ok {
 		return said, func() {}
@@ -87,7 +109,7 @@ func (c *Console) Held() (said *bytes.Buffer, show func()) {
 	undo := m.Redirect(said)
 	return said, sync.OnceFunc(func() {
 		undo()
-		_, _ = io.Copy(c.Err, said) // as in write, a line that cannot be shown ends no run
+		_, _ = io.WriteString(c.Err, said.Take()) // as in write, a line that cannot be shown ends no run
 	})
 }
 

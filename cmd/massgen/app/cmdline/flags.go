@@ -233,7 +233,7 @@ func (f *DisplayFlags) flags() []cli.Flag {
 		SwitchFlag(output, "no-display", &f.NoDisplay, "do not show progress"),
 		SwitchFlag(output, "tui", &f.TUI, "show a question of the command line in full screen, too"),
 		&cli.BoolFlag{Name: "inline", Aliases: []string{"multi-turn"}, Destination: &f.Inline, Category: output, Usage: "talk below what the terminal shows in place of the full screen; answers stay in its scrollback"},
-		SwitchFlag(output, "plain", &f.Plain, "talk line by line in place of the full screen; add lines of progress, redraw none"),
+		SwitchFlag(output, "plain", &f.Plain, "talk line by line in place of the full screen; append lines of progress; never redraw"),
 		SwitchFlag(output, "screen-reader", &f.Spoken, "write plain lines in words, and redraw none (also MASSGEN_SCREEN_READER=1 or ACCESSIBLE=1)"),
 		SwitchFlag(output, "quiet", &f.Quiet, "show nothing but the answer and errors", "q"),
 		SwitchFlag(output, "raw", &f.Raw, "print the Markdown of the answer as it is, also on a terminal"),

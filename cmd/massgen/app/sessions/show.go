@@ -15,7 +15,6 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
-	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/models/prices"
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/plain"
@@ -85,7 +84,7 @@ func (c *command) showSession(ctx context.Context, store *store.Store, words []s
 	for _, t := range shown.Turns {
 		fmt.Fprintf(&b, "\n--- turn %d, %s ---\n", t.Number, plain.Line(shown.state(t)))
 		b.WriteString(wording.WithNewline(wording.Printable(t.Question)))
-		state, err := inspect.State(ctx, store.Sessions, kept.ID, t.Number)
+		state, err := inspect.State(ctx, store.Sessions, kept.ID, t.Number, c.console.Secrets.Redact)
 		if err != nil {
 			c.console.Warn(err.Error())
 		}
@@ -117,8 +116,6 @@ func answerLines(t inspect.Turn) string {
 // and a vote that a newer answer made void says so. That an agent begins goes without saying where it is alone.
 func newsLines(s *report.State) string {
 	var b strings.Builder
-	notes := s.Notes
-	votes := slices.DeleteFunc(slices.Clone(s.Acts), func(a report.Act) bool { return a.Phase != step.PhaseVoted })
 	for _, n := range s.News {
 		if s.IsAlone() && n.Kind == "step_started" {
 			continue
@@ -126,16 +123,15 @@ func newsLines(s *report.State) string {
 		if b.Len() == 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString("  " + n.Sentence.String())
-		switch {
-		case n.Kind == "noted" && len(notes) > 0:
-			b.WriteString(" (seen by " + cmp.Or(plain.List(notes[0].SeenBy), "nobody") + ")")
-			notes = notes[1:]
-		case n.Kind == "voted" && len(votes) > 0:
-			if void := " (void: " + votes[0].Void + ")"; votes[0].Void != "" && !strings.Contains(n.Text, void) {
+		b.WriteString("  " + n.String())
+		switch n.Kind {
+		case "noted":
+			b.WriteString(" (seen by " + cmp.Or(plain.List(s.Notes[n.Index].SeenBy), "nobody") + ")")
+		case "voted":
+			why := s.Acts[n.Index].Void
+			if void := " (void: " + why + ")"; why != "" && !strings.Contains(n.Text, void) {
 				b.WriteString(void)
 			}
-			votes = votes[1:]
 		}
 		b.WriteString("\n")
 	}

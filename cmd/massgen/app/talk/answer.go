@@ -202,7 +202,7 @@ func (a *streamedAnswer) rest(width, most int) []string {
 	}
 	text := a.render(rest[:min(len(rest), mostPreviewed)], width)
 	if len(rest) > mostPreviewed {
-		text = wording.Printable(lastBytes(rest, 4*width*most)) // a character has four bytes at most
+		text = wording.Printable(plain.LastBytes(rest, 4*width*most)) // a character has four bytes at most
 	}
 	lines := strings.Split(ansi.Hardwrap(strings.ReplaceAll(text, "\t", "    "), width, true), "\n")
 	if !a.stream.isRaw {

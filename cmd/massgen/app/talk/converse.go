@@ -37,9 +37,9 @@ func Converse(ctx context.Context, p *program.Program, words []string) error {
 		return errors.New(`question: there is none, and standard input is empty: massgen "question"`)
 	}
 	p.Log = p.Logger()
-	said, show := &bytes.Buffer{}, func() {}
+	said, show := &cmdline.Held{}, func() {}
 	if isFull { // what is said before the screen is there would be behind it
-		said, show = p.Console.Held()
+		said, show = p.Console.Hold()
 	}
 	defer show()
 	s, err := openSession(ctx, p, "")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/internal/system/tty"
 )
 
 // prompt stands where a line is typed, and spokenPrompt where a screen reader speaks it.
@@ -33,6 +34,7 @@ func openEditor(env *cmdline.Env, c *cmdline.Console) (k *keyboard, ok bool) {
 	if env.TTY == nil || !isFile || c.IsSpoken || name == "dumb" || !cmdline.IsTerminal(in) || !cmdline.IsTerminal(env.Stderr) {
 		return nil, false
 	}
+	isAhead := tty.IsReadable(in, 0)
 	state, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
 		return nil, false
@@ -44,7 +46,7 @@ func openEditor(env *cmdline.Env, c *cmdline.Console) (k *keyboard, ok bool) {
 		}
 		return nil, false // lines are read without an editor
 	}
-	typed := &keys{in: reader, interrupt: env.TTY.Interrupt}
+	typed := &keys{in: reader, interrupt: env.TTY.Interrupt, isAhead: isAhead, hasMore: func() bool { return tty.IsReadable(in, pasteGap) }}
 	e := newEditor(typed, env.Stderr)
 	screens := []io.Writer{c.Err}
 	if cmdline.IsTerminal(env.Stdout) {
@@ -83,7 +85,7 @@ func openEditor(env *cmdline.Env, c *cmdline.Console) (k *keyboard, ok bool) {
 		},
 		drop: func() error {
 			e.drop()
-			return flushTyped(in)
+			return tty.Flush(in)
 		},
 	}, true
 }
@@ -184,6 +186,10 @@ type keys struct {
 	pasting bool
 	skips   bool // the rest of an escape sequence that is longer than a key's
 	typed   bool // since the last Ctrl+C
+	// isAhead reports whether the next read has lines that were typed before the prompt was there. They are no paste.
+	isAhead bool
+	// hasMore waits for the rest of a paste, and reports whether something came; nil if nobody knows.
+	hasMore func() bool
 	// fresh asks the reader to drop what was typed until now.
 	fresh atomic.Bool
 }
@@ -228,10 +234,15 @@ func (k *keys) Read(data []byte) (int, error) {
 			k.ready = append(k.ready, pasteEnd...)
 			k.held, k.pasting = nil, false
 		}
-		typed := buffer[:n]
-		if lines := bytes.TrimRight(typed, "\r\n"); !k.pasting && !bytes.Contains(typed, []byte(pasteStart)) && bytes.ContainsAny(lines, "\r\n") {
+		typed := bytes.Clone(buffer[:n])
+		for err == nil && k.mayBePaste(typed) && k.hasMore() {
+			n, err = k.in.Read(buffer)
+			typed = append(typed, buffer[:n]...)
+		}
+		if lines := bytes.TrimRight(typed, "\r\n"); !k.isAhead && !k.pasting && !bytes.Contains(typed, []byte(pasteStart)) && bytes.ContainsAny(lines, "\r\n") {
 			typed = slices.Concat([]byte(pasteStart), lines, []byte(pasteEnd), typed[len(lines):])
 		}
+		k.isAhead = false
 		k.take(append(k.held, typed...))
 		if err != nil && len(k.ready) == 0 {
 			return 0, err
@@ -240,6 +251,15 @@ func (k *keys) Read(data []byte) (int, error) {
 	n := copy(data, k.ready[:k.line()])
 	k.ready = k.ready[n:]
 	return n, nil
+}
+
+// pasteGap is how long the rest of an unmarked paste may take to come. The keys of a person are farther apart.
+const pasteGap = 20 * time.Millisecond
+
+// mayBePaste reports whether what was read may be the beginning of an unmarked paste: a line and its end.
+func (k *keys) mayBePaste(typed []byte) bool {
+	return k.hasMore != nil && !k.isAhead && !k.pasting && len(typed) > 1 && len(typed) < mostPiped &&
+		bytes.ContainsAny(typed, "\r\n") && !bytes.Contains(typed, []byte(pasteStart))
 }
 
 // line is the length of the first line of what is ready, and its end. The editor is given

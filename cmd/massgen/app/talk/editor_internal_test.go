@@ -196,6 +196,39 @@ func TestKeysInPieces(t *testing.T) {
 	}
 }
 
+// TestLinesTypedAhead: lines that come at once are a paste, unless they were typed before the prompt was there.
+func TestLinesTypedAhead(t *testing.T) {
+	for isAhead, want := range map[bool]string{true: "one\rtwo\r", false: pasteStart + "one⏎two" + pasteEnd + "\r"} {
+		got, err := io.ReadAll(&keys{in: strings.NewReader("one\rtwo\r"), isAhead: isAhead})
+		if string(got) != want || err != nil {
+			t.Errorf("typed ahead, %v: %q, %v; want %q", isAhead, got, err, want)
+		}
+	}
+}
+
+// TestPasteInPieces: an unmarked paste that comes in several reads is one, also where a read ends with a line.
+func TestPasteInPieces(t *testing.T) {
+	pieces := []string{"one\r", "two\rth", "ree\r", "four\r"}
+	in := &piecesReader{pieces: pieces}
+	k := &keys{in: in, hasMore: func() bool { return len(in.pieces) > 1 }}
+	got, err := io.ReadAll(k)
+	if want := pasteStart + "one⏎two⏎three" + pasteEnd + "\rfour\r"; string(got) != want || err != nil {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+}
+
+// piecesReader reads a piece at a time.
+type piecesReader struct{ pieces []string }
+
+func (r *piecesReader) Read(data []byte) (int, error) {
+	if len(r.pieces) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(data, r.pieces[0])
+	r.pieces = r.pieces[1:]
+	return n, nil
+}
+
 // What would tell the terminal what to do, or turn a reader's direction, is not typed.
 func TestKeysWithoutControls(t *testing.T) {
 	const typed = "a\u009b2Jé\x1b[200~b\u202e\u009dü\x1b[201~€\r"

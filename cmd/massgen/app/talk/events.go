@@ -60,6 +60,7 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 	events, stop := eventsOf(ctx, t)
 	defer stop()
 	state := report.NewState(s.asked.ids()...)
+	state.Mask = s.console.Secrets.Redact
 	for interrupted := false; ; {
 		select {
 		case signal := <-signals:
@@ -77,7 +78,7 @@ func (s *session) settle(ctx context.Context, signals <-chan os.Signal) {
 			if state.Apply(ev); !isOver {
 				continue
 			}
-			s.feed.logEvent(ctx, state, ev)
+			s.feed.logEvent(state, ev)
 			if said := state.Sentence(ev); said.IsWarning() { // a call after the answer failed
 				s.console.Warn(s.console.Secrets.Redact(said.Text))
 			}
@@ -123,14 +124,14 @@ func (f *feed) hasSystemMessage(call report.CallStarted) bool {
 	return len(f.asked.config.Agents) > 1 || strings.TrimSpace(own) != "" || own == "" && len(call.Tools) > 0
 }
 
-// logEvent logs an event, with its sentence if it is new.
-func (f *feed) logEvent(ctx context.Context, state *report.State, ev report.Event) {
-	if !f.log.Enabled(ctx, slog.LevelInfo) {
-		return
+// logEvent logs an event, with its sentence if it is new. It reports whether it did.
+func (f *feed) logEvent(state *report.State, ev report.Event) bool {
+	if !f.log.Enabled(context.Background(), slog.LevelInfo) {
+		return false
 	}
 	switch ev.(type) {
 	case report.TextDelta, report.Thinking:
-		return
+		return false
 	}
 	var line struct { // of the event's JSON
 		Agent, Label, Text, Void string
@@ -150,7 +151,7 @@ func (f *feed) logEvent(ctx context.Context, state *report.State, ev report.Even
 		sentence = f.console.Secrets.Redact(state.Sentence(ev).String())
 	}
 	if f.logTools(ev, sentence, f.log.With("agent", line.Agent, "round", line.Round)) {
-		return
+		return true
 	}
 	f.log.Debug(ev.Head().Kind, "agent", line.Agent, "round", line.Round, "label", line.Label, "text", f.console.Secrets.Redact(line.Text), "void", line.Void,
 		"elapsed", line.Elapsed, "calls", line.Usage.Calls, "input_tokens", line.Usage.InputTokens, "output_tokens", line.Usage.OutputTokens,
@@ -165,6 +166,7 @@ func (f *feed) logEvent(ctx context.Context, state *report.State, ev report.Even
 	if w := line.Context; w != nil {
 		f.log.Debug("the agent's context", "agent", line.Agent, "messages", w.MessageCount, "tokens", w.EstimatedTokens, "window", w.Window, "limit", w.Limit, "warning", w.Warning)
 	}
+	return true
 }
 
 // logTools logs the events of the tool loop in the words of seed 004. It reports whether ev was one.

@@ -24,6 +24,7 @@ import (
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/filelock"
 	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/internal/system/tty"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -31,12 +32,12 @@ import (
 type fullScreen struct {
 	mu   sync.Mutex // one method works at a time
 	d    *dialogue
-	said *bytes.Buffer // what was written to standard error and the screen has not shown
+	said *cmdline.Held // what the screen has not shown of standard error
 }
 
 // showFullScreen shows a session in full screen until the person leaves. said is text for standard error
 // that nobody has seen.
-func showFullScreen(ctx context.Context, s *session, said *bytes.Buffer, question string) error {
+func showFullScreen(ctx context.Context, s *session, said *cmdline.Held, question string) error {
 	f := &fullScreen{d: &dialogue{s: s}, said: said}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -63,7 +64,7 @@ func showFullScreen(ctx context.Context, s *session, said *bytes.Buffer, questio
 		Inline: s.options.Display.Inline && !s.options.Display.TUI,
 	}, f.conversation(), question)
 	if in, isFile := s.term.env.Stdin.(*os.File); isFile {
-		_ = flushTyped(in) // late replies of the terminal are not for the shell; a terminal that is gone sends no replies
+		_ = tty.Flush(in) // late replies of the terminal are not for the shell; a terminal that is gone sends no replies
 	}
 	close(done)
 	listener.Wait()
@@ -95,7 +96,7 @@ func (f *fullScreen) farewell(ctx context.Context) {
 // conversation returns what the screen shows and drives.
 func (f *fullScreen) conversation() tui.Conversation {
 	c := tui.Conversation{
-		Opened: f.opened(), Session: f.session, Notices: f.notices, Past: f.pastTurns, Ask: f.ask, Settle: f.settle, Command: f.command, Sessions: f.sessions, Search: f.search,
+		Opened: f.opened(), Session: f.session, Notices: f.notices, Past: f.pastTurns, Ask: f.ask, Settle: f.settle, Follow: f.d.s.feed.logEvent, Summary: f.d.s.results.summary, Command: f.command, Sessions: f.sessions, Search: f.search,
 		Calls: f.calls, Input: f.input, Models: knownModels, History: readTyped(typedFile(f.d.s)), Typed: f.typed, Redact: f.d.s.console.Secrets.Redact,
 	}
 	for _, command := range commands() {
@@ -125,6 +126,7 @@ func (f *fullScreen) session(ctx context.Context) tui.Session {
 		shown.USD = &zero
 		return shown
 	}
+	shown.Turn = kept.Turns
 	shown.Messages, shown.In, shown.Out, shown.USD = kept.Messages, kept.Usage.InputTokens, kept.Usage.OutputTokens, kept.Usage.CostUSD
 	shown.Context, shown.Window = f.contextSize(ctx)
 	return shown
@@ -159,12 +161,11 @@ func (f *fullScreen) contextSize(ctx context.Context) (tokens, limit int) {
 func (f *fullScreen) notices() (lines []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for line := range strings.Lines(ansi.Strip(f.said.String())) {
+	for line := range strings.Lines(ansi.Strip(f.said.Take())) {
 		if line = strings.TrimSpace(line); line != "" {
 			lines = append(lines, line)
 		}
 	}
-	f.said.Reset()
 	return lines
 }
 
@@ -213,13 +214,12 @@ func (f *fullScreen) settle(ctx context.Context, turn *massgen.Turn) {
 func (f *fullScreen) command(_ context.Context, line string) (o tui.Outcome, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.said.Reset()
+	f.said.Take()
 	err = f.d.command(line)
 	if errors.Is(err, errLeave) {
 		return tui.Outcome{Leave: true}, nil
 	}
-	o = tui.Outcome{Text: strings.TrimRight(ansi.Strip(f.said.String()), "\n"), Question: f.d.next, Draft: f.d.draft}
-	f.said.Reset()
+	o = tui.Outcome{Text: strings.TrimRight(ansi.Strip(f.said.Take()), "\n"), Question: f.d.next, Draft: f.d.draft}
 	f.d.next, f.d.draft = "", ""
 	return o, err
 }
@@ -305,16 +305,18 @@ func (f *fullScreen) typed(line string) {
 	if path == "" {
 		return
 	}
-	if err := keepTyped(path, f.d.s.console.Secrets.Redact(line)); err != nil {
+	const longestWait = time.Second // others hold the lock for milliseconds
+	ctx, cancel := context.WithTimeout(context.Background(), longestWait)
+	defer cancel()
+	if err := keepTyped(ctx, path, f.d.s.console.Secrets.Redact(line)); err != nil {
 		f.d.s.log.Debug("what was typed is not kept", "error", err)
 	}
 }
 
 // keepTyped adds a line to a file that only the user can read, behind the lines of all screens. It
 // keeps no line that was pasted, and leaves a file alone that is no regular one, such as a link
-// to /dev/null.
-func keepTyped(path, line string) (err error) {
-	const longestWait = time.Second // others hold the lock for milliseconds
+// to /dev/null. The end of ctx ends the wait for others that write.
+func keepTyped(ctx context.Context, path, line string) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("keep what was typed: %w", err)
@@ -326,8 +328,6 @@ func keepTyped(path, line string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), longestWait)
-	defer cancel()
 	lock, err := filelock.Acquire(ctx, path+".lock")
 	if err != nil {
 		return err

@@ -28,7 +28,7 @@ func TestTypedLinesAreKept(t *testing.T) {
 		lines = append(lines, "question "+strconv.Itoa(i)+"\nof two lines")
 	}
 	for _, line := range lines {
-		if err := keepTyped(path, line); err != nil {
+		if err := keepTyped(t.Context(), path, line); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -60,7 +60,7 @@ func TestTypedLinesOfAllScreensAreKept(t *testing.T) {
 		mine := want[len(want)-20:]
 		screens.Go(func() {
 			for _, line := range mine {
-				if err := keepTyped(path, line); err != nil {
+				if err := keepTyped(t.Context(), path, line); err != nil {
 					t.Error(err)
 				}
 			}
@@ -81,7 +81,7 @@ func TestPastedLinesAreNotKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "typed.jsonl")
 	longest := strings.Repeat("\x01", longestTyped)
 	for _, line := range []string{longest, longest + "x", "twice", "twice"} {
-		if err := keepTyped(path, line); err != nil {
+		if err := keepTyped(t.Context(), path, line); err != nil {
 			t.Fatal(err)
 		}
 	}

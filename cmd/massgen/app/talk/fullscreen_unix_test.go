@@ -35,7 +35,7 @@ func TestHistoryIsARegularFile(t *testing.T) {
 		t.Error("the pipe is read")
 		defer func() { <-read }()
 	}
-	if err := keepTyped(path, "a line"); err != nil {
+	if err := keepTyped(t.Context(), path, "a line"); err != nil {
 		t.Error(err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() {

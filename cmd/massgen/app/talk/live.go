@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -107,7 +106,7 @@ func padded(text string, width int) string {
 // lastWords is the end of a text on one line of a width.
 func lastWords(text string, width int) string {
 	const bytesOfColumn = 8 // of most texts far fewer, as few as one
-	text = strings.Join(strings.Fields(plain.Line(lastBytes(text, bytesOfColumn*width))), " ")
+	text = strings.Join(strings.Fields(plain.Line(plain.LastBytes(text, bytesOfColumn*width))), " ")
 	over := ansi.StringWidth(text) - width
 	if over <= 0 {
 		return text
@@ -117,16 +116,4 @@ func lastWords(text string, width int) string {
 		cut = ansi.TruncateLeft(text, over+1, "…")
 	}
 	return cut
-}
-
-// lastBytes is the end of a text, of at most so many bytes, which begins with a whole character.
-func lastBytes(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	at := len(text) - most
-	for at < len(text) && !utf8.RuneStart(text[at]) {
-		at++
-	}
-	return text[at:]
 }

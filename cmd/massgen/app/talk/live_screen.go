@@ -154,7 +154,7 @@ func (l *liveScreen) isShown() bool {
 	return !l.isOver || l.isAside
 }
 
-// apply adds an event to the state, and draws what follows from it, now or soon.
+// apply adds an event to the state, and redraws the lines, at most every liveEvery.
 func (l *liveScreen) apply(state *report.State, ev report.Event) {
 	if l == nil {
 		state.Apply(ev)

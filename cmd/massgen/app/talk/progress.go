@@ -74,7 +74,7 @@ func (f *feed) follow(ctx context.Context, t *coordinator.Turn, state *report.St
 			v.resume(ev)
 			f.term.floor.Unlock()
 			live.apply(state, ev)
-			f.logEvent(ctx, state, ev)
+			f.logEvent(state, ev)
 			f.term.floor.Lock()
 			v.show()
 			f.term.floor.Unlock()
@@ -192,7 +192,7 @@ const mostQuoted = 160
 func (v *progress) printOne(n *report.News) {
 	text := v.console.Secrets.Redact(n.Text)
 	switch n.Kind {
-	case "permission_requested": // the question stands there
+	case "permission_requested", "sidecall_failed": // the question stands there, and a warning of the result
 		return
 	case beginKind:
 		if !v.isLive {
@@ -236,26 +236,37 @@ func (f *feed) summarise(ctx context.Context, t *coordinator.Turn, withVotes boo
 				f.console.Say("%s", line)
 			}
 		}
-		f.printWinner(r)
+		title, rest := winnerLine(r)
+		colour := cmdline.Yellow
+		switch {
+		case r.Winner == "":
+			colour = cmdline.Red
+		case r.Status == kernel.Completed:
+			colour = cmdline.Green
+		}
+		f.console.Say("%s%s", f.console.Paint(colour, title), rest)
 	}
 	if r.Snapshot != "" {
-		f.remark("the work of %s: %s", r.Winner, plain.Line(r.Snapshot))
+		f.remark("%s", workOf(r))
 	}
 	if u := r.Session; u != nil {
 		f.remark("session: %s, %s · %s", plain.Line(u.SessionID), plain.Count(u.MessageCount, "message"), u.UsageTotal.Words())
 	}
 }
 
-func (f *feed) printWinner(r report.Result) {
-	totals := fmt.Sprintf("%s · %s · %s", plain.Count(r.Rounds, "round"), r.Usage.Words(), plain.Seconds(time.Duration(r.DurationMS)*time.Millisecond))
-	if r.Winner == "" {
-		f.console.Say("%s · %s", f.console.Paint(cmdline.Red, "no winner"), totals)
-		return
+// winnerLine returns who won a turn and why, and what the turn took.
+func winnerLine(r report.Result) (title, rest string) {
+	title, why := "no winner", ""
+	if r.Winner != "" {
+		title, why = verdict(r)
 	}
-	colour := cmdline.Yellow
-	if r.Status == kernel.Completed {
-		colour = cmdline.Green
-	}
-	title, why := verdict(r)
-	f.console.Say("%s%s · %s", f.console.Paint(colour, title), why, totals)
+	return title, why + " · " + plain.Count(r.Rounds, "round") + " · " + figuresOf(r)
 }
+
+// figuresOf returns the calls, the tokens and the time of a turn.
+func figuresOf(r report.Result) string {
+	return r.Usage.Words() + " · " + plain.Seconds(time.Duration(r.DurationMS)*time.Millisecond)
+}
+
+// workOf returns where the winner's files are.
+func workOf(r report.Result) string { return "the work of " + r.Winner + ": " + plain.Line(r.Snapshot) }

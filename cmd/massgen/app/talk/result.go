@@ -62,7 +62,9 @@ func (o *results) deliver(r report.Result) (int, error) {
 			return cmdline.ExitUsage, fmt.Errorf("--output-file: %w; the answer is on standard output", err)
 		}
 	}
-	o.explain(r)
+	for _, line := range o.explanation(r) {
+		o.feed.console.Say("massgen: %s", line)
+	}
 	return cmdline.ResultStatus(r), nil
 }
 
@@ -101,9 +103,22 @@ func (o *results) print(session, text string) error {
 // errUnread reports that an answer could not be written. Further questions would be paid for in vain.
 var errUnread = errors.New("write the answer")
 
-// explain prints why a result has no answer, or one without consensus.
-func (o *results) explain(r report.Result) {
-	defer o.explainPartials(r)
+// summary returns what stands above the answer of a turn on a full screen: what the turn took, where the winner's files
+// are, and why there is no answer, or one without consensus.
+func (o *results) summary(r report.Result) []string {
+	lines := []string{figuresOf(r)}
+	if len(r.Agents) > 1 {
+		title, rest := winnerLine(r)
+		lines[0] = title + rest
+	}
+	if r.Snapshot != "" {
+		lines = append(lines, workOf(r))
+	}
+	return append(lines, o.explanation(r)...)
+}
+
+// explanation returns why a result has no answer, or one without consensus, and the command that shows partial messages.
+func (o *results) explanation(r report.Result) []string {
 	why, hint := r.Status, ""
 	switch r.Status {
 	case kernel.Cut:
@@ -121,16 +136,27 @@ func (o *results) explain(r report.Result) {
 		why, hint = "out of turns", "; max_turns and max_tool_calls in the config give more"
 	}
 	switch wasEnded := r.Status == kernel.Cut || r.Status == kernel.Budget || r.Status == kernel.Timeout || r.Status == kernel.MaxTurns; {
-	case r.Winner != "" && r.Status != kernel.Completed:
-		o.feed.console.Say("massgen: %s: this is the best answer so far, by %s%s", why, r.Winner, hint)
+	case r.Winner != "" && r.Status == kernel.Completed:
+		return nil
 	case r.Winner != "":
+		why += ": this is the best answer so far, by " + r.Winner + hint
 	case wasEnded:
-		o.feed.console.Say("massgen: %s: there is no answer yet%s", why, hint)
+		why += ": there is no answer yet" + hint
 	case len(r.Failed) > 0:
-		o.feed.console.Say("massgen: no answer: %s", strings.Join(panels.Reasons(r.Failed), "; "))
+		why = "no answer: " + strings.Join(panels.Reasons(r.Failed), "; ")
 	default:
-		o.feed.console.Say("massgen: no answer: no agent gave one")
+		why = "no answer: no agent gave one"
 	}
+	if r.Winner != "" || len(r.Partials) == 0 || o.feed.flags.JSON { // which has the texts
+		return []string{why}
+	}
+	var names []string
+	for _, p := range r.Partials {
+		if !slices.Contains(names, p.Agent) {
+			names = append(names, p.Agent)
+		}
+	}
+	return []string{why, fmt.Sprintf("what %s had written until then is kept: %s", plain.List(names), o.kept.Command("sessions", "show", r.SessionID))}
 }
 
 // outOfBudget returns what was spent of each limit, and what the next call needs.
@@ -171,20 +197,6 @@ func spentOf(whose string, most report.BudgetLimits, usd float64, tokens, calls 
 		parts = append(parts, fmt.Sprintf("%s of %smax_calls %s", plain.Thousands(calls), whose, plain.Thousands(*most.MaxCalls)))
 	}
 	return parts
-}
-
-// explainPartials prints the command that shows partial messages, if there is no answer.
-func (o *results) explainPartials(r report.Result) {
-	if r.Winner != "" || len(r.Partials) == 0 || o.feed.flags.JSON { // which has the texts
-		return
-	}
-	var names []string
-	for _, p := range r.Partials {
-		if !slices.Contains(names, p.Agent) {
-			names = append(names, p.Agent)
-		}
-	}
-	o.feed.console.Say("massgen: what %s had written until then is kept: %s", plain.List(names), o.kept.Command("sessions", "show", r.SessionID))
 }
 
 // verdict names the answer of a result that has one, "winner: a.1" or, where the

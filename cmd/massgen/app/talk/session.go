@@ -300,6 +300,7 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, isInterrup
 	s.memory.keep(ctx, &s.chat, s.asked.known)
 	shown, cut := make(chan struct{}), make(chan struct{}, 1)
 	state := report.NewState(s.asked.ids()...)
+	state.Mask = s.console.Secrets.Redact
 	s.term.live = openLive(s, state)
 	defer s.term.live.end()
 	go func() {

@@ -18,6 +18,7 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/system/charset"
 	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/internal/system/tty"
 	"github.com/massgen/massgen/internal/tools/permission"
 )
 
@@ -74,7 +75,7 @@ func (t *terminal) openKeyboard() *keyboard {
 	}
 	k := readLines(typed, true)
 	k.prompt = func() { t.console.Write(t.prompt()) }
-	k.drop = func() error { return flushTyped(t.env.Stdin.(*os.File)) }
+	k.drop = func() error { return tty.Flush(t.env.Stdin.(*os.File)) }
 	return k
 }
 

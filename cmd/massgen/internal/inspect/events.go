@@ -66,18 +66,24 @@ func (p *Projection) Next(ctx context.Context) (told []report.Event, err error) 
 	return told, nil
 }
 
-// State returns the state of a turn by its journal, empty for a turn that a branch shares with its session. Beside an
-// error it has the readable part.
-func State(ctx context.Context, r coordinator.Recording, session string, number int) (*report.State, error) {
-	p := NewProjection(ctx, r, session, number)
-	events, err := p.Next(ctx)
-	var ids []string
+// Agents returns the ids of the turn's agents in the config's order, nil before the turn's first event.
+func (p *Projection) Agents() (ids []string) {
 	if m := p.report.Machine(); m.Begun() {
 		for _, a := range m.Turn().Agents {
 			ids = append(ids, a.ID)
 		}
 	}
-	s := report.NewState(ids...)
+	return ids
+}
+
+// State returns the state of a turn by its journal, with all of its sentences. It is empty for a turn that a branch
+// shares with its session. Beside an
+// error it has the readable part. Mask hides secrets.
+func State(ctx context.Context, r coordinator.Recording, session string, number int, mask func(text string) string) (*report.State, error) {
+	p := NewProjection(ctx, r, session, number)
+	events, err := p.Next(ctx)
+	s := report.NewState(p.Agents()...)
+	s.KeepsNews, s.Mask = true, mask
 	for _, ev := range events {
 		s.Apply(ev)
 	}

@@ -64,10 +64,14 @@ const addressOf = id => '#s=' + encodeURIComponent(id);
 const pathOf = id => '/sessions/' + encodeURIComponent(id);
 
 const money = usage => {
-  const cost = usage?.cost_usd == null ? 'cost unknown' : '$' + usage.cost_usd.toFixed(4).replace(/\.?0+$/, '');
-  const tokens = (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0);
-  const calls = usage?.calls ?? 0;
-  return `${calls} ${calls === 1 ? 'call' : 'calls'} · ${tokens.toLocaleString('en')} tokens · ${cost}`;
+  const { calls = 0, unknown_calls: unknown = 0, input_tokens: input = 0, output_tokens: output = 0, cost_usd: cost } = usage ?? {};
+  const counted = n => `${n} ${n === 1 ? 'call' : 'calls'}`;
+  return [
+    counted(calls),
+    (unknown < calls || !calls) && `${(input + output).toLocaleString('en')} tokens`,
+    unknown && `tokens of ${counted(unknown)} unknown`,
+    cost == null ? 'cost unknown' : '$' + cost.toFixed(4).replace(/\.?0+$/, ''),
+  ].filter(Boolean).join(' · ');
 };
 
 // askPermission puts the first tool call that waits to the person, and takes back one that does not

@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || netbsd || openbsd
 
-package talk
+package tty
 
 import (
 	"os"
@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// flushTyped drops what was typed on a terminal and not read yet.
-func flushTyped(terminal *os.File) error {
+// Flush drops what was typed on a terminal and not read yet.
+func Flush(terminal *os.File) error {
 	const forReading = 1 // FREAD
 	return unix.IoctlSetPointerInt(int(terminal.Fd()), unix.TIOCFLUSH, forReading)
 }

@@ -1,8 +1,8 @@
 //go:build !linux && !darwin && !dragonfly && !freebsd && !netbsd && !openbsd && !windows
 
-package talk
+package tty
 
 import "os"
 
-// flushTyped cannot drop anything here.
-func flushTyped(*os.File) error { return nil }
+// Flush cannot drop anything here.
+func Flush(*os.File) error { return nil }
