@@ -30,6 +30,8 @@ type document struct {
 	// places holds the node of each key that was read, by its path, for checks
 	// that look at several keys.
 	places map[string]*yaml.Node
+	// simulated holds the key type of each backend that is a simulated member, by the backend's path.
+	simulated map[string]*yaml.Node
 }
 
 func (d *document) fail(n *yaml.Node, format string, args ...any) {

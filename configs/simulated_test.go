@@ -24,7 +24,7 @@ func TestSimulatedMember(t *testing.T) {
 	}
 	moved := *config
 	moved.Agents = []Agent{config.Agents[0]}
-	moved.Agents[0].Backend.Simulated.Answers = "elsewhere/questions.csv"
+	moved.Agents[0].Backend.Answers = "elsewhere/questions.csv"
 	if digestOf(t, &moved) != digestOf(t, config) {
 		t.Error("the folder of the questions changes the digest")
 	}

@@ -24,25 +24,25 @@ const (
 
 const ofSidecall = "A simulated member has nothing to say about this."
 
-// Simulated is a backend that answers the questions of a file, some of them wrongly. It needs no
-// network and keeps nothing between calls. It is safe for concurrent use.
-type Simulated struct {
-	simulation Simulation
+// simulated is a backend that answers the questions of a file. It keeps nothing between calls.
+type simulated struct {
+	simulation questions.Simulation
 	byText     map[string]questions.Question
 }
 
-// NewSimulated returns a backend that answers as the simulation says.
-func NewSimulated(simulation Simulation) *Simulated {
-	s := &Simulated{simulation, map[string]questions.Question{}}
+// NewSimulated returns a backend that answers the questions of a file, some of them wrongly. It needs
+// no network, and is safe for concurrent use. Its seed is that of a request. A question that is not
+// in the file ends with a bad_request error.
+func NewSimulated(simulation questions.Simulation) backends.Backend {
+	s := &simulated{simulation, map[string]questions.Question{}}
 	for _, q := range simulation.Questions {
 		s.byText[q.Question] = q
 	}
 	return s
 }
 
-// Stream implements backends.Backend. The seed is that of the request. A question that is not among
-// those of the simulation ends with a bad_request error.
-func (s *Simulated) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
+// Stream implements backends.Backend.
+func (s *simulated) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
 	return func(yield func(backends.Event, error) bool) {
 		p := player{provider: "simulated", ctx: ctx, trace: backends.TraceFrom(ctx), yield: yield}
 		body, err := requestBody(req)
@@ -63,7 +63,7 @@ func (s *Simulated) Stream(ctx context.Context, req backends.Request) iter.Seq2[
 }
 
 // answer makes the events of a reply, without usage and finish.
-func (s *Simulated) answer(req backends.Request) ([]backends.Event, error) {
+func (s *simulated) answer(req backends.Request) ([]backends.Event, error) {
 	if req.Key.Agent == "" && !asksFor(req, verdict, fieldSame) && !asksFor(req, judgement, fieldBest) {
 		return []backends.Event{backends.TextDelta{Text: ofSidecall}}, nil
 	}

@@ -38,7 +38,7 @@ func asked(agent string, seed int64, round int, question string, shown ...string
 	}
 }
 
-func replied(t *testing.T, s *Simulated, req backends.Request) backends.Response {
+func replied(t *testing.T, s backends.Backend, req backends.Request) backends.Response {
 	t.Helper()
 	r, err := backends.Collect(s.Stream(t.Context(), req), nil)
 	if err != nil {
@@ -82,7 +82,7 @@ func TestErrorsAreAsAsked(t *testing.T) {
 	const n = 4000
 	file := sums(n)
 	for _, c := range []struct{ accuracy, correlation float64 }{{0.7, 0}, {0.7, 0.25}, {0.6, 0.5}, {0.8, 0.9}, {0.7, 1}} {
-		s := NewSimulated(Simulation{Questions: file, Accuracy: c.accuracy, Correlation: c.correlation})
+		s := NewSimulated(questions.Simulation{Questions: file, Accuracy: c.accuracy, Correlation: c.correlation})
 		wrong, shared, different := map[string][]bool{}, 0, map[string]bool{}
 		for _, q := range file {
 			values := map[string]string{}
@@ -133,7 +133,7 @@ func minus(t *testing.T, a, b string) string {
 func TestOtherSeedsAreIndependent(t *testing.T) {
 	const n = 3000
 	file := sums(n)
-	s := NewSimulated(Simulation{Questions: file, Accuracy: 0.7, Correlation: 1})
+	s := NewSimulated(questions.Simulation{Questions: file, Accuracy: 0.7, Correlation: 1})
 	var a, b []bool
 	for _, q := range file {
 		a = append(a, called(t, replied(t, s, asked("ada", 1, 1, q.Question)), toolNewAnswer)["content"] != q.Expected)
@@ -149,7 +149,7 @@ func TestOtherSeedsAreIndependent(t *testing.T) {
 func TestConformity(t *testing.T) {
 	const n, conformity = 3000, 0.4
 	file := sums(n)
-	s := NewSimulated(Simulation{Questions: file, Accuracy: 1, Conformity: conformity})
+	s := NewSimulated(questions.Simulation{Questions: file, Accuracy: 1, Conformity: conformity})
 	gone := map[int]float64{}
 	for _, q := range file {
 		wasGone := false
@@ -176,7 +176,7 @@ func TestConformity(t *testing.T) {
 
 func TestSimulatedMemberActs(t *testing.T) {
 	file := []questions.Question{{ID: "1", Question: "What?", Expected: "B"}}
-	s := NewSimulated(Simulation{Questions: file, Accuracy: 1})
+	s := NewSimulated(questions.Simulation{Questions: file, Accuracy: 1})
 	text := func(req backends.Request) string { return replied(t, s, req).Message.Text() }
 
 	if got := called(t, replied(t, s, asked("ada", 0, 1, "What?")), toolNewAnswer); got["content"] != "B" {
@@ -185,7 +185,7 @@ func TestSimulatedMemberActs(t *testing.T) {
 	if got := called(t, replied(t, s, asked("ada", 0, 2, "What?", "A", "C")), toolNewAnswer); got["content"] != "B" {
 		t.Errorf("its answer is not among those shown, and it answers %q", got)
 	}
-	follower := NewSimulated(Simulation{Questions: file, Accuracy: 1, Conformity: 1})
+	follower := NewSimulated(questions.Simulation{Questions: file, Accuracy: 1, Conformity: 1})
 	if got := called(t, replied(t, follower, asked("ada", 0, 2, "What?", "A", "B")), toolVote); got["agent_id"] != "agent1" {
 		t.Errorf("the only other answer is agent1's, and it votes for %q", got)
 	}
@@ -231,7 +231,7 @@ func TestSimulatedMemberActs(t *testing.T) {
 
 func TestSimulatedJudge(t *testing.T) {
 	file := []questions.Question{{ID: "1", Question: "What?", Expected: "42"}}
-	s := NewSimulated(Simulation{Questions: file, Accuracy: 1})
+	s := NewSimulated(questions.Simulation{Questions: file, Accuracy: 1})
 	judge := func(purpose, schema string, shown ...string) string {
 		req := asked("judge", 0, 1, "What?", shown...)
 		req.Key.Purpose, req.Tools, req.Schema = purpose, nil, json.RawMessage(schema)
@@ -265,7 +265,7 @@ func TestSimulatedJudge(t *testing.T) {
 
 func TestRepliesDependOnNothingElse(t *testing.T) {
 	file := sums(50)
-	simulation := Simulation{Questions: file, Accuracy: 0.5, Correlation: 0.5, Conformity: 0.5}
+	simulation := questions.Simulation{Questions: file, Accuracy: 0.5, Correlation: 0.5, Conformity: 0.5}
 	seen := map[string]bool{}
 	for _, q := range file {
 		for round := 2; round <= 3; round++ {

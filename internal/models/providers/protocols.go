@@ -184,9 +184,7 @@ func (demo) notes() []string { return []string{"no model is asked, and parameter
 type simulated struct{}
 
 func (simulated) connect(c connection) (backends.Backend, error) {
-	return debugbackend.NewSimulated(debugbackend.Simulation{
-		Questions: c.simulated.Questions, Accuracy: c.simulated.Accuracy, Correlation: c.simulated.Correlation, Conformity: c.simulated.Conformity,
-	}), nil
+	return debugbackend.NewSimulated(*c.simulated), nil
 }
 
 func (simulated) check(_ connection, b configs.Backend) error {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/internal/models/questions"
 	"github.com/massgen/massgen/internal/models/wire"
 )
 
@@ -46,7 +46,7 @@ type connection struct {
 	provider, baseURL, key, apiVersion, api, model string
 	firstByteTimeout, idleTimeout                  time.Duration
 	// simulated says how a simulated member answers, nil for any other.
-	simulated *configs.Simulated
+	simulated *questions.Simulation
 	// ownLimit reports whether the config leaves the limit of the output to the program.
 	ownLimit bool
 	// shared is what the connections of an account have in common.

@@ -1,4 +1,5 @@
-// Package questions reads files of questions with their right answers.
+// Package questions reads files of questions with their right answers, and says how simulated members
+// answer them.
 package questions
 
 import (
