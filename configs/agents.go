@@ -92,7 +92,7 @@ func (r *reader) backendType(at string, n *yaml.Node, b *Backend) {
 		r.isBackendType(n, at, typ)
 	}
 	if typ == simulatedType {
-		r.doc.simulated[strings.TrimSuffix(at, ".type")] = r.doc.places[at]
+		r.doc.addSimulated(strings.TrimSuffix(at, ".type"))
 	}
 }
 

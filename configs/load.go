@@ -113,7 +113,7 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 	if opts.Secrets != nil {
 		config.secrets = opts.Secrets
 	}
-	d := &document{file: file, places: map[string]*yaml.Node{}, simulated: map[string]*yaml.Node{}}
+	d := &document{file: file, places: map[string]*yaml.Node{}}
 	if root := d.root(data); root != nil {
 		r := &reader{doc: d, opts: opts, secrets: config.secrets, contexts: map[string]*yaml.Node{}}
 		readSection(r, "", root, topSection(), config)

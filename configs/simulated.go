@@ -67,6 +67,14 @@ func readQuestions(path string) ([]questions.Question, error) {
 	return list, nil
 }
 
+// addSimulated notes that the backend at a path is a simulated member.
+func (d *document) addSimulated(at string) {
+	if d.simulated == nil {
+		d.simulated = map[string]*yaml.Node{}
+	}
+	d.simulated[at] = d.places[join(at, "type")]
+}
+
 // checkSimulated refuses simulated members without answers, and keys of simulated members in other
 // backends.
 func (k *checker) checkSimulated() {
