@@ -2,6 +2,7 @@ package election
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -35,15 +36,19 @@ func (e Election) Check(agents int) error {
 }
 
 func (e Election) checkQuorum(sum int) error {
-	switch q := e.Quorum; {
-	case e.Rule != Quorum && q != 0:
-		return fmt.Errorf("quorum: decision %s has none", e.Rule)
-	case e.Rule != Quorum || q > 0 && q < 1:
+	if e.Rule != Quorum {
+		if e.Quorum != 0 {
+			return fmt.Errorf("quorum: decision %s has none", e.Rule)
+		}
 		return nil
-	case !(q >= 1) || q != float64(int(q)):
-		return fmt.Errorf("quorum %v: it is a whole number from 1 on, or a share between 0 and 1", q)
-	case q > float64(sum):
-		return fmt.Errorf("quorum %v: all votes together weigh %d", q, sum)
+	}
+	isShare := e.Quorum > 0 && e.Quorum < 1
+	isWhole := e.Quorum >= 1 && e.Quorum == math.Trunc(e.Quorum)
+	if !isShare && !isWhole {
+		return fmt.Errorf("quorum %v: it is a whole number from 1 on, or a share between 0 and 1", e.Quorum)
+	}
+	if e.Quorum > float64(sum) {
+		return fmt.Errorf("quorum %v: all votes together weigh %d", e.Quorum, sum)
 	}
 	return nil
 }

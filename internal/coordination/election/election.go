@@ -120,7 +120,7 @@ func Won(e Election) bool {
 	case Majority:
 		return 2*most > e.Members
 	case Quorum:
-		return most > 0 && e.reaches(most)
+		return e.reaches(most)
 	}
 	return false
 }
@@ -142,10 +142,10 @@ func Agreement(e Election, candidate int) (votes, all int) {
 func (e Election) leaders(tally []int) []int {
 	var best []int
 	for _, c := range e.standing() {
-		switch {
-		case len(best) == 0 || tally[c] > tally[best[0]]:
-			best = append(best[:0], c)
-		case tally[c] == tally[best[0]]:
+		if len(best) > 0 && tally[c] > tally[best[0]] {
+			best = best[:0]
+		}
+		if len(best) == 0 || tally[c] == tally[best[0]] {
 			best = append(best, c)
 		}
 	}
