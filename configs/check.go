@@ -18,6 +18,7 @@ func (k *checker) check(root *yaml.Node) {
 	isRead := len(k.issues) == 0
 	k.checkContexts()
 	k.checkPanel(root)
+	k.checkSimulated()
 	k.callBackends()
 	k.checkEfforts()
 	k.checkTools()

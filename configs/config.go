@@ -11,6 +11,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/models/prices"
+	"github.com/massgen/massgen/internal/models/questions"
 )
 
 // Config is a whole configuration with every default filled in. It is a plain
@@ -115,22 +116,26 @@ type Backend struct {
 	ToolMode string
 	// Params are sent with every call of the agent.
 	Params backends.Params
+	// Simulated says how a member of type simulated answers, and Answers is the path of the file that
+	// its questions are from. They are zero for any other type.
+	Simulated questions.Simulation `json:",omitzero"`
+	Answers   string               `json:"-"`
 }
 
-// Novelty says how much a new answer must differ from those its author was
+// novelty says how much a new answer must differ from those its author was
 // shown (DESIGN §4.6). The names and fractions are MassGen's.
-type Novelty string
+type novelty string
 
 // The degrees of novelty.
 const (
-	noveltyLenient  Novelty = "lenient"
-	noveltyBalanced Novelty = "balanced"
-	noveltyStrict   Novelty = "strict"
+	noveltyLenient  novelty = "lenient"
+	noveltyBalanced novelty = "balanced"
+	noveltyStrict   novelty = "strict"
 )
 
 // maxOverlap returns the effect.Limits.MaxOverlap of a degree: how many thousandths of its words a
 // new answer may share with an answer that its author was shown; 0: any number.
-func (n Novelty) maxOverlap() int {
+func (n novelty) maxOverlap() int {
 	switch n {
 	case noveltyBalanced:
 		return 700
@@ -170,7 +175,7 @@ type Orchestrator struct {
 	// Limits bound a step. They follow AnswerNoveltyRequirement and ToolTimeout, the longest time
 	// of a tool call.
 	Limits                   effect.Limits
-	AnswerNoveltyRequirement Novelty
+	AnswerNoveltyRequirement novelty
 	ToolTimeout              time.Duration
 	// PlanningMode has tools that change the world describe what they would do until the
 	// winner presents the answer.

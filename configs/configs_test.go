@@ -440,7 +440,7 @@ func mutations() []func(lines []string, at, n int) []string {
 // parseAny parses a file that may be anything.
 func parseAny(t *testing.T, data []byte) {
 	t.Helper()
-	config, err := Parse("f.yaml", data, Options{Lookup: lookupIn(nil), BackendTypes: testTypes()})
+	config, err := Parse("f.yaml", data, Options{Lookup: lookupIn(nil), BackendTypes: append(testTypes(), simulatedType)})
 	if (config == nil) == (err == nil) {
 		t.Fatal("want either a config or an error")
 	}

@@ -23,7 +23,7 @@ func (c *Config) Digest() (string, error) {
 		DescribeFiles         bool `json:",omitempty"`
 		PlanningMode          bool
 		Limits                [4]int
-		Novelty               Novelty
+		Novelty               novelty
 		ToolTimeout           time.Duration
 		// Rights are those to context paths. The paths differ from machine to machine.
 		Rights [][]string `json:",omitempty"`

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-//go:embed *.yaml
+//go:embed *.yaml *.jsonl
 var exampleFiles embed.FS
 
 const examplePrefix = "@examples/"
@@ -38,7 +38,9 @@ func exampleNames() []string {
 	}
 	var names []string
 	for _, entry := range entries {
-		names = append(names, strings.TrimSuffix(entry.Name(), ".yaml"))
+		if name, isConfig := strings.CutSuffix(entry.Name(), ".yaml"); isConfig {
+			names = append(names, name)
+		}
 	}
 	return names
 }

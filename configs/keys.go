@@ -151,7 +151,7 @@ func backendSection() section[Backend] {
 			{"api", enum(func(b *Backend) *string { return &b.API }, "chat", "responses")},
 			{"fallback", by((*reader).fallback)},
 			{"tool_mode", enum(func(b *Backend) *string { return &b.ToolMode }, "auto", "native", "json")},
-		}, paramKeys()...),
+		}, slices.Concat(paramKeys(), simulatedKeys())...),
 		ignored: ignoredBackendKeys(),
 	}
 }
@@ -394,7 +394,7 @@ func orchestratorSection() section[Orchestrator] {
 			{"max_new_answers_per_agent", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.Rules.MaxNewAnswersPerAgent }).zero("no limit")},
 			{"max_new_answers_global", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.Rules.MaxNewAnswersGlobal }).zero("no limit")},
 			{"self_vote", value(boolean(), func(o *Orchestrator) *bool { return &o.Rules.SelfVote })},
-			{"answer_novelty_requirement", enum(func(o *Orchestrator) *Novelty { return &o.AnswerNoveltyRequirement },
+			{"answer_novelty_requirement", enum(func(o *Orchestrator) *novelty { return &o.AnswerNoveltyRequirement },
 				noveltyLenient, noveltyBalanced, noveltyStrict).
 				then(func(o *Orchestrator) { o.Limits.MaxOverlap = o.AnswerNoveltyRequirement.maxOverlap() })},
 			{"final_answer_strategy", enum(func(o *Orchestrator) *kernel.Strategy { return &o.Rules.Final },

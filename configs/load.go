@@ -91,7 +91,7 @@ func readAtMost(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(data)) > most {
-		return nil, fmt.Errorf("%s has more than %d bytes (1 MiB), the most that is read", oneLine(path), most)
+		return nil, fmt.Errorf("%s has more than %d bytes (%d MiB), the most that is read", oneLine(path), most, most>>20)
 	}
 	return data, nil
 }

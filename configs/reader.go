@@ -23,10 +23,12 @@ type reader struct {
 
 // document is a YAML file with its issues.
 type document struct {
-	file     string
-	issues   []Issue
-	warnings []Issue
-	cosmetic []Issue
+	file string
+	// simulated holds the key type of each backend that is a simulated member, by the backend's path.
+	simulated map[string]*yaml.Node
+	issues    []Issue
+	warnings  []Issue
+	cosmetic  []Issue
 	// places holds the node of each key that was read, by its path, for checks
 	// that look at several keys.
 	places map[string]*yaml.Node
