@@ -203,3 +203,17 @@ func (p *strategyPlan) drop(lower map[string]bool) (dropped []droppedKey, key, f
 	}
 	return dropped, "", ""
 }
+
+// WithPattern returns the config with another answer_pattern.
+func (c *Config) WithPattern(pattern string) *Config {
+	with, of := new(*c), new(*c.layers)
+	with.Orchestrator.AnswerPattern = pattern
+	if of.raw != nil {
+		of.raw = new(*of.raw)
+		of.raw.AnswerPattern = pattern
+	}
+	of.given = maps.Clone(of.given)
+	of.given["answer_pattern"] = true
+	with.layers = of
+	return with
+}

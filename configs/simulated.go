@@ -3,6 +3,7 @@ package configs
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -38,13 +39,28 @@ func (r *reader) answers(at string, n *yaml.Node, b *Backend) {
 		return
 	}
 	var err error
-	if b.Simulated.Questions, err = readQuestions(b.Answers); err != nil {
+	if b.Simulated.Questions, err = readAnswers(b.Answers); err != nil {
 		r.doc.fail(n, "%s: %s", at, err)
 	}
 }
 
-// readQuestions reads questions that all have a right answer. The path may be @examples/NAME.
-func readQuestions(path string) ([]questions.Question, error) {
+// readAnswers reads questions that all have a right answer.
+func readAnswers(path string) ([]questions.Question, error) {
+	list, err := ReadQuestions(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range list {
+		if q.Expected == "" {
+			return nil, fmt.Errorf("%s: question %s has no right answer; give it expected", oneLine(path), oneLine(q.ID))
+		}
+	}
+	return list, nil
+}
+
+// ReadQuestions reads a file of questions of at most 16 MiB. The path may be @examples/NAME. The paths of the
+// questions' own files are relative to its folder.
+func ReadQuestions(path string) ([]questions.Question, error) {
 	var data []byte
 	var err error
 	if example, ok := strings.CutPrefix(path, examplePrefix); ok {
@@ -59,9 +75,11 @@ func readQuestions(path string) ([]questions.Question, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", oneLine(path), err)
 	}
-	for _, q := range list {
-		if q.Expected == "" {
-			return nil, fmt.Errorf("%s: question %s has no right answer; give it expected", oneLine(path), oneLine(q.ID))
+	for i, q := range list {
+		for at, file := range q.Files {
+			if !filepath.IsAbs(file) {
+				list[i].Files[at] = filepath.Join(filepath.Dir(path), file)
+			}
 		}
 	}
 	return list, nil

@@ -153,6 +153,9 @@ func (r *Report) labels(k kernel.Result) func(string) string {
 	}
 }
 
+// Agreement returns Decision.Agreement, also for a turn without a strategy.
+func (r *Report) Agreement() *float64 { return r.agreement(r.machine.Result()) }
+
 // agreement returns Decision.Agreement.
 func (r *Report) agreement(k kernel.Result) *float64 {
 	if k.Winner == nil {

@@ -9,11 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/massgen/massgen/internal/system/charset"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // Question is one question of a file.
@@ -25,10 +28,13 @@ type Question struct {
 	// Expected is the right answer, "" if the file has none. A value of JSON that is no text is
 	// written as JSON.
 	Expected string
+	// Files are the paths of the files that the question is asked with: a list of texts in JSONL, and
+	// texts with a semicolon between them in CSV. Nil for none.
+	Files []string
 }
 
 // Parse reads questions in JSONL, one object a line, or in CSV, with the names of the columns in the
-// first line. The keys, or columns, are question, expected and id; input and target are other
+// first line. The keys, or columns, are question, expected, id and files; input and target are other
 // names of the first two. Others have no effect. An error is one line that names the line of the
 // file.
 func Parse(data []byte) ([]Question, error) {
@@ -122,7 +128,7 @@ func parseTable(text string) ([]numbered, error) {
 	}
 }
 
-func columns() []string { return []string{"question", "input", "expected", "target", "id"} }
+func columns() []string { return []string{"question", "input", "expected", "target", "id", "files"} }
 
 // checked returns the questions of the fields.
 func checked(list []numbered) ([]Question, error) {
@@ -138,6 +144,9 @@ func checked(list []numbered) ([]Question, error) {
 			return nil, err
 		}
 		q := Question{ID: strings.TrimSpace(n.fields["id"]), Question: question, Expected: expected}
+		if q.Files, err = filesOf(n.fields["files"]); err != nil {
+			return nil, fmt.Errorf("line %d: files is %w", n.line, err)
+		}
 		if q.Question == "" {
 			return nil, fmt.Errorf("line %d has no question", n.line)
 		}
@@ -163,4 +172,59 @@ func oneOf(n numbered, name, synonym string) (string, error) {
 		return "", fmt.Errorf("line %d has %s and %s, which mean the same: keep one", n.line, name, synonym)
 	}
 	return a + b, nil
+}
+
+// filesOf reads a list of paths: JSON, or texts with a semicolon between them.
+func filesOf(text string) (files []string, err error) {
+	if text = strings.TrimSpace(text); text == "" {
+		return nil, nil
+	}
+	if strings.HasPrefix(text, "[") {
+		if json.Unmarshal([]byte(text), &files) != nil {
+			return nil, errors.New("no list of texts")
+		}
+		return files, nil
+	}
+	for path := range strings.SplitSeq(text, ";") {
+		if path = strings.TrimSpace(path); path != "" {
+			files = append(files, path)
+		}
+	}
+	return files, nil
+}
+
+// Append adds a question to a file of JSONL, which it makes if needed. It refuses a file that is no JSONL, and a
+// question that the file has.
+func Append(file, question, expected string) (err error) {
+	question, expected = strings.TrimSpace(question), strings.TrimSpace(expected)
+	data, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	before := ""
+	if text := strings.TrimSpace(string(data)); text != "" {
+		if !strings.HasPrefix(text, "{") {
+			return fmt.Errorf("%s is no JSONL: name another file", file)
+		}
+		if !bytes.HasSuffix(data, []byte("\n")) {
+			before = "\n"
+		}
+	}
+	line, err := plain.JSONLine(struct {
+		Question string `json:"question"`
+		Expected string `json:"expected"`
+	}{question, expected})
+	if err != nil {
+		return err
+	}
+	if _, err := Parse(slices.Concat(data, []byte(before+line))); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	_, err = f.WriteString(before + line + "\n")
+	return err
 }

@@ -1,12 +1,15 @@
 package questions
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 )
 
 func TestParse(t *testing.T) {
-	want := []Question{{"1", "What is 2 + 2?", "4"}, {"b", "Which city, \"the\" capital?", "Paris"}, {"3", "Why?", ""}}
+	want := []Question{{"1", "What is 2 + 2?", "4", nil}, {"b", "Which city, \"the\" capital?", "Paris", nil}, {"3", "Why?", "", nil}}
 	for name, text := range map[string]string{
 		"jsonl": `{"question": "What is 2 + 2?", "expected": 4, "level": [1]}
 {"id": "b", "question": " Which city, \"the\" capital? ", "expected": "Paris"}
@@ -20,6 +23,12 @@ func TestParse(t *testing.T) {
 		got, err := Parse([]byte(text))
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	for _, text := range []string{`{"question": "Which?", "files": ["a.png", "b c.pdf"]}`, "question,files\nWhich?,a.png; b c.pdf\n"} {
+		got, err := Parse([]byte(text))
+		if err != nil || !reflect.DeepEqual(got[0].Files, []string{"a.png", "b c.pdf"}) {
+			t.Errorf("files of %s: %q, %v", text, got, err)
 		}
 	}
 	got, err := Parse([]byte(`{"question": "Which?", "expected": {"a": [1, true]}}`))
@@ -47,5 +56,31 @@ func TestParseNamesTheLine(t *testing.T) {
 		if err == nil || want != "" && err.Error() != want {
 			t.Errorf("%q: %q, %v, want %s", text, got, err, want)
 		}
+	}
+}
+
+func TestAppend(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "questions.jsonl")
+	for _, q := range []Question{{Question: "What is <2>?", Expected: "4"}, {Question: "Why?", Expected: "a\nb"}} {
+		if err := Append(file, q.Question, q.Expected); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"question":"What is <2>?","expected":"4"}` + "\n" + `{"question":"Why?","expected":"a\nb"}` + "\n"
+	if string(data) != want {
+		t.Errorf("the file has %q", data)
+	}
+	if err := Append(file, "Why?", "c"); err == nil || !strings.Contains(err.Error(), "line 3 has the question of line 2") {
+		t.Errorf("a question that is there: %v", err)
+	}
+	if err := os.WriteFile(file, []byte("question,expected\nWhy?,a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Append(file, "How?", "c"); err == nil || !strings.Contains(err.Error(), "is no JSONL") {
+		t.Errorf("CSV: %v", err)
 	}
 }

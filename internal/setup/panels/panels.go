@@ -58,6 +58,9 @@ type Settings struct {
 	Approve func(ctx context.Context, call coordinator.ApprovalRequest) (coordinator.Decision, error)
 	// Granted are the calls of tools that the person is not asked about; nil for none.
 	Granted *permission.Grants
+	// Around returns the backend that an agent or a judge is to have in place of its model's. Nil changes
+	// nothing.
+	Around func(agent string, m providers.Model) backends.Backend
 	// Telemetry follows the turns; nil for none.
 	Telemetry *telemetry.Exporter
 	// BeforeTurn and AfterTurn are called in their order, as coordinator.Options says.
@@ -219,7 +222,7 @@ func (p *Opened) connect(ctx context.Context, s Settings, opts *coordinator.Opti
 		p.Models = append(p.Models, m)
 		search = append(search, p.searching(s, i, m))
 		p.CanSearch = p.CanSearch || search[len(search)-1] != nil
-		opts.Agents = append(opts.Agents, p.agent(a.ID, m, a.SystemMessage, a.Backend, a.Context))
+		opts.Agents = append(opts.Agents, p.agent(s, a.ID, m, a.SystemMessage, a.Backend, a.Context))
 	}
 	addSearching(opts, search)
 	failed = append(failed, p.connectConsultants(ctx, s, opts)...)
@@ -234,12 +237,16 @@ func (p *Opened) connect(ctx context.Context, s Settings, opts *coordinator.Opti
 }
 
 // agent returns an agent with its model.
-func (p *Opened) agent(id string, m providers.Model, system string, b configs.Backend, policy policy.Settings) coordinator.Agent {
-	return coordinator.Agent{
+func (p *Opened) agent(s Settings, id string, m providers.Model, system string, b configs.Backend, policy policy.Settings) coordinator.Agent {
+	a := coordinator.Agent{
 		ID: id, SystemMessage: system, Backend: m.Backend, Provider: m.Provider, Model: m.Name, Params: p.resolver.Bounded(m, b.Params),
 		ToolMode: toolMode(m, b), Bounded: m.Local, TextCalls: m.TextCalls, Context: agents.Context{Policy: policy, Window: m.Window, Counter: p.resolver.Counter(m)},
 		Takes: m.Takes,
 	}
+	if s.Around != nil {
+		a.Backend = s.Around(id, m)
+	}
+	return a
 }
 
 // connectConsultants connects a judge and a giver of verdicts that are no agents of the panel.
@@ -252,7 +259,7 @@ func (p *Opened) connectConsultants(ctx context.Context, s Settings, opts *coord
 		if len(faults) > 0 {
 			return nil
 		}
-		a := p.agent(id, m, system, b, s.Config.Context)
+		a := p.agent(s, id, m, system, b, s.Config.Context)
 		return &a
 	}
 	o := s.Config.Orchestrator

@@ -9,12 +9,21 @@ import (
 	"github.com/massgen/massgen/internal/models/providers"
 )
 
-type webSearchKey struct{}
+type (
+	webSearchKey  struct{}
+	seedOffsetKey struct{}
+)
 
 // WithWebSearch returns a context for Opened.Start. In that turn each agent whose model can search the
 // web does so, whatever its configuration.
 func WithWebSearch(ctx context.Context) context.Context {
 	return context.WithValue(ctx, webSearchKey{}, true)
+}
+
+// WithSeedOffset returns a context for Opened.Start. In that turn a number is added to the seed of each agent
+// that has one, so that repeated turns differ.
+func WithSeedOffset(ctx context.Context, offset int64) context.Context {
+	return context.WithValue(ctx, seedOffsetKey{}, offset)
 }
 
 // searching has the parameters and the tool mode of an agent in a turn that searches the web.
@@ -40,13 +49,17 @@ func hasTools(s Settings, agent int) bool {
 	return given || t.CWD != "" || len(t.ContextPaths) > 0 || len(t.Servers) > 0 || len(s.Config.Servers) > 0
 }
 
-// addSearching makes turns with WithWebSearch search the web.
+// addSearching makes turns with WithWebSearch search the web, and those with WithSeedOffset have other seeds.
 func addSearching(opts *coordinator.Options, all []*searching) {
 	agents := opts.Agents
 	opts.InTurn = func(ctx context.Context, agent int) (backends.Params, effect.ToolMode) {
+		params, mode := agents[agent].Params, agents[agent].ToolMode
 		if isAsked, _ := ctx.Value(webSearchKey{}).(bool); isAsked && all[agent] != nil {
-			return all[agent].params, all[agent].mode
+			params, mode = all[agent].params, all[agent].mode
 		}
-		return agents[agent].Params, agents[agent].ToolMode
+		if offset, _ := ctx.Value(seedOffsetKey{}).(int64); params.Seed != nil {
+			params.Seed = new(*params.Seed + offset)
+		}
+		return params, mode
 	}
 }
