@@ -63,8 +63,8 @@ type Table struct {
 	Members, Strategies []Column
 	// Hashes has a hash of each question. They divide the questions into two halves.
 	Hashes []string
-	// Seed draws the resamples.
-	Seed uint64
+	// Draw returns a number from 0 up to n, each as often. It draws the resamples, from a seed.
+	Draw func(n int) int
 }
 
 // Interval is a range that covers the true value in 95 of 100 comparisons.
@@ -165,7 +165,7 @@ func (t Table) Figure() Report {
 			series = append(series, minus(x, rival))
 		}
 	}
-	intervals := bootstrap(t.Seed, series)
+	intervals := bootstrap(t.Draw, series)
 	for i, c := range columns {
 		f := figuresOf(c)
 		f.Accuracy, f.Interval = mean(accuracies[i]), intervals[i]

@@ -2,7 +2,6 @@ package evidence
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 )
 
@@ -14,9 +13,8 @@ const z = 1.96
 
 // bootstrap returns the percentile interval of the mean of each series. Each resample draws as many
 // questions as there are, with repetition, and is the same for all series.
-func bootstrap(seed uint64, series [][]float64) []Interval {
+func bootstrap(draw func(n int) int, series [][]float64) []Interval {
 	n := len(series[0])
-	random := rand.New(rand.NewPCG(seed, 0))
 	drawn := make([]int, n)
 	means := make([][]float64, len(series))
 	for i := range means {
@@ -25,7 +23,7 @@ func bootstrap(seed uint64, series [][]float64) []Interval {
 	for b := range resamples {
 		clear(drawn)
 		for range n {
-			drawn[random.IntN(n)]++
+			drawn[draw(n)]++
 		}
 		for i, values := range series {
 			sum := 0.0

@@ -28,8 +28,11 @@ type flags struct {
 	seed                              uint64
 	maxUSD                            *float64
 	yes, again                        bool
-	from, html, config, add, expected string
+	out                               outputs
 }
+
+// outputs are the flags of what is written in place of the table, or beside it.
+type outputs struct{ from, html, config, add, expected string }
 
 // The limits of the flags.
 const (
@@ -85,12 +88,12 @@ func (f *flags) flags(p *program.Program) []cli.Flag {
 		}},
 		cmdline.SwitchFlag("", "yes", &f.yes, "do not ask before it begins"),
 		cmdline.SwitchFlag("", "again", &f.again, "ask anew, also what is answered"),
-		cmdline.TextFlag("", "from", &f.from, "ask nothing; compute the figures from the journals in the state folder `DIR`"),
+		cmdline.TextFlag("", "from", &f.out.from, "ask nothing; compute the figures from the journals in the state folder `DIR`"),
 		cmdline.SwitchFlag("", "json", &p.Options.Display.JSON, "print one JSON object"),
-		cmdline.TextFlag("", "html", &f.html, "write a page with pictures to `FILE`"),
-		cmdline.TextFlag("", "write-config", &f.config, "write the cheapest panel that may be as good as the best to `FILE`"),
-		cmdline.TextFlag("", "add", &f.add, "append the question of a SESSION's turn to `FILE`"),
-		cmdline.TextFlag("", "expected", &f.expected, "with --add: the right answer is `TEXT`, not the turn's"),
+		cmdline.TextFlag("", "html", &f.out.html, "write a page with pictures to `FILE`"),
+		cmdline.TextFlag("", "write-config", &f.out.config, "write the cheapest panel that may be as good as the best to `FILE`"),
+		cmdline.TextFlag("", "add", &f.out.add, "append the question of a SESSION's turn to `FILE`"),
+		cmdline.TextFlag("", "expected", &f.out.expected, "with --add: the right answer is `TEXT`, not the turn's"),
 		cmdline.TextFlag("", "state-dir", &p.Options.Session.StateDir, "keep the answers below `DIR`"),
 		cmdline.SwitchFlag("", "trust", &p.Options.Session.Trust, cmdline.TrustUsage),
 	}
@@ -117,11 +120,11 @@ type command struct {
 func (c *command) run(ctx context.Context, words []string) error {
 	f := c.flags
 	switch {
-	case f.add != "":
+	case f.out.add != "":
 		return c.addQuestion(ctx, words)
-	case f.expected != "":
+	case f.out.expected != "":
 		return errors.New("compare: --expected goes with --add: leave it out, and give the questions expected")
-	case f.from != "" && len(words) == 0:
+	case f.out.from != "" && len(words) == 0:
 		return c.fromJournals(ctx)
 	case len(words) != 1:
 		return errors.New("compare: it takes one file of questions, JSONL or CSV with question and expected")
@@ -149,7 +152,7 @@ func (c *command) run(ctx context.Context, words []string) error {
 			return fmt.Errorf("%s: question %s: %w", plain.Line(words[0]), plain.Line(q.ID), err)
 		}
 	}
-	if f.from != "" {
+	if f.out.from != "" {
 		return c.fromPlan(ctx, p, how, config)
 	}
 	return c.play(ctx, p, how, config, world)
@@ -160,7 +163,7 @@ const planFile = "comparison.json"
 
 // folder returns the folder of the comparisons: below that of --from, or else of the sessions.
 func (c *command) folder(ctx context.Context) (string, error) {
-	dir := c.flags.from
+	dir := c.flags.out.from
 	if dir == "" {
 		var err error
 		if dir, err = c.program.Kept.Folder(ctx); err != nil {
@@ -190,7 +193,7 @@ func (c *command) fromJournals(ctx context.Context) error {
 	}
 	data, err := os.ReadFile(filepath.Join(dir, planFile))
 	if err != nil {
-		return fmt.Errorf("--from: there is no comparison below %s: %w", plain.Line(c.flags.from), err)
+		return fmt.Errorf("--from: there is no comparison below %s: %w", plain.Line(c.flags.out.from), err)
 	}
 	p := &plan{}
 	if err := json.Unmarshal(data, p); err != nil {
@@ -210,7 +213,7 @@ func (c *command) fromPlan(ctx context.Context, p *plan, how *scorer, config *co
 		return err
 	}
 	if isThere, err := store.In(dir).IsThere(); err != nil || !isThere {
-		return errors.Join(err, fmt.Errorf("--from: there is no comparison below %s", plain.Line(c.flags.from)))
+		return errors.Join(err, fmt.Errorf("--from: there is no comparison below %s", plain.Line(c.flags.out.from)))
 	}
 	opened, dir, err := c.open(ctx)
 	if err != nil {

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/massgen/massgen/agents"
@@ -62,6 +63,18 @@ type pick struct {
 	candidate        string // names equal answers
 }
 
+// statusOf returns the status of a session's turn, "" if there is none.
+func statusOf(ctx context.Context, store *sessions.Store, session string) (kernel.Status, error) {
+	turns, err := store.Turns(ctx, session, 1)
+	if errors.Is(err, sessions.ErrNoSession) || err == nil && len(turns) == 0 {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return turns[0].Status, nil
+}
+
 // journalReader reads one journal.
 type journalReader struct {
 	machine *turn.Machine
@@ -74,8 +87,8 @@ type journalReader struct {
 // readCell reads the turn of a session. ok is false if there is none.
 func readCell(ctx context.Context, store *sessions.Store, session string) (c cell, ok bool, err error) {
 	const number = 1
-	turns, err := store.Turns(ctx, session, 1)
-	if err != nil || len(turns) == 0 {
+	status, err := statusOf(ctx, store, session)
+	if err != nil || status == "" {
 		return c, false, err
 	}
 	journal, err := store.Journal(ctx, session, number, 0)
@@ -98,7 +111,6 @@ func readCell(ctx context.Context, store *sessions.Store, session string) (c cel
 		}
 		r.cell.seconds = float64(ev.When()-began) / 1000
 	}
-	status := turns[0].Status
 	r.cell.isOver = status != sessions.Running && status != kernel.Cut
 	return r.cell, true, r.end()
 }

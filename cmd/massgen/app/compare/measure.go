@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/massgen/massgen/internal/coordination/effect"
@@ -56,7 +57,7 @@ func (m *meter) read(ctx context.Context, q question) (cells [][][]cell, ok bool
 
 // measure computes all figures from the questions that are finished.
 func (m *meter) measure(ctx context.Context) (*measured, error) {
-	of := &measured{table: evidence.Table{Seed: m.plan.Seed}}
+	of := &measured{table: evidence.Table{Draw: rand.New(rand.NewPCG(m.plan.Seed, 0)).IntN}}
 	answers := make([][][]evidence.Answer, len(m.plan.Columns))
 	spent := evidence.Usage{CostUSD: new(float64)}
 	repeated, seconds := 0, 0.0

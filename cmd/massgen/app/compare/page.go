@@ -31,10 +31,10 @@ func (c *command) writePage(of *measured, p *plan, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(c.flags.html, []byte(c.program.Console.Secrets.Redact(text)), 0o644); err != nil {
+	if err := os.WriteFile(c.flags.out.html, []byte(c.program.Console.Secrets.Redact(text)), 0o644); err != nil {
 		return fmt.Errorf("--html: %w", err)
 	}
-	c.program.Console.Say("massgen: %s has the page", plain.Line(filepath.Clean(c.flags.html)))
+	c.program.Console.Say("massgen: %s has the page", plain.Line(filepath.Clean(c.flags.out.html)))
 	return nil
 }
 

@@ -70,7 +70,8 @@ type column struct {
 
 // unit is a panel that answers each question once in each run.
 type unit struct {
-	// Digest is that of the agents and the rules. Sample counts the samples of a member from 0.
+	// Digest is that of the agents and the rules. Sample counts the samples of a member
+	// from 1, and is 0 for any other unit.
 	Digest string `json:"digest"`
 	Sample int    `json:"sample,omitempty"`
 	// Shares reports whether the panel's first calls are shared with other panels.
@@ -224,7 +225,7 @@ func (c *column) sample(n int) {
 	first := c.Units[0]
 	c.Units = nil
 	for i := range n {
-		first.Sample = i
+		first.Sample = i + 1
 		c.Units = append(c.Units, first)
 	}
 }

@@ -162,7 +162,7 @@ func (r *runner) repliesFor(session string) *replies {
 
 // answer plays the turn of a cell to its end, unless it is there already.
 func (r *runner) answer(ctx context.Context, j job, u place, session string) error {
-	status, err := r.statusOf(ctx, session)
+	status, err := statusOf(ctx, r.store.Sessions, session)
 	if err != nil || isFinal(status) {
 		return err
 	}
@@ -191,7 +191,7 @@ func (r *runner) pending(ctx context.Context, list []job) (rest []job, cells map
 	for _, j := range list {
 		isFinished := true
 		for _, u := range j.units {
-			status, err := r.statusOf(ctx, r.plan.session(u.unit, j.question, j.run))
+			status, err := statusOf(ctx, r.store.Sessions, r.plan.session(u.unit, j.question, j.run))
 			if err != nil {
 				return nil, nil, err
 			}
@@ -205,15 +205,6 @@ func (r *runner) pending(ctx context.Context, list []job) (rest []job, cells map
 		}
 	}
 	return rest, cells, nil
-}
-
-// statusOf returns the status of a session's turn, "" if there is none.
-func (r *runner) statusOf(ctx context.Context, session string) (kernel.Status, error) {
-	turns, err := r.store.Sessions.Turns(ctx, session, 1)
-	if err != nil || len(turns) == 0 {
-		return "", err
-	}
-	return turns[0].Status, nil
 }
 
 // isFinal reports whether a cell is finished. A turn without an answer, as when a service is down, is played
@@ -272,7 +263,7 @@ func (r *runner) forget(ctx context.Context) error {
 	for _, j := range r.plan.jobs(func(column) bool { return true }) {
 		for _, u := range j.units {
 			session := r.plan.session(u.unit, j.question, j.run)
-			if status, err := r.statusOf(ctx, session); err != nil || status == "" {
+			if status, err := statusOf(ctx, r.store.Sessions, session); err != nil || status == "" {
 				if err != nil {
 					return err
 				}

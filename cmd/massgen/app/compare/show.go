@@ -36,10 +36,10 @@ func (c *command) show(ctx context.Context, m *meter, dir string, config *config
 	} else {
 		err = console.Put(table(of))
 	}
-	if err == nil && c.flags.html != "" {
+	if err == nil && c.flags.out.html != "" {
 		err = c.writePage(of, m.plan, dir)
 	}
-	if err == nil && c.flags.config != "" {
+	if err == nil && c.flags.out.config != "" {
 		err = c.writeConfig(of.report, m.plan, config)
 	}
 	return err
@@ -153,16 +153,16 @@ func (c *command) addQuestion(ctx context.Context, words []string) error {
 		return fmt.Errorf("compare --add: session %s has no such turn: %s", plain.Line(words[0]), form)
 	}
 	expected := turns[at].Answer
-	if c.flags.expected != "" {
-		expected = c.flags.expected
+	if c.flags.out.expected != "" {
+		expected = c.flags.out.expected
 	}
 	if strings.TrimSpace(expected) == "" {
 		return errors.New("compare --add: the turn has no answer: give the right one, --expected TEXT")
 	}
-	if err := questions.Append(c.flags.add, turns[at].Question, expected); err != nil {
+	if err := questions.Append(c.flags.out.add, turns[at].Question, expected); err != nil {
 		return fmt.Errorf("compare --add: %w", err)
 	}
-	return c.program.Console.Put(fmt.Sprintf("%s has the question of turn %d of %s\n", plain.Line(c.flags.add), turns[at].Number, plain.Line(words[0])))
+	return c.program.Console.Put(fmt.Sprintf("%s has the question of turn %d of %s\n", plain.Line(c.flags.out.add), turns[at].Number, plain.Line(words[0])))
 }
 
 // writeConfig writes the config of the cheapest column that may be as good as the best.
@@ -190,10 +190,10 @@ func (c *command) writeConfig(r evidence.Report, p *plan, config *configs.Config
 	if err != nil {
 		return fmt.Errorf("--write-config: %w", err)
 	}
-	if err := os.WriteFile(c.flags.config, text, 0o644); err != nil {
+	if err := os.WriteFile(c.flags.out.config, text, 0o644); err != nil {
 		return fmt.Errorf("--write-config: %w", err)
 	}
-	c.program.Console.Say("massgen: %s has the cheapest panel that may be as good as the best: %s", plain.Line(c.flags.config), plain.Line(best.Name))
+	c.program.Console.Say("massgen: %s has the cheapest panel that may be as good as the best: %s", plain.Line(c.flags.out.config), plain.Line(best.Name))
 	return nil
 }
 
