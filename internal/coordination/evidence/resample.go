@@ -54,7 +54,14 @@ func wilson(share float64, n int) Interval {
 	size := float64(n)
 	middle := (share + z*z/(2*size)) / (1 + z*z/size)
 	half := z / (1 + z*z/size) * math.Sqrt(share*(1-share)/size+z*z/(4*size*size))
-	return Interval{max(middle-half, 0), min(middle+half, 1)}
+	switch interval := (Interval{middle - half, middle + half}); share { // without the remainders of the arithmetic
+	case 0:
+		return Interval{0, interval[1]}
+	case 1:
+		return Interval{interval[0], 1}
+	default:
+		return interval
+	}
 }
 
 func mean(list []float64) float64 {

@@ -25,8 +25,8 @@ type cell struct {
 	hasAnswer bool
 	agreement *float64
 	calls     []call
-	// lost are the calls that were under way when a process ended, once for each time.
-	lost []effect.Key
+	// lost counts the calls that were under way when a process ended, and that were made again.
+	lost int
 	// changes are the first and the last answers of the members that gave more than one.
 	changes []change
 	picks   []pick
@@ -116,19 +116,14 @@ func readCell(ctx context.Context, store *sessions.Store, session string) (c cel
 }
 
 func (r *journalReader) apply(ev turn.Event) error {
-	switch ev := ev.(type) {
-	case turn.Resumed:
-		for key := range r.out {
-			r.cell.lost = append(r.cell.lost, key)
-		}
-	case turn.ModelDone:
-		of := r.out[ev.Key]
-		delete(r.out, ev.Key)
+	if done, ok := ev.(turn.ModelDone); ok {
+		of := r.out[done.Key]
+		delete(r.out, done.Key)
 		agent := ""
-		if ev.Key.Agent != effect.NoAgent {
-			agent = r.machine.Turn().Agent(ev.Key.Agent).ID
+		if done.Key.Agent != effect.NoAgent {
+			agent = r.machine.Turn().Agent(done.Key.Agent).ID
 		}
-		r.cell.calls = append(r.cell.calls, call{ev.Key, agent, ev.Reply, of.Offer.Shown})
+		r.cell.calls = append(r.cell.calls, call{done.Key, agent, done.Reply, of.Offer.Shown})
 	}
 	commands, err := r.machine.Apply(ev)
 	if err != nil {
@@ -149,6 +144,7 @@ func (r *journalReader) apply(ev turn.Event) error {
 func (r *journalReader) end() (err error) {
 	k := r.machine.Result()
 	c := &r.cell
+	c.lost = r.machine.Repeated()
 	if c.hasAnswer = k.Winner != nil; c.hasAnswer {
 		if _, c.answer, err = r.report.Answer(); err != nil {
 			return err

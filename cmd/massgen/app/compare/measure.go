@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/evidence"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/sessions"
@@ -164,11 +163,9 @@ func (m *meter) account(cells [][][]cell) account {
 			for n, u := range c.Units {
 				one := cells[i][n][run]
 				a.seconds += one.seconds
-				shared := map[effect.Key]bool{}
 				for _, call := range one.calls {
 					cost := usageOf(call)
 					if name, ok := m.sharedName(u, call); ok && seen[name] {
-						shared[call.key] = true
 						cost.SharedCalls = cost.Calls
 					} else {
 						a.spent = a.spent.Plus(cost)
@@ -176,11 +173,7 @@ func (m *meter) account(cells [][][]cell) account {
 					}
 					a.usage[i][run] = a.usage[i][run].Plus(cost)
 				}
-				for _, key := range one.lost {
-					if !shared[key] {
-						a.repeated++
-					}
-				}
+				a.repeated += one.lost
 			}
 		}
 	}
