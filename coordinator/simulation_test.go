@@ -17,6 +17,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/driver"
 	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/models/retry"
 	"github.com/massgen/massgen/sessions"
@@ -111,7 +112,7 @@ func (s *simulation) ids() []string {
 func drawPlan(c *choices) plan {
 	p := plan{agents: pick(c, 3, 2, 1, 4), rules: kernel.Defaults()}
 	p.rules.Pace = pick(c, kernel.PaceRounds, kernel.PaceEager)
-	p.rules.Decision = pick(c, kernel.AllVoted, kernel.Majority, kernel.Unanimous)
+	p.rules.Decision = pick(c, election.AllVoted, election.Majority, election.Unanimous)
 	p.rules.Final = pick(c, kernel.WinnerReuse, kernel.WinnerPresent, kernel.Synthesize)
 	p.rules.MaxRounds = pick(c, 3, 2, 4)
 	p.rules.TurnLimit = pick(c, 0, time.Hour, 2*time.Minute)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
@@ -77,7 +78,7 @@ func (s *script) start(t *testing.T, d *datadriven.TestData) string {
 		case "pace":
 			cfg.Pace = Pace(value)
 		case "decision":
-			cfg.Decision = VoteRule(value)
+			cfg.Decision = election.Rule(value)
 		case "final":
 			cfg.Final = Strategy(value)
 		case "decider":
