@@ -20,10 +20,11 @@ type Answered struct {
 	Seen   int
 	Answer blob.Ref
 	Hash   string
-	// Value, Work and FailedCheck are as in Answer.
+	// Value, Work, FailedCheck and Check are as in Answer.
 	Value       string
 	Work        blob.Ref
 	FailedCheck bool
+	Check       blob.Ref
 }
 
 // Voted ends a step with a vote for the answer of agent For in the set Seen.
@@ -57,6 +58,9 @@ type OutOfTurns struct {
 	Hash   string
 	Work   blob.Ref
 	Reason string
+	// FailedCheck and Check are as in Answer.
+	FailedCheck bool
+	Check       blob.Ref
 }
 
 // Failed ends a step with an error: the agent is out for the turn.

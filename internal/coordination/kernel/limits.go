@@ -112,7 +112,7 @@ func (m *Machine) applyStopped(agent int) {
 func (m *Machine) applyOutOfTurns(ev OutOfTurns) {
 	isAlone := len(m.cfg.Agents) == 1
 	if isAlone && ev.Answer != (blob.Ref{}) {
-		m.applyAnswer(Answered{At: ev.At, Agent: ev.Agent, Seen: ev.Seen, Answer: ev.Answer, Hash: ev.Hash, Work: ev.Work})
+		m.applyAnswer(Answered{At: ev.At, Agent: ev.Agent, Seen: ev.Seen, Answer: ev.Answer, Hash: ev.Hash, Work: ev.Work, FailedCheck: ev.FailedCheck, Check: ev.Check})
 	}
 	m.change(ev.Agent, func(x *member) { x.Seen = ev.Seen })
 	m.endStep(ev.Agent, ActMaxTurns, ev.Reason)

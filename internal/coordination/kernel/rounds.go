@@ -166,7 +166,7 @@ func (m *Machine) applyAnswer(ev Answered) {
 	}
 	m.change(ev.Agent, func(x *member) { x.Answers++ })
 	x := m.s.Members[ev.Agent]
-	answer := Answer{Agent: ev.Agent, N: x.Answers, Round: x.Round, Text: ev.Answer, Hash: ev.Hash, Value: ev.Value, Work: ev.Work, FailedCheck: ev.FailedCheck}
+	answer := Answer{Agent: ev.Agent, N: x.Answers, Round: x.Round, Text: ev.Answer, Hash: ev.Hash, Value: ev.Value, Work: ev.Work, FailedCheck: ev.FailedCheck, Check: ev.Check}
 	m.s.Answers = append(m.s.Answers, answer)
 	m.voidVotes()
 	m.ix().add(answer, m.set()-1)

@@ -22,8 +22,10 @@ type Answer struct {
 	Value string `json:"value,omitempty"`
 	// Work refers to the author's work beside the text; no rule reads it.
 	Work blob.Ref `json:"work,omitzero"`
-	// FailedCheck reports whether the answer failed the check of answers.
-	FailedCheck bool `json:"failed_check,omitempty"`
+	// FailedCheck reports whether the answer failed the check of answers. Check refers to the check's
+	// record; no rule reads it.
+	FailedCheck bool     `json:"failed_check,omitempty"`
+	Check       blob.Ref `json:"check,omitzero"`
 }
 
 // Vote is one vote, counted or not. Void is the reason why it is not valid, empty for a
