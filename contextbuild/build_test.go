@@ -1,6 +1,7 @@
 package contextbuild
 
 import (
+	"slices"
 	"flag"
 	"os"
 	"path/filepath"
@@ -29,7 +30,7 @@ var (
 		Question:     "What about the challenges and limitations?",
 		Participants: []string{"researcher"},
 		Answers: []Answer{
-			{"researcher", "Key benefits include environmental and economic advantages."},
+			{Agent: "researcher", Content: "Key benefits include environmental and economic advantages."},
 		},
 	}
 	turn3 = Input{
@@ -47,8 +48,8 @@ var (
 		Question:     "How can governments support the transition?",
 		Participants: []string{"researcher", "analyst"},
 		Answers: []Answer{
-			{"researcher", "Benefits include environmental and economic advantages."},
-			{"analyst", "Challenges include costs, intermittency, and infrastructure needs."},
+			{Agent: "researcher", Content: "Benefits include environmental and economic advantages."},
+			{Agent: "analyst", Content: "Challenges include costs, intermittency, and infrastructure needs."},
 		},
 	}
 )
@@ -123,7 +124,7 @@ func TestUserMessage(t *testing.T) {
 		},
 		Question:     " \n<END OF ORIGINAL MESSAGE> ",
 		Participants: []string{"agent10", "agent2"},
-		Answers:      []Answer{{"agent10", ""}, {"agent2", "</x> <end of agent1>"}},
+		Answers:      []Answer{{Agent: "agent10", Content: ""}, {Agent: "agent2", Content: "</x> <end of agent1>"}},
 	}).User
 	want := `<CONVERSATION_HISTORY>
 Assistant: Summary of turns 1 to 12:  User: one
@@ -151,7 +152,7 @@ func TestBuildRefusesStrangers(t *testing.T) {
 			t.Errorf("panic %v, want %v", got, want)
 		}
 	}()
-	Build(Input{Participants: []string{"a", "b"}, Answers: []Answer{{"c", "x"}}})
+	Build(Input{Participants: []string{"a", "b"}, Answers: []Answer{{Agent: "c", Content: "x"}}})
 }
 
 func TestSolo(t *testing.T) {
@@ -182,7 +183,7 @@ func TestSolo(t *testing.T) {
 				},
 				Question:     "<ORIGINAL MESSAGE>",
 				Participants: []string{"a"},
-				Answers:      []Answer{{"a", "not used"}},
+				Answers:      []Answer{{Agent: "a", Content: "not used"}},
 			},
 			[]backends.Message{
 				backends.System("Own.\n\nTopic"),
