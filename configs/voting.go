@@ -82,10 +82,16 @@ func quorumParser() parser[float64] {
 
 // weights reads a mapping of ids to weights.
 func (r *reader) weights(at string, n *yaml.Node, o *Orchestrator) {
-	o.Weights = map[string]int{}
+	if isNull(n) {
+		return
+	}
+	o.Weights = nil
 	for _, e := range r.doc.entries(at, n) {
 		path := join(at, e.key.Value)
 		if w, ok := parseScalar(r, path, e.value, integer(1, election.MaxWeight)); ok {
+			if o.Weights == nil {
+				o.Weights = map[string]int{}
+			}
 			o.Weights[e.key.Value] = w
 		}
 	}
