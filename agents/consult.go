@@ -15,11 +15,14 @@ func isJudge(call effect.ModelCall) bool {
 
 // consultation returns the messages of a consultation, and keeps the schema of its reply.
 func (b *inputBuilder) consultation(in contextbuild.Input, call effect.ModelCall) []backends.Message {
-	in.Notes, in.Answers = b.notes(call.Notes), b.answers(call.Offer.Shown)
+	in.Notes, in.Answers = b.notes(call.Notes), b.answers(b.inOrder(call))
 	var built contextbuild.Messages
-	if call.Key.Purpose == effect.Verdict {
+	switch call.Key.Purpose {
+	case effect.Verdict:
 		built, b.opinion = contextbuild.Verdict(in)
-	} else {
+	case effect.TieBreak:
+		built, b.opinion = contextbuild.Tie(in)
+	default:
 		built, b.opinion = contextbuild.Judge(in, b.turn.Agent(b.reader).Bounded)
 	}
 	return []backends.Message{backends.System(built.System), backends.User(built.User)}
@@ -60,6 +63,9 @@ func (r *replyReader) readOpinion(said string, reply *effect.ModelReply) {
 	}
 	analysis, problem := judged.ReadAnalysis(said)
 	if reply.Problem = problem; problem == "" {
-		reply.Opinion = &effect.Opinion{Best: r.shared.index(analysis.Best), Analysis: r.encode(analysis)}
+		reply.Opinion = &effect.Opinion{Best: r.shared.index(analysis.Best)}
+		if r.call.Key.Purpose != effect.TieBreak {
+			reply.Opinion.Analysis = r.encode(analysis)
+		}
 	}
 }

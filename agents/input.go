@@ -56,6 +56,7 @@ type inputBuilder struct {
 	shown history
 	// reader is the agent of the call. coordinates reports whether the call offers the coordination tools.
 	reader      int
+	round       int
 	coordinates bool
 	// isBlank puts one empty turn in place of the history, to measure the text around it.
 	isBlank bool
@@ -68,7 +69,7 @@ type inputBuilder struct {
 func newInputBuilder(ctx context.Context, s *shared, turn *effect.Turn, call effect.ModelCall) inputBuilder {
 	return inputBuilder{
 		textStore: textStore{ctx: ctx, cache: s.cache}, turn: turn, shared: s,
-		reader: call.Key.Agent, coordinates: call.Key.Purpose == effect.Coordination,
+		reader: call.Key.Agent, round: call.Key.Round, coordinates: call.Key.Purpose == effect.Coordination,
 	}
 }
 
@@ -225,17 +226,18 @@ func (b *inputBuilder) history() history {
 
 func (b *inputBuilder) firstMessages(in contextbuild.Input, call effect.ModelCall) []backends.Message {
 	var built contextbuild.Messages
+	shown := b.inOrder(call)
 	switch call.Key.Purpose {
 	case effect.Conversation:
 		in.Notes = b.notes(call.Notes)
 		return b.withFiles(contextbuild.Solo(in))
-	case effect.Judgement, effect.Analysis, effect.Verdict:
+	case effect.Judgement, effect.Analysis, effect.TieBreak, effect.Verdict:
 		return b.withFiles(b.consultation(in, call))
 	case effect.Presentation, effect.Synthesis:
 		if isJudge(call) {
 			return b.synthesis(in, call)
 		}
-		in.Notes, in.Answers = b.notes(call.Notes), b.answers(call.Offer.Shown)
+		in.Notes, in.Answers = b.notes(call.Notes), b.answers(shown)
 		votes := make([]contextbuild.Vote, len(call.Votes))
 		for i, v := range call.Votes {
 			votes[i] = contextbuild.Vote{Voter: b.shared.ids[v.Voter], For: b.shared.ids[v.For], Reason: v.Reason}
@@ -245,10 +247,10 @@ func (b *inputBuilder) firstMessages(in contextbuild.Input, call effect.ModelCal
 	default:
 		built.System = in.System()
 		of := view{
-			question: b.turn.Question, history: historyKeyOf(b.turn, b.reader), answers: call.Offer.Shown, notes: call.Notes,
+			question: b.turn.Question, history: historyKeyOf(b.turn, b.reader), answers: shown, notes: call.Notes,
 		}
 		built.User = b.shared.userOf(&b.textStore, of, func() string {
-			in.Notes, in.Answers = b.notes(call.Notes), b.answers(call.Offer.Shown)
+			in.Notes, in.Answers = b.notes(call.Notes), b.answers(shown)
 			return in.User()
 		})
 	}
@@ -306,7 +308,7 @@ func (b *inputBuilder) result(e effect.Entry) backends.ToolResult {
 func (b *inputBuilder) withWord(text string, e effect.Entry) string {
 	words := []string{text}
 	if e.Update != nil {
-		words = append(words, contextbuild.Update(b.shared.ids, b.answers(e.Update.Shown)))
+		words = append(words, contextbuild.Update(b.shared.ids, b.answers(b.turn.InOrder(b.reader, b.round, *e.Update))))
 	}
 	if len(e.Notes) > 0 {
 		words = append(words, contextbuild.Notes(b.notes(e.Notes)))
@@ -320,9 +322,19 @@ func (b *inputBuilder) withWord(text string, e effect.Entry) string {
 // answers reads the answers that an agent is shown.
 func (b *inputBuilder) answers(shown []kernel.Answer) (list []contextbuild.Answer) {
 	for _, a := range shown {
-		list = append(list, contextbuild.Answer{Agent: b.shared.ids[a.Agent], Content: b.text(a.Text)})
+		answer := contextbuild.Answer{Agent: b.shared.ids[a.Agent], Content: b.text(a.Text)}
+		if b.turn.Check != nil && b.turn.Check.Shown && a.Check != (blob.Ref{}) {
+			c := decoded[Checked](&b.textStore, a.Check)
+			answer.Check = &contextbuild.CheckOutcome{Exit: c.Exit, Output: c.Output}
+		}
+		list = append(list, answer)
 	}
 	return list
+}
+
+// inOrder returns the answers that a call shows, in their order.
+func (b *inputBuilder) inOrder(call effect.ModelCall) []kernel.Answer {
+	return b.turn.InOrder(b.reader, b.round, call.Offer)
 }
 
 // notes reads a person's notes.

@@ -286,11 +286,32 @@ func (r *replyReader) decodeVote(call effect.Call, arguments string) effect.Call
 		return call
 	}
 	call.Target = r.shared.index(strings.TrimSpace(agent))
+	if r.turn.Rule != "" {
+		call.Others = r.others(args["others"])
+	}
 	if r.call.JSON && isPlaceholder(reason) {
 		reason = ""
 	}
 	call.Reason = plain.Cut(contextbuild.Clean(strings.TrimSpace(reason)), maxReason)
 	return call
+}
+
+// others reads the further names of a vote. It drops what is no agent.
+func (r *replyReader) others(raw json.RawMessage) []int {
+	var names []json.RawMessage
+	if json.Unmarshal(raw, &names) != nil {
+		return nil
+	}
+	var list []int
+	for _, name := range names {
+		var problem string
+		if text, ok := (arguments{"": name}).name("", &problem); ok && problem == "" {
+			if agent := r.shared.index(strings.TrimSpace(text)); agent >= 0 {
+				list = append(list, agent)
+			}
+		}
+	}
+	return list
 }
 
 // arguments are the arguments of a call, by name. Lookups use exact names: encoding/json would

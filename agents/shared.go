@@ -9,6 +9,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/internal/tools/schema"
@@ -21,6 +22,7 @@ import (
 type shared struct {
 	cache *Cache
 	ids   []string
+	rule  election.Rule
 	// naming makes names, which maps ids to the names that models use, and byName, which maps these to indices.
 	naming sync.Once
 	names  map[string]string
@@ -71,7 +73,7 @@ type record struct {
 }
 
 func newShared(turn *effect.Turn, blobs Blobs) *shared {
-	s := &shared{cache: NewCache(blobs), ids: make([]string, len(turn.Agents)), recorded: map[backends.Role]record{}}
+	s := &shared{cache: NewCache(blobs), ids: make([]string, len(turn.Agents)), rule: turn.Rule, recorded: map[backends.Role]record{}}
 	for i, a := range turn.Agents {
 		s.ids[i] = a.ID
 	}

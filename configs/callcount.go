@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 )
 
@@ -14,6 +15,51 @@ type CallCount struct {
 	IsOpen bool `json:"and_more,omitempty"`
 }
 
+// MostCalls counts the most model calls of a turn, without those for tools and for replies that come to
+// nothing: Each is of each agent, Final of the one that presents, Judge and Verdict of the consultants.
+type MostCalls struct{ Each, Final, Judge, Verdict int }
+
+// MostCalls returns the most calls of a turn of the panel.
+func (c *Config) MostCalls() MostCalls {
+	rules := c.Orchestrator.Rules
+	if len(c.Agents) == 1 {
+		return MostCalls{Each: 1}
+	}
+	most := MostCalls{Each: rules.MaxRounds}
+	switch rules.Decider {
+	case kernel.ByValue:
+		most.Each = 1
+	case kernel.Blind:
+		most.Each = 2
+	case kernel.ByJudge: // the agents vote if the judge fails
+		most.Each, most.Judge = 2, 1
+		if rules.BothOrders {
+			most.Judge++
+		}
+	}
+	switch rules.Final {
+	case kernel.SynthesizeByJudge:
+		most.Judge++
+	case kernel.WinnerPresent, kernel.Synthesize:
+		most.Final++
+	}
+	if rules.Analysis && rules.Decider != kernel.ByJudge {
+		most.Judge++
+	}
+	if rules.Ties == election.ByJudge {
+		most.Judge++
+	}
+	if rules.Agree == kernel.AgreeByVerdict && rules.VerdictByOther {
+		most.Verdict = len(rules.Stages)
+	} else if rules.Agree == kernel.AgreeByVerdict {
+		most.Judge += len(rules.Stages)
+	}
+	if tries := c.Orchestrator.Check.Tries; tries > 1 {
+		most.Each, most.Final = most.Each*tries, most.Final*tries
+	}
+	return most
+}
+
 // Calls returns how many model calls a turn of the panel makes.
 func (c *Config) Calls() CallCount {
 	n, rules := len(c.Agents), c.Orchestrator.Rules
@@ -25,6 +71,9 @@ func (c *Config) Calls() CallCount {
 	case kernel.ByValue:
 	case kernel.ByJudge:
 		count.Most++
+		if rules.BothOrders {
+			count.Most++
+		}
 		if rules.Final == kernel.SynthesizeByJudge {
 			count.Most++
 		}
@@ -40,6 +89,14 @@ func (c *Config) Calls() CallCount {
 	if rules.Analysis && rules.Decider != kernel.ByJudge {
 		count.Most++
 	}
+	count.IsOpen = count.IsOpen || c.Orchestrator.Check.Tries > 1
+	least := count.Most
+	if rules.Ties == election.ByJudge {
+		count.Most++
+	}
+	if rules.StopEarly {
+		least -= n / 2 // those whose votes or answers come too late to matter
+	}
 	if len(rules.Stages) > 0 {
 		count.Least = len(rules.Stages[0])
 		if rules.Agree == kernel.AgreeByVerdict {
@@ -47,6 +104,6 @@ func (c *Config) Calls() CallCount {
 		}
 		return count
 	}
-	count.Least = count.Most
+	count.Least = least
 	return count
 }

@@ -79,10 +79,6 @@ func (k *checker) checkPanel(root *yaml.Node) {
 		}
 		first[id] = i
 	}
-	if !c.Orchestrator.Rules.SelfVote && len(c.Agents) == 2 {
-		k.fail(k.places["orchestrator.self_vote"],
-			"self_vote: false with two agents leaves each only the other to vote for; add an agent, or allow self-votes")
-	}
 }
 
 // checkEfforts refuses reasoning_effort and MassGen's way to write it side by side:

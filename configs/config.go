@@ -170,6 +170,8 @@ type Sidecall struct {
 type Orchestrator struct {
 	// Deciding says how a turn is decided. Rules follow it.
 	Deciding
+	// Voting says how votes are counted and what agents are shown.
+	Voting
 	// Rules have no agents.
 	Rules kernel.Config
 	// Limits bound a step. They follow AnswerNoveltyRequirement and ToolTimeout, the longest time

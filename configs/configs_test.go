@@ -14,6 +14,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/policy"
 )
@@ -219,7 +220,7 @@ func TestParsedValues(t *testing.T) {
 		},
 		Orchestrator: Orchestrator{
 			Rules: kernel.Config{
-				Pace: kernel.PaceEager, Decision: kernel.Unanimous, MaxRounds: 3, StragglerGrace: 90 * time.Second,
+				Pace: kernel.PaceEager, Decision: election.Unanimous, MaxRounds: 3, StragglerGrace: 90 * time.Second,
 				MaxNewAnswersPerAgent: 2, MaxNewAnswersGlobal: 6, SelfVote: true, Final: kernel.Synthesize,
 				TurnLimit: 500 * time.Millisecond, FirstRoundLimit: 10 * time.Minute, RoundLimit: 3 * time.Minute,
 			},

@@ -31,12 +31,16 @@ func (c *Config) Digest() (string, error) {
 		Consultants   []Backend `json:",omitempty"`
 		JudgeMessage  string    `json:",omitempty"`
 		AnswerPattern string    `json:",omitempty"`
+		Check         *Check    `json:",omitempty"`
 	}{
 		Helpers: public(c.Summary, c.Topic.Backend, c.Memory.Backend), Servers: publicServers(c.Servers),
 		Permissions: c.Permissions, DetectTopic: c.Topic.Made, FindFact: c.Memory.Made, DescribeFiles: c.DescribesFiles(),
 		PlanningMode: c.Orchestrator.PlanningMode, Novelty: c.Orchestrator.AnswerNoveltyRequirement, ToolTimeout: c.Orchestrator.ToolTimeout,
 		Rights: rights(c), JudgeMessage: c.Orchestrator.Judge.SystemMessage, AnswerPattern: c.Orchestrator.AnswerPattern,
 		Limits: [4]int{limits.MaxTurns, limits.MaxAttempts, limits.MaxToolCalls, limits.ResultLimit},
+	}
+	if c.Orchestrator.Check.IsSet() {
+		of.Check = &c.Orchestrator.Check
 	}
 	if judge, verdict := c.Orchestrator.Judge.Backend, c.Orchestrator.Verdict; namesModel(judge) || namesModel(verdict) {
 		of.Consultants = public(judge, verdict)

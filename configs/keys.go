@@ -12,6 +12,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/models/prices"
@@ -387,8 +388,8 @@ func orchestratorSection() section[Orchestrator] {
 	return section[Orchestrator]{
 		keys: append([]key[Orchestrator]{
 			{"pace", enum(func(o *Orchestrator) *kernel.Pace { return &o.Rules.Pace }, kernel.PaceRounds, kernel.PaceEager)},
-			{"decision", enum(func(o *Orchestrator) *kernel.VoteRule { return &o.Rules.Decision },
-				kernel.AllVoted, kernel.Majority, kernel.Unanimous)},
+			{"decision", enum(func(o *Orchestrator) *election.Rule { return &o.Rules.Decision },
+				decisions()...)},
 			{"max_rounds", value(integer[int](2, 1000), func(o *Orchestrator) *int { return &o.Rules.MaxRounds })},
 			{"straggler_grace", value(duration(), func(o *Orchestrator) *time.Duration { return &o.Rules.StragglerGrace }).zero("none, rounds wait for all")},
 			{"max_new_answers_per_agent", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.Rules.MaxNewAnswersPerAgent }).zero("no limit")},
@@ -408,7 +409,7 @@ func orchestratorSection() section[Orchestrator] {
 			{"snapshot_storage", folder(func(o *Orchestrator) *string { return &o.SnapshotStorage })},
 			{"context_paths", contextPathsOf(func(o *Orchestrator) *[]ContextPath { return &o.ContextPaths })},
 			{"agent_temporary_workspace", folder(func(o *Orchestrator) *string { return &o.AgentTemporaryWorkspace })},
-		}, deciding...),
+		}, slices.Concat(deciding, votingKeys())...),
 		ignored: ignoredOrchestratorKeys(),
 	}
 }

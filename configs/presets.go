@@ -21,9 +21,9 @@ func shippedPresets() []preset {
 	return []preset{
 		{"council", `{strategy: consensus}`},
 		{"blind", `{strategy: blind}`},
-		{"fusion", `{strategy: judge, final: synthesize}`},
-		{"pick", `{strategy: judge, final: select}`},
-		{"quick", `{strategy: cascade, cascade: [[first], all], agree: verdict, then: judge, final: select}`},
+		{"fusion", `{strategy: judge, final: synthesize, straggler_factor: 3}`},
+		{"pick", `{strategy: judge, final: select, straggler_factor: 3}`},
+		{"quick", `{strategy: cascade, cascade: [[first], all], agree: verdict, then: judge, final: select, straggler_factor: 3}`},
 	}
 }
 

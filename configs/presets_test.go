@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 )
 
@@ -40,14 +41,14 @@ presets:
 	}{
 		{"", "", func(r kernel.Config) bool { return r.Strategy() == "" && r.Judge == "b" && r.MaxRounds == 3 }, nil},
 		{"council", "", func(r kernel.Config) bool {
-			return r.Decider == kernel.Consensus && r.MaxRounds == 3 && r.Decision == kernel.Majority && r.Judge == "b"
+			return r.Decider == kernel.Consensus && r.MaxRounds == 3 && r.Decision == election.Majority && r.Judge == "b"
 		}, nil},
 		{"blind", "", func(r kernel.Config) bool { return r.Decider == kernel.Blind && r.MaxRounds == 5 }, []string{"max_rounds"}},
 		{"mine", "", func(r kernel.Config) bool {
-			return r.Decider == kernel.ByJudge && r.Judge == "c" && r.Final == kernel.SynthesizeByJudge && r.Decision == kernel.AllVoted
+			return r.Decider == kernel.ByJudge && r.Judge == "c" && r.Final == kernel.SynthesizeByJudge && r.Decision == election.AllVoted
 		}, []string{"final_answer_strategy", "max_rounds", "decision"}},
 		{"mine", "blind", func(r kernel.Config) bool {
-			return r.Decider == kernel.Blind && r.Judge == "c" && r.Final == kernel.WinnerPresent && r.Decision == kernel.Majority
+			return r.Decider == kernel.Blind && r.Judge == "c" && r.Final == kernel.WinnerPresent && r.Decision == election.Majority
 		}, []string{"final", "max_rounds"}},
 		{"quick", "", func(r kernel.Config) bool {
 			return r.Strategy() == kernel.Cascade && len(r.Stages) == 2 && slices.Equal(r.Stages[0], []int{0, 1}) &&

@@ -210,6 +210,9 @@ func strategyRules() []strategyRule {
 			if p.Rules.Pace == kernel.PaceEager && p.Strategy != "" && p.Strategy != string(kernel.Consensus) {
 				return fmt.Sprintf("pace: eager has no effect with strategy %s, whose first answers are all given before anything is decided; leave it out", p.Strategy)
 			}
+			if p.Rules.Pace == kernel.PaceEager && p.Rules.Peers != (kernel.Peers{}) {
+				return "pace: eager does not go with peers, who are chosen for a round; leave it out"
+			}
 			return ""
 		}, func(o, d *Orchestrator) { o.Rules.Pace = d.Rules.Pace }},
 		{"cascade", (*strategyPlan).cascadeFault, func(o, _ *Orchestrator) { o.Stages = nil }},
@@ -242,9 +245,8 @@ func strategyRules() []strategyRule {
 		improving("answer_novelty_requirement", func(o, d *Orchestrator) {
 			o.AnswerNoveltyRequirement, o.Limits.MaxOverlap = d.AnswerNoveltyRequirement, d.Limits.MaxOverlap
 		}),
-		voting("decision", func(o, d *Orchestrator) { o.Rules.Decision = d.Rules.Decision }),
-		voting("self_vote", func(o, d *Orchestrator) { o.Rules.SelfVote = d.Rules.SelfVote }))
-	return rules
+	)
+	return append(rules, votingRules()...)
 }
 
 func (p *strategyPlan) strategyFault() string {
@@ -288,8 +290,8 @@ func (p *strategyPlan) cascadeFault() string {
 			asked[id] = true
 		}
 		switch {
-		case len(stage) < 2:
-			return fmt.Sprintf("stage %d of the cascade has one agent, and could never agree; name two or more", i+1)
+		case len(stage) < 2 && !p.Check.IsSet():
+			return fmt.Sprintf("stage %d of the cascade has one agent, and could never agree; name two or more, or add check:", i+1)
 		case !isNew:
 			return fmt.Sprintf("stage %d of the cascade asks no agent that an earlier stage has not asked; leave it out", i+1)
 		}
@@ -326,7 +328,7 @@ func (p *strategyPlan) verdictFault() string {
 func (p *strategyPlan) judgeFault() string {
 	switch id := p.Judge.Agent; {
 	case !p.isJudged(p.hasSchema):
-		return "nothing asks the judge; set strategy: judge or analysis: true, or leave it out"
+		return "nothing asks the judge; set strategy: judge, analysis: true or ties: judge, or leave it out"
 	case id != "" && !slices.Contains(p.ids, id):
 		return fmt.Sprintf("judge names %s, and there is no such agent; the agents are %s, and a judge beside them has a backend", quoted(id), strings.Join(p.ids, ", "))
 	}
@@ -339,16 +341,6 @@ func improving(key string, reset func(o, standard *Orchestrator)) strategyRule {
 		switch d := p.decider(); d {
 		case kernel.Blind, kernel.ByValue, kernel.ByJudge:
 			return fmt.Sprintf("%s has no effect with strategy %s, under which nobody improves an answer; leave it out", key, d)
-		}
-		return ""
-	}, reset}
-}
-
-// voting is the rule of a key about votes.
-func voting(key string, reset func(o, standard *Orchestrator)) strategyRule {
-	return strategyRule{key, func(p *strategyPlan) string {
-		if p.decider() == kernel.ByJudge {
-			return key + " has no effect with strategy judge, under which the judge decides; leave it out"
 		}
 		return ""
 	}, reset}
@@ -414,6 +406,7 @@ func (p *strategyPlan) resolve() {
 	}
 	rules := &p.Rules
 	rules.Decider, rules.Analysis = p.decider(), p.Analysis
+	p.resolveVoting()
 	if p.isJudged(p.hasSchema) {
 		rules.Judge = p.judgeID()
 	}

@@ -24,6 +24,13 @@ func Verdict(in Input) (Messages, json.RawMessage) {
 	return consultation(in, verdictPrompt, json.RawMessage(object("same", `{"type":"boolean"}`)))
 }
 
+// Tie returns the messages of the call that names the best of tied answers, and the JSON Schema of its
+// reply. It panics as Build does.
+func Tie(in Input) (Messages, json.RawMessage) {
+	name := `{"type":"string","enum":["` + strings.Join(in.namesOfAnswers(), `","`) + `"]}`
+	return consultation(in, tiePrompt, json.RawMessage(object("best", name, "why", `{"type":"string"}`)))
+}
+
 // consultation puts the form of the reply behind the other sections, since it names the answers.
 func consultation(in Input, prompt string, schema json.RawMessage) (Messages, json.RawMessage) {
 	in.Sections = append(slices.Clip(in.Sections), judgeForm+"\n\n"+string(schema))

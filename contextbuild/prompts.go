@@ -64,6 +64,14 @@ var (
 	synthesizePrompt string
 	//go:embed prompts/judge.txt
 	judgePrompt string
+	//go:embed prompts/tie.txt
+	tiePrompt string
+	//go:embed prompts/check_failed.txt
+	checkFailed string
+	//go:embed prompts/check_failed_reply.txt
+	checkFailedReply string
+	//go:embed prompts/check_line.txt
+	checkLine string
 	//go:embed prompts/verdict.txt
 	verdictPrompt string
 	//go:embed prompts/judge_form.txt

@@ -95,6 +95,13 @@ type Options struct {
 	// AnswerPattern is a regular expression: answers are equal if its last matches in them are.
 	// Empty means that equal texts are equal answers.
 	AnswerPattern string
+	// Shuffle shows answers in a drawn order; Seed is the seed of that, and of drawn peers. If Seed is nil,
+	// each turn draws one.
+	Shuffle bool
+	Seed    *uint64
+	// Check is made of each answer; nil for none. RunCheck runs its command.
+	Check    *effect.Check
+	RunCheck agents.RunCheck
 	// Tools returns the agents' tools in the order of Agents. They replace Agent.Tools. The
 	// panel calls Tools when a turn begins, resumes or is previewed. The tools stay the same
 	// within the turn unless ToolsVersion grows. If Tools returns an error, the panel refuses
@@ -339,6 +346,7 @@ func (p *Panel) accept(ctx context.Context, t *Turn, begun sessions.Begun) error
 	}
 	rules := rulesFor(p.opts.Rules, t.tools)
 	rules.Values = described.Value != nil
+	p.opts.draw(ctx, &rules, &described)
 	limits, err := p.allowance(ctx, p.opts.Budget, t.session, t.number)
 	if err != nil {
 		return err

@@ -146,6 +146,9 @@ func (p *Panel) accepted(events []turn.Event) (turn.Accepted, error) {
 			"use the config that it was begun with, or start the turn over (--continue --fresh)",
 		}
 	}
+	if !p.opts.sameCheck(accepted.Turn.Check) { // an imported journal could name any command
+		return accepted, &OtherPanelError{"it was begun with another check of answers", "use the config that it was begun with"}
+	}
 	for i := range accepted.Turn.Size() {
 		began := accepted.Turn.Agent(i)
 		if began == nil {

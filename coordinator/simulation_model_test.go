@@ -7,10 +7,12 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 )
 
@@ -144,6 +146,9 @@ func (s *simulation) callOf(votes bool) (name, arguments string) {
 	answer := fmt.Sprintf(`{"content":"answer %d%s"}`, s.below(5), strings.Repeat(" and so on", s.below(3)))
 	switch n := s.below(6); {
 	case n < 3 && votes:
+		if others := []election.Rule{election.Approval, election.Ranked}; slices.Contains(others, s.plan.rules.Decision) {
+			return effect.Vote, fmt.Sprintf(`{"agent_id":"agent%d","reason":"r","others":["agent%d",%d,"me"]}`, 1+s.below(4), 1+s.below(4), 1+s.below(3))
+		}
 		return effect.Vote, fmt.Sprintf(`{"agent_id":"agent%d","reason":"r"}`, 1+s.below(4))
 	case n < 4:
 		return effect.NewAnswer, answer
@@ -180,6 +185,12 @@ func (lookingTool) Idempotent() bool { return true }
 func (s *simulation) snapshot(ctx context.Context, info agents.CallInfo) (agents.Snapshot, error) {
 	r := s.park("snapshot "+info.Agent, ctx, backends.Request{})
 	return agents.Snapshot{Dir: fmt.Sprintf("%s.%d", info.Agent, info.Round)}, r.err
+}
+
+// checkAnswer waits as tools do.
+func (s *simulation) checkAnswer(ctx context.Context, _ []string, _, answer string, _ time.Duration) (int, string, error) {
+	r := s.park("check "+answer, ctx, backends.Request{})
+	return len(r.text) % 2, r.text, r.err
 }
 
 // toolReply draws what comes of a tool's call.

@@ -1,13 +1,16 @@
 package coordinator
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/system/blob"
 )
@@ -59,6 +62,9 @@ func (o *Options) checkStrategy() error {
 	if _, err := regexp.Compile(o.AnswerPattern); err != nil {
 		return fmt.Errorf("answer_pattern: %w", err)
 	}
+	if (o.Check != nil) != (o.Rules.Check != "") {
+		return errors.New("Options.Check goes with Rules.Check")
+	}
 	return nil
 }
 
@@ -83,6 +89,44 @@ func (o *Options) valueIn(schema blob.Ref) (*effect.Value, error) {
 		return nil, errors.New("strategy majority counts values: set answer_pattern, or ask with a schema for the answer")
 	}
 	return nil, nil
+}
+
+type seedKey struct{}
+
+// WithSeed returns a context for Panel.Start. A turn whose panel has no seed then draws orders and peers by this
+// one, of which 53 bits count.
+func WithSeed(ctx context.Context, seed uint64) context.Context {
+	return context.WithValue(ctx, seedKey{}, seed)
+}
+
+// draw puts the seed into a turn whose answers are shuffled, or whose peers are drawn.
+func (o *Options) draw(ctx context.Context, rules *kernel.Config, described *effect.Turn) {
+	seed, isGiven := ctx.Value(seedKey{}).(uint64)
+	if !isGiven {
+		seed = rand.Uint64()
+	}
+	seed >>= 11 // which any JSON reader keeps
+	if o.Seed != nil {
+		seed = *o.Seed
+	}
+	if o.Shuffle {
+		described.Shuffle = &effect.Shuffle{Seed: seed}
+	}
+	if rules.Peers.Random > 0 {
+		rules.Peers.Seed, rules.Peers.Turn = seed, described.Turn
+	}
+	if d := rules.Decision; d == election.Approval || d == election.Ranked {
+		described.Rule = d
+	}
+	described.Check = o.Check
+}
+
+// sameCheck reports whether a journal names the check of the panel.
+func (o *Options) sameCheck(began *effect.Check) bool {
+	if began == nil || o.Check == nil {
+		return began == o.Check
+	}
+	return slices.Equal(began.Command, o.Check.Command) && began.Pattern == o.Check.Pattern
 }
 
 // forwarded returns the tools that the client runs: a judge that writes the answer has no others.

@@ -64,7 +64,7 @@ func (w *Worker) Perform(ctx context.Context, described *effect.Turn, eff effect
 		return nil, err
 	}
 	key := eff.EffectKey()
-	doer := agents.Doer{Blobs: w.panel.texts, Members: w.panel.members(tools), Sidecalls: w.panel.sidecalls(newSummaryReader(w.panel))}
+	doer := agents.Doer{Blobs: w.panel.texts, Members: w.panel.members(tools), Sidecalls: w.panel.sidecalls(newSummaryReader(w.panel)), RunCheck: w.panel.opts.RunCheck}
 	if err := w.lendReader(ctx, doer.Sidecalls, described, key.Purpose); err != nil {
 		return nil, err
 	}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/coordination/turn"
@@ -29,6 +31,8 @@ type Decision struct {
 	Dissent []contextbuild.Claim `json:"dissent"`
 	// Flips are the changes of mind, answers before votes.
 	Flips []Flip `json:"flips"`
+	// Checks are those of all accepted answers, in their order; nil in a turn without checks.
+	Checks []ResultCheck `json:"checks,omitempty"`
 	// Consultants were consulted and are no members of the panel.
 	Consultants []ResultAgent `json:"consultants,omitempty"`
 
@@ -52,15 +56,53 @@ type Flip struct {
 	Round int    `json:"round"`
 }
 
+// ResultCheck is the check of an accepted answer.
+type ResultCheck struct {
+	Label  string `json:"label"`
+	Passed bool   `json:"passed"`
+	Exit   int    `json:"exit"`
+	Output string `json:"output"`
+}
+
+// checks returns Decision.Checks.
+func (r *Report) checks(k kernel.Result) (list []ResultCheck, err error) {
+	for _, a := range k.All {
+		if a.Check == (blob.Ref{}) {
+			continue
+		}
+		c, err := agents.ReadChecked(r.texts, a.Check)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, ResultCheck{r.machine.Label(a), c.Passed, c.Exit, c.Output})
+	}
+	return list, nil
+}
+
+// isDescribed reports whether a result says how a turn was decided: its config has one of the keys for
+// that.
+func (r *Report) isDescribed() bool {
+	rules := r.machine.Rules()
+	if rules.Strategy() != "" || rules.Analysis || rules.StopEarly || rules.Weights != nil || rules.Peers != (kernel.Peers{}) {
+		return true
+	}
+	isNewRule := slices.Contains([]election.Rule{election.Quorum, election.Approval, election.Ranked}, rules.Decision)
+	return isNewRule || rules.Ties != "" || rules.Check != "" || r.machine.Turn().Shuffle != nil
+}
+
 // decision returns how the turn was decided, nil for a turn without a strategy.
 func (r *Report) decision(k kernel.Result) (*Decision, error) {
 	rules := r.machine.Rules()
-	if rules.Strategy() == "" && !rules.Analysis {
+	if !r.isDescribed() {
 		return nil, nil
 	}
-	d := &Decision{Strategy: cmp.Or(rules.Strategy(), string(kernel.Consensus)), Stage: k.Stage, Agreement: r.agreement(k)}
+	d := &Decision{Strategy: cmp.Or(rules.Strategy(), string(kernel.Consensus)), Stage: k.Stage, Agreement: agreement(k)}
 	d.Flips = append(r.changedAnswers(k), r.changedVotes(k)...)
 	d.reason, d.saved = r.reason(k), r.saved(k)
+	var err error
+	if d.Checks, err = r.checks(k); err != nil {
+		return d, err
+	}
 	usage := r.machine.Usage()
 	for i := len(k.Agents); i < len(usage); i++ {
 		if a := r.machine.Turn().Agent(i); a != nil {
@@ -154,28 +196,14 @@ func (r *Report) labels(k kernel.Result) func(string) string {
 }
 
 // Agreement returns Decision.Agreement, also for a turn without a strategy.
-func (r *Report) Agreement() *float64 { return r.agreement(r.machine.Result()) }
+func (r *Report) Agreement() *float64 { return agreement(r.machine.Result()) }
 
 // agreement returns Decision.Agreement.
-func (r *Report) agreement(k kernel.Result) *float64 {
+func agreement(k kernel.Result) *float64 {
 	if k.Winner == nil {
 		return nil
 	}
-	all, backing := len(k.Answers), 0
-	for _, a := range k.Answers {
-		if r.areEqual(a, *k.Winner) {
-			backing++
-		}
-	}
-	if len(k.Votes) > 0 {
-		all, backing = len(k.Votes), 0
-		for _, v := range k.Votes {
-			if a, ok := r.labelled(k, v.Label); ok && r.areEqual(a, *k.Winner) {
-				backing++
-			}
-		}
-	}
-	return new(float64(backing) / float64(all))
+	return new(float64(k.Backing) / float64(k.Ballots))
 }
 
 // areEqual reports whether two answers are one candidate.

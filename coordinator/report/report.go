@@ -176,7 +176,7 @@ func (r *Report) carried(told []Event, c turn.Command) []Event {
 // effectStarted adds the events of an effect that begins.
 func (r *Report) effectStarted(told []Event, eff effect.Effect) []Event {
 	key := eff.EffectKey()
-	if key.Agent == effect.NoAgent || key.Purpose.IsSnapshot() { // a snapshot is part of its answer's event
+	if key.Agent == effect.NoAgent || key.Purpose.IsSnapshot() || key.Purpose.IsCheck() { // they are part of its answer's event
 		return told
 	}
 	actor := r.actorOf(key)

@@ -142,6 +142,8 @@ func beginning(names []string, round int, purpose effect.Purpose, alone bool) st
 		return plain.List(names) + is + " judging the answers"
 	case purpose == effect.Analysis:
 		return plain.List(names) + is + " comparing the answers"
+	case purpose == effect.TieBreak:
+		return plain.List(names) + is + " breaking the tie"
 	case purpose == effect.Verdict:
 		return plain.List(names) + is + " deciding whether the answers say the same"
 	case purpose.IsFinalAnswer():

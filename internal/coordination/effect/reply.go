@@ -122,8 +122,10 @@ type Call struct {
 	Hash     string   `json:"hash,omitempty"`
 	Value    string   `json:"value,omitempty"`
 	Overlaps []int    `json:"overlaps,omitempty"`
-	// Target and Reason belong to vote. Target is -1 for an agent outside of the panel.
+	// Target, Others and Reason belong to vote. Target is -1 for an agent outside of the panel. Others
+	// are the agents that the vote names after it.
 	Target int    `json:"target,omitempty"`
+	Others []int  `json:"others,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -149,6 +151,8 @@ type ToolReply struct {
 	Files []blob.File `json:"files,omitempty"`
 	// ElapsedMS is how many milliseconds the tool ran.
 	ElapsedMS int64 `json:"took,omitempty"`
+	// Exit is the exit status of a check's command.
+	Exit int `json:"exit,omitempty"`
 	// State is the outcome of the call; empty means ToolRan.
 	State ToolState `json:"state,omitempty"`
 	// Abandoned reports whether the tool ignored its cancellation, or the end of its time.

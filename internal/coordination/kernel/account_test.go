@@ -3,6 +3,7 @@ package kernel
 import (
 	"slices"
 
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
@@ -48,11 +49,11 @@ func (c *checker) book(ev Event, emit func(Command)) {
 			return
 		}
 		s.count++
-		c.answers = append(c.answers, entry{ev.Agent, ev.Hash, ev.Value})
+		c.answers = append(c.answers, entry{ev.Agent, ev.Hash, ev.Value, ev.FailedCheck})
 		c.tellBusyAgents(emit)
 	case Voted:
 		s := &c.seats[ev.Agent]
-		c.votes = append(c.votes, ballot{voter: ev.Agent, target: ev.For, set: ev.Seen, late: s.late})
+		c.votes = append(c.votes, ballot{voter: ev.Agent, target: ev.For, set: ev.Seen, late: s.late, others: ev.Others})
 		c.stepEnded(s, ActVoted, ev.Seen)
 	case Abstained:
 		c.stepEnded(&c.seats[ev.Agent], ActAbstained, ev.Seen)
@@ -79,7 +80,7 @@ func (c *checker) book(ev Event, emit func(Command)) {
 func (c *checker) bookAlone(ev OutOfTurns, emit func(Command)) {
 	if ev.Answer != (blob.Ref{}) {
 		c.seats[0].count++
-		c.answers = append(c.answers, entry{0, ev.Hash, ""})
+		c.answers = append(c.answers, entry{0, ev.Hash, "", false})
 	}
 	c.end(MaxTurns, len(c.answers)-1, emit)
 }
@@ -186,9 +187,9 @@ func (c *checker) endNow(status Status, emit func(Command)) {
 		emit(Finish{})
 		return
 	}
-	winner, votes := c.mostVotes()
-	if votes == 0 {
-		winner = len(c.answers) - 1
+	winner := c.newest()
+	if o := c.elects(c.valid()); o.Winner >= 0 {
+		winner = c.standing(o.Winner)
 	}
 	c.end(status, winner, emit)
 	c.dropConsultation(emit)
@@ -199,8 +200,11 @@ func (c *checker) proceed(emit func(Command)) bool {
 	if c.consulting.open {
 		return false
 	}
-	if status, winner, ok := c.outcome(); ok {
-		c.end(status, winner, emit)
+	if c.tied != nil {
+		by := c.judge()
+		return !c.isBusyElsewhere(by, emit) && !c.consult(TieBreak, by, emit)
+	}
+	if c.endsMidway(emit) {
 		return true
 	}
 	if c.cfg.Pace == PaceEager {
@@ -218,6 +222,11 @@ func (c *checker) proceed(emit func(Command)) bool {
 	if !c.closes() {
 		return false
 	}
+	if before := c.electors; c.round > 1 || c.stages < 2 {
+		c.electors = c.electorate()
+	} else {
+		c.electors = before + c.electorate()
+	}
 	c.open, c.graceAt = false, 0
 	all := true
 	for i := range c.seats {
@@ -233,34 +242,31 @@ func (c *checker) proceed(emit func(Command)) bool {
 	if c.sameFirstAnswers() {
 		c.end(Completed, c.standing(c.standingAll()[0]), emit)
 	} else if c.round >= c.lastRound() || len(c.answers) == c.roundSet && !all {
-		status, winner := c.byVotes()
-		c.end(status, winner, emit)
+		c.byVotes(emit)
 	}
 	return true
 }
 
-// outcome is what ends a turn in the midst of a round.
-func (c *checker) outcome() (Status, int, bool) {
-	live, voters := c.alive(), 0
+// endsMidway is what ends a turn in the midst of a round.
+func (c *checker) endsMidway(emit func(Command)) bool {
+	live := c.alive()
 	if len(live) == 0 {
-		status, winner := c.byVotes()
-		return status, winner, true
+		c.byVotes(emit)
+		return true
 	}
 	if who := c.standingAll(); len(live) == 1 && len(who) == 1 && who[0] == live[0] {
-		return Completed, c.standing(who[0]), true
-	}
-	for i, s := range c.seats {
-		if c.cfg.Pace == PaceRounds && s.member || c.cfg.Pace == PaceEager && (!s.failed || c.hasVoted(i)) {
-			voters++
-		}
+		c.end(Completed, c.standing(who[0]), emit)
+		return true
 	}
 	if c.cfg.Decider == ByValue {
-		return c.earlyValue(voters)
+		return c.earlyValue(emit)
 	}
-	if winner, votes := c.mostVotes(); c.cfg.Decision == Majority && votes*2 > voters {
-		return Completed, winner, true
+	counts := c.cfg.Decision == election.Majority || c.cfg.Decision == election.Quorum
+	if counts && election.Won(c.election(c.valid())) || c.cfg.StopEarly && c.votesAreIn(c.mayStillVote(), true) {
+		c.elected(c.elects(c.valid()), emit)
+		return true
 	}
-	return "", -1, false
+	return false
 }
 
 func (c *checker) openRound(emit func(Command)) bool {
@@ -307,7 +313,7 @@ func (c *checker) begin(i, round int, emit func(Command)) {
 
 func (c *checker) offerTo(agent, round int) Offer {
 	o := Offer{Set: len(c.answers), MayVote: []int{}}
-	for _, i := range c.standingAll() {
+	for _, i := range c.shownTo(agent, round) {
 		e := c.answers[c.standing(i)]
 		o.Shown = append(o.Shown, Answer{Agent: i, N: c.seats[i].count, Hash: e.hash})
 		if i != agent || c.cfg.SelfVote {
@@ -333,7 +339,7 @@ func (c *checker) closes() bool {
 			}
 		}
 	}
-	return len(out) == 0 || c.graceOver(len(members), len(out)) && (len(c.answers) > c.roundSet || c.votesAreIn(out))
+	return len(out) == 0 || c.graceOver(len(members), len(out)) && (len(c.answers) > c.roundSet || c.votesAreIn(out, false))
 }
 
 func (c *checker) graceOver(members, out int) bool {
@@ -366,12 +372,11 @@ func (c *checker) proceedEagerly(emit func(Command)) bool {
 			out = append(out, i)
 		}
 	}
-	if len(out) == 0 || c.graceOver(len(live), len(out)) && c.votesAreIn(out) {
+	if len(out) == 0 || c.graceOver(len(live), len(out)) && c.votesAreIn(out, false) {
 		for _, i := range out {
 			c.seats[i].late = c.seats[i].busy
 		}
-		status, winner := c.byVotes()
-		c.end(status, winner, emit)
+		c.byVotes(emit)
 		return true
 	}
 	return false
@@ -379,7 +384,10 @@ func (c *checker) proceedEagerly(emit func(Command)) bool {
 
 // end decides the turn and calls back whoever is still out.
 func (c *checker) end(status Status, winner int, emit func(Command)) {
-	c.decided, c.open, c.graceAt = true, false, 0
+	c.decided, c.open, c.graceAt, c.tied = true, false, 0, nil
+	if status == Completed && c.cfg.Check == CheckRequired && winner >= 0 && c.answers[winner].failed {
+		status = NoConsensus
+	}
 	c.status, c.winner = status, winner
 	if winner < 0 && (status == Completed || status == NoConsensus) {
 		c.status = AllFailed
@@ -423,11 +431,7 @@ func (c *checker) conclude(emit func(Command)) {
 		return
 	}
 	c.presenting = true
-	o := c.offerTo(c.answers[c.winner].agent, 0)
-	if len(c.cfg.Stages) > 0 {
-		o = c.offerTo(c.answers[c.winner].agent, 2)
-	}
-	o.MayAnswer, o.MayVote = false, nil
+	o := c.allStanding()
 	p := Present{Agent: w, Round: c.round, Offer: o, Votes: make([]Vote, len(c.valid())), Synthesize: c.cfg.Final != WinnerPresent}
 	if c.cfg.Final == SynthesizeByJudge {
 		p.Votes, p.Analysis = nil, analysed

@@ -34,6 +34,15 @@ type checker struct {
 	shown  blob.Ref // what was presented
 
 	panelFirsts
+	panelVotes
+}
+
+// panelVotes is what the checker knows of a quorum and of ties.
+type panelVotes struct {
+	electors  int   // under quorum, the weight of the members of the closed round
+	tied      []int // what the judge is to decide between
+	tieStatus Status
+	picks     []int // the judgements in both orders so far
 }
 
 // seat is what the checker knows of one agent.
@@ -56,11 +65,14 @@ type entry struct {
 	agent int
 	hash  string
 	value string
+	// failed: its check
+	failed bool
 }
 
 type ballot struct {
 	voter, target, set int
 	late               bool
+	others             []int
 }
 
 func newChecker(cfg Config) *checker {
@@ -70,7 +82,7 @@ func newChecker(cfg Config) *checker {
 func (c *checker) clone() *checker {
 	d := *c
 	d.seats, d.answers, d.votes = slices.Clone(c.seats), slices.Clone(c.answers), slices.Clone(c.votes)
-	d.outsiders = slices.Clone(c.outsiders)
+	d.outsiders, d.picks = slices.Clone(c.outsiders), slices.Clone(c.picks)
 	return &d
 }
 
@@ -211,7 +223,7 @@ func sameCommand(a, b Command) bool {
 }
 
 func sameOffer(a, b Offer) bool {
-	return a.Set == b.Set && a.MayAnswer == b.MayAnswer && slices.Equal(a.MayVote, b.MayVote) &&
+	return a.Set == b.Set && a.Reversed == b.Reversed && a.MayAnswer == b.MayAnswer && slices.Equal(a.MayVote, b.MayVote) &&
 		slices.EqualFunc(a.Shown, b.Shown, func(x, y Answer) bool {
 			return x.Agent == y.Agent && x.N == y.N && x.Hash == y.Hash
 		})
@@ -277,9 +289,13 @@ func (c *checker) checkResult(r Result) error {
 			return fmt.Errorf("the text to show is %+v", text)
 		}
 	}
-	if len(r.All) != len(c.answers) || len(r.Answers) != len(c.standingAll()) {
+	standing := 0
+	for _, s := range c.seats {
+		standing += min(s.count, 1)
+	}
+	if len(r.All) != len(c.answers) || len(r.Answers) != standing {
 		return fmt.Errorf("the result has %d answers of %d, the account %d of %d",
-			len(r.Answers), len(r.All), len(c.standingAll()), len(c.answers))
+			len(r.Answers), len(r.All), standing, len(c.answers))
 	}
 	if r.Stage != c.stages || (r.Analysis != blob.Ref{}) != c.hasAnalysis {
 		return fmt.Errorf("the result has come to stage %d with analysis %v, the account to stage %d with analysis %t", r.Stage, r.Analysis, c.stages, c.hasAnalysis)

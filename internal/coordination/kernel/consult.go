@@ -3,6 +3,7 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/massgen/massgen/internal/system/blob"
 )
@@ -11,9 +12,11 @@ import (
 type Purpose string
 
 // The purposes. A judgement names the best answer, with an analysis. An analysis follows an
-// election. A verdict says whether the answers of a stage say the same.
+// election. A tie names the best of the answers that an election, or a judge that was asked in both
+// orders, leaves tied. A verdict says whether the answers of a stage say the same.
 const (
 	Judgement Purpose = "judgement"
+	TieBreak  Purpose = "tie"
 	Analysis  Purpose = "analysis"
 	Verdict   Purpose = "verdict"
 )
@@ -40,8 +43,20 @@ func (m *Machine) consult(p Purpose) bool {
 	if m.cfg.ConsultationLimit > 0 {
 		m.s.Consulting.LimitAt = m.after(m.cfg.ConsultationLimit)
 	}
-	m.emit(Consult{Agent: agent, Round: m.s.Round, Purpose: p, Offer: Offer{Set: m.set(), Shown: m.current(), MayVote: []int{}}})
+	m.emit(Consult{Agent: agent, Round: m.s.Round, Purpose: p, Offer: m.consultOffer(p)})
 	return true
+}
+
+// consultOffer returns the answers that a consultation is about.
+func (m *Machine) consultOffer(p Purpose) Offer {
+	offer := Offer{Set: m.set(), Shown: m.current(), MayVote: []int{}, Reversed: p == Judgement && len(m.s.Picks) > 0}
+	if p == TieBreak {
+		offer.Shown = []Answer{}
+		for _, agent := range m.s.Tie.Among {
+			offer.Shown = append(offer.Shown, m.s.Answers[m.standing(agent)])
+		}
+	}
+	return offer
 }
 
 // endConsultation cancels the consultation under way, which fails when its call has returned.
@@ -63,8 +78,10 @@ func (m *Machine) checkConsulted(ev Consulted) error {
 	case c == nil:
 		return errors.New("nobody is consulted")
 	case ev.Reason != "" || c.Ended != "":
-	case c.Purpose == Judgement && (ev.Best < 0 || ev.Best >= len(m.s.Members) || m.standing(ev.Best) < 0):
+	case c.Purpose == Judgement && !slices.Contains(m.votable(), ev.Best):
 		return fmt.Errorf("the best answer is that of agent %d, which has none", ev.Best)
+	case c.Purpose == TieBreak && !slices.Contains(m.s.Tie.Among, ev.Best):
+		return fmt.Errorf("the best answer is that of agent %d, which is not tied", ev.Best)
 	}
 	return nil
 }
@@ -86,10 +103,18 @@ func (m *Machine) concludeConsultation(p Purpose, ev Consulted) {
 	case Judgement:
 		if m.s.Unjudged = failed; failed {
 			m.warn("the judgement came to nothing (%s): the agents vote on the answers", ev.Reason)
+			m.s.Picks = nil
 			return
 		}
-		m.s.Judged, m.s.Analysis = true, ev.Analysis
-		m.elect(Completed, m.standing(ev.Best))
+		m.pick(pick{ev.Best, ev.Analysis})
+	case TieBreak:
+		best := m.s.Tie.Among[0]
+		if failed {
+			m.warn("nobody broke the tie (%s): the config's order does", ev.Reason)
+		} else {
+			best = ev.Best
+		}
+		m.settleTie(best)
 	case Analysis:
 		if m.s.Unjudged = failed; failed {
 			m.warn("the analysis came to nothing (%s): it is left out", ev.Reason)

@@ -31,6 +31,9 @@ func (m *Machine) Describe() string {
 			fmt.Fprintf(&b, " (%s)", c.Ended)
 		}
 	}
+	if m.s.Tie != nil {
+		fmt.Fprintf(&b, " tied=%v", m.s.Tie.Among)
+	}
 	b.WriteByte('\n')
 	for i := range m.s.Members {
 		b.WriteString(m.describeMember(i))
@@ -105,6 +108,10 @@ func (m *Machine) describeOffer(o Offer) string {
 	for _, agent := range o.MayVote {
 		vote = append(vote, m.cfg.Agents[agent])
 	}
-	return fmt.Sprintf("set=%d shown=[%s] may_answer=%t may_vote=[%s]",
+	line := fmt.Sprintf("set=%d shown=[%s] may_answer=%t may_vote=[%s]",
 		o.Set, strings.Join(shown, " "), o.MayAnswer, strings.Join(vote, " "))
+	if o.Reversed {
+		line += " reversed"
+	}
+	return line
 }

@@ -87,18 +87,23 @@ func (m *Machine) isStillAsked(agent int) bool {
 	return m.s.Consulting != nil && m.s.Consulting.Agent == agent || m.isPresented() && m.presenter() == agent
 }
 
-// voters counts the agents for a majority under pace: eager. They are the live agents, and the
-// dismissed agents with a valid vote.
+// voters returns the weight of the agents that count under pace: eager. They are the live agents, and
+// the dismissed agents with a valid vote.
 func (m *Machine) voters() int {
 	ix := m.ix()
-	n := ix.live
-	if n == len(m.s.Members) {
-		return n
+	if m.cfg.Weights == nil && ix.live == len(m.s.Members) {
+		return ix.live
+	}
+	sum := 0
+	for agent, x := range m.s.Members {
+		if !x.Failed {
+			sum += m.weight(agent)
+		}
 	}
 	for _, v := range m.s.Votes[ix.voided:] {
 		if v.Void == "" && m.s.Members[v.Voter].Failed {
-			n++
+			sum += m.weight(v.Voter)
 		}
 	}
-	return n
+	return sum
 }

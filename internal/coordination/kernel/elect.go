@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
@@ -21,21 +22,6 @@ const (
 	Cut         Status = "interrupted"
 	AllFailed   Status = "failed"
 )
-
-// tally returns the number of valid votes for each candidate. A candidate is the first
-// agent, in the config's order, of those with the same text as their standing answer.
-func (m *Machine) tally() []int {
-	ix := m.ix()
-	if ix.tally == nil {
-		ix.tally = make([]int, len(m.s.Members))
-		for _, v := range m.s.Votes[ix.voided:] {
-			if v.Void == "" {
-				ix.tally[m.candidates()[v.For]]++
-			}
-		}
-	}
-	return ix.tally
-}
 
 // candidates is rule 4: equal texts are one candidate, represented by the first agent in
 // the config's order. It returns the candidate of each agent's answer, -1 without an
@@ -63,93 +49,6 @@ func (m *Machine) valueOf(a Answer) string {
 		return a.Value
 	}
 	return a.Hash
-}
-
-// leader is rule 4: the candidate with the most votes; a tie goes to the order of
-// the config. -1 if there is no valid vote.
-func leader(counts []int) int {
-	if best := slices.Max(counts); best > 0 {
-		return slices.Index(counts, best)
-	}
-	return -1
-}
-
-// votesCouldChangeWinner is rule 2: it reports whether the votes of agents that are still
-// out could change the winner. It is true while there is no valid vote.
-func (m *Machine) votesCouldChangeWinner(out []int) bool {
-	counts := m.tally()
-	first := leader(counts)
-	if first < 0 {
-		return true
-	}
-	most := slices.Clone(counts)
-	candidates := m.candidates()
-	for _, voter := range out {
-		for c, may := range m.mayVoteFor(voter, candidates) {
-			if may {
-				most[c]++
-			}
-		}
-	}
-	for c, n := range most {
-		if c != first && (n > counts[first] || n == counts[first] && c < first) {
-			return true
-		}
-	}
-	return false
-}
-
-// mayVoteFor reports for each candidate whether an agent could vote for it (rule 5).
-func (m *Machine) mayVoteFor(voter int, candidates []int) []bool {
-	may := make([]bool, len(candidates))
-	for agent, c := range candidates {
-		if c >= 0 && (agent != voter || m.cfg.SelfVote) {
-			may[c] = true
-		}
-	}
-	return may
-}
-
-// earlyMajority is rule 4, `decision: majority`: as soon as one answer has the
-// votes of more than half of the members, it has won.
-func (m *Machine) earlyMajority() bool {
-	if m.cfg.Decision != Majority {
-		return false
-	}
-	members := m.ix().members
-	if m.cfg.Pace == PaceEager {
-		members = m.voters()
-	}
-	counts := m.tally()
-	if m.cfg.Decider == ByValue {
-		if !m.s.RoundOpen || len(m.cfg.Stages) > 0 {
-			return false
-		}
-		counts, _ = m.countValues()
-	}
-	first := leader(counts)
-	if first < 0 || 2*counts[first] <= members {
-		return false
-	}
-	m.elect(Completed, m.standing(first))
-	return true
-}
-
-// electByVotes is rule 4: the most votes win, or the newest answer without any valid vote.
-// The rule unanimous also demands that no other candidate has a vote.
-func (m *Machine) electByVotes() {
-	counts := m.tally()
-	first := leader(counts)
-	if first < 0 {
-		m.elect(NoConsensus, m.set()-1)
-		return
-	}
-	status := Completed
-	voted := slices.DeleteFunc(slices.Clone(counts), func(n int) bool { return n == 0 })
-	if m.cfg.Decision == Unanimous && len(voted) > 1 {
-		status = NoConsensus
-	}
-	m.elect(status, m.standing(first))
 }
 
 // loneSurvivor is rule 5: one live agent is left and only its own answer stands.
@@ -187,9 +86,9 @@ func (m *Machine) endEarly(status Status) {
 		m.finish()
 		return
 	}
-	best := m.set() - 1
-	if first := leader(m.tally()); first >= 0 {
-		best = m.standing(first)
+	best := m.newest()
+	if out := election.Elect(m.count()); out.Winner >= 0 {
+		best = m.standing(out.Winner)
 	}
 	m.elect(status, best)
 }
@@ -201,6 +100,9 @@ func (m *Machine) elect(status Status, winner int) {
 	voted := status == Completed || status == NoConsensus
 	if voted && winner < 0 {
 		status = AllFailed
+	}
+	if status == Completed && m.cfg.Check == CheckRequired && m.s.Answers[winner].FailedCheck {
+		status = NoConsensus // no answer has passed
 	}
 	m.s.Status, m.s.Winner = status, winner
 	m.s.RoundOpen, m.s.GraceAt = false, 0

@@ -20,9 +20,11 @@ type Answered struct {
 	Seen   int
 	Answer blob.Ref
 	Hash   string
-	// Value and Work are as in Answer.
-	Value string
-	Work  blob.Ref
+	// Value, Work, FailedCheck and Check are as in Answer.
+	Value       string
+	Work        blob.Ref
+	FailedCheck bool
+	Check       blob.Ref
 }
 
 // Voted ends a step with a vote for the answer of agent For in the set Seen.
@@ -32,6 +34,9 @@ type Voted struct {
 	Seen   int
 	For    int
 	Reason string
+	// Others and Saw are as in Vote.
+	Others []int
+	Saw    []string
 }
 
 // Abstained ends a step in which the agent neither answered nor voted.
@@ -53,6 +58,9 @@ type OutOfTurns struct {
 	Hash   string
 	Work   blob.Ref
 	Reason string
+	// FailedCheck and Check are as in Answer.
+	FailedCheck bool
+	Check       blob.Ref
 }
 
 // Failed ends a step with an error: the agent is out for the turn.
@@ -79,7 +87,7 @@ type Presented struct {
 }
 
 // Consulted ends a consultation. Reason is why it failed, empty for a success. Best is the agent
-// that a judgement found best, Same a verdict, Analysis the text of an analysis.
+// that a judgement or a tie found best, Same a verdict, Analysis the text of an analysis.
 type Consulted struct {
 	At       Time
 	Best     int
@@ -128,6 +136,8 @@ type Offer struct {
 	MayAnswer bool `json:"may_answer"`
 	// MayVote are the agents that a vote may name; it is empty in a blind first round.
 	MayVote []int `json:"may_vote"`
+	// Reversed reports whether the step is shown the answers in the reverse order.
+	Reversed bool `json:"reversed,omitempty"`
 }
 
 // Start begins a step of an idle agent.

@@ -1,8 +1,10 @@
 package kernel
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
@@ -77,6 +79,12 @@ func (c *checker) afterFirsts(emit func(Command)) bool {
 	for _, s := range c.seats {
 		late = late || s.late && s.busy && !s.failed || s.stopping && !s.failed
 	}
+	if c.stages > 0 && len(c.cfg.Stages[c.stages-1]) == 1 {
+		if only := c.cfg.Stages[c.stages-1][0]; c.seats[only].count > 0 && !c.answers[c.standing(only)].failed {
+			c.end(Completed, c.standing(only), emit)
+			return true
+		}
+	}
 	if c.stages > 0 && len(who) > 1 && c.stageHasAnswered() {
 		switch {
 		case len(texts) == 1:
@@ -116,45 +124,72 @@ func (c *checker) stageHasAnswered() bool {
 	return true
 }
 
-// values counts the answers of each value, and returns the first answer of the
-// value that most have, -1 without any.
-func (c *checker) values() (winner, most, all int) {
-	winner = -1
+// values counts the answers of each value as votes. twice says that two answers have one value.
+func (c *checker) values() (e election.Election, twice bool) {
+	var votes []ballot
 	counts := map[string]int{}
 	for _, i := range c.standingAll() {
 		if !c.cfg.Values || c.answers[c.standing(i)].value != "" {
+			votes = append(votes, ballot{voter: i, target: i})
 			counts[c.text(i)]++
-			all++
+			twice = twice || counts[c.text(i)] > 1
 		}
 	}
-	for _, i := range c.standingAll() {
-		if n := counts[c.text(i)]; n > most {
-			winner, most = c.standing(i), n
-		}
-	}
-	return winner, most, all
+	return c.election(votes), twice
 }
 
-// earlyValue is decision: majority over values, as soon as more than half of the
-// members have one.
-func (c *checker) earlyValue(members int) (Status, int, bool) {
-	winner, most, _ := c.values()
-	if c.cfg.Decision != Majority || !c.open || len(c.cfg.Stages) > 0 || 2*most <= members {
-		return "", -1, false
+// earlyValue ends the first round as soon as a value has the votes, or nothing can change.
+func (c *checker) earlyValue(emit func(Command)) bool {
+	e, twice := c.values()
+	counts := c.cfg.Decision == election.Majority || c.cfg.Decision == election.Quorum
+	if !c.open || len(c.cfg.Stages) > 0 || !twice {
+		return false
 	}
-	return Completed, winner, true
+	if counts && election.Won(e) || c.cfg.StopEarly && c.valueStays(election.Elect(e), c.mayStillVote()) {
+		c.elected(election.Elect(e), emit)
+		return true
+	}
+	return false
+}
+
+// valueStays says that no further first answers change winner or status: each may have any value that
+// there is, or a new one.
+func (c *checker) valueStays(now election.Outcome, out []int) bool {
+	e, _ := c.values()
+	if then := election.Elect(e); then.Winner != now.Winner || then.Consensus != now.Consensus {
+		return false
+	}
+	if len(out) == 0 {
+		return true
+	}
+	if !c.valueStays(now, out[1:]) {
+		return false
+	}
+	texts := []entry{{hash: fmt.Sprint("new of ", out[0]), value: fmt.Sprint("new of ", out[0])}}
+	for _, i := range c.standingAll() {
+		texts = append(texts, c.answers[c.standing(i)])
+	}
+	for _, text := range texts {
+		with := c.clone()
+		with.seats[out[0]].count++
+		with.answers = append(with.answers, entry{agent: out[0], hash: text.hash, value: text.value})
+		if !with.valueStays(now, out[1:]) {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *checker) byValues(emit func(Command)) {
-	winner, most, all := c.values()
-	if winner < 0 {
-		winner = c.standing(c.standingAll()[0])
+	e, twice := c.values()
+	switch {
+	case len(e.Ballots) == 0:
+		c.end(NoConsensus, c.standing(c.standingAll()[0]), emit)
+	case !twice:
+		c.end(NoConsensus, c.standing(e.Ballots[0].Voter), emit)
+	default:
+		c.elected(election.Elect(e), emit)
 	}
-	status := Completed
-	if most < 2 || c.cfg.Decision == Unanimous && most < all {
-		status = NoConsensus
-	}
-	c.end(status, winner, emit)
 }
 
 // byJudge asks the judge about different answers, once all late calls are
@@ -201,12 +236,21 @@ func (c *checker) consult(p Purpose, agent int, emit func(Command)) bool {
 	if c.cfg.ConsultationLimit > 0 {
 		c.consulting.limitAt = c.later(c.cfg.ConsultationLimit.Milliseconds())
 	}
+	o := c.allStanding()
+	if o.Reversed = p == Judgement && len(c.picks) > 0; p == TieBreak {
+		o.Shown = slices.DeleteFunc(o.Shown, func(a Answer) bool { return !slices.Contains(c.tied, a.Agent) })
+	}
+	emit(Consult{Agent: agent, Round: c.round, Purpose: p, Offer: o})
+	return true
+}
+
+// allStanding offers nothing, and shows all answers that may win.
+func (c *checker) allStanding() Offer {
 	o := Offer{Set: len(c.answers)}
 	for _, i := range c.standingAll() {
 		o.Shown = append(o.Shown, Answer{Agent: i, N: c.seats[i].count, Hash: c.answers[c.standing(i)].hash})
 	}
-	emit(Consult{Agent: agent, Round: c.round, Purpose: p, Offer: o})
-	return true
+	return o
 }
 
 func (c *checker) bookConsulted(ev Consulted, emit func(Command)) {
@@ -225,14 +269,67 @@ func (c *checker) concluded(p Purpose, ev Consulted, emit func(Command)) {
 		c.end(Completed, c.standing(c.standingAll()[0]), emit)
 	case p == Verdict:
 		c.differing = c.stages
+	case p == TieBreak:
+		best := ev.Best
+		if failed {
+			best = c.tied[0]
+		}
+		if len(c.picks) > 0 {
+			c.judged, c.hasAnalysis = true, true
+		}
+		c.end(c.tieStatus, c.standing(best), emit)
 	case failed:
-		c.unjudged = true
+		c.unjudged, c.picks = true, nil
 	case p == Judgement:
-		c.judged, c.hasAnalysis = true, true
-		c.end(Completed, c.standing(ev.Best), emit)
+		c.picked(ev.Best, emit)
 	default:
 		c.hasAnalysis = true
 	}
+}
+
+// picked is what follows a judgement: with both orders it takes two, which may differ.
+func (c *checker) picked(best int, emit func(Command)) {
+	c.picks = append(c.picks, best)
+	first := c.picks[0]
+	switch {
+	case c.cfg.BothOrders && len(c.picks) < 2:
+		return
+	case c.text(first) != c.text(best) && c.cfg.Ties == election.ByJudge:
+		c.elected(c.elects([]ballot{{voter: 0, target: first}, {voter: 1, target: best}}), emit)
+		return
+	}
+	status := Completed
+	if c.text(first) != c.text(best) {
+		if c.cfg.Ties == election.NoTies {
+			status = NoConsensus
+		}
+		first = c.ofTwo(first, best)
+	}
+	c.judged, c.hasAnalysis = true, true
+	c.end(status, c.standing(first), emit)
+}
+
+// ofTwo is the answer that wins of two picks: the first in the config's order of those that are equal to
+// one, or the earliest.
+func (c *checker) ofTwo(a, b int) int {
+	for _, i := range c.standingAll() {
+		if c.cfg.Ties != election.Earliest && (c.text(i) == c.text(a) || c.text(i) == c.text(b)) {
+			return i
+		}
+	}
+	earliest := -1
+	for _, i := range c.standingAll() {
+		isPicked := c.text(i) == c.text(a) || c.text(i) == c.text(b)
+		if isPicked && (earliest < 0 || c.standing(i) < c.standing(earliest)) {
+			earliest = i
+		}
+	}
+	for _, i := range c.standingAll() {
+		if c.text(i) == c.text(earliest) {
+			return i
+		}
+	}
+	return earliest
 }
 
 // limitConsultation ends a consultation at its limit.
@@ -326,6 +423,10 @@ func (w world) opinions(list []Event, at Time) []Event {
 		if !x.ended {
 			list = append(list, Consulted{At: at})
 		}
+	case x.purpose == TieBreak && !x.ended:
+		for _, best := range w.c.tied {
+			list = append(list, Consulted{At: at, Best: best})
+		}
 	case x.purpose == Analysis || x.ended:
 		list = append(list, Consulted{At: at, Best: w.c.standingAll()[0], Analysis: analysed})
 	default:
@@ -338,12 +439,16 @@ func (w world) opinions(list []Event, at Time) []Event {
 
 // impossibleOpinions are those that no consultant can have.
 func (w world) impossibleOpinions() (list []Event) {
-	if w.c.consulting.purpose != Judgement || w.c.consulting.ended {
+	may := w.c.standingAll()
+	switch p := w.c.consulting.purpose; {
+	case w.c.consulting.ended || p != Judgement && p != TieBreak:
 		return nil
+	case p == TieBreak:
+		may = w.c.tied
 	}
 	list = []Event{Consulted{Best: -1}, Consulted{Best: len(w.c.seats)}}
-	for i, s := range w.c.seats {
-		if s.count == 0 {
+	for i := range w.c.seats {
+		if !slices.Contains(may, i) {
 			list = append(list, Consulted{Best: i})
 		}
 	}
@@ -353,17 +458,49 @@ func (w world) impossibleOpinions() (list []Event) {
 // appendStrategy adds to a key what rules 15 to 17 know of the machine.
 func appendStrategy(b []byte, m *Machine) []byte {
 	s := &m.s
-	if m.cfg.Strategy() == "" && !m.cfg.Analysis {
+	if !hasFirsts(m.cfg) {
 		return b
 	}
 	var under byte
 	var limit byte
 	if c := s.Consulting; c != nil {
-		under = byte(c.Agent) + 1 | bit(c.Ended != "")<<3 | bit(c.Purpose == Verdict)<<4 | bit(c.Purpose == Analysis)<<5
+		under = byte(c.Agent) + 1 | bit(c.Ended != "")<<3 | bit(c.Purpose == Verdict)<<4 | bit(c.Purpose == Analysis)<<5 | bit(c.Purpose == TieBreak)<<6
 		limit = left(c.LimitAt, s.Now)
 	}
 	return append(b, byte(s.StagesBegun)<<4|byte(s.Differing), under, limit,
 		bit(s.Judged)|bit(s.Unjudged)<<1|bit(s.Analysis != blob.Ref{})<<2|byte(len(s.Outsiders))<<3, outsiders(s.Outsiders, len(s.Members)))
+}
+
+func hasFirsts(cfg Config) bool {
+	return cfg.Strategy() != "" || cfg.Analysis || cfg.Ties == election.ByJudge
+}
+
+// appendVoting adds to a key what rules 17 to 20 know of the machine, beside what others have.
+func appendVoting(b []byte, m *Machine) []byte {
+	if m.cfg.Check == CheckRequired {
+		var failed byte
+		for i := range m.s.Members {
+			if at := m.standing(i); at >= 0 && m.s.Answers[at].FailedCheck {
+				failed |= 1 << i
+			}
+		}
+		newest := 0
+		if at := m.newest(); at >= 0 {
+			newest = m.s.Answers[at].Agent + 1
+		}
+		b = append(b, failed|byte(newest)<<4)
+	}
+	if m.cfg.BothOrders || m.cfg.Ties == election.ByJudge {
+		var among, status, picks byte
+		if t := m.s.Tie; t != nil {
+			among, status = outsiders(t.Among, 0)|1<<7, t.Status[0]
+		}
+		for _, p := range m.s.Picks {
+			picks = picks<<3 | byte(p.Best) + 1
+		}
+		b = append(b, among, status, picks)
+	}
+	return b
 }
 
 func outsiders(list []int, n int) (bits byte) {
@@ -376,7 +513,7 @@ func outsiders(list []int, n int) (bits byte) {
 // appendFirsts adds to a key what the account has of them.
 func (w world) appendFirsts(b []byte) []byte {
 	c := w.c
-	if c.cfg.Strategy() == "" && !c.cfg.Analysis {
+	if !hasFirsts(c.cfg) {
 		return b
 	}
 	x := c.consulting
@@ -427,8 +564,8 @@ func strategiesOf(n int) []Config {
 		}
 	}
 	add(func(c *Config) { c.Decider = Blind; c.MaxRounds = 5 })
-	add(func(c *Config) { c.Decider = ByValue; c.Decision = Majority })
-	add(func(c *Config) { c.Decider, c.Values, c.Decision = ByValue, true, Unanimous })
+	add(func(c *Config) { c.Decider = ByValue; c.Decision = election.Majority })
+	add(func(c *Config) { c.Decider, c.Values, c.Decision = ByValue, true, election.Unanimous })
 	add(func(c *Config) { c.Decider, c.Values = Blind, true })
 	add(func(c *Config) { c.Decider, c.Judge = ByJudge, JudgeID })
 	add(func(c *Config) { c.Decider, c.Judge, c.Final = ByJudge, "a", SynthesizeByJudge })

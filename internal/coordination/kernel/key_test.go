@@ -12,7 +12,8 @@ import (
 // the order of the answers but for the newest; of a busy agent, which stale set
 // it saw and whom it could vote for there (the vote would be void), in what round
 // it is after the first; and with pace eager, starts beyond the last in which
-// an answer is offered.
+// an answer is offered. The walk has no quorum and no straggler_factor, for which
+// Electorate, Since and Took are.
 type key [80]byte
 
 func (w world) key() key {
@@ -44,7 +45,7 @@ func appendMachine(b []byte, m *Machine) []byte {
 			b = append(b, left(x.RestrictAt, s.Now), left(x.CancelAt, s.Now))
 		}
 	}
-	b = appendStrategy(b, m)
+	b = appendVoting(appendStrategy(b, m), m)
 	for voter := range s.Members {
 		for _, v := range s.Votes {
 			if v.Void == "" && v.Voter == voter {
@@ -133,9 +134,9 @@ func TestKeyKnowsEveryField(t *testing.T) {
 	}{
 		{fields(state{}), []string{"Stage", "Now", "Members", "Answers", "Votes", "Round", "RoundOpen", "RoundSet",
 			"GraceAt", "TurnAt", "WakeAt", "Status", "Winner", "Presenting", "Presented", "PresentedWork", "Warnings",
-			"StagesBegun", "Differing", "Consulting", "Analysis", "Judged", "Unjudged", "Outsiders"}},
+			"StagesBegun", "Differing", "Consulting", "Analysis", "Judged", "Unjudged", "Outsiders", "Picks", "Tie", "Electorate"}},
 		{fields(member{}), []string{"Phase", "Failed", "Reason", "Starts", "Answers", "Round", "Seen", "InRound",
-			"Act", "MayAnswer", "RestrictAt", "CancelAt"}},
+			"Act", "MayAnswer", "RestrictAt", "CancelAt", "Since", "Took"}},
 		{fields(consultation{}), []string{"Purpose", "Agent", "LimitAt", "Ended"}},
 	} {
 		if !slices.Equal(x.have, x.known) {

@@ -18,11 +18,15 @@ func (m *Machine) start(agent, round int) {
 		x.Round, x.Seen, x.MayAnswer = round, offer.Set, offer.MayAnswer
 		if !isStarted {
 			x.Act, x.Reason = ActAbstained, "it may not answer any more, and there is no answer that it may vote for"
+			x.Since = 0
 			return
 		}
 		x.Act, x.Reason = ActNone, ""
 		x.Phase = Busy
 		x.Starts++
+		if m.cfg.StragglerFactor > 0 {
+			x.Since, x.Took = m.s.Now, 0
+		}
 		if limit := m.stepLimit(round); limit > 0 {
 			x.RestrictAt = m.after(limit)
 			x.CancelAt = m.after(limit + m.cfg.RoundGrace)
@@ -35,8 +39,7 @@ func (m *Machine) start(agent, round int) {
 }
 
 // offer is rules 4, 5 and 6: in round max_rounds only a vote is offered; the
-// limits of new answers take new_answer away; self_vote: false takes the agent's
-// own answer off the list.
+// limits of new answers take new_answer away.
 func (m *Machine) offer(agent, round int) Offer {
 	may := round < m.lastRound() &&
 		(m.cfg.MaxNewAnswersPerAgent == 0 || m.s.Members[agent].Answers < m.cfg.MaxNewAnswersPerAgent) &&
@@ -44,17 +47,7 @@ func (m *Machine) offer(agent, round int) Offer {
 	if m.isBlind() {
 		return Offer{Shown: []Answer{}, MayAnswer: may, MayVote: []int{}}
 	}
-	offer := Offer{Set: m.set(), Shown: m.current(), MayAnswer: may, MayVote: m.ix().votable}
-	if !m.cfg.SelfVote {
-		others := make([]int, 0, len(offer.MayVote))
-		for _, a := range offer.MayVote {
-			if a != agent {
-				others = append(others, a)
-			}
-		}
-		offer.MayVote = others
-	}
-	return offer
+	return Offer{Set: m.set(), Shown: m.shownTo(agent, round), MayAnswer: may, MayVote: m.votableBy(agent, round)}
 }
 
 func (m *Machine) stepLimit(round int) time.Duration {
@@ -119,7 +112,7 @@ func (m *Machine) applyStopped(agent int) {
 func (m *Machine) applyOutOfTurns(ev OutOfTurns) {
 	isAlone := len(m.cfg.Agents) == 1
 	if isAlone && ev.Answer != (blob.Ref{}) {
-		m.applyAnswer(Answered{At: ev.At, Agent: ev.Agent, Seen: ev.Seen, Answer: ev.Answer, Hash: ev.Hash, Work: ev.Work})
+		m.applyAnswer(Answered{At: ev.At, Agent: ev.Agent, Seen: ev.Seen, Answer: ev.Answer, Hash: ev.Hash, Work: ev.Work, FailedCheck: ev.FailedCheck, Check: ev.Check})
 	}
 	m.change(ev.Agent, func(x *member) { x.Seen = ev.Seen })
 	m.endStep(ev.Agent, ActMaxTurns, ev.Reason)

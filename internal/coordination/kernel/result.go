@@ -22,6 +22,9 @@ type Result struct {
 	// answer. Work is as in Answer, for that text.
 	Text blob.Ref
 	Work blob.Ref
+	// Backing is the weight of the votes for the winner, and Ballots that of all valid votes. In a
+	// turn without votes the standing answers count in their place.
+	Backing, Ballots int
 	// Answers are the standing answers in the config's order, All are all accepted
 	// answers in the order of arrival.
 	Answers []Answer
@@ -43,7 +46,7 @@ type Result struct {
 // Result returns the result so far; it is final once Over.
 func (m *Machine) Result() Result {
 	r := Result{
-		Status: m.s.Status, Answers: slices.Clip(m.current()), All: slices.Clip(m.s.Answers), Agents: make([]AgentState, 0, len(m.s.Members)),
+		Status: m.s.Status, Answers: m.standingAnswers(), All: slices.Clip(m.s.Answers), Agents: make([]AgentState, 0, len(m.s.Members)),
 		Rounds: m.s.Round, Stage: m.s.StagesBegun, Analysis: m.s.Analysis, Judged: m.s.Judged, Warnings: append([]string(nil), m.s.Warnings...),
 	}
 	for _, v := range m.s.Votes {
@@ -59,6 +62,7 @@ func (m *Machine) Result() Result {
 	if m.s.Winner >= 0 {
 		r.Winner = &m.s.Answers[m.s.Winner]
 		r.Text, r.Work = r.Winner.Text, r.Winner.Work
+		r.Backing, r.Ballots = m.agreement(r.Winner.Agent)
 		if m.s.Presented != (blob.Ref{}) {
 			r.Text, r.Work = m.s.Presented, m.s.PresentedWork
 		}

@@ -1,6 +1,9 @@
 package kernel
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // stepRounds is rule 2, `pace: rounds`: all members of a round act on the same set. A new
 // answer voids the votes before it, so judging an incomplete set would waste calls.
@@ -48,25 +51,57 @@ func (m *Machine) roundIsDone() bool {
 		return true
 	}
 	return m.graceIsOver(ix.members, ix.memberOut) && (m.set() > m.s.RoundSet ||
-		!m.votesCouldChangeWinner(m.agents(func(x member) bool { return x.InRound && x.out() })))
+		m.winnerStands(m.agents(func(x member) bool { return x.InRound && x.out() })))
 }
 
 // graceIsOver runs the stragglers' clock: it starts when more than half have
 // acted.
 func (m *Machine) graceIsOver(members, out int) bool {
-	if 2*(members-out) <= members || m.cfg.StragglerGrace == 0 {
+	if 2*(members-out) <= members {
 		m.s.GraceAt = 0
 		return false
 	}
 	if m.s.GraceAt == 0 {
-		m.s.GraceAt = m.after(m.cfg.StragglerGrace)
+		grace := m.grace()
+		if grace == 0 {
+			return false
+		}
+		m.s.GraceAt = m.after(grace)
 	}
 	return m.s.Now >= m.s.GraceAt
+}
+
+// leastGrace is the shortest grace that StragglerFactor gives.
+const leastGrace = 2 * time.Second
+
+// grace returns how long stragglers may keep a round open; 0 means for ever.
+func (m *Machine) grace() time.Duration {
+	grace := m.cfg.StragglerGrace
+	if m.cfg.StragglerFactor == 0 {
+		return grace
+	}
+	var took []time.Duration
+	for _, x := range m.s.Members {
+		if (x.InRound || m.cfg.Pace == PaceEager) && !x.out() && x.Since != 0 {
+			took = append(took, time.Duration(x.Took)*time.Millisecond)
+		}
+	}
+	if len(took) == 0 {
+		return grace
+	}
+	slices.Sort(took)
+	median := (took[(len(took)-1)/2] + took[len(took)/2]) / 2
+	short := max(leastGrace, time.Duration(m.cfg.StragglerFactor*float64(median)))
+	if grace == 0 || short < grace {
+		return short
+	}
+	return grace
 }
 
 // closeRound is rules 2 and 4: agents that are still out are late. Another round follows if
 // an answer was accepted or all members failed; otherwise the votes decide.
 func (m *Machine) closeRound() {
+	m.keepElectorate()
 	m.s.RoundOpen, m.s.GraceAt = false, 0
 	allFailed := true
 	for i := range m.s.Members {
@@ -109,7 +144,7 @@ func (m *Machine) firstAnswersAgree() bool {
 			return false
 		}
 	}
-	return m.areEqual(shown) && !slices.ContainsFunc(shown, func(a Answer) bool { return a.N > 1 })
+	return m.areEqual(shown) && !slices.ContainsFunc(m.s.Members, func(x member) bool { return x.Answers > 1 })
 }
 
 // areEqual reports whether all of some answers are one candidate.
@@ -131,7 +166,7 @@ func (m *Machine) applyAnswer(ev Answered) {
 	}
 	m.change(ev.Agent, func(x *member) { x.Answers++ })
 	x := m.s.Members[ev.Agent]
-	answer := Answer{Agent: ev.Agent, N: x.Answers, Round: x.Round, Text: ev.Answer, Hash: ev.Hash, Value: ev.Value, Work: ev.Work}
+	answer := Answer{Agent: ev.Agent, N: x.Answers, Round: x.Round, Text: ev.Answer, Hash: ev.Hash, Value: ev.Value, Work: ev.Work, FailedCheck: ev.FailedCheck, Check: ev.Check}
 	m.s.Answers = append(m.s.Answers, answer)
 	m.voidVotes()
 	m.ix().add(answer, m.set()-1)
@@ -155,7 +190,7 @@ func (m *Machine) applyVote(ev Voted) {
 	x := m.s.Members[ev.Agent]
 	vote := Vote{
 		Voter: ev.Agent, For: ev.For, Label: m.Label(m.answerIn(ev.For, ev.Seen)),
-		Set: ev.Seen, Round: x.Round, Reason: ev.Reason,
+		Set: ev.Seen, Round: x.Round, Reason: ev.Reason, Others: ev.Others, Saw: ev.Saw,
 	}
 	switch {
 	case x.Phase == Late:
@@ -166,8 +201,8 @@ func (m *Machine) applyVote(ev Voted) {
 	m.change(ev.Agent, func(x *member) { x.Seen = ev.Seen })
 	m.endStep(ev.Agent, ActVoted, "")
 	m.s.Votes = append(m.s.Votes, vote)
-	if ix := m.ix(); ix.tally != nil && vote.Void == "" {
-		ix.tally[m.candidates()[vote.For]]++
+	if ix := m.ix(); ix.ballots != nil && vote.Void == "" {
+		ix.ballots = append(ix.ballots, vote.ballot())
 	}
 }
 

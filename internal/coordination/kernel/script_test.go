@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
@@ -77,7 +78,7 @@ func (s *script) start(t *testing.T, d *datadriven.TestData) string {
 		case "pace":
 			cfg.Pace = Pace(value)
 		case "decision":
-			cfg.Decision = VoteRule(value)
+			cfg.Decision = election.Rule(value)
 		case "final":
 			cfg.Final = Strategy(value)
 		case "decider":
@@ -100,6 +101,24 @@ func (s *script) start(t *testing.T, d *datadriven.TestData) string {
 				}
 				cfg.Stages = append(cfg.Stages, members)
 			}
+		case "check":
+			cfg.Check = CheckMode(value)
+		case "ties":
+			cfg.Ties = election.Ties(value)
+		case "stop_early":
+			cfg.StopEarly = true
+		case "both_orders":
+			cfg.BothOrders = true
+		case "quorum":
+			_, err = fmt.Sscan(value, &cfg.Quorum)
+		case "straggler_factor":
+			_, err = fmt.Sscan(value, &cfg.StragglerFactor)
+		case "ring":
+			_, err = fmt.Sscan(value, &cfg.Peers.Ring)
+		case "random":
+			_, err = fmt.Sscan(value, &cfg.Peers.Random)
+		case "weights":
+			_, err = fmt.Sscan(strings.Join(arg.Vals, " "), weightsOf(&cfg, len(arg.Vals))...)
 		case "max_rounds":
 			_, err = fmt.Sscan(value, &cfg.MaxRounds)
 		case "per_agent":
@@ -124,6 +143,15 @@ func (s *script) start(t *testing.T, d *datadriven.TestData) string {
 	}
 	s.m, s.now = m, 0
 	return "ok"
+}
+
+// weightsOf makes room for so many weights.
+func weightsOf(cfg *Config, n int) (places []any) {
+	cfg.Weights = make([]int, n)
+	for i := range cfg.Weights {
+		places = append(places, &cfg.Weights[i])
+	}
+	return places
 }
 
 func (s *script) event(t *testing.T, d *datadriven.TestData) Event {
@@ -160,9 +188,17 @@ func (s *script) event(t *testing.T, d *datadriven.TestData) Event {
 	case "answer":
 		var value string
 		d.MaybeScanArgs(t, "value", &value)
-		return Answered{At: s.now, Agent: agent, Seen: seen, Answer: ref, Hash: text, Value: value}
+		return Answered{At: s.now, Agent: agent, Seen: seen, Answer: ref, Hash: text, Value: value, FailedCheck: d.HasArg("failed")}
 	case "vote":
-		return Voted{At: s.now, Agent: agent, Seen: seen, For: s.agent(target), Reason: reason}
+		ev := Voted{At: s.now, Agent: agent, Seen: seen, For: s.agent(target), Reason: reason}
+		for _, arg := range d.CmdArgs {
+			if arg.Key == "others" {
+				for _, id := range arg.Vals {
+					ev.Others = append(ev.Others, s.agent(id))
+				}
+			}
+		}
+		return ev
 	case "out_of_turns":
 		return OutOfTurns{At: s.now, Agent: agent, Seen: seen, Answer: ref, Hash: text, Reason: reason}
 	case "abstain":
@@ -210,7 +246,11 @@ func (s *script) result() string {
 	if r.Winner != nil {
 		winner = s.m.Label(*r.Winner)
 	}
-	fmt.Fprintf(&b, "%s winner=%s text=%q rounds=%d\n", r.Status, winner, r.Text.SHA256, r.Rounds)
+	fmt.Fprintf(&b, "%s winner=%s text=%q rounds=%d", r.Status, winner, r.Text.SHA256, r.Rounds)
+	if cfg := s.m.cfg; cfg.Quorum != 0 || cfg.Weights != nil || cfg.Decision == election.Approval || cfg.Decision == election.Ranked {
+		fmt.Fprintf(&b, " agreement=%d/%d", r.Backing, r.Ballots)
+	}
+	b.WriteByte('\n')
 	for _, a := range r.Answers {
 		fmt.Fprintf(&b, "  answer %s of round %d\n", s.m.Label(a), a.Round)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
@@ -21,6 +22,10 @@ type Answer struct {
 	Value string `json:"value,omitempty"`
 	// Work refers to the author's work beside the text; no rule reads it.
 	Work blob.Ref `json:"work,omitzero"`
+	// FailedCheck reports whether the answer failed the check of answers. Check refers to the check's
+	// record; no rule reads it.
+	FailedCheck bool     `json:"failed_check,omitempty"`
+	Check       blob.Ref `json:"check,omitzero"`
 }
 
 // Vote is one vote, counted or not. Void is the reason why it is not valid, empty for a
@@ -33,6 +38,15 @@ type Vote struct {
 	Round  int    `json:"round"`
 	Reason string `json:"reason"`
 	Void   string `json:"void,omitempty"`
+	// Others are the agents whose answers the vote names after For, the best first.
+	Others []int `json:"others,omitempty"`
+	// Saw has the labels of the answers in the order in which the voter was shown them, if that is
+	// not the config's. No rule reads it.
+	Saw []string `json:"saw,omitempty"`
+}
+
+func (v Vote) ballot() election.Ballot {
+	return election.Ballot{Voter: v.Voter, For: append([]int{v.For}, v.Others...)}
 }
 
 // Phase is the state of an agent's call.
@@ -96,6 +110,10 @@ type member struct {
 	// RestrictAt and CancelAt are the time limits of the current step; 0 means no limit.
 	RestrictAt Time `json:"restrict_at,omitempty"`
 	CancelAt   Time `json:"cancel_at,omitempty"`
+	// Since is when the current or the last step began, and Took its time once it has ended. Both are
+	// zero without Config.StragglerFactor.
+	Since Time `json:"since,omitempty"`
+	Took  Time `json:"took,omitempty"`
 }
 
 func (m member) out() bool { return m.Phase != Idle }
@@ -152,6 +170,23 @@ type state struct {
 	Unjudged bool `json:"unjudged,omitempty"`
 	// Outsiders are the consultants outside of the panel that a person has dismissed.
 	Outsiders []int `json:"outsiders,omitempty"`
+	// Picks are the judgements so far, and Tie is the tie that a judge is to break.
+	Picks []pick `json:"picks,omitempty"`
+	Tie   *tie   `json:"tie,omitempty"`
+	// Electorate is the weight of the members of the closed round, under the rule quorum.
+	Electorate int `json:"electorate,omitempty"`
+}
+
+// pick is a judgement: the agent with the best answer, and the analysis.
+type pick struct {
+	Best     int      `json:"best"`
+	Analysis blob.Ref `json:"analysis"`
+}
+
+// tie has tied candidates in the config's order, and the status of the turn whichever wins.
+type tie struct {
+	Among  []int  `json:"among"`
+	Status Status `json:"status"`
 }
 
 // stateVersion increases when this program could misread an older state.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/massgen/massgen/internal/coordination/election"
 )
 
 // Decider decides the winner over the first answers (rule 15).
@@ -73,10 +75,12 @@ func (c Config) validateStrategy() error {
 	if err := c.validateStages(); err != nil {
 		return err
 	}
-	isAsked := c.Decider == ByJudge || c.Analysis || staged && c.Agree == AgreeByVerdict && !c.VerdictByOther
+	isAsked := c.Decider == ByJudge || c.Analysis || c.Ties == election.ByJudge || staged && c.Agree == AgreeByVerdict && !c.VerdictByOther
 	switch {
 	case c.Final == SynthesizeByJudge && c.Decider != ByJudge:
 		return errors.New("only a judge that decides can synthesize the answer")
+	case c.BothOrders && c.Decider != ByJudge:
+		return errors.New("only a judge that decides can be asked in both orders")
 	case c.Judge != "" && c.Judge != JudgeID && !slices.Contains(c.Agents, c.Judge):
 		return fmt.Errorf("the judge %q is no agent of the panel", c.Judge)
 	case isAsked && c.Judge == "":
@@ -96,7 +100,7 @@ func (c Config) validateStages() error {
 	}
 	asked := make([]bool, len(c.Agents))
 	for i, stage := range c.Stages {
-		if len(stage) < 2 {
+		if len(stage) == 0 || len(stage) == 1 && c.Check == "" {
 			return fmt.Errorf("stage %d of the cascade has fewer than two agents, and could never agree", i+1)
 		}
 		isNew := false
@@ -149,6 +153,8 @@ func (m *Machine) openStage() bool {
 func (m *Machine) decideFirst() bool {
 	standing := m.current()
 	switch {
+	case m.passedAlone():
+		m.elect(Completed, m.standing(m.cfg.Stages[m.s.StagesBegun-1][0]))
 	case m.stageAnswered() && m.areEqual(standing):
 		m.elect(Completed, m.standing(standing[0].Agent))
 	case m.stageAnswered() && m.isVerdictDue():
@@ -182,35 +188,61 @@ func (m *Machine) stageAnswered() bool {
 	})
 }
 
+// passedAlone is rule 16: the only agent of a stage has given an answer that passed the check.
+func (m *Machine) passedAlone() bool {
+	if m.s.StagesBegun == 0 || len(m.cfg.Stages[m.s.StagesBegun-1]) > 1 {
+		return false
+	}
+	at := m.standing(m.cfg.Stages[m.s.StagesBegun-1][0])
+	return at >= 0 && !m.s.Answers[at].FailedCheck
+}
+
 func (m *Machine) isVerdictDue() bool {
 	return m.cfg.Agree == AgreeByVerdict && m.s.Differing < m.s.StagesBegun
 }
 
-// countValues counts the standing answers of each candidate, and those that have a value at all.
-func (m *Machine) countValues() (counts []int, all int) {
-	counts = make([]int, len(m.s.Members))
-	for _, a := range m.current() {
-		if m.valueOf(a) != "" {
-			counts[m.candidates()[a.Agent]]++
-			all++
-		}
+// electByValue is rule 15: each answer is its author's vote for its value. If no value was given
+// twice, the answers convince nobody.
+func (m *Machine) electByValue() {
+	e := m.countValues()
+	out := election.Elect(e)
+	switch {
+	case out.Winner < 0:
+		m.elect(NoConsensus, m.standing(m.current()[0].Agent))
+	case !isRepeated(e):
+		m.elect(NoConsensus, m.standing(e.Candidates[e.Ballots[0].Voter]))
+	default:
+		m.conclude(out)
 	}
-	return counts, all
 }
 
-// electByValue is rule 15: each answer counts for its value. A value that only one answer has
-// convinces nobody.
-func (m *Machine) electByValue() {
-	counts, all := m.countValues()
-	first := leader(counts)
-	switch {
-	case first < 0:
-		m.elect(NoConsensus, m.standing(m.current()[0].Agent))
-	case counts[first] < 2, m.cfg.Decision == Unanimous && counts[first] < all:
-		m.elect(NoConsensus, m.standing(first))
-	default:
-		m.elect(Completed, m.standing(first))
+// pick is rule 17: the judgement elects the best answer. With BothOrders the judge is asked again, and
+// two picks that differ are tied.
+func (m *Machine) pick(p pick) {
+	m.s.Picks = append(m.s.Picks, p)
+	if m.cfg.BothOrders && len(m.s.Picks) < 2 {
+		return
 	}
+	first := m.s.Picks[0].Best
+	if m.candidates()[first] == m.candidates()[p.Best] {
+		m.electPick(Completed, first)
+		return
+	}
+	m.conclude(election.Elect(election.Election{
+		Ties: m.cfg.Ties, Candidates: m.candidates(), Arrivals: m.ix().standing,
+		Ballots: []election.Ballot{{Voter: 0, For: []int{first}}, {Voter: 1, For: []int{p.Best}}},
+	}))
+}
+
+// electPick elects an answer that the judge picked, with the analysis that goes with it.
+func (m *Machine) electPick(status Status, best int) {
+	m.s.Judged = true
+	for _, p := range slices.Backward(m.s.Picks) {
+		if m.candidates()[p.Best] == m.candidates()[best] {
+			m.s.Analysis = p.Analysis
+		}
+	}
+	m.elect(status, m.standing(best))
 }
 
 // decideByJudge is rule 15: the judge decides between different answers, after late calls have

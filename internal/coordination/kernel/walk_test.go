@@ -146,7 +146,8 @@ func checkRefusals(w world) error {
 		impossible = append(impossible, Abstained{Agent: i, Seen: s.seen - 1}, Abstained{Agent: i, Seen: last + 1}, OutOfTurns{Agent: i, Seen: last + 1},
 			Answered{Agent: i, Seen: last + 1}, Voted{Agent: i, Seen: last + 1}, Voted{Agent: i, Seen: last, For: len(w.c.seats)})
 		for target := range w.c.seats {
-			if !s.busy || target == i && !w.c.cfg.SelfVote || !w.hadAnswer(target, s.seen) {
+			counts := s.busy && !s.late && s.seen == len(w.c.answers)
+			if !s.busy || target == i && !w.c.cfg.SelfVote || !w.hadAnswer(target, s.seen) || counts && !slices.Contains(w.c.votableBy(i), target) {
 				impossible = append(impossible, Voted{Agent: i, Seen: s.seen, For: target})
 			}
 		}
@@ -169,11 +170,11 @@ func checkRefusals(w world) error {
 func walkSize() []scenario {
 	switch os.Getenv("MASSGEN_WALK") {
 	case "full":
-		return slices.Concat(fullProduct(), deciders(), deeperDeciders())
+		return slices.Concat(fullProduct(), deciders(), deeperDeciders(), voting(3))
 	case "small":
-		return append(sample(59, 401), fewDeciders()...)
+		return slices.Concat(sample(59, 401), fewDeciders(), fewVoting())
 	}
-	return slices.Concat(strata(), deciders(), sample(13, 173))
+	return slices.Concat(strata(), deciders(), voting(2), sample(13, 173))
 }
 
 // TestWalk is rule 10: every interleaving of up to three agents, under a sample

@@ -45,7 +45,7 @@ func (w world) clone() world {
 	m := *w.m
 	if m.index != nil {
 		ix := *m.index
-		ix.limits, ix.standing, ix.tally = slices.Clone(ix.limits), slices.Clone(ix.standing), slices.Clone(ix.tally)
+		ix.limits, ix.standing, ix.ballots = slices.Clone(ix.limits), slices.Clone(ix.standing), slices.Clone(ix.ballots)
 		m.index = &ix // of the other lists nobody changes an element
 	}
 	m.s.Members = slices.Clone(m.s.Members)
@@ -55,6 +55,7 @@ func (w world) clone() world {
 	if m.s.Consulting != nil {
 		m.s.Consulting = new(*m.s.Consulting)
 	}
+	m.s.Picks = slices.Clone(m.s.Picks)
 	return world{m: &m, c: w.c.clone(), may: w.may}
 }
 
@@ -150,6 +151,9 @@ func (w world) actsOf(list []Event, i int, at Time) []Event {
 	}
 	if s.mayAnswer && s.count < w.may.answers {
 		list = append(list, Answered{At: at, Agent: i, Seen: s.seen, Hash: fmt.Sprint(i, ".", s.count+1)})
+		if w.c.cfg.Check != "" {
+			list = append(list, Answered{At: at, Agent: i, Seen: s.seen, Hash: fmt.Sprint(i, ".", s.count+1), FailedCheck: true})
+		}
 		if w.may.equal && !w.wasShown(sharedText, s.seen) {
 			list = append(list, Answered{At: at, Agent: i, Seen: s.seen, Hash: sharedText, Value: "v"})
 		}
@@ -175,7 +179,7 @@ func (w world) actsOf(list []Event, i int, at Time) []Event {
 func (w world) votesOf(list []Event, i, seen int, at Time) []Event {
 	counts := seen == len(w.c.answers) && !w.c.seats[i].late
 	for target := range w.c.seats {
-		if target == i && !w.c.cfg.SelfVote || !w.hadAnswer(target, seen) {
+		if target == i && !w.c.cfg.SelfVote || !w.hadAnswer(target, seen) || counts && !slices.Contains(w.c.votableBy(i), target) {
 			continue
 		}
 		list = append(list, Voted{At: at, Agent: i, Seen: seen, For: target, Reason: "r"})

@@ -35,6 +35,10 @@ type Task struct {
 	Carried []effect.Entry `json:"carried,omitempty"`
 	// Snapshot reports whether the agent's answer gets a snapshot of the agent's workspace.
 	Snapshot bool `json:"snapshot,omitempty"`
+	// Check is made of the answer; nil for none. Work is the work to check of an agent without a
+	// workspace, zero for none.
+	Check *effect.Check `json:"check,omitempty"`
+	Work  blob.Ref      `json:"work,omitzero"`
 	// Context is the part of the step that inputs have, if summaries cover the rest; nil if
 	// there are none.
 	Context *policy.StepLimits `json:"context,omitempty"`
@@ -70,6 +74,10 @@ type state struct {
 	// whether a conversation was repeated after such a message.
 	Blank      string `json:"blank,omitempty"`
 	AskedAgain bool   `json:"asked_again,omitempty"`
+	// Checking reports whether Answer is being checked. Checked counts the checks that failed and sent the
+	// answer back.
+	Checking bool `json:"checking,omitempty"`
+	Checked  int  `json:"checked,omitempty"`
 	// JSON reports whether the model has to act by JSON objects. Ignored counts the messages that
 	// called no tool.
 	JSON    bool `json:"json,omitempty"`
@@ -139,6 +147,9 @@ func Begin(task Task) (*Machine, []effect.Effect) {
 // Outcome returns the outcome of the step. The outcome's Kind is empty while the step goes on.
 func (s *Machine) Outcome() Outcome { return s.s.Outcome }
 
+// Offer returns the offer in the input of the last call. The caller must not change it.
+func (s *Machine) Offer() kernel.Offer { return s.s.Offer }
+
 // Transcript returns the entries that the step has added to its first input, including the last
 // message. The caller must not change them.
 func (s *Machine) Transcript() []effect.Entry { return slices.Clip(s.s.Transcript) }
@@ -149,7 +160,7 @@ func (s *Machine) JSON() bool { return s.s.JSON }
 // Waits reports whether the effect with key k is out.
 func (s *Machine) Waits(k effect.Key) bool {
 	isModel := s.s.Waiting && k == s.callingKey()
-	isSnapshot := s.s.Answer != nil && k == s.snapshotKey()
+	isSnapshot := s.s.Answer != nil && !s.s.Checking && k == s.snapshotKey() || s.s.Checking && k == s.checkKey()
 	return isModel || isSnapshot || slices.ContainsFunc(s.s.Pending, func(p pending) bool { return p.Permission == nil && k == s.toolKey(p.Index) })
 }
 
@@ -198,7 +209,10 @@ func (s *Machine) Apply(r effect.Reply) ([]effect.Effect, error) {
 		}
 		return s.applyReply(r), nil
 	case effect.ToolReply:
-		if s.s.Answer != nil {
+		switch {
+		case s.s.Checking:
+			return s.applyCheck(r)
+		case s.s.Answer != nil:
 			return s.applySnapshot(r)
 		}
 		return s.applyResult(r)

@@ -20,8 +20,13 @@ type Outcome struct {
 	// zero for an agent without a workspace.
 	Work   blob.Ref `json:"work,omitzero"`
 	Unkept blob.Ref `json:"unkept,omitzero"`
-	For    int      `json:"for,omitempty"`
-	Reason string   `json:"reason,omitempty"`
+	// FailedCheck reports whether the answer failed its check; Check refers to the check's record.
+	FailedCheck bool     `json:"failed_check,omitempty"`
+	Check       blob.Ref `json:"check,omitzero"`
+	For         int      `json:"for,omitempty"`
+	// Others are the agents that a vote names after For.
+	Others []int  `json:"others,omitempty"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // OutcomeKind is the kind of an Outcome.

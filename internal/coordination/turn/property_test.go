@@ -13,6 +13,7 @@ import (
 
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/coordination/turn"
@@ -87,7 +88,7 @@ func drawAccepted(t *rapid.T) turn.Accepted {
 	ids := []string{"ada", "bob", "cyd", "dan"}[:rapid.IntRange(1, 4).Draw(t, "agents")]
 	rules := kernel.Defaults(ids...)
 	rules.Pace = rapid.SampledFrom([]kernel.Pace{kernel.PaceRounds, kernel.PaceEager}).Draw(t, "pace")
-	rules.Decision = rapid.SampledFrom([]kernel.VoteRule{kernel.AllVoted, kernel.Majority, kernel.Unanimous}).Draw(t, "decision")
+	rules.Decision = rapid.SampledFrom([]election.Rule{election.AllVoted, election.Majority, election.Unanimous}).Draw(t, "decision")
 	rules.Final = rapid.SampledFrom([]kernel.Strategy{kernel.WinnerReuse, kernel.WinnerPresent, kernel.Synthesize}).Draw(t, "final")
 	rules.MaxRounds = rapid.IntRange(2, 3).Draw(t, "max rounds")
 	rules.SelfVote = len(ids) == 2 || rapid.Bool().Draw(t, "self vote")

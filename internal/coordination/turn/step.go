@@ -38,7 +38,14 @@ func (m *Machine) stepped(at kernel.Time, agent int, effects []effect.Effect) er
 	m.recordUnkept(agent, s.Purpose, outcome)
 	told := len(m.out)
 	m.out = append(m.out, StepEnded{})
-	if err := m.decide(kernelEvent(at, agent, s.Purpose, outcome)); err != nil {
+	ev := kernelEvent(at, agent, s.Purpose, outcome)
+	if vote, isVote := ev.(kernel.Voted); isVote && m.s.Turn.Shuffle != nil {
+		for _, a := range m.s.Turn.InOrder(agent, s.Round, s.Step.Offer()) {
+			vote.Saw = append(vote.Saw, m.s.Kernel.Label(a))
+		}
+		ev = vote
+	}
+	if err := m.decide(ev); err != nil {
 		return err
 	}
 	m.out[told] = m.ended(at, agent, s, outcome)
@@ -81,9 +88,13 @@ func (m *Machine) carry(cause kernel.Event, c kernel.Command) error {
 		if c.Synthesize {
 			purpose = effect.Synthesis
 		}
-		m.begin(cause.When(), step.Task{
+		task := step.Task{
 			Agent: c.Agent, Round: c.Round, Purpose: purpose, Offer: c.Offer, Votes: c.Votes, Analysis: c.Analysis,
-		})
+		}
+		if winner := m.s.Kernel.Result().Winner; m.s.Turn.Check != nil {
+			task.Work = winner.Work
+		}
+		m.begin(cause.When(), task)
 	case kernel.Consult:
 		purpose := effect.Purpose(c.Purpose)
 		m.begin(cause.When(), step.Task{
@@ -106,6 +117,9 @@ func (m *Machine) carry(cause kernel.Event, c kernel.Command) error {
 func (m *Machine) begin(at kernel.Time, task step.Task) {
 	agent := m.s.Turn.Agent(task.Agent)
 	task.Limits, task.Notes = m.s.Turn.Limits, m.notesSoFar()
+	if !task.Purpose.IsConsultation() {
+		task.Check = m.s.Turn.Check
+	}
 	isJudge := task.Purpose.IsConsultation() || task.Analysis != (blob.Ref{})
 	if !isJudge {
 		task.Carried = m.Carried(task.Agent)
@@ -146,13 +160,16 @@ func kernelEvent(at kernel.Time, agent int, purpose effect.Purpose, o step.Outco
 	}
 	switch o.Kind {
 	case step.Answered:
-		return kernel.Answered{At: at, Agent: agent, Seen: o.Seen, Answer: o.Answer, Hash: o.Hash, Value: o.Value, Work: o.Work}
+		return kernel.Answered{At: at, Agent: agent, Seen: o.Seen, Answer: o.Answer, Hash: o.Hash, Value: o.Value, Work: o.Work, FailedCheck: o.FailedCheck, Check: o.Check}
 	case step.Voted:
-		return kernel.Voted{At: at, Agent: agent, Seen: o.Seen, For: o.For, Reason: o.Reason}
+		return kernel.Voted{At: at, Agent: agent, Seen: o.Seen, For: o.For, Others: o.Others, Reason: o.Reason}
 	case step.Abstained:
 		return kernel.Abstained{At: at, Agent: agent, Seen: o.Seen, Reason: o.Reason}
 	case step.OutOfTurns:
-		return kernel.OutOfTurns{At: at, Agent: agent, Seen: o.Seen, Answer: o.Answer, Hash: o.Hash, Work: o.Work, Reason: o.Reason}
+		return kernel.OutOfTurns{
+			At: at, Agent: agent, Seen: o.Seen, Answer: o.Answer, Hash: o.Hash, Work: o.Work, Reason: o.Reason,
+			FailedCheck: o.FailedCheck, Check: o.Check,
+		}
 	case step.Stopped:
 		return kernel.Stopped{At: at, Agent: agent}
 	default:

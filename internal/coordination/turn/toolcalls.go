@@ -16,7 +16,7 @@ func (m *Machine) ToolCalls() []ToolRun { return slices.Clone(m.s.ToolCalls) }
 
 func (m *Machine) run(at kernel.Time, effects []effect.Effect) {
 	for _, e := range effects {
-		if call, isTool := e.(effect.ToolCall); isTool && !call.IsSnapshot() {
+		if call, isTool := e.(effect.ToolCall); isTool && !call.IsSnapshot() && !call.IsCheck() {
 			m.s.ToolCalls = append(m.s.ToolCalls, ToolRun{Call: call, Started: at})
 		}
 		m.out = append(m.out, Run{m.withTools(e)})

@@ -17,6 +17,7 @@ import (
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/coordination/topic"
@@ -27,6 +28,7 @@ import (
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/internal/tools/permission"
+	"github.com/massgen/massgen/internal/tools/workspace"
 )
 
 // Settings are the settings of a panel.
@@ -156,7 +158,13 @@ func (p *Opened) open(ctx context.Context, s Settings) error {
 	opts := coordinator.Options{
 		Rules: s.Config.Orchestrator.Rules, Limits: s.Config.Orchestrator.Limits, Budget: s.Config.Budget, Override: s.Override,
 		Store: s.Store.Sessions, Remote: s.Engine, Approve: s.Approve, DescribeFiles: s.Config.DescribesFiles(), Masking: s.Secrets.Stream,
-		AnswerPattern: s.Config.Orchestrator.AnswerPattern,
+		AnswerPattern: s.Config.Orchestrator.AnswerPattern, Shuffle: s.Config.Orchestrator.IsShuffled(), RunCheck: workspace.RunCheck,
+	}
+	if seed := s.Config.Orchestrator.Seed; seed != nil {
+		opts.Seed = new(uint64(*seed))
+	}
+	if c := s.Config.Orchestrator.Check; c.IsSet() {
+		opts.Check = &effect.Check{Command: c.Command, Pattern: c.Pattern, Tries: c.Tries, Shown: c.Mode == kernel.CheckShown}
 	}
 	if s.Engine != nil || s.ForOthers { // only these compare digests
 		var err error
@@ -183,6 +191,9 @@ func (p *Opened) open(ctx context.Context, s Settings) error {
 	})
 	p.Sidecalls.AddTo(&opts, models)
 	s.addHooks(&opts)
+	if err := toolbox.CanCheck(s.Config); err != nil {
+		return err
+	}
 	if err := toolbox.Permit(&opts, s.Config, s.Granted, s.ForOthers || s.Approve != nil); err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ type call struct {
 	key   effect.Key
 	agent string
 	reply effect.ModelReply
-	// shown are the answers in a consultation, in their order.
+	// shown are the answers that the call was shown, in their order.
 	shown []kernel.Answer
 }
 
@@ -119,11 +119,11 @@ func (r *journalReader) apply(ev turn.Event) error {
 	if done, ok := ev.(turn.ModelDone); ok {
 		of := r.out[done.Key]
 		delete(r.out, done.Key)
-		agent := ""
-		if done.Key.Agent != effect.NoAgent {
-			agent = r.machine.Turn().Agent(done.Key.Agent).ID
+		one := call{key: done.Key, reply: done.Reply}
+		if played := r.machine.Turn(); done.Key.Agent != effect.NoAgent {
+			one.agent, one.shown = played.Agent(done.Key.Agent).ID, played.InOrder(done.Key.Agent, done.Key.Round, of.Offer)
 		}
-		r.cell.calls = append(r.cell.calls, call{done.Key, agent, done.Reply, of.Offer.Shown})
+		r.cell.calls = append(r.cell.calls, one)
 	}
 	commands, err := r.machine.Apply(ev)
 	if err != nil {
@@ -195,7 +195,7 @@ func (r *journalReader) picks() (list []pick, err error) {
 	if len(judged) < 2 {
 		return nil, nil
 	}
-	for i, c := range judged[:2] {
+	for _, c := range judged[:2] {
 		p := pick{}
 		for at, a := range c.shown {
 			text, err := r.text(a.Text)
@@ -212,7 +212,7 @@ func (r *journalReader) picks() (list []pick, err error) {
 					p.candidate = a.Hash
 				}
 			}
-			if isFirstShown := at == 0; isFirstShown == (i == 0) && (at == 0 || at == len(c.shown)-1) {
+			if at == 0 {
 				p.first = text
 			}
 		}

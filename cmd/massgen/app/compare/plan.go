@@ -2,6 +2,7 @@ package compare
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -79,10 +80,21 @@ type unit struct {
 	config *configs.Config
 }
 
-// session returns the id of the session in which a unit answers a question. It is a hash of the cell.
+// hash returns the hash of a cell: the answer of a unit to a question in a run.
+func (p *plan) hash(u unit, q question, run int) [sha256.Size]byte {
+	return sha256.Sum256(fmt.Appendf(nil, "%s %s %d %d %d", q.Hash, u.Digest, u.Sample, run, p.Seed))
+}
+
+// session returns the id of the session of a cell.
 func (p *plan) session(u unit, q question, run int) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d %d %d", q.Hash, u.Digest, u.Sample, run, p.Seed))
+	sum := p.hash(u, q, run)
 	return "compare-" + hex.EncodeToString(sum[:8])
+}
+
+// seed returns the seed of the orders and the peers that a turn draws.
+func (p *plan) seed(u unit, q question, run int) uint64 {
+	sum := p.hash(u, q, run)
+	return binary.BigEndian.Uint64(sum[8:])
 }
 
 // seedOffset returns what is added to the seeds of the agents, so that runs and samples differ. The first
@@ -172,6 +184,9 @@ func alone(config *configs.Config, pattern string) *configs.Config {
 // sharing returns the agents that have no tools: the same request has the same meaning in each panel.
 func sharing(config *configs.Config) []string {
 	ids := []string{}
+	if config.Orchestrator.Check.IsSet() {
+		return ids
+	}
 	for i, a := range config.Agents {
 		t := a.Tools
 		if t.CWD == "" && len(config.ContextPaths(i)) == 0 && len(t.Servers) == 0 && len(config.Servers) == 0 && !a.Backend.Params.Hosted.Any() {
@@ -235,8 +250,9 @@ func memberOf(config *configs.Config, i int) *configs.Config {
 	c := *config
 	c.Agents = config.Agents[i : i+1]
 	rules := kernel.Defaults()
-	rules.TurnLimit, rules.RoundGrace = config.Orchestrator.Rules.TurnLimit, config.Orchestrator.Rules.RoundGrace
-	c.Orchestrator.Rules, c.Orchestrator.Deciding = rules, configs.Deciding{}
+	own := config.Orchestrator
+	rules.TurnLimit, rules.RoundGrace, rules.Check = own.Rules.TurnLimit, own.Rules.RoundGrace, own.Rules.Check
+	c.Orchestrator.Rules, c.Orchestrator.Deciding, c.Orchestrator.Voting = rules, configs.Deciding{}, configs.Voting{Check: own.Check}
 	return &c
 }
 

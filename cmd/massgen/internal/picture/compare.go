@@ -42,7 +42,7 @@ var comparePage string
 // CompareHTML draws a comparison as a page in one file. It contacts no host.
 func CompareHTML(c Comparison) (string, error) {
 	t, err := template.New("compare").Funcs(template.FuncMap{
-		"line": plain.Line, "text": text, "thousands": plain.Thousands, "percent": percent, "dollars": dollars,
+		"line": plain.Line, "text": text, "thousands": plain.Thousands, "count": plain.Count, "percent": percent, "dollars": dollars,
 		"tokens": func(f evidence.Figures) string { return plain.Thousands(f.InputTokens + f.OutputTokens) },
 	}).Parse(comparePage)
 	if err != nil {

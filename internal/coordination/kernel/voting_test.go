@@ -1,0 +1,79 @@
+package kernel
+
+import (
+	"slices"
+
+	"github.com/massgen/massgen/internal/coordination/election"
+)
+
+// voting are the rules of votes, checks and peers under consensus and blind, for two and three
+// agents and so many rounds, and a judge that breaks ties.
+func voting(rounds int) []scenario {
+	var list []scenario
+	for n := 2; n <= 3; n++ {
+		for _, decider := range []Decider{Consensus, Blind} {
+			base := Defaults(panel(n)...)
+			base.Decider, base.MaxRounds, base.ConsultationLimit = decider, rounds, 7*ms
+			for _, cfg := range votingOf(base) {
+				if cfg.Validate() != nil {
+					continue
+				}
+				may := []events{{answers: 1, equal: true, fail: true}, {answers: 1, dismiss: true}, {answers: 1, abstain: true, interrupt: true}}
+				switch {
+				case rounds > 2 && cfg.Check == "":
+					may[0].answers = 2
+				case n > 2:
+					may[0].equal = cfg.StopEarly || cfg.Check != "" // which equal answers concern
+					may[0].fail = false
+				}
+				for i, may := range may {
+					list = append(list, clocks()[2*(i%2)].set(scenario{cfg, may}))
+				}
+			}
+		}
+	}
+	return slices.Concat(list, bothOrders())
+}
+
+func votingOf(base Config) []Config {
+	var list []Config
+	add := func(change func(*Config)) {
+		cfg := base
+		change(&cfg)
+		list = append(list, cfg)
+	}
+	add(func(c *Config) { c.Peers = Peers{Ring: 1} })
+	add(func(c *Config) { c.Peers = Peers{Random: 1, Seed: 7, Turn: 1} })
+	add(func(c *Config) { c.Check = CheckRequired })
+	add(func(c *Config) { c.StopEarly = true })
+	add(func(c *Config) { c.StopEarly, c.Decision = true, election.Unanimous })
+	add(func(c *Config) { c.Ties, c.Judge = election.ByJudge, JudgeID })
+	add(func(c *Config) { c.Ties, c.Judge, c.StopEarly = election.ByJudge, "a", true })
+	return list
+}
+
+// bothOrders are judges that are asked twice, and values that end a turn early.
+func bothOrders() []scenario {
+	var list []scenario
+	for n := 2; n <= 3; n++ {
+		for _, ties := range []election.Ties{"", election.ByJudge, election.NoTies} {
+			cfg := Defaults(panel(n)...)
+			cfg.MaxRounds, cfg.ConsultationLimit = 2, 7*ms
+			cfg.Decider, cfg.Judge, cfg.BothOrders, cfg.Ties = ByJudge, "b", true, ties
+			list = append(list, clocks()[0].set(scenario{cfg, events{answers: 1, equal: n == 2, fail: ties == "", dismiss: ties != ""}}))
+		}
+		cfg := Defaults(panel(n)...)
+		cfg.MaxRounds, cfg.Decider, cfg.StopEarly = 2, ByValue, true
+		list = append(list, clocks()[0].set(scenario{cfg, events{answers: 1, equal: true, fail: true, dismiss: true}}))
+		cfg.Check, cfg.Decider = CheckRequired, ByJudge
+		cfg.StopEarly, cfg.Judge = false, JudgeID
+		list = append(list, clocks()[0].set(scenario{cfg, events{answers: 1, fail: true, interrupt: true}}))
+	}
+	return list
+}
+
+// fewVoting are those of two agents, and some of three.
+func fewVoting() []scenario {
+	list := slices.DeleteFunc(voting(2), func(s scenario) bool { return len(s.cfg.Agents) > 2 && !s.may.dismiss })
+	return list
+}
