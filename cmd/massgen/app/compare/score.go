@@ -189,7 +189,7 @@ func (s *scorer) value(answer string) string {
 }
 
 var (
-	numberPattern = regexp.MustCompile(`[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+|\d)(?:[eE][-+]?\d+)?`)
+	numberPattern = regexp.MustCompile(`[-+−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?`)
 	onlyChoice    = regexp.MustCompile(`^[\s(\["'*]*([A-Za-z])[\s)\]"'*.:]*$`)
 	firstChoice   = regexp.MustCompile(`^[\s(\["'*]*([A-Za-z])[)\].:]`)
 	namedChoice   = regexp.MustCompile(`(?i)\b(?:answer|option|choice)\b(?:\s+is\b)?[\s:(\["'*]*([A-Za-z])\b`)

@@ -150,7 +150,7 @@ func (c *command) addQuestion(ctx context.Context, words []string) error {
 		at = slices.IndexFunc(turns, func(t sessions.Turn) bool { return fmt.Sprint(t.Number) == words[1] })
 	}
 	if at < 0 {
-		return fmt.Errorf("compare --add: session %s has no such turn: %s", plain.Line(words[0]), form)
+		return fmt.Errorf("compare --add: session %s has no such turn that has ended", plain.Line(words[0]))
 	}
 	expected := turns[at].Answer
 	if c.flags.out.expected != "" {
