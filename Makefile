@@ -1,5 +1,5 @@
 # The commands that a developer types. CI is one of them: make ci.
-.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench peers profile dump judges clients mcp page postgres temporal real-model pictures models live vuln ci ci-long
+.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench peers profile dump judges clients mcp page postgres temporal real-model pictures models evidence live vuln ci ci-long
 
 SHELL := bash
 BINARY ?= massgen
@@ -77,6 +77,9 @@ pictures: ## draw the demo panel at the top of the README, and take the pictures
 	bash scripts/picture.sh
 	bash scripts/screen.sh
 	bash scripts/page.sh pictures
+
+evidence: ## measure panels of simulated members on generated questions, and write the tables of docs/evidence.md
+	bash scripts/evidence.sh
 
 models: ## compare the table of models with the lists of the linked libraries, and of services that there is a key for
 	bash scripts/models.sh

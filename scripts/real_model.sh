@@ -33,10 +33,15 @@ PY
 	sleep 0.5
 done
 
+export REAL_MODEL_URL="http://127.0.0.1:$port/v1"
+if [ "${1:-}" = --with ]; then # run another command beside the server
+	"${@:2}"
+	exit
+fi
 rm -rf "$home/inputs"
 go build -o "$home/massgen" ./cmd/massgen # go run would not pass on the exit status
 status=0
-REAL_MODEL_URL="http://127.0.0.1:$port/v1" "$home/massgen" --config scripts/real_model.yaml \
+"$home/massgen" --config scripts/real_model.yaml \
 	--dump-inputs "$home/inputs" --json "$question" >"$home/result.json" || status=$?
 "$home/massgen" inputs "$home/inputs" --table
 echo "real-model: exit status $status; the inputs are in $home/inputs" >&2

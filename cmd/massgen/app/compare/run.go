@@ -246,10 +246,14 @@ func (r *runner) panel(ctx context.Context, u unit) (*massgen.Panel, error) {
 		return p, nil
 	}
 	p, err := massgen.Load(context.WithoutCancel(ctx), u.config.File, program.Settled(r.settings(u.config)))
-	if err == nil {
-		r.panels[u.Digest] = p
+	if err != nil {
+		return nil, err
 	}
-	return p, err
+	r.panels[u.Digest] = p
+	if p.IsDemo() {
+		return nil, fmt.Errorf("compare: %s; @examples/simulated has members to try it with", panels.DemoNotice)
+	}
+	return p, nil
 }
 
 func (r *runner) settings(config *configs.Config) panels.Settings {
