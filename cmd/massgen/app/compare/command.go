@@ -3,6 +3,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,7 +46,7 @@ const (
 
 // Command returns the command compare.
 func Command(p *program.Program) *cli.Command {
-	f := &flags{score: exactScore, samples: someSamples, runs: 1, seed: 1, atOnce: atOnce}
+	f := &flags{samples: someSamples, runs: 1, seed: 1, atOnce: atOnce}
 	return &cli.Command{
 		Name: "compare", Usage: "measure members and strategies on questions with known answers",
 		UsageText: "  massgen compare [--config FILE] QUESTIONS    ask, and print a table\n" +
@@ -143,14 +144,9 @@ func (c *command) run(ctx context.Context, words []string) error {
 	if err != nil {
 		return err
 	}
-	how, err := newScorer(p.Score, p.Pattern)
+	how, err := p.scorer()
 	if err != nil {
-		return err
-	}
-	for _, q := range p.Questions {
-		if err := how.check(q); err != nil {
-			return fmt.Errorf("%s: question %s: %w", plain.Line(words[0]), plain.Line(q.ID), err)
-		}
+		return fmt.Errorf("%s: %w", plain.Line(words[0]), err)
 	}
 	if f.out.from != "" {
 		return c.fromPlan(ctx, p, how, config)
@@ -199,9 +195,10 @@ func (c *command) fromJournals(ctx context.Context) error {
 	if err := json.Unmarshal(data, p); err != nil {
 		return fmt.Errorf("--from: %s: %w", filepath.Join(dir, planFile), err)
 	}
-	how, err := newScorer(p.Score, p.Pattern)
+	p.Score, p.Pattern = cmp.Or(c.flags.score, p.Score), cmp.Or(c.flags.pattern, p.Pattern)
+	how, err := p.scorer()
 	if err != nil {
-		return err
+		return fmt.Errorf("--from: %w", err)
 	}
 	return c.fromPlan(ctx, p, how, nil)
 }

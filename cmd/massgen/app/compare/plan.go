@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -142,7 +143,7 @@ func withFiles(q questions.Question) (question, error) {
 func newPlan(config *configs.Config, list []question, f *flags) (*plan, error) {
 	config = alone(config, f.pattern)
 	p := &plan{
-		Format: 1, Questions: list, Runs: f.runs, Seed: f.seed, Score: f.score, Pattern: config.Orchestrator.AnswerPattern,
+		Format: 1, Questions: list, Runs: f.runs, Seed: f.seed, Score: cmp.Or(f.score, exactScore), Pattern: config.Orchestrator.AnswerPattern,
 		Columns: []column{}, Sharing: sharing(config),
 	}
 	names := strings.Split(f.strategies, ",")
@@ -156,6 +157,20 @@ func newPlan(config *configs.Config, list []question, f *flags) (*plan, error) {
 		}
 	}
 	return p, nil
+}
+
+// scorer returns the scorer of the questions.
+func (p *plan) scorer() (*scorer, error) {
+	how, err := newScorer(p.Score, p.Pattern)
+	if err != nil {
+		return nil, err
+	}
+	for _, q := range p.Questions {
+		if err := how.check(q); err != nil {
+			return nil, fmt.Errorf("question %s: %w", plain.Line(q.ID), err)
+		}
+	}
+	return how, nil
 }
 
 // defaults returns the strategies that are compared unless others are named.

@@ -108,14 +108,20 @@ func notes(of *measured) (lines []string) {
 	for _, f := range slices.Concat(r.Members, r.Strategies) {
 		unanswered += f.Unanswered
 	}
-	if unanswered > 0 {
+	switch {
+	case unanswered == 1:
+		add("An answer is missing, and counts as wrong.")
+	case unanswered > 1:
 		add("%s are missing, and count as wrong.", plain.Count(unanswered, "answer"))
 	}
 	if of.graded > 0 {
 		add("The grader agrees with the exact text on %s of %s.", percent(float64(of.agreed)/float64(of.graded)), plain.Count(of.graded, "answer"))
 	}
-	if r.RepeatedCalls > 0 {
-		add("%s were cut off and made again.", plain.Count(r.RepeatedCalls, "call"))
+	switch n := r.RepeatedCalls; {
+	case n == 1:
+		add("A call was cut off and made again.")
+	case n > 1:
+		add("%s were cut off and made again.", plain.Count(n, "call"))
 	}
 	add("All turns together took %.1f s and cost %s.", r.Seconds, price(r.SpentUSD))
 	return lines
