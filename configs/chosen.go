@@ -10,20 +10,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Choice is a part of a config: one of its agents alone, or all agents with another way to decide.
-type Choice struct {
-	// Agent is the id of the agent; empty for all.
-	Agent string
-	// Preset is laid over the orchestrator, and then Keys, such as strategy; both may be empty.
-	Preset string
-	Keys   map[string]string
-	// Pattern is the answer_pattern; empty keeps that of the config.
-	Pattern string
-}
-
-// Chosen returns the YAML of a part of the config, with its comments. Keys that mean nothing there are left
-// out.
-func (c *Config) Chosen(of Choice) ([]byte, error) {
+// Chosen returns the YAML of a part of the config, with its comments: of the agent alone, if it is not empty, or of all
+// agents with a preset laid over the orchestrator, and then keys such as strategy. Both may be empty. Keys that mean
+// nothing there are left out.
+func (c *Config) Chosen(agent, preset string, keys map[string]string) ([]byte, error) {
 	var doc yaml.Node
 	if c.Text == "" {
 		return nil, errors.New("the panel has no config file: write one, and compare with --config")
@@ -36,10 +26,10 @@ func (c *Config) Chosen(of Choice) ([]byte, error) {
 	}
 	root := doc.Content[0]
 	var err error
-	if of.Agent != "" {
-		err = c.keepAgent(root, of.Agent)
+	if agent != "" {
+		err = c.keepAgent(root, agent)
 	} else {
-		err = c.keepDeciding(root, of)
+		err = c.keepDeciding(root, preset, keys)
 	}
 	if err != nil {
 		return nil, err
@@ -70,25 +60,22 @@ func (c *Config) keepAgent(root *yaml.Node, id string) error {
 }
 
 // keepDeciding sets how the agents decide.
-func (c *Config) keepDeciding(root *yaml.Node, of Choice) error {
-	with, err := c.WithPreset(of.Preset, of.Keys["strategy"])
+func (c *Config) keepDeciding(root *yaml.Node, preset string, keys map[string]string) error {
+	with, err := c.WithPreset(preset, keys["strategy"])
 	if err != nil {
 		return err
 	}
 	given := map[string]*yaml.Node{}
-	if of.Preset != "" {
-		for _, e := range pairs(c.presetNode(of.Preset)) {
+	if preset != "" {
+		for _, e := range pairs(c.presetNode(preset)) {
 			given[e[0].Value] = unaliased(e[1])
 			if e[0].Value == "cascade" {
 				given[e[0].Value] = stagesNode(with.Orchestrator.Stages)
 			}
 		}
 	}
-	for key, value := range of.Keys {
+	for key, value := range keys {
 		given[key] = textNode(value)
-	}
-	if of.Pattern != "" {
-		given["answer_pattern"] = textNode(of.Pattern)
 	}
 	section := valueOf(root, "orchestrator")
 	if section == nil || section.Kind != yaml.MappingNode {
@@ -97,7 +84,7 @@ func (c *Config) keepDeciding(root *yaml.Node, of Choice) error {
 		root.Content = append(root.Content, textNode("orchestrator"), section)
 	}
 	plan := with.plan(&with.Orchestrator)
-	plan.Final = of.Keys["final"]
+	plan.Final = keys["final"]
 	for _, rule := range strategyRules() {
 		if given[rule.key] == nil && plan.given[rule.key] && rule.fault(plan) != "" {
 			removeKey(section, rule.key)

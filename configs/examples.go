@@ -45,9 +45,12 @@ func exampleNames() []string {
 	return names
 }
 
-// ReadExample returns a shipped file by its name, with or without .yaml; false is
-// for a name that there is not.
-func ReadExample(name string) ([]byte, bool) {
-	data, err := exampleFiles.ReadFile(strings.TrimSuffix(name, ".yaml") + ".yaml")
+// ReadExample returns a shipped file by its name: a config with or without .yaml, or questions with .jsonl. ok is
+// false if there is no such file.
+func ReadExample(name string) (data []byte, ok bool) {
+	if !strings.HasSuffix(name, ".jsonl") {
+		name = strings.TrimSuffix(name, ".yaml") + ".yaml"
+	}
+	data, err := exampleFiles.ReadFile(name)
 	return data, err == nil
 }

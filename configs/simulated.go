@@ -3,7 +3,6 @@ package configs
 import (
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -39,28 +38,13 @@ func (r *reader) answers(at string, n *yaml.Node, b *Backend) {
 		return
 	}
 	var err error
-	if b.Simulated.Questions, err = readAnswers(b.Answers); err != nil {
+	if b.Simulated.Questions, err = readQuestions(b.Answers); err != nil {
 		r.doc.fail(n, "%s: %s", at, err)
 	}
 }
 
-// readAnswers reads questions that all have a right answer.
-func readAnswers(path string) ([]questions.Question, error) {
-	list, err := ReadQuestions(path)
-	if err != nil {
-		return nil, err
-	}
-	for _, q := range list {
-		if q.Expected == "" {
-			return nil, fmt.Errorf("%s: question %s has no right answer; give it expected", oneLine(path), oneLine(q.ID))
-		}
-	}
-	return list, nil
-}
-
-// ReadQuestions reads a file of questions of at most 16 MiB. The path may be @examples/NAME. The paths of the
-// questions' own files are relative to its folder.
-func ReadQuestions(path string) ([]questions.Question, error) {
+// readQuestions reads questions that all have a right answer. The path may be @examples/NAME.
+func readQuestions(path string) ([]questions.Question, error) {
 	var data []byte
 	var err error
 	if example, ok := strings.CutPrefix(path, examplePrefix); ok {
@@ -75,11 +59,9 @@ func ReadQuestions(path string) ([]questions.Question, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", oneLine(path), err)
 	}
-	for i, q := range list {
-		for at, file := range q.Files {
-			if !filepath.IsAbs(file) {
-				list[i].Files[at] = filepath.Join(filepath.Dir(path), file)
-			}
+	for _, q := range list {
+		if q.Expected == "" {
+			return nil, fmt.Errorf("%s: question %s has no right answer; give it expected", oneLine(path), oneLine(q.ID))
 		}
 	}
 	return list, nil

@@ -118,6 +118,9 @@ type Options struct {
 	// InTurn returns the parameters and the tool mode of an agent, by its place, in the turn that
 	// ctx begins. The journal has them. Nil means Agent.Params and Agent.ToolMode.
 	InTurn func(ctx context.Context, agent int) (backends.Params, effect.ToolMode)
+	// TurnSeed returns what the turn that ctx begins takes in place of a drawn seed; ok is false for nothing. Nil
+	// means that each turn without Seed draws one.
+	TurnSeed func(ctx context.Context) (seed uint64, ok bool)
 	// Rules are the rules of coordination. Start from kernel.Defaults() and change single
 	// rules, or leave Rules zero for the defaults. New sets Rules.Agents from Agents.
 	Rules kernel.Config

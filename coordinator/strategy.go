@@ -91,19 +91,13 @@ func (o *Options) valueIn(schema blob.Ref) (*effect.Value, error) {
 	return nil, nil
 }
 
-type seedKey struct{}
-
-// WithSeed returns a context for Panel.Start. A turn whose panel has no seed then draws orders and peers by this
-// one, of which 53 bits count.
-func WithSeed(ctx context.Context, seed uint64) context.Context {
-	return context.WithValue(ctx, seedKey{}, seed)
-}
-
 // draw puts the seed into a turn whose answers are shuffled, or whose peers are drawn.
 func (o *Options) draw(ctx context.Context, rules *kernel.Config, described *effect.Turn) {
-	seed, isGiven := ctx.Value(seedKey{}).(uint64)
-	if !isGiven {
-		seed = rand.Uint64()
+	seed := rand.Uint64()
+	if o.TurnSeed != nil {
+		if given, ok := o.TurnSeed(ctx); ok {
+			seed = given
+		}
 	}
 	seed >>= 11 // which any JSON reader keeps
 	if o.Seed != nil {

@@ -7,6 +7,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,6 +27,9 @@ const (
 	samplesName    = "samples"
 	synthesizeName = "synthesize"
 )
+
+// quickPreset has the stages of the strategy cascade where the config has none.
+const quickPreset = "quick"
 
 // mostSamples is how often a member is asked at most.
 const mostSamples = 64
@@ -105,22 +111,55 @@ func (p *plan) seedOffset(u unit, run int) int64 {
 	return (int64(p.Seed)-1)*all + int64(run)*runs + int64(u.Sample)
 }
 
-// readQuestions reads the questions of a file, with their own files.
+// mostQuestionBytes is the size of the largest file of questions: 16 MiB.
+const mostQuestionBytes = 16 << 20
+
+// readQuestions reads the questions of a file, with their own files, whose paths are relative to its folder. The
+// path may be @examples/NAME.
 func readQuestions(file string, limit int) ([]question, error) {
-	list, err := configs.ReadQuestions(file)
+	data, err := readFile(file)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("cannot read the questions: %w", err)
+	}
+	list, err := questions.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", plain.Line(file), err)
 	}
 	if limit > 0 {
 		list = list[:min(limit, len(list))]
 	}
 	all := make([]question, len(list))
 	for i, q := range list {
+		for at, path := range q.Files {
+			if !filepath.IsAbs(path) {
+				q.Files[at] = filepath.Join(filepath.Dir(file), path)
+			}
+		}
 		if all[i], err = withFiles(q); err != nil {
 			return nil, fmt.Errorf("%s: question %s: %w", plain.Line(file), plain.Line(q.ID), err)
 		}
 	}
 	return all, nil
+}
+
+func readFile(file string) (data []byte, err error) {
+	if name, isExample := strings.CutPrefix(file, "@examples/"); isExample {
+		data, ok := configs.ReadExample(name)
+		if !ok {
+			return nil, fmt.Errorf("there is no example %s", plain.Line(name))
+		}
+		return data, nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	data, err = io.ReadAll(io.LimitReader(f, mostQuestionBytes+1))
+	if err == nil && len(data) > mostQuestionBytes {
+		err = fmt.Errorf("%s has more than %d bytes", plain.Line(file), mostQuestionBytes)
+	}
+	return data, err
 }
 
 func withFiles(q questions.Question) (question, error) {
@@ -289,7 +328,7 @@ func decided(config *configs.Config, name string) (*configs.Config, error) {
 		return with, err
 	case kernel.Cascade:
 		if len(config.Orchestrator.Stages) == 0 {
-			return config.WithPreset("quick", "")
+			return config.WithPreset(quickPreset, "")
 		}
 		return config.WithPreset("", base)
 	case string(kernel.Consensus), string(kernel.Blind), string(kernel.ByValue):

@@ -219,8 +219,8 @@ func isFinal(status kernel.Status) bool {
 
 // begin begins the turn of a cell, or goes on with one that a process left.
 func (r *runner) begin(ctx context.Context, panel *massgen.Panel, j job, u place, session string, status kernel.Status) (*massgen.Turn, error) {
-	ctx = panels.WithSeedOffset(context.WithoutCancel(ctx), r.plan.seedOffset(u.unit, j.run)) // the turn is left, not cancelled
-	ctx = coordinator.WithSeed(ctx, r.plan.seed(u.unit, j.question, j.run))
+	ctx = context.WithoutCancel(ctx) // the turn is left, not cancelled
+	ctx = panels.WithSeeds(ctx, r.plan.seedOffset(u.unit, j.run), r.plan.seed(u.unit, j.question, j.run))
 	if status == sessions.Running {
 		turn, err := panel.Continue(ctx, session)
 		var other *coordinator.OtherPanelError

@@ -11,6 +11,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/archive"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/coordination/evidence"
+	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/models/questions"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
@@ -180,19 +181,24 @@ func (c *command) writeConfig(r evidence.Report, p *plan, config *configs.Config
 	if best.Name == "" {
 		return errors.New("--write-config: no question is finished yet")
 	}
-	choice := configs.Choice{Pattern: p.Pattern}
+	agent, preset, keys := "", "", map[string]string{}
 	switch i := slices.IndexFunc(p.Columns, func(col column) bool { return col.Name == best.Name }); {
 	case isMember:
-		choice.Agent = best.Name
+		agent = best.Name
 	case p.Columns[i].Kind == samples:
 		return fmt.Errorf("--write-config: the cheapest is %s, and no config asks one member several times: leave samples out of --strategies", plain.Line(best.Name))
 	default:
-		choice.Keys = keysOf(config, best.Name)
-		if choice.Keys == nil {
-			choice.Preset = best.Name
+		if keys = keysOf(config, best.Name); keys == nil {
+			preset, keys = best.Name, map[string]string{}
+		}
+		if preset == kernel.Cascade {
+			preset = quickPreset
+		}
+		if p.Pattern != "" {
+			keys["answer_pattern"] = p.Pattern
 		}
 	}
-	text, err := config.Chosen(choice)
+	text, err := config.Chosen(agent, preset, keys)
 	if err != nil {
 		return fmt.Errorf("--write-config: %w", err)
 	}
