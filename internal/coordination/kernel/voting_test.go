@@ -27,7 +27,11 @@ func voting(rounds int) []scenario {
 					may[0].fail = false
 				}
 				for i, may := range may {
-					list = append(list, clocks()[2*(i%2)].set(scenario{cfg, may}))
+					clock := clocks()[2*(i%2)]
+					if cfg.StopEarly && may.abstain {
+						clock = clocks()[3] // so that calls are cancelled and still out
+					}
+					list = append(list, clock.set(scenario{cfg, may}))
 				}
 			}
 		}
@@ -74,8 +78,18 @@ func bothOrders() []scenario {
 
 // fewVoting are those of two agents, and some of three.
 func fewVoting() []scenario {
-	list := slices.DeleteFunc(voting(2), func(s scenario) bool { return len(s.cfg.Agents) > 2 && !s.may.dismiss })
-	return list
+	return slices.DeleteFunc(voting(2), func(s scenario) bool {
+		isStopped := s.cfg.StopEarly && s.may.abstain
+		isDear := s.cfg.Decider == Consensus && (s.cfg.Check != "" || s.cfg.Ties != "")
+		return len(s.cfg.Agents) > 2 && (isDear || !s.may.dismiss && !isStopped)
+	})
+}
+
+// fewStrata are three agents whose members may all fail, or vote late.
+func fewStrata() []scenario {
+	cfg := Defaults(panel(3)...)
+	cfg.MaxRounds = 3
+	return []scenario{clocks()[0].set(scenario{cfg, events{answers: 1, fail: true}}), strata()[0]}
 }
 
 // picked is what follows a judgement: with both orders it takes two, which may differ.
