@@ -61,15 +61,15 @@ func votingKeys() []key[Orchestrator] {
 	yes := func(field func(*Orchestrator) *bool) item[Orchestrator] { return value(boolean(), field).zero("") }
 	return []key[Orchestrator]{
 		{"quorum", value(quorumParser(), func(o *Orchestrator) *float64 { return &o.Rules.Quorum }).zero("")},
-		{"weights", item[Orchestrator]{(*reader).weights, func(o *Orchestrator) string { return weightsText(o.Weights) }}},
+		{"weights", item[Orchestrator]{readWeights, func(o *Orchestrator) string { return weightsText(o.Weights) }}},
 		{"ties", enum(func(o *Orchestrator) *election.Ties { return &o.Rules.Ties }, election.ByConfig, election.Earliest, election.ByJudge, election.NoTies)},
 		{"stop_early", yes(func(o *Orchestrator) *bool { return &o.Rules.StopEarly })},
 		{"both_orders", yes(func(o *Orchestrator) *bool { return &o.Rules.BothOrders })},
 		{"answer_order", enum(func(o *Orchestrator) *string { return &o.AnswerOrder }, orderConfig, orderShuffled)},
 		{"seed", optional(integer[int64](0, math.MaxInt64), func(o *Orchestrator) **int64 { return &o.Seed })},
 		{"straggler_factor", value(number(1, 1000), func(o *Orchestrator) *float64 { return &o.Rules.StragglerFactor }).zero("")},
-		{"peers", item[Orchestrator]{(*reader).peers, func(o *Orchestrator) string { return peersText(o.Rules.Peers) }}},
-		{"check", item[Orchestrator]{(*reader).check, func(o *Orchestrator) string { return o.Check.text() }}},
+		{"peers", item[Orchestrator]{readPeers, func(o *Orchestrator) string { return peersText(o.Rules.Peers) }}},
+		{"check", item[Orchestrator]{readCheck, func(o *Orchestrator) string { return o.Check.text() }}},
 	}
 }
 
@@ -80,8 +80,8 @@ func quorumParser() parser[float64] {
 	}}
 }
 
-// weights reads a mapping of ids to weights.
-func (r *reader) weights(at string, n *yaml.Node, o *Orchestrator) {
+// readWeights reads a mapping of ids to weights.
+func readWeights(r *reader, at string, n *yaml.Node, o *Orchestrator) {
 	if isNull(n) {
 		return
 	}
@@ -112,8 +112,8 @@ func peersSection() section[kernel.Peers] {
 	}}
 }
 
-// peers reads whose answers an agent is shown.
-func (r *reader) peers(at string, n *yaml.Node, o *Orchestrator) {
+// readPeers reads whose answers an agent is shown.
+func readPeers(r *reader, at string, n *yaml.Node, o *Orchestrator) {
 	if isNull(n) {
 		return
 	}
@@ -137,14 +137,14 @@ func peersText(p kernel.Peers) string {
 func checkSection() section[Check] {
 	return section[Check]{keys: []key[Check]{
 		{"command", by(func(r *reader, at string, n *yaml.Node, c *Check) { c.Command = r.texts(at, n, textParser()) })},
-		{"pattern", by((*reader).checkPattern)},
+		{"pattern", by(readCheckPattern)},
 		{"mode", enum(func(c *Check) *kernel.CheckMode { return &c.Mode }, kernel.CheckRequired, kernel.CheckShown)},
 		{"tries", value(integer(1, mostTries), func(c *Check) *int { return &c.Tries })},
 	}}
 }
 
-// check reads a check of answers.
-func (r *reader) check(at string, n *yaml.Node, o *Orchestrator) {
+// readCheck reads a check of answers.
+func readCheck(r *reader, at string, n *yaml.Node, o *Orchestrator) {
 	if isNull(n) {
 		return
 	}
@@ -155,7 +155,7 @@ func (r *reader) check(at string, n *yaml.Node, o *Orchestrator) {
 	}
 }
 
-func (r *reader) checkPattern(at string, n *yaml.Node, c *Check) {
+func readCheckPattern(r *reader, at string, n *yaml.Node, c *Check) {
 	text, ok := parseScalar(r, at, n, textParser())
 	if !ok {
 		return

@@ -9,7 +9,6 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/effect"
 )
@@ -114,10 +113,6 @@ func interrupted(ctx context.Context, store Store, w work) (result, error) {
 	}
 	if !w.Effect.Tool.IsSnapshot() { // no model gets a snapshot's result
 		text = "Error: " + text + advice
-	}
-	if w.Effect.Tool.IsCheck() {
-		ref, err := agents.PutJSON(ctx, store, agents.Checked{Exit: -1, Output: text})
-		return result{Tool: &effect.ToolReply{Index: key.Index, Result: ref, Error: true}}, err
 	}
 	ref, err := store.Put(ctx, []byte(text))
 	return result{Tool: &effect.ToolReply{Index: key.Index, Result: ref, Error: true, State: effect.ToolInterrupted}}, err

@@ -287,51 +287,6 @@ func (c *checker) concluded(p Purpose, ev Consulted, emit func(Command)) {
 	}
 }
 
-// picked is what follows a judgement: with both orders it takes two, which may differ.
-func (c *checker) picked(best int, emit func(Command)) {
-	c.picks = append(c.picks, best)
-	first := c.picks[0]
-	switch {
-	case c.cfg.BothOrders && len(c.picks) < 2:
-		return
-	case c.text(first) != c.text(best) && c.cfg.Ties == election.ByJudge:
-		c.elected(c.elects([]ballot{{voter: 0, target: first}, {voter: 1, target: best}}), emit)
-		return
-	}
-	status := Completed
-	if c.text(first) != c.text(best) {
-		if c.cfg.Ties == election.NoTies {
-			status = NoConsensus
-		}
-		first = c.ofTwo(first, best)
-	}
-	c.judged, c.hasAnalysis = true, true
-	c.end(status, c.standing(first), emit)
-}
-
-// ofTwo is the answer that wins of two picks: the first in the config's order of those that are equal to
-// one, or the earliest.
-func (c *checker) ofTwo(a, b int) int {
-	for _, i := range c.standingAll() {
-		if c.cfg.Ties != election.Earliest && (c.text(i) == c.text(a) || c.text(i) == c.text(b)) {
-			return i
-		}
-	}
-	earliest := -1
-	for _, i := range c.standingAll() {
-		isPicked := c.text(i) == c.text(a) || c.text(i) == c.text(b)
-		if isPicked && (earliest < 0 || c.standing(i) < c.standing(earliest)) {
-			earliest = i
-		}
-	}
-	for _, i := range c.standingAll() {
-		if c.text(i) == c.text(earliest) {
-			return i
-		}
-	}
-	return earliest
-}
-
 // limitConsultation ends a consultation at its limit.
 func (c *checker) limitConsultation(emit func(Command)) {
 	if x := &c.consulting; x.open && !x.ended && x.limitAt != 0 && c.now >= x.limitAt {
@@ -473,34 +428,6 @@ func appendStrategy(b []byte, m *Machine) []byte {
 
 func hasFirsts(cfg Config) bool {
 	return cfg.Strategy() != "" || cfg.Analysis || cfg.Ties == election.ByJudge
-}
-
-// appendVoting adds to a key what rules 17 to 20 know of the machine, beside what others have.
-func appendVoting(b []byte, m *Machine) []byte {
-	if m.cfg.Check == CheckRequired {
-		var failed byte
-		for i := range m.s.Members {
-			if at := m.standing(i); at >= 0 && m.s.Answers[at].FailedCheck {
-				failed |= 1 << i
-			}
-		}
-		newest := 0
-		if at := m.newest(); at >= 0 {
-			newest = m.s.Answers[at].Agent + 1
-		}
-		b = append(b, failed|byte(newest)<<4)
-	}
-	if m.cfg.BothOrders || m.cfg.Ties == election.ByJudge {
-		var among, status, picks byte
-		if t := m.s.Tie; t != nil {
-			among, status = outsiders(t.Among, 0)|1<<7, t.Status[0]
-		}
-		for _, p := range m.s.Picks {
-			picks = picks<<3 | byte(p.Best) + 1
-		}
-		b = append(b, among, status, picks)
-	}
-	return b
 }
 
 func outsiders(list []int, n int) (bits byte) {

@@ -170,10 +170,15 @@ func strata() []scenario {
 }
 
 // sample takes every nth of the full product: of one and two agents more than of
-// three, which cost more.
+// three, which cost more. Two agents that may vote only for each other are counted apart.
 func sample(few, many int) []scenario {
-	var list []scenario
-	for i, s := range fullProduct() {
+	var list, others []scenario
+	i := 0
+	for _, s := range fullProduct() {
+		if len(s.cfg.Agents) == 2 && !s.cfg.SelfVote {
+			others = append(others, s)
+			continue
+		}
 		step := few
 		if len(s.cfg.Agents) > 2 {
 			step = many
@@ -181,6 +186,10 @@ func sample(few, many int) []scenario {
 		if i%step == 0 {
 			list = append(list, s)
 		}
+		i++
+	}
+	for i := 0; i < len(others); i += few {
+		list = append(list, others[i])
 	}
 	return list
 }

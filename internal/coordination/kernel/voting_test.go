@@ -27,7 +27,11 @@ func voting(rounds int) []scenario {
 					may[0].fail = false
 				}
 				for i, may := range may {
-					list = append(list, clocks()[2*(i%2)].set(scenario{cfg, may}))
+					clock := clocks()[2*(i%2)]
+					if cfg.StopEarly && may.abstain {
+						clock = clocks()[3] // so that calls are cancelled and still out
+					}
+					list = append(list, clock.set(scenario{cfg, may}))
 				}
 			}
 		}
@@ -74,6 +78,89 @@ func bothOrders() []scenario {
 
 // fewVoting are those of two agents, and some of three.
 func fewVoting() []scenario {
-	list := slices.DeleteFunc(voting(2), func(s scenario) bool { return len(s.cfg.Agents) > 2 && !s.may.dismiss })
-	return list
+	return slices.DeleteFunc(voting(2), func(s scenario) bool {
+		isStopped := s.cfg.StopEarly && s.may.abstain
+		isDear := s.cfg.Decider == Consensus && (s.cfg.Check != "" || s.cfg.Ties != "")
+		return len(s.cfg.Agents) > 2 && (isDear || !s.may.dismiss && !isStopped)
+	})
+}
+
+// fewStrata are three agents whose members may all fail, or vote late.
+func fewStrata() []scenario {
+	cfg := Defaults(panel(3)...)
+	cfg.MaxRounds = 3
+	return []scenario{clocks()[0].set(scenario{cfg, events{answers: 1, fail: true}}), strata()[0]}
+}
+
+// picked is what follows a judgement: with both orders it takes two, which may differ.
+func (c *checker) picked(best int, emit func(Command)) {
+	c.picks = append(c.picks, best)
+	first := c.picks[0]
+	switch {
+	case c.cfg.BothOrders && len(c.picks) < 2:
+		return
+	case c.text(first) != c.text(best) && c.cfg.Ties == election.ByJudge:
+		c.elected(c.elects([]ballot{{voter: 0, target: first}, {voter: 1, target: best}}), emit)
+		return
+	}
+	status := Completed
+	if c.text(first) != c.text(best) {
+		if c.cfg.Ties == election.NoTies {
+			status = NoConsensus
+		}
+		first = c.ofTwo(first, best)
+	}
+	c.judged, c.hasAnalysis = true, true
+	c.end(status, c.standing(first), emit)
+}
+
+// ofTwo is the answer that wins of two picks: the first in the config's order of those that are equal to
+// one, or the earliest.
+func (c *checker) ofTwo(a, b int) int {
+	for _, i := range c.standingAll() {
+		if c.cfg.Ties != election.Earliest && (c.text(i) == c.text(a) || c.text(i) == c.text(b)) {
+			return i
+		}
+	}
+	earliest := -1
+	for _, i := range c.standingAll() {
+		isPicked := c.text(i) == c.text(a) || c.text(i) == c.text(b)
+		if isPicked && (earliest < 0 || c.standing(i) < c.standing(earliest)) {
+			earliest = i
+		}
+	}
+	for _, i := range c.standingAll() {
+		if c.text(i) == c.text(earliest) {
+			return i
+		}
+	}
+	return earliest
+}
+
+// appendVoting adds to a key what rules 17 to 20 know of the machine, beside what others have.
+func appendVoting(b []byte, m *Machine) []byte {
+	if m.cfg.Check == CheckRequired {
+		var failed byte
+		for i := range m.s.Members {
+			if at := m.standing(i); at >= 0 && m.s.Answers[at].FailedCheck {
+				failed |= 1 << i
+			}
+		}
+		newest := 0
+		if at := m.newest(); at >= 0 {
+			newest = m.s.Answers[at].Agent + 1
+		}
+		b = append(b, failed|byte(newest)<<4)
+	}
+	if m.cfg.BothOrders || m.cfg.Ties == election.ByJudge {
+		var among, status, picks byte
+		if t := m.s.Tie; t != nil {
+			among, status = outsiders(t.Among, 0)|1<<7, t.Status[0]
+		}
+		for _, p := range m.s.Picks {
+			picks = picks<<3 | byte(p.Best) + 1
+		}
+		b = append(b, among, status, picks)
+	}
+	return b
 }

@@ -172,7 +172,7 @@ func walkSize() []scenario {
 	case "full":
 		return slices.Concat(fullProduct(), deciders(), deeperDeciders(), voting(3))
 	case "small":
-		return slices.Concat(sample(59, 401), fewDeciders(), fewVoting())
+		return slices.Concat(sample(59, 401), fewStrata(), fewDeciders(), fewVoting())
 	}
 	return slices.Concat(strata(), deciders(), voting(2), sample(13, 173))
 }

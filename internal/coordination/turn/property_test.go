@@ -91,25 +91,34 @@ func drawAccepted(t *rapid.T) turn.Accepted {
 	rules.Decision = rapid.SampledFrom([]election.Rule{election.AllVoted, election.Majority, election.Unanimous}).Draw(t, "decision")
 	rules.Final = rapid.SampledFrom([]kernel.Strategy{kernel.WinnerReuse, kernel.WinnerPresent, kernel.Synthesize}).Draw(t, "final")
 	rules.MaxRounds = rapid.IntRange(2, 3).Draw(t, "max rounds")
-	rules.SelfVote = len(ids) == 2 || rapid.Bool().Draw(t, "self vote")
+	rules.SelfVote = rapid.Bool().Draw(t, "self vote")
 	rules.MaxNewAnswersPerAgent = rapid.IntRange(0, 2).Draw(t, "answers each")
 	rules.MaxNewAnswersGlobal = rapid.IntRange(0, 3).Draw(t, "answers of all")
 	for _, limit := range []*time.Duration{&rules.StragglerGrace, &rules.FirstRoundLimit, &rules.RoundLimit, &rules.RoundGrace, &rules.TurnLimit} {
 		*limit = time.Duration(rapid.SampledFrom([]int{0, 0, 3, 20}).Draw(t, "limit")) * time.Millisecond
 	}
 	judge := drawStrategy(t, &rules)
+	check := drawCheck(t, &rules)
 	list := make([]effect.Agent, len(ids))
 	for i := range list {
 		list[i].Workspace = rapid.Bool().Draw(t, "workspace")
 		list[i].ID, list[i].Tools = ids[i], ref("first")
 	}
 	return turn.Accepted{At: 1, Rules: rules, Turn: effect.Turn{
-		Session: "s", Turn: 1, Agents: list, Judge: judge,
+		Session: "s", Turn: 1, Agents: list, Judge: judge, Check: check,
 		Limits: effect.Limits{
 			MaxTurns: 3, MaxAttempts: 2, MaxToolCalls: rapid.IntRange(0, 2).Draw(t, "max tool calls"), EndAtLimits: rapid.Bool().Draw(t, "end at limits"),
 		},
 		Sidecalls: []effect.Sidecall{{Purpose: effect.Summarizing}, {Purpose: effect.TopicDetection}}[:rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "asides")],
 	}}
+}
+
+// drawCheck adds a check of answers to every third turn.
+func drawCheck(t *rapid.T, rules *kernel.Config) *effect.Check {
+	if rules.Check = rapid.SampledFrom([]kernel.CheckMode{"", "", kernel.CheckRequired}).Draw(t, "check"); rules.Check == "" {
+		return nil
+	}
+	return &effect.Check{Pattern: "x", Tries: rapid.IntRange(1, 3).Draw(t, "tries")}
 }
 
 // drawStrategy adds a strategy to the rules of a panel, and returns a judge that is no agent, or nil.
@@ -188,6 +197,9 @@ func (p *play) drawEvent() turn.Event {
 		reply := effect.ToolReply{Index: call.Key.Index, Result: ref("found")}
 		if call.IsSnapshot() {
 			reply.Result, reply.Error = ref(call.Key.String()), rapid.Bool().Draw(p.t, "not kept")
+		}
+		if call.IsCheck() {
+			reply.Error = rapid.Bool().Draw(p.t, "not passed")
 		}
 		return turn.ToolDone{At: p.now, Key: call.Key, Reply: reply}
 	}
@@ -320,7 +332,7 @@ func (p *play) took(c turn.Command) {
 		if call, ok := c.Effect.(effect.ModelCall); ok && key.Agent != effect.NoAgent && call.NotesTold() != p.notes {
 			p.t.Fatalf("%s is told %d notes of %d", key, call.NotesTold(), p.notes)
 		}
-		if call, isTool := c.Effect.(effect.ToolCall); isTool && !call.IsSnapshot() {
+		if call, isTool := c.Effect.(effect.ToolCall); isTool && !call.IsSnapshot() && !call.IsCheck() {
 			p.countTool(key.Agent)
 		}
 		p.out = append(p.out, c.Effect)
@@ -470,6 +482,7 @@ func (p *play) checkWork(r kernel.Result) {
 	}
 	for _, a := range r.All {
 		key, ok := kept[a.Work]
+		key.Index = 0 // of the try whose answer was accepted
 		if ok != (a.Work != blob.Ref{}) || ok && (key != effect.Key{Agent: a.Agent, Round: a.Round, Purpose: effect.Snapshot}) {
 			p.t.Fatalf("the answer %+v has the work of %v", a, key)
 		}
@@ -478,7 +491,7 @@ func (p *play) checkWork(r kernel.Result) {
 		p.t.Fatalf("the result %+v has the work %v", r, r.Work)
 	}
 	for _, c := range p.m.ToolCalls() {
-		if c.Call.IsSnapshot() {
+		if c.Call.IsSnapshot() || c.Call.IsCheck() {
 			p.t.Fatalf("%v is among the tools", c)
 		}
 	}
