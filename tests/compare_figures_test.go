@@ -180,15 +180,6 @@ func TestComparedFiguresAreThoseOfTheSessions(t *testing.T) {
 		t.Fatalf("%v: %s\n%s", err, r.stdout, r.stderr)
 	}
 	kept := r.readKept(list)
-	near := func(what string, got *float64, want float64) {
-		t.Helper()
-		switch {
-		case got == nil && !math.IsNaN(want):
-			t.Errorf("%s is null, want %v", what, want)
-		case got != nil && !(math.Abs(*got-want) < 1e-9):
-			t.Errorf("%s is %v, want %v", what, *got, want)
-		}
-	}
 	var errors [][]float64
 	solved := 0.0
 	for q := range list {
@@ -198,53 +189,74 @@ func TestComparedFiguresAreThoseOfTheSessions(t *testing.T) {
 		}
 		solved += best / float64(len(list))
 	}
-	near("the ceiling", got.Ceiling, solved)
+	near(t, "the ceiling", got.Ceiling, solved)
 	for _, f := range slices.Concat(got.Members, got.Strategies) {
-		right, agreed := 0.0, 0.0
-		var wrong []float64
-		toWrong, toRight, calls := 0, 0, 0
-		bins := map[int][2]float64{}
-		count := map[int]float64{}
-		for q, k := range kept[f.Name] {
-			is := k.isRight(list[q])
-			right += is / float64(len(list))
-			wrong = append(wrong, 1-is)
-			calls += k.usage.Calls
-			if len(k.record.Answers) == 1 && len(k.record.StepStates) == 1 {
-				continue
-			}
-			a := k.agreement()
-			agreed += a / float64(len(list))
-			bin := int(math.Ceil(a*10 - 1e-9))
-			bins[bin] = [2]float64{bins[bin][0] + is, bins[bin][1] + a}
-			count[bin]++
-			down, up := k.changes(list[q])
-			toWrong, toRight = toWrong+down, toRight+up
-		}
-		near("the accuracy of "+f.Name, &f.Accuracy, right)
-		if f.Calls != calls {
-			t.Errorf("%s has %d calls, its sessions %d", f.Name, f.Calls, calls)
-		}
-		if f.Agreement == nil {
+		if wrong := checkColumn(t, list, f, kept[f.Name]); f.Agreement == nil {
 			errors = append(errors, wrong)
-			continue
-		}
-		near("the agreement of "+f.Name, f.Agreement, agreed)
-		off := 0.0
-		for bin, sums := range bins {
-			off += math.Abs(sums[0]-sums[1]) / float64(len(list)) * count[bin] / count[bin]
-		}
-		near("the calibration error of "+f.Name, f.CalibrationError, off)
-		if f.Flips.RightToWrong != toWrong || f.Flips.WrongToRight != toRight {
-			t.Errorf("the flips of %s are %+v, want %d and %d", f.Name, f.Flips, toWrong, toRight)
-		}
-		if f.Name == "consensus" && (toWrong == 0 || toRight == 0) {
-			t.Error("nobody changes its mind")
 		}
 	}
-	near("the effective votes", got.EffectiveVotes, effective(errors))
+	near(t, "the effective votes", got.EffectiveVotes, effective(errors))
+	checkJudge(t, list, got.Strategies[2], kept["both"])
+}
+
+func near(t *testing.T, what string, got *float64, want float64) {
+	t.Helper()
+	switch {
+	case got == nil:
+		t.Errorf("%s is null, want %v", what, want)
+	case !(math.Abs(*got-want) < 1e-9):
+		t.Errorf("%s is %v, want %v", what, *got, want)
+	}
+}
+
+// checkColumn compares the figures of a column with its sessions, and returns 1 for each wrong answer.
+func checkColumn(t *testing.T, list []questions.Question, f figures2, kept []keptAnswer) (wrong []float64) {
+	t.Helper()
+	right, agreed := 0.0, 0.0
+	toWrong, toRight, calls := 0, 0, 0
+	bins := map[int][2]float64{}
+	for q, k := range kept {
+		is := k.isRight(list[q])
+		right += is / float64(len(list))
+		wrong = append(wrong, 1-is)
+		calls += k.usage.Calls
+		if len(k.record.Answers) == 1 && len(k.record.StepStates) == 1 {
+			continue
+		}
+		a := k.agreement()
+		agreed += a / float64(len(list))
+		bin := int(math.Ceil(a*10 - 1e-9))
+		bins[bin] = [2]float64{bins[bin][0] + is, bins[bin][1] + a}
+		down, up := k.changes(list[q])
+		toWrong, toRight = toWrong+down, toRight+up
+	}
+	near(t, "the accuracy of "+f.Name, &f.Accuracy, right)
+	if f.Calls != calls {
+		t.Errorf("%s has %d calls, its sessions %d", f.Name, f.Calls, calls)
+	}
+	if f.Agreement == nil {
+		return wrong
+	}
+	near(t, "the agreement of "+f.Name, f.Agreement, agreed)
+	off := 0.0
+	for _, sums := range bins {
+		off += math.Abs(sums[0]-sums[1]) / float64(len(list))
+	}
+	near(t, "the calibration error of "+f.Name, f.CalibrationError, off)
+	if f.Flips.RightToWrong != toWrong || f.Flips.WrongToRight != toRight {
+		t.Errorf("the flips of %s are %+v, want %d and %d", f.Name, f.Flips, toWrong, toRight)
+	}
+	if f.Name == "consensus" && (toWrong == 0 || toRight == 0) {
+		t.Error("nobody changes its mind")
+	}
+	return wrong
+}
+
+// checkJudge compares the figures of a judge that is asked in both orders with its sessions.
+func checkJudge(t *testing.T, list []questions.Question, judge figures2, kept []keptAnswer) {
+	t.Helper()
 	same, judgedTwice, first, picked, own, tests := 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-	for q, k := range kept["both"] {
+	for q, k := range kept {
 		picks, shown, mine := k.judged(t)
 		if len(picks) < 2 {
 			continue
@@ -269,10 +281,9 @@ func TestComparedFiguresAreThoseOfTheSessions(t *testing.T) {
 	if judgedTwice == 0 || tests == 0 {
 		t.Fatalf("the judge was asked in both orders %v times, with %v tests", judgedTwice, tests)
 	}
-	judge := got.Strategies[2]
-	near("the order consistency", judge.OrderConsistency, same/judgedTwice)
-	near("the preference of what is first", judge.FirstPreference, first/picked)
-	near("the preference of one's own", judge.OwnPreference, own/tests)
+	near(t, "the order consistency", judge.OrderConsistency, same/judgedTwice)
+	near(t, "the preference of what is first", judge.FirstPreference, first/picked)
+	near(t, "the preference of one's own", judge.OwnPreference, own/tests)
 }
 
 // report2 is the result of massgen compare --json.
