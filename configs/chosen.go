@@ -34,6 +34,7 @@ func (c *Config) Chosen(agent, preset string, keys map[string]string) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
+	untagMerges(&doc)
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
@@ -61,7 +62,11 @@ func (c *Config) keepAgent(root *yaml.Node, id string) error {
 
 // keepDeciding sets how the agents decide.
 func (c *Config) keepDeciding(root *yaml.Node, preset string, keys map[string]string) error {
-	with, err := c.WithPreset(preset, keys["strategy"])
+	from := c
+	if pattern := keys["answer_pattern"]; pattern != "" {
+		from = c.WithPattern(pattern)
+	}
+	with, err := from.WithPreset(preset, keys["strategy"])
 	if err != nil {
 		return err
 	}
@@ -160,6 +165,16 @@ func removeKey(n *yaml.Node, key string) {
 			n.Content = slices.Delete(n.Content, i, i+2)
 			return
 		}
+	}
+}
+
+// untagMerges removes the tags of merge keys, which would be written out.
+func untagMerges(n *yaml.Node) {
+	if n.Tag == "!!merge" {
+		n.Tag = ""
+	}
+	for _, child := range n.Content {
+		untagMerges(child)
 	}
 }
 
