@@ -246,6 +246,9 @@ func TestCompareGoesOnWhenAMemberFailed(t *testing.T) {
 	if !strings.Contains(r.stdout, `"name":"b","accuracy":0,"interval":[0,0.4899`) || !strings.Contains(r.stdout, `"unanswered":4`) {
 		t.Errorf("with a member that fails: %s\n%s", r.stdout, r.stderr)
 	}
+	if strings.Count(r.stderr, "b gives no answer: its status is failed; b: ") != 1 {
+		t.Errorf("the reason is not said once: %s", r.stderr)
+	}
 	isDown.Store(false)
 	r.run("before 0", args...)
 	if strings.Contains(r.stdout, `"unanswered":4`) {

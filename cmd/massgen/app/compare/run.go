@@ -174,13 +174,16 @@ func (r *runner) answer(ctx context.Context, j job, u place, session string) err
 	if err != nil {
 		return err
 	}
-	_, err = turn.Wait(ctx)
+	result, err := turn.Wait(ctx)
 	if ctx.Err() != nil {
 		turn.Leave()
-		_, err = turn.Wait(context.WithoutCancel(ctx))
+		result, err = turn.Wait(context.WithoutCancel(ctx))
 	}
 	if err == nil {
 		r.progress.done()
+		if result.Winner == "" {
+			r.progress.warn(u.column + " gives no answer: " + result.Reason())
+		}
 	}
 	return err
 }
