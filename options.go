@@ -76,6 +76,10 @@ func WithLogger(l *slog.Logger) Option {
 	}
 }
 
+// WithPreset decides turns as a preset says: one of the config's, or council, blind, fusion, pick or
+// quick.
+func WithPreset(name string) Option { return func(s *panels.Settings) { s.Preset = name } }
+
 // WithRecorder makes Panel.Recorder keep every model call, without the keys that the panel
 // knows.
 func WithRecorder(o RecorderOptions) Option { return func(s *panels.Settings) { s.Record = &o } }
@@ -100,6 +104,10 @@ func WithStore(kept Store) Option {
 		}
 	}
 }
+
+// WithStrategy decides turns by a strategy: consensus, blind, majority, judge or cascade. It lies over
+// the config and a preset.
+func WithStrategy(name string) Option { return func(s *panels.Settings) { s.Strategy = name } }
 
 // WithTools gives all agents tools beside their own.
 func WithTools(tools ...agents.Tool) Option {

@@ -111,7 +111,7 @@ func ProgressOf(ctx context.Context) func(Progress) {
 func (d *Doer) callInfo(ctx context.Context, turn *effect.Turn, e effect.ToolCall, message []backends.ToolCall) (CallInfo, error) {
 	shared := d.of(turn)
 	info := CallInfo{
-		Session: turn.Session, Turn: turn.Turn, Agent: turn.Agents[e.Key.Agent].ID, Round: e.Key.Round, Call: e.Key.Index,
+		Session: turn.Session, Turn: turn.Turn, Agent: turn.Agent(e.Key.Agent).ID, Round: e.Key.Round, Call: e.Key.Index,
 		Final: e.Key.Purpose == effect.FinalTool || e.Key.Purpose == effect.FinalSnapshot || len(turn.Agents) == 1,
 	}
 	for _, c := range message {

@@ -62,7 +62,7 @@ func Count(ctx context.Context, blobs Blobs, turn *effect.Turn, agent int, c Con
 	if len(turn.Agents) == 1 {
 		call.Key.Purpose = effect.Conversation
 	}
-	if carry := turn.Agents[agent].Carry; carry != nil && len(turn.Agents) > 1 {
+	if carry := turn.Agent(agent).Carry; carry != nil && len(turn.Agents) > 1 {
 		call.Carried = carry.Earlier
 	}
 	b := newInputBuilder(ctx, newShared(turn, blobs), turn, call)
@@ -89,7 +89,7 @@ func Count(ctx context.Context, blobs Blobs, turn *effect.Turn, agent int, c Con
 	picker := policy.NewPicker(c.Policy, room, summary)
 	for exchange, err := range exchanges(ctx, blobs, turn, math.MaxInt, func(string) {}) {
 		if err != nil {
-			return Chosen{}, fmt.Errorf("choose the history for %s: %w", turn.Agents[agent].ID, err)
+			return Chosen{}, fmt.Errorf("choose the history for %s: %w", turn.Agent(agent).ID, err)
 		}
 		if !picker.Add(contextbuild.Measure(exchange, c.Policy.Cut(), count)) {
 			break
@@ -140,7 +140,7 @@ func ShownHistory(ctx context.Context, blobs Blobs, turn *effect.Turn, agent int
 	b := newInputBuilder(ctx, newShared(turn, blobs), turn, effect.ModelCall{Key: effect.Key{Agent: agent}})
 	shown := b.history().turns
 	if b.err != nil {
-		return nil, fmt.Errorf("read the history for %s: %w", turn.Agents[agent].ID, b.err)
+		return nil, fmt.Errorf("read the history for %s: %w", turn.Agent(agent).ID, b.err)
 	}
 	return shown, nil
 }

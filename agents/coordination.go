@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/tools/schema"
 )
 
@@ -44,7 +46,20 @@ func (s *shared) voteSchema() json.RawMessage {
 	names := strings.ReplaceAll(s.list(), ", ", `","`)
 	return json.RawMessage(`{"type":"object","properties":{"agent_id":{"type":"string","enum":["` + names +
 		`"],"description":"The agent whose answer is the best."},"reason":{"type":"string",` +
-		`"description":"Why, in a sentence."}},"required":["agent_id","reason"],"additionalProperties":false}`)
+		`"description":"Why, in a sentence."}` + s.othersSchema(names) + `},"required":["agent_id","reason"],"additionalProperties":false}`)
+}
+
+// othersSchema returns the further argument of vote under rules that count more than one name, else
+// "".
+func (s *shared) othersSchema(names string) string {
+	const list = `,"others":{"type":"array","items":{"type":"string","enum":["%s"]},"description":"%s"}`
+	switch s.rule {
+	case election.Approval:
+		return fmt.Sprintf(list, names, "The agents of the other answers that are good, too.")
+	case election.Ranked:
+		return fmt.Sprintf(list, names, "The agents of the other answers, the best first.")
+	}
+	return ""
 }
 
 // noticeText returns the tool error of a notice: what was wrong, and what to do.
@@ -55,8 +70,13 @@ func (b *inputBuilder) noticeText(n effect.Notice) string {
 		return fmt.Sprintf("Error: %s. Call the tool again with arguments that fit its schema.", n.Detail)
 	case effect.BadAnswer:
 		return fmt.Sprintf("Error: this reply is no answer: %s. Reply again with the whole answer, as one JSON object that fits the schema and nothing else.", n.Detail)
+	case effect.BadOpinion:
+		return contextbuild.BadOpinion(n.Detail)
 	case effect.CallInText:
 		return "Error: this reply has a tool call in its text, which was not run. Call a tool that is on offer, with nothing beside the call, or reply with your whole answer and no call in it."
+	case effect.FailedCheck:
+		c := decoded[Checked](&b.textStore, n.Output)
+		return contextbuild.FailedCheck(b.coordinates, c.Exit, c.Output)
 	case effect.EmptyAnswer:
 		return "Error: content is empty, which is no answer. Call new_answer again with the whole answer as content."
 	case effect.CutOff:

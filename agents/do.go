@@ -62,6 +62,8 @@ type Doer struct {
 	Members []Member
 	// Sidecalls make the calls that belong to no agent, by purpose.
 	Sidecalls map[effect.Purpose]Sidecall
+	// RunCheck runs the command of a check; it may be nil if no answer is checked by a command.
+	RunCheck RunCheck
 	// Observe gets what people see of an agent's model call while it runs. It may be nil.
 	Observe func(effect.Key, Told)
 	// Panicked gets the key and the stack of an effect that panicked. It may be nil.
@@ -118,6 +120,9 @@ func (d *Doer) do(ctx context.Context, turn *effect.Turn, eff effect.Effect, r *
 	case effect.ToolCall:
 		if e.IsSnapshot() {
 			return d.takeSnapshot(ctx, turn, e)
+		}
+		if e.IsCheck() {
+			return d.checkAnswer(ctx, turn, e)
 		}
 		return d.callTool(ctx, turn, e, r)
 	}

@@ -34,7 +34,7 @@ type historyKey struct {
 
 func historyKeyOf(turn *effect.Turn, agent int) historyKey {
 	key := historyKey{head: turn.History}
-	if shown := turn.Agents[agent].Shown; shown != nil {
+	if shown := turn.Agent(agent).Shown; shown != nil {
 		key.isPart, key.shown = true, *shown
 		key.shown.Tokens = 0 // agents may count in different ways
 		if shown.Summary != nil {
@@ -53,7 +53,7 @@ func (s *shared) historyOf(t *textStore, turn *effect.Turn, agent int) (h histor
 		return h
 	}
 	h, t.err = remember(&s.histories, historyKeyOf(turn, agent), 0, func() (history, error) {
-		turns, err := s.readHistory(t.ctx, turn, turn.Agents[agent].Shown)
+		turns, err := s.readHistory(t.ctx, turn, turn.Agent(agent).Shown)
 		if err != nil {
 			return history{}, err
 		}

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,9 +56,12 @@ type inputBuilder struct {
 	shown history
 	// reader is the agent of the call. coordinates reports whether the call offers the coordination tools.
 	reader      int
+	round       int
 	coordinates bool
 	// isBlank puts one empty turn in place of the history, to measure the text around it.
 	isBlank bool
+	// opinion is the JSON Schema of the reply to a consultation.
+	opinion json.RawMessage
 	// offers identifies the request's tools, if calls of the turn share them.
 	offers *toolsOffered
 }
@@ -65,16 +69,23 @@ type inputBuilder struct {
 func newInputBuilder(ctx context.Context, s *shared, turn *effect.Turn, call effect.ModelCall) inputBuilder {
 	return inputBuilder{
 		textStore: textStore{ctx: ctx, cache: s.cache}, turn: turn, shared: s,
-		reader: call.Key.Agent, coordinates: call.Key.Purpose == effect.Coordination,
+		reader: call.Key.Agent, round: call.Key.Round, coordinates: call.Key.Purpose == effect.Coordination,
 	}
 }
 
 func (b *inputBuilder) request(call effect.ModelCall) backends.Request {
-	self := b.turn.Agents[b.reader]
+	self := b.turn.Agent(b.reader)
 	req := backends.Request{Key: keyOf(b.turn, call), Model: self.Model, Messages: b.messages(call)}
 	req.History = b.shownForPeople(call)
 	req.ToolTimes = toolTimes(call.Transcript)
 	req.Params = decoded[backends.Params](&b.textStore, self.Params)
+	if isJudge(call) {
+		req.Params.Hosted = backends.HostedTools{}
+	}
+	if call.Key.Purpose.IsConsultation() {
+		req.Schema, req.Lenient = b.opinion, true
+		return req
+	}
 	answers := schemaOf(&b.textStore, b.turn.Schema)
 	if call.JSON {
 		req.Schema, req.Lenient = b.shared.actionSchema(call.Current(), self.Bounded, answers), answers != nil
@@ -85,7 +96,7 @@ func (b *inputBuilder) request(call effect.ModelCall) backends.Request {
 	offered := toolsOffered{coordinates: b.coordinates && !call.JSON}
 	offered.mayAnswer = offered.coordinates && call.Offer.MayAnswer
 	if call.OwnTools {
-		offered.own, offered.forwarded = b.turn.ToolsOf(call), call.Key.Purpose.IsAnswer()
+		offered.own, offered.forwarded, offered.notOwn = b.turn.ToolsOf(call), call.Key.Purpose.IsAnswer(), isJudge(call)
 	}
 	req.Tools, b.offers = b.shared.toolsOf(&b.textStore, offered, answers), &offered
 	if answers != nil && call.Key.Purpose.IsAnswer() && len(req.Tools) == 0 && (!req.Params.Hosted.Any() || isRepair(call)) {
@@ -101,7 +112,7 @@ func isRepair(call effect.ModelCall) bool {
 
 func keyOf(turn *effect.Turn, call effect.ModelCall) backends.Key {
 	return backends.Key{
-		Session: turn.Session, Turn: turn.Turn, Agent: turn.Agents[call.Key.Agent].ID,
+		Session: turn.Session, Turn: turn.Turn, Agent: turn.Agent(call.Key.Agent).ID,
 		Round: call.Key.Round, Purpose: string(call.Key.Purpose), Index: call.Key.Index,
 	}
 }
@@ -151,7 +162,7 @@ func (b *inputBuilder) carried(call effect.ModelCall) []backends.Message {
 func (b *inputBuilder) first(call effect.ModelCall) []backends.Message {
 	b.shown = b.history()
 	in := contextbuild.Input{
-		SystemMessage: b.text(b.turn.Agents[b.reader].System),
+		SystemMessage: b.text(b.turn.Agent(b.reader).System),
 		Question:      b.text(b.turn.Question),
 		Participants:  b.shared.ids,
 		History:       b.shown.turns,
@@ -163,7 +174,7 @@ func (b *inputBuilder) first(call effect.ModelCall) []backends.Message {
 		offer := call.Current()
 		in.Sections = append(in.Sections, contextbuild.JSONMode(offer.MayAnswer, len(offer.MayVote) > 0))
 	}
-	if answers := schemaOf(&b.textStore, b.turn.Schema); answers != nil {
+	if answers := schemaOf(&b.textStore, b.turn.Schema); answers != nil && !isJudge(call) {
 		in.AddAnswerForm(answers.String(), b.coordinates)
 	}
 	if b.err != nil {
@@ -174,7 +185,7 @@ func (b *inputBuilder) first(call effect.ModelCall) []backends.Message {
 
 // leftOut returns the part of the step that the input omits.
 func (b *inputBuilder) leftOut(call effect.ModelCall) effect.LeftOut {
-	limits := b.turn.Agents[b.reader].Step
+	limits := b.turn.Agent(b.reader).Step
 	if limits == nil || len(call.Transcript) == 0 {
 		return effect.LeftOut{}
 	}
@@ -193,7 +204,7 @@ func (b *inputBuilder) markLeftOut(first []backends.Message, left effect.LeftOut
 // shownForPeople describes the part of the conversation and of the step that the input omits.
 func (b *inputBuilder) shownForPeople(call effect.ModelCall) string {
 	var parts []string
-	if shown := b.turn.Agents[b.reader].Shown; shown != nil && !shown.Everything() {
+	if shown := b.turn.Agent(b.reader).Shown; shown != nil && !shown.Everything() {
 		parts = append(parts, shown.String())
 	}
 	if left := b.leftOut(call); left.Entries > 0 {
@@ -215,12 +226,18 @@ func (b *inputBuilder) history() history {
 
 func (b *inputBuilder) firstMessages(in contextbuild.Input, call effect.ModelCall) []backends.Message {
 	var built contextbuild.Messages
+	shown := b.inOrder(call)
 	switch call.Key.Purpose {
 	case effect.Conversation:
 		in.Notes = b.notes(call.Notes)
 		return b.withFiles(contextbuild.Solo(in))
+	case effect.Judgement, effect.Analysis, effect.TieBreak, effect.Verdict:
+		return b.withFiles(b.consultation(in, call))
 	case effect.Presentation, effect.Synthesis:
-		in.Notes, in.Answers = b.notes(call.Notes), b.answers(call.Offer.Shown)
+		if isJudge(call) {
+			return b.synthesis(in, call)
+		}
+		in.Notes, in.Answers = b.notes(call.Notes), b.answers(shown)
 		votes := make([]contextbuild.Vote, len(call.Votes))
 		for i, v := range call.Votes {
 			votes[i] = contextbuild.Vote{Voter: b.shared.ids[v.Voter], For: b.shared.ids[v.For], Reason: v.Reason}
@@ -230,10 +247,10 @@ func (b *inputBuilder) firstMessages(in contextbuild.Input, call effect.ModelCal
 	default:
 		built.System = in.System()
 		of := view{
-			question: b.turn.Question, history: historyKeyOf(b.turn, b.reader), answers: call.Offer.Shown, notes: call.Notes,
+			question: b.turn.Question, history: historyKeyOf(b.turn, b.reader), answers: shown, notes: call.Notes,
 		}
 		built.User = b.shared.userOf(&b.textStore, of, func() string {
-			in.Notes, in.Answers = b.notes(call.Notes), b.answers(call.Offer.Shown)
+			in.Notes, in.Answers = b.notes(call.Notes), b.answers(shown)
 			return in.User()
 		})
 	}
@@ -291,7 +308,7 @@ func (b *inputBuilder) result(e effect.Entry) backends.ToolResult {
 func (b *inputBuilder) withWord(text string, e effect.Entry) string {
 	words := []string{text}
 	if e.Update != nil {
-		words = append(words, contextbuild.Update(b.shared.ids, b.answers(e.Update.Shown)))
+		words = append(words, contextbuild.Update(b.shared.ids, b.answers(b.turn.InOrder(b.reader, b.round, *e.Update))))
 	}
 	if len(e.Notes) > 0 {
 		words = append(words, contextbuild.Notes(b.notes(e.Notes)))
@@ -305,9 +322,19 @@ func (b *inputBuilder) withWord(text string, e effect.Entry) string {
 // answers reads the answers that an agent is shown.
 func (b *inputBuilder) answers(shown []kernel.Answer) (list []contextbuild.Answer) {
 	for _, a := range shown {
-		list = append(list, contextbuild.Answer{Agent: b.shared.ids[a.Agent], Content: b.text(a.Text)})
+		answer := contextbuild.Answer{Agent: b.shared.ids[a.Agent], Content: b.text(a.Text)}
+		if b.turn.Check != nil && b.turn.Check.Shown && a.Check != (blob.Ref{}) {
+			c := decoded[Checked](&b.textStore, a.Check)
+			answer.Check = &contextbuild.CheckOutcome{Exit: c.Exit, Output: c.Output}
+		}
+		list = append(list, answer)
 	}
 	return list
+}
+
+// inOrder returns the answers that a call shows, in their order.
+func (b *inputBuilder) inOrder(call effect.ModelCall) []kernel.Answer {
+	return b.turn.InOrder(b.reader, b.round, call.Offer)
 }
 
 // notes reads a person's notes.

@@ -38,7 +38,7 @@ func (s *shared) actionSchema(offer kernel.Offer, bounded bool, answers *schema.
 			reason = fmt.Sprintf(`{"type":"string","maxLength":%d}`, boundedReason)
 		}
 		forms = append(forms, `{"type":"object","properties":{"name":{"type":"string","enum":["vote"]},`+
-			`"agent_id":{"type":"string","enum":[`+strings.Join(names, ",")+`]},"reason":`+reason+`},`+
+			`"agent_id":{"type":"string","enum":[`+strings.Join(names, ",")+`]},"reason":`+reason+s.othersSchema(strings.Trim(strings.Join(names, ","), `"`))+`},`+
 			`"required":["name","agent_id","reason"],"additionalProperties":false}`)
 	}
 	action := forms[0]

@@ -99,6 +99,10 @@ func (d *Doer) broken(ctx context.Context, eff effect.Effect, r *running, f effe
 	if call.IsSnapshot() { // no model gets the result
 		text = f.Message
 	}
+	if call.IsCheck() {
+		ref, err := PutJSON(context.WithoutCancel(ctx), d.Blobs, Checked{Exit: -1, Output: f.Message})
+		return effect.ToolReply{Index: call.Key.Index, Result: ref, Error: true, Abandoned: f.Abandoned}, err
+	}
 	ref, err := d.Blobs.Put(context.WithoutCancel(ctx), []byte(text))
 	reply := effect.ToolReply{Index: call.Key.Index, Result: ref, Error: true, Abandoned: f.Abandoned}
 	if f.Abandoned {

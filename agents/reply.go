@@ -40,11 +40,11 @@ type replyReader struct {
 
 func newReplyReader(ctx context.Context, s *shared, turn *effect.Turn, call effect.ModelCall) replyReader {
 	r := replyReader{textStore: textStore{ctx: ctx, cache: s.cache}, turn: turn, call: call, shared: s}
-	if call.Sidecall == nil && !call.Key.Purpose.IsStepSummary() {
+	if call.Sidecall == nil && !call.Key.Purpose.IsStepSummary() && !call.Key.Purpose.IsConsultation() {
 		r.schema = schemaOf(&r.textStore, turn.Schema)
 	}
 	if call.Sidecall == nil {
-		r.own = s.toolsOf(&r.textStore, toolsOffered{own: turn.ToolsOf(call), forwarded: call.Key.Purpose.IsAnswer()}, r.schema)
+		r.own = s.toolsOf(&r.textStore, toolsOffered{own: turn.ToolsOf(call), forwarded: call.Key.Purpose.IsAnswer(), notOwn: isJudge(call)}, r.schema)
 	}
 	return r
 }
@@ -62,12 +62,18 @@ func (r *replyReader) read(resp backends.Response, reply *effect.ModelReply) err
 	r.readCitations(message, calls, reply)
 	switch {
 	case hasMarkup: // it is no answer
+	case r.call.Key.Purpose.IsConsultation():
+		r.readOpinion(said, reply)
 	case r.schema != nil:
 		r.readForm(said, reply)
 	case r.call.JSON || len(calls) > 0:
 		reply.Text, reply.Hash = r.putText(said, nil)
 	default:
 		reply.Text, reply.Hash = r.answer(said)
+	}
+	reply.Value = ""
+	if reply.Text != (blob.Ref{}) && len(calls) == 0 && !r.call.JSON {
+		reply.Value = r.valueOf(said)
 	}
 	for _, tc := range calls {
 		reply.Calls = append(reply.Calls, r.decodeCall(tc))
@@ -202,7 +208,9 @@ func (r *replyReader) decodeAnswer(call effect.Call, arguments string) effect.Ca
 	if call.Problem = problem; problem != "" {
 		return call
 	}
-	call.Answer, call.Hash = r.answer(content)
+	if call.Answer, call.Hash = r.answer(content); call.Answer != (blob.Ref{}) {
+		call.Value = r.valueOf(content)
+	}
 	if call.Answer != (blob.Ref{}) && r.turn.Limits.MaxOverlap > 0 {
 		call.Overlaps = r.overlaps(content)
 	}
@@ -278,11 +286,32 @@ func (r *replyReader) decodeVote(call effect.Call, arguments string) effect.Call
 		return call
 	}
 	call.Target = r.shared.index(strings.TrimSpace(agent))
+	if r.turn.Rule != "" {
+		call.Others = r.others(args["others"])
+	}
 	if r.call.JSON && isPlaceholder(reason) {
 		reason = ""
 	}
 	call.Reason = plain.Cut(contextbuild.Clean(strings.TrimSpace(reason)), maxReason)
 	return call
+}
+
+// others reads the further names of a vote. It drops what is no agent.
+func (r *replyReader) others(raw json.RawMessage) []int {
+	var names []json.RawMessage
+	if json.Unmarshal(raw, &names) != nil {
+		return nil
+	}
+	var list []int
+	for _, name := range names {
+		var problem string
+		if text, ok := (arguments{"": name}).name("", &problem); ok && problem == "" {
+			if agent := r.shared.index(strings.TrimSpace(text)); agent >= 0 {
+				list = append(list, agent)
+			}
+		}
+	}
+	return list
 }
 
 // arguments are the arguments of a call, by name. Lookups use exact names: encoding/json would

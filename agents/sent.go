@@ -91,7 +91,7 @@ func (b *inputBuilder) withoutHistory(req backends.Request, sent *effect.Sent) [
 // history, and the older parts that it had to store.
 func (b *inputBuilder) recordHistory() (told sentHistory, older []blob.Ref) {
 	told, b.err = remember(&b.shared.sent, historyKeyOf(b.turn, b.reader), 0, func() (told sentHistory, err error) {
-		if b.turn.Agents[b.reader].Shown != nil {
+		if b.turn.Agent(b.reader).Shown != nil {
 			return b.storeSelection(), b.err
 		}
 		told, older = b.storeHistory()

@@ -9,6 +9,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/internal/tools/schema"
@@ -21,6 +22,7 @@ import (
 type shared struct {
 	cache *Cache
 	ids   []string
+	rule  election.Rule
 	// naming makes names, which maps ids to the names that models use, and byName, which maps these to indices.
 	naming sync.Once
 	names  map[string]string
@@ -46,8 +48,8 @@ type shared struct {
 type toolsOffered struct {
 	own                    blob.Ref
 	coordinates, mayAnswer bool
-	// forwarded also offers the agent's own tools that the client runs.
-	forwarded bool
+	// forwarded also offers the agent's own tools that the client runs, and notOwn offers no others.
+	forwarded, notOwn bool
 }
 
 // view is the user message of a coordination step, with what it is made from.
@@ -71,7 +73,7 @@ type record struct {
 }
 
 func newShared(turn *effect.Turn, blobs Blobs) *shared {
-	s := &shared{cache: NewCache(blobs), ids: make([]string, len(turn.Agents)), recorded: map[backends.Role]record{}}
+	s := &shared{cache: NewCache(blobs), ids: make([]string, len(turn.Agents)), rule: turn.Rule, recorded: map[backends.Role]record{}}
 	for i, a := range turn.Agents {
 		s.ids[i] = a.ID
 	}
@@ -151,7 +153,7 @@ func (s *shared) toolsOf(t *textStore, of toolsOffered, answers *schema.Schema) 
 			list = s.coordinationTools(of.mayAnswer, answers)
 		}
 		for _, tool := range decoded[[]backends.Tool](t, of.own) {
-			if of.forwarded || !tool.Forwarded {
+			if tool.Forwarded && of.forwarded || !tool.Forwarded && !of.notOwn {
 				list = append(list, tool)
 			}
 		}

@@ -31,7 +31,7 @@ func (b *inputBuilder) sidecallRequest(a effect.Sidecall) backends.Request {
 
 // stepSummaryRequest returns the input of the call that summarizes the omitted part of a step.
 func (b *inputBuilder) stepSummaryRequest(call effect.ModelCall) backends.Request {
-	by, limits := b.turn.StepSummarizer, b.turn.Agents[b.reader].Step
+	by, limits := b.turn.StepSummarizer, b.turn.Agent(b.reader).Step
 	if by == nil || limits == nil {
 		b.err = errors.New("the turn has no summarizer for steps")
 		return backends.Request{}
@@ -55,7 +55,7 @@ func (b *inputBuilder) stepSummary(summary *effect.StepSummary) string {
 	if summary == nil {
 		return ""
 	}
-	return plain.CutBytes(b.text(summary.Text), b.turn.Agents[b.reader].Step.SummaryBytes())
+	return plain.CutBytes(b.text(summary.Text), b.turn.Agent(b.reader).Step.SummaryBytes())
 }
 
 // DescribeSidecall stores the input of a sidecall, and returns it as the turn refers to it.

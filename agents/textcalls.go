@@ -11,7 +11,8 @@ import (
 
 // textCalls reports whether calls in the text of the reply count as its calls.
 func (r *replyReader) textCalls() bool {
-	return r.call.Sidecall == nil && !r.call.Key.Purpose.IsStepSummary() && r.turn.Agents[r.call.Key.Agent].TextCalls
+	purpose := r.call.Key.Purpose
+	return r.call.Sidecall == nil && !purpose.IsStepSummary() && !purpose.IsConsultation() && r.turn.Agent(r.call.Key.Agent).TextCalls
 }
 
 // withCalls returns a message in which the calls of its text, and names with marks, are calls of tools on offer.

@@ -61,7 +61,7 @@ type actText struct {
 const noIndex = -1
 
 func newTeller(tell func(Told), turn *effect.Turn, call effect.ModelCall, tools []backends.Tool) *teller {
-	t := &teller{tell: tell, call: call, mayCall: turn.Agents[call.Key.Agent].TextCalls, schema: turn.Schema.Bytes > 0}
+	t := &teller{tell: tell, call: call, mayCall: turn.Agent(call.Key.Agent).TextCalls, schema: turn.Schema.Bytes > 0}
 	t.exists = func(name string) bool {
 		return fieldOf(name) != "" || slices.ContainsFunc(tools, func(tool backends.Tool) bool { return tool.Name == name })
 	}
@@ -87,6 +87,10 @@ func (t *teller) reader(act string) *actReader {
 func (t *teller) hear(ev backends.Event) {
 	switch ev := ev.(type) {
 	case backends.TextDelta:
+		if t.call.Key.Purpose.IsConsultation() { // people get the opinion, not its JSON
+			t.tell(Told{Thinking: ev.Text})
+			return
+		}
 		t.hearText(ev.Text)
 	case backends.ReasoningDelta:
 		t.tell(Told{Thinking: ev.Text})

@@ -91,6 +91,9 @@ func (r *reader) backendType(at string, n *yaml.Node, b *Backend) {
 	if typ != "" {
 		r.isBackendType(n, at, typ)
 	}
+	if typ == simulatedType {
+		r.doc.addSimulated(strings.TrimSuffix(at, ".type"))
+	}
 }
 
 func (r *reader) baseURL(at string, n *yaml.Node, b *Backend) {

@@ -15,13 +15,41 @@ type checker struct {
 
 // check also fills in what follows from other settings.
 func (k *checker) check(root *yaml.Node) {
+	isRead := len(k.issues) == 0
 	k.checkContexts()
 	k.checkPanel(root)
+	k.checkSimulated()
 	k.callBackends()
 	k.checkEfforts()
 	k.checkTools()
 	k.checkContextPaths()
 	k.checkFinalStep()
+	k.layer()
+	if isRead {
+		k.checkStrategy()
+	}
+	if len(k.issues) == 0 {
+		k.config.plan(&k.config.Orchestrator).resolve()
+		k.checkPresets()
+	}
+}
+
+// layer keeps the orchestrator's settings as they are given, for presets that are laid over them.
+func (k *checker) layer() {
+	l := k.config.layers
+	l.raw = new(k.config.Orchestrator)
+	l.given = k.givenIn("orchestrator")
+}
+
+// givenIn returns the keys of a mapping that have a value.
+func (d *document) givenIn(at string) map[string]bool {
+	names := map[string]bool{}
+	for path, is := range d.given {
+		if name, ok := strings.CutPrefix(path, at+"."); ok && is && !strings.Contains(name, ".") {
+			names[name] = true
+		}
+	}
+	return names
 }
 
 // checkPanel looks at what only the whole file shows.
@@ -50,10 +78,6 @@ func (k *checker) checkPanel(root *yaml.Node) {
 			continue
 		}
 		first[id] = i
-	}
-	if !c.Orchestrator.Rules.SelfVote && len(c.Agents) == 2 {
-		k.fail(k.places["orchestrator.self_vote"],
-			"self_vote: false with two agents leaves each only the other to vote for; add an agent, or allow self-votes")
 	}
 }
 

@@ -3,12 +3,15 @@ package configs
 import (
 	"time"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/models/prices"
+	"github.com/massgen/massgen/internal/models/questions"
 )
 
 // Config is a whole configuration with every default filled in. It is a plain
@@ -59,6 +62,7 @@ type Config struct {
 	Text string
 
 	secrets *Secrets
+	layers  *layers
 	// places are issues without a message, one for each key that was read, by its
 	// path.
 	places map[string]Issue
@@ -112,22 +116,26 @@ type Backend struct {
 	ToolMode string
 	// Params are sent with every call of the agent.
 	Params backends.Params
+	// Simulated says how a member of type simulated answers, and Answers is the path of the file that
+	// its questions are from. They are zero for any other type.
+	Simulated questions.Simulation `json:",omitzero"`
+	Answers   string               `json:"-"`
 }
 
-// Novelty says how much a new answer must differ from those its author was
+// novelty says how much a new answer must differ from those its author was
 // shown (DESIGN §4.6). The names and fractions are MassGen's.
-type Novelty string
+type novelty string
 
 // The degrees of novelty.
 const (
-	noveltyLenient  Novelty = "lenient"
-	noveltyBalanced Novelty = "balanced"
-	noveltyStrict   Novelty = "strict"
+	noveltyLenient  novelty = "lenient"
+	noveltyBalanced novelty = "balanced"
+	noveltyStrict   novelty = "strict"
 )
 
 // maxOverlap returns the effect.Limits.MaxOverlap of a degree: how many thousandths of its words a
 // new answer may share with an answer that its author was shown; 0: any number.
-func (n Novelty) maxOverlap() int {
+func (n novelty) maxOverlap() int {
 	switch n {
 	case noveltyBalanced:
 		return 700
@@ -160,12 +168,16 @@ type Sidecall struct {
 
 // Orchestrator holds the rules of coordination and the limits of steps.
 type Orchestrator struct {
+	// Deciding says how a turn is decided. Rules follow it.
+	Deciding
+	// Voting says how votes are counted and what agents are shown.
+	Voting
 	// Rules have no agents.
 	Rules kernel.Config
 	// Limits bound a step. They follow AnswerNoveltyRequirement and ToolTimeout, the longest time
 	// of a tool call.
 	Limits                   effect.Limits
-	AnswerNoveltyRequirement Novelty
+	AnswerNoveltyRequirement novelty
 	ToolTimeout              time.Duration
 	// PlanningMode has tools that change the world describe what they would do until the
 	// winner presents the answer.
@@ -210,5 +222,6 @@ func Default() *Config {
 		UI:          UI{DisplayType: displaySimple},
 		Context:     policy.Defaults(),
 		secrets:     &Secrets{},
+		layers:      &layers{given: map[string]bool{}, presets: map[string]*yaml.Node{}},
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/policy"
 )
@@ -219,7 +220,7 @@ func TestParsedValues(t *testing.T) {
 		},
 		Orchestrator: Orchestrator{
 			Rules: kernel.Config{
-				Pace: kernel.PaceEager, Decision: kernel.Unanimous, MaxRounds: 3, StragglerGrace: 90 * time.Second,
+				Pace: kernel.PaceEager, Decision: election.Unanimous, MaxRounds: 3, StragglerGrace: 90 * time.Second,
 				MaxNewAnswersPerAgent: 2, MaxNewAnswersGlobal: 6, SelfVote: true, Final: kernel.Synthesize,
 				TurnLimit: 500 * time.Millisecond, FirstRoundLimit: 10 * time.Minute, RoundLimit: 3 * time.Minute,
 			},
@@ -241,7 +242,8 @@ func TestParsedValues(t *testing.T) {
 	}
 	want.Memory.Backend = want.Agents[0].Backend
 	want.Memory.Backend.ToolMode = ""
-	ignored := cmp.FilterPath(func(p cmp.Path) bool { return slices.Contains([]string{"secrets", "places", "Text"}, p.String()) }, cmp.Ignore())
+	unseen := []string{"secrets", "places", "layers", "Text"}
+	ignored := cmp.FilterPath(func(p cmp.Path) bool { return slices.Contains(unseen, p.String()) }, cmp.Ignore())
 	if diff := cmp.Diff(want, got, ignored); diff != "" {
 		t.Error(diff)
 	}
@@ -439,7 +441,7 @@ func mutations() []func(lines []string, at, n int) []string {
 // parseAny parses a file that may be anything.
 func parseAny(t *testing.T, data []byte) {
 	t.Helper()
-	config, err := Parse("f.yaml", data, Options{Lookup: lookupIn(nil), BackendTypes: testTypes()})
+	config, err := Parse("f.yaml", data, Options{Lookup: lookupIn(nil), BackendTypes: append(testTypes(), simulatedType)})
 	if (config == nil) == (err == nil) {
 		t.Fatal("want either a config or an error")
 	}

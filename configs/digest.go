@@ -23,16 +23,27 @@ func (c *Config) Digest() (string, error) {
 		DescribeFiles         bool `json:",omitempty"`
 		PlanningMode          bool
 		Limits                [4]int
-		Novelty               Novelty
+		Novelty               novelty
 		ToolTimeout           time.Duration
 		// Rights are those to context paths. The paths differ from machine to machine.
 		Rights [][]string `json:",omitempty"`
+		// Consultants are the judge and the model of the verdicts, if they are no agents.
+		Consultants   []Backend `json:",omitempty"`
+		JudgeMessage  string    `json:",omitempty"`
+		AnswerPattern string    `json:",omitempty"`
+		Check         *Check    `json:",omitempty"`
 	}{
 		Helpers: public(c.Summary, c.Topic.Backend, c.Memory.Backend), Servers: publicServers(c.Servers),
 		Permissions: c.Permissions, DetectTopic: c.Topic.Made, FindFact: c.Memory.Made, DescribeFiles: c.DescribesFiles(),
 		PlanningMode: c.Orchestrator.PlanningMode, Novelty: c.Orchestrator.AnswerNoveltyRequirement, ToolTimeout: c.Orchestrator.ToolTimeout,
-		Rights: rights(c),
+		Rights: rights(c), JudgeMessage: c.Orchestrator.Judge.SystemMessage, AnswerPattern: c.Orchestrator.AnswerPattern,
 		Limits: [4]int{limits.MaxTurns, limits.MaxAttempts, limits.MaxToolCalls, limits.ResultLimit},
+	}
+	if c.Orchestrator.Check.IsSet() {
+		of.Check = &c.Orchestrator.Check
+	}
+	if judge, verdict := c.Orchestrator.Judge.Backend, c.Orchestrator.Verdict; namesModel(judge) || namesModel(verdict) {
+		of.Consultants = public(judge, verdict)
 	}
 	for _, a := range c.Agents {
 		a.Backend = public(a.Backend)[0]

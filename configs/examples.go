@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-//go:embed *.yaml
+//go:embed *.yaml *.jsonl
 var exampleFiles embed.FS
 
 const examplePrefix = "@examples/"
@@ -38,14 +38,19 @@ func exampleNames() []string {
 	}
 	var names []string
 	for _, entry := range entries {
-		names = append(names, strings.TrimSuffix(entry.Name(), ".yaml"))
+		if name, isConfig := strings.CutSuffix(entry.Name(), ".yaml"); isConfig {
+			names = append(names, name)
+		}
 	}
 	return names
 }
 
-// ReadExample returns a shipped file by its name, with or without .yaml; false is
-// for a name that there is not.
-func ReadExample(name string) ([]byte, bool) {
-	data, err := exampleFiles.ReadFile(strings.TrimSuffix(name, ".yaml") + ".yaml")
+// ReadExample returns a shipped file by its name: a config with or without .yaml, or questions with .jsonl. ok is
+// false if there is no such file.
+func ReadExample(name string) (data []byte, ok bool) {
+	if !strings.HasSuffix(name, ".jsonl") {
+		name = strings.TrimSuffix(name, ".yaml") + ".yaml"
+	}
+	data, err := exampleFiles.ReadFile(name)
 	return data, err == nil
 }

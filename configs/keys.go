@@ -12,6 +12,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/models/prices"
@@ -116,6 +117,7 @@ func topSection() section[Config] {
 			{"providers", by((*reader).providers)},
 			{"prices", by((*reader).prices)},
 			{"mcp_servers", by(func(r *reader, at string, n *yaml.Node, c *Config) { c.Servers = r.servers(at, n) })},
+			{"presets", by((*reader).presets)},
 		},
 		ignored:  ignored{"": "filesystem_memory hooks checkpoint nlip"},
 		cosmetic: ignored{"": "logging display"},
@@ -150,7 +152,7 @@ func backendSection() section[Backend] {
 			{"api", enum(func(b *Backend) *string { return &b.API }, "chat", "responses")},
 			{"fallback", by((*reader).fallback)},
 			{"tool_mode", enum(func(b *Backend) *string { return &b.ToolMode }, "auto", "native", "json")},
-		}, paramKeys()...),
+		}, slices.Concat(paramKeys(), simulatedKeys())...),
 		ignored: ignoredBackendKeys(),
 	}
 }
@@ -382,17 +384,18 @@ func reasoningEffort() item[Backend] {
 }
 
 func orchestratorSection() section[Orchestrator] {
+	deciding := within(decidingKeys(), func(o *Orchestrator) *Deciding { return &o.Deciding })
 	return section[Orchestrator]{
-		keys: []key[Orchestrator]{
+		keys: append([]key[Orchestrator]{
 			{"pace", enum(func(o *Orchestrator) *kernel.Pace { return &o.Rules.Pace }, kernel.PaceRounds, kernel.PaceEager)},
-			{"decision", enum(func(o *Orchestrator) *kernel.VoteRule { return &o.Rules.Decision },
-				kernel.AllVoted, kernel.Majority, kernel.Unanimous)},
+			{"decision", enum(func(o *Orchestrator) *election.Rule { return &o.Rules.Decision },
+				decisions()...)},
 			{"max_rounds", value(integer[int](2, 1000), func(o *Orchestrator) *int { return &o.Rules.MaxRounds })},
 			{"straggler_grace", value(duration(), func(o *Orchestrator) *time.Duration { return &o.Rules.StragglerGrace }).zero("none, rounds wait for all")},
 			{"max_new_answers_per_agent", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.Rules.MaxNewAnswersPerAgent }).zero("no limit")},
 			{"max_new_answers_global", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.Rules.MaxNewAnswersGlobal }).zero("no limit")},
 			{"self_vote", value(boolean(), func(o *Orchestrator) *bool { return &o.Rules.SelfVote })},
-			{"answer_novelty_requirement", enum(func(o *Orchestrator) *Novelty { return &o.AnswerNoveltyRequirement },
+			{"answer_novelty_requirement", enum(func(o *Orchestrator) *novelty { return &o.AnswerNoveltyRequirement },
 				noveltyLenient, noveltyBalanced, noveltyStrict).
 				then(func(o *Orchestrator) { o.Limits.MaxOverlap = o.AnswerNoveltyRequirement.maxOverlap() })},
 			{"final_answer_strategy", enum(func(o *Orchestrator) *kernel.Strategy { return &o.Rules.Final },
@@ -406,7 +409,7 @@ func orchestratorSection() section[Orchestrator] {
 			{"snapshot_storage", folder(func(o *Orchestrator) *string { return &o.SnapshotStorage })},
 			{"context_paths", contextPathsOf(func(o *Orchestrator) *[]ContextPath { return &o.ContextPaths })},
 			{"agent_temporary_workspace", folder(func(o *Orchestrator) *string { return &o.AgentTemporaryWorkspace })},
-		},
+		}, slices.Concat(deciding, votingKeys())...),
 		ignored: ignoredOrchestratorKeys(),
 	}
 }

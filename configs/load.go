@@ -30,6 +30,9 @@ type Options struct {
 	// extra_body with a name like KEY or TOKEN, and those of headers that look like
 	// keys. They are added also when there is an error. Nil is a set of its own.
 	Secrets *Secrets
+	// HasSchema reports whether the turns' answers have to fit a schema, whose values are then
+	// compared.
+	HasSchema bool
 }
 
 // Load reads a configuration. Name is a path, @examples/NAME for a shipped file,
@@ -88,7 +91,7 @@ func readAtMost(path string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(data)) > most {
-		return nil, fmt.Errorf("%s has more than %d bytes (1 MiB), the most that is read", oneLine(path), most)
+		return nil, fmt.Errorf("%s has more than %d bytes (%d MiB), the most that is read", oneLine(path), most, most>>20)
 	}
 	return data, nil
 }
@@ -113,6 +116,7 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 	if opts.Secrets != nil {
 		config.secrets = opts.Secrets
 	}
+	config.layers.opts, config.layers.hasSchema = opts, opts.HasSchema
 	d := &document{file: file, places: map[string]*yaml.Node{}}
 	if root := d.root(data); root != nil {
 		r := &reader{doc: d, opts: opts, secrets: config.secrets, contexts: map[string]*yaml.Node{}}

@@ -64,7 +64,7 @@ func TestExamplesLoadWithoutWarnings(t *testing.T) {
 		names = append(names, example.Name)
 		config, err := Load("@examples/"+example.Name, Options{
 			Lookup:       lookupIn(map[string]string{"OPENROUTER_API_KEY": "sk-or-12345678"}),
-			BackendTypes: testTypes(),
+			BackendTypes: append(testTypes(), simulatedType),
 		})
 		if err != nil {
 			t.Error(err)
@@ -77,7 +77,7 @@ func TestExamplesLoadWithoutWarnings(t *testing.T) {
 			t.Errorf("%s: summary %q", example.Name, example.Summary)
 		}
 	}
-	want := []string{"all_settings", "files", "local_server", "mixed_providers", "one_agent", "one_model_three_times", "openai_compatible", "three_agents"}
+	want := []string{"all_settings", "files", "local_server", "mixed_providers", "one_agent", "one_model_three_times", "openai_compatible", "simulated", "three_agents"}
 	if !slices.Equal(names, want) {
 		t.Error(names)
 	}

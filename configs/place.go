@@ -11,6 +11,14 @@ func (c *Config) BackendPlace(agent int, key string) string {
 	return c.placeIn("agent", key)
 }
 
+// Placed returns a message that begins with the place of a key, if the config was read.
+func (c *Config) Placed(path, message string) string {
+	if issue, ok := c.places[path]; ok {
+		return issue.place() + ": " + message
+	}
+	return message
+}
+
 // CallPlace is BackendPlace for the backend of a call that belongs to no agent, by the
 // section that has it: "context.summarize", "topic" or "memory".
 func (c *Config) CallPlace(section, key string) string {

@@ -23,13 +23,17 @@ type reader struct {
 
 // document is a YAML file with its issues.
 type document struct {
-	file     string
-	issues   []Issue
-	warnings []Issue
-	cosmetic []Issue
+	file string
+	// simulated holds the key type of each backend that is a simulated member, by the backend's path.
+	simulated map[string]*yaml.Node
+	issues    []Issue
+	warnings  []Issue
+	cosmetic  []Issue
 	// places holds the node of each key that was read, by its path, for checks
 	// that look at several keys.
 	places map[string]*yaml.Node
+	// given holds the paths of the keys that have a value.
+	given map[string]bool
 }
 
 func (d *document) fail(n *yaml.Node, format string, args ...any) {
@@ -57,6 +61,10 @@ func readSection[T any](r *reader, at string, n *yaml.Node, sec section[T], t *T
 		path := join(at, e.key.Value)
 		if i := slices.IndexFunc(sec.keys, func(k key[T]) bool { return k.name == e.key.Value }); i >= 0 {
 			r.doc.places[path] = e.key
+			if r.doc.given == nil {
+				r.doc.given = map[string]bool{}
+			}
+			r.doc.given[path] = !isNull(e.value)
 			sec.keys[i].read(r, path, e.value, t)
 			continue
 		}

@@ -42,6 +42,14 @@ func (e Exchange) isListed() bool { return len(e.Messages) > 0 }
 type Answer struct {
 	Agent   string `json:"agent"`
 	Content string `json:"content"`
+	// Check is the outcome of the answer's check, which is shown in a line of its own; nil for none.
+	Check *CheckOutcome `json:"check,omitempty"`
+}
+
+// CheckOutcome is the outcome of a check: its exit status, 0 for an answer that passed, and its output.
+type CheckOutcome struct {
+	Exit   int    `json:"exit"`
+	Output string `json:"output"`
 }
 
 // Input has everything that a step's messages are built from. Texts need not be cleaned before.
@@ -243,6 +251,9 @@ func answersSection(p panel, answers []Answer) string {
 	lines := []string{answersOpen}
 	for _, a := range answers {
 		lines = append(lines, p.tagged(a.Agent, escape(a.Content)))
+		if a.Check != nil {
+			lines = append(lines, a.Check.line(p.name(a.Agent)))
+		}
 	}
 	if len(answers) == 0 {
 		lines = append(lines, "(no answers available yet)")

@@ -226,7 +226,7 @@ func (r *reader) answers() []Answer {
 	var answers []Answer
 	for r.err == nil && strings.HasPrefix(r.rest, "<agent") {
 		agent, content := r.tagged()
-		answers = append(answers, Answer{agent, unescape(content)})
+		answers = append(answers, Answer{Agent: agent, Content: unescape(content)})
 	}
 	return answers
 }
@@ -336,7 +336,7 @@ func expected(in Input) parsed {
 	}
 	names := Anonymous(in.Participants)
 	for _, a := range in.Answers {
-		want.Answers = append(want.Answers, Answer{names[a.Agent], Clean(a.Content)})
+		want.Answers = append(want.Answers, Answer{Agent: names[a.Agent], Content: Clean(a.Content)})
 	}
 	for _, s := range slices.DeleteFunc(slices.Clone(in.Sections), func(s string) bool { return s == "" }) {
 		want.Sections = append(want.Sections, Clean(s))

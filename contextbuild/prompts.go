@@ -62,6 +62,26 @@ var (
 	presentPrompt string
 	//go:embed prompts/synthesize.txt
 	synthesizePrompt string
+	//go:embed prompts/judge.txt
+	judgePrompt string
+	//go:embed prompts/tie.txt
+	tiePrompt string
+	//go:embed prompts/check_failed.txt
+	checkFailed string
+	//go:embed prompts/check_failed_reply.txt
+	checkFailedReply string
+	//go:embed prompts/check_line.txt
+	checkLine string
+	//go:embed prompts/verdict.txt
+	verdictPrompt string
+	//go:embed prompts/judge_form.txt
+	judgeForm string
+	//go:embed prompts/judge_again.txt
+	judgeAgain string
+	//go:embed prompts/judge_synthesize.txt
+	judgeSynthesize string
+	//go:embed prompts/judge_synthesize_form.txt
+	judgeSynthesizeForm string
 )
 
 // noteIndent is the line before the context note. It stands here, and not in a

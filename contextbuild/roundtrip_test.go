@@ -53,7 +53,7 @@ func hostileInput(t *rapid.T) (Input, []Vote) {
 			return e
 		}), 0, 4).Draw(t, "history"),
 		Answers: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Answer {
-			return Answer{agent.Draw(t, "agent"), text.Draw(t, "content")}
+			return Answer{Agent: agent.Draw(t, "agent"), Content: text.Draw(t, "content")}
 		}), 0, 4).Draw(t, "answers"),
 	}
 	votes := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Vote {
@@ -91,7 +91,7 @@ func FuzzRoundTrip(f *testing.F) {
 			Question:     question,
 			Notes:        []string{asked, second},
 			Participants: []string{"analyst", "researcher"},
-			Answers:      []Answer{{"researcher", first}, {"analyst", second}},
+			Answers:      []Answer{{Agent: "researcher", Content: first}, {Agent: "analyst", Content: second}},
 		}
 		if err := roundTrip(in, []Vote{{"analyst", "researcher", second}, {"researcher", "analyst", first}}); err != nil {
 			t.Fatal(err)

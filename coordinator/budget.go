@@ -28,8 +28,10 @@ func checkBudget(opts Options) error {
 		return fmt.Errorf("%s: its backend does not keep to a budget: wrap it with retry.New", name)
 	}
 	var errs []error
-	for _, a := range opts.Agents {
-		errs = append(errs, keeps("agent "+a.ID, a.Backend))
+	for i := range opts.size() {
+		if a := opts.agent(i); a != nil {
+			errs = append(errs, keeps("agent "+a.ID, a.Backend))
+		}
 	}
 	if opts.Topic != nil {
 		errs = append(errs, keeps("topic", opts.Topic.Backend))

@@ -37,12 +37,16 @@ func (p *Panel) choose(ctx context.Context, t *Turn, d *effect.Turn) (err error)
 		return err
 	}
 	var covers policy.Range
-	for i := range p.opts.Agents {
+	for i := range d.Size() {
+		a := d.Agent(i)
+		if a == nil {
+			continue
+		}
 		chosen, err := p.chooseFor(ctx, d, i)
 		if err != nil {
 			return err
 		}
-		d.Agents[i].Shown, d.Agents[i].Step = chosen.shown(), chosen.Step
+		a.Shown, a.Step = chosen.shown(), chosen.Step
 		if chosen.NewSummary.Last > covers.Last {
 			covers = chosen.NewSummary
 		}
@@ -78,7 +82,7 @@ func (c chosen) shown() *policy.Selection {
 }
 
 func (p *Panel) chooseFor(ctx context.Context, d *effect.Turn, agent int) (chosen, error) {
-	a := p.opts.Agents[agent]
+	a := p.opts.agent(agent)
 	messages, err := p.messages(ctx, d)
 	if err != nil {
 		return chosen{}, err

@@ -48,8 +48,12 @@ func (o *Options) checkFiles(files []backends.File) error {
 		return names
 	}
 	by := o.describer()
-	for _, agent := range o.Agents {
-		names := strings.Join(refused(agent), ", ")
+	for i := range o.size() {
+		agent := o.agent(i)
+		if agent == nil {
+			continue
+		}
+		names := strings.Join(refused(*agent), ", ")
 		why := fmt.Sprintf("agent %s: its model %s takes no %s, so it cannot be sent %s", agent.ID, agent.Model, notTaken(agent.Takes), names)
 		switch {
 		case names == "":
@@ -107,7 +111,11 @@ func (o *Options) giveFiles(ctx context.Context, question string, d *effect.Turn
 	}
 	known := map[attach.Takes]given{} // to make a picture smaller takes seconds
 	described := false
-	for i, agent := range o.Agents {
+	for i := range o.size() {
+		agent := o.agent(i)
+		if agent == nil {
+			continue
+		}
 		of, ok := known[agent.Takes]
 		if !ok {
 			fitting, refused, err := agents.AttachFiles(ctx, o.Store, agent.Takes, files)
@@ -117,9 +125,9 @@ func (o *Options) giveFiles(ctx context.Context, question string, d *effect.Turn
 			of = given{fitting, len(refused) > 0}
 			known[agent.Takes] = of
 		}
-		d.Agents[i].Described = of.refused
+		d.Agent(i).Described = of.refused
 		if !slices.Equal(of.fitting, d.Files) {
-			d.Agents[i].Files = of.fitting
+			d.Agent(i).Files = of.fitting
 		}
 		described = described || of.refused
 	}

@@ -87,7 +87,7 @@ func (f *follower) compare(ctx context.Context, done turn.ModelDone) error {
 func callKey(described *effect.Turn, key effect.Key) backends.Key {
 	named := backends.Key{Session: described.Session, Turn: described.Turn, Purpose: string(key.Purpose)}
 	if key.Agent != effect.NoAgent {
-		named.Agent, named.Round, named.Index = described.Agents[key.Agent].ID, key.Round, key.Index
+		named.Agent, named.Round, named.Index = described.Agent(key.Agent).ID, key.Round, key.Index
 	}
 	return named
 }

@@ -55,7 +55,7 @@ func newLocalTurn(ctx context.Context, p *Panel, t *Turn) *localTurn {
 	e.view = newView(ctx, p, t, e.driver.Machine())
 	e.steps = newSteps(e.view.base)
 	e.doer = agents.Doer{
-		Blobs: p.texts, Members: p.members(t.tools), Sidecalls: p.sidecalls(e.summaries),
+		Blobs: p.texts, Members: p.members(t.tools), Sidecalls: p.sidecalls(e.summaries), RunCheck: p.opts.RunCheck,
 		Observe: e.view.told.observe, Panicked: e.panicked,
 	}
 	e.tools = turnTools{view: e.view, doer: &e.doer, version: t.toolsVersion}

@@ -89,6 +89,19 @@ type Agent struct {
 type Options struct {
 	// Agents are the members of the panel. Their order breaks ties.
 	Agents []Agent
+	// Judge and Verdict are consulted and are no members of the panel (rule 17); nil for none. Rules
+	// must name them. Their ids are kernel.JudgeID and kernel.VerdictID.
+	Judge, Verdict *Agent
+	// AnswerPattern is a regular expression: answers are equal if its last matches in them are.
+	// Empty means that equal texts are equal answers.
+	AnswerPattern string
+	// Shuffle shows answers in a drawn order; Seed is the seed of that, and of drawn peers. If Seed is nil,
+	// each turn draws one.
+	Shuffle bool
+	Seed    *uint64
+	// Check is made of each answer; nil for none. RunCheck runs its command.
+	Check    *effect.Check
+	RunCheck agents.RunCheck
 	// Tools returns the agents' tools in the order of Agents. They replace Agent.Tools. The
 	// panel calls Tools when a turn begins, resumes or is previewed. The tools stay the same
 	// within the turn unless ToolsVersion grows. If Tools returns an error, the panel refuses
@@ -105,6 +118,9 @@ type Options struct {
 	// InTurn returns the parameters and the tool mode of an agent, by its place, in the turn that
 	// ctx begins. The journal has them. Nil means Agent.Params and Agent.ToolMode.
 	InTurn func(ctx context.Context, agent int) (backends.Params, effect.ToolMode)
+	// TurnSeed returns what the turn that ctx begins takes in place of a drawn seed; ok is false for nothing. Nil
+	// means that each turn without Seed draws one.
+	TurnSeed func(ctx context.Context) (seed uint64, ok bool)
 	// Rules are the rules of coordination. Start from kernel.Defaults() and change single
 	// rules, or leave Rules zero for the defaults. New sets Rules.Agents from Agents.
 	Rules kernel.Config
@@ -187,6 +203,9 @@ func New(opts Options) (*Panel, error) {
 		opts.Rules = kernel.Defaults()
 	}
 	opts.Rules.Agents = ids
+	if err := opts.checkStrategy(); err != nil {
+		return nil, err
+	}
 	if err := opts.Rules.Validate(); err != nil {
 		return nil, fmt.Errorf("rules: %w (kernel.Defaults() is a start)", err)
 	}
@@ -210,6 +229,13 @@ func New(opts Options) (*Panel, error) {
 	for i, a := range opts.Agents {
 		if opts.Agents[i], err = checkContext(a, opts.Summarizer); err != nil {
 			return nil, err
+		}
+	}
+	for i := len(opts.Agents); i < opts.size(); i++ {
+		if a := opts.agent(i); a != nil {
+			if *a, err = checkContext(*a, opts.Summarizer); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return newPanel(opts), nil
@@ -321,13 +347,16 @@ func (p *Panel) accept(ctx context.Context, t *Turn, begun sessions.Begun) error
 	if err != nil {
 		return err
 	}
+	rules := rulesFor(p.opts.Rules, t.tools)
+	rules.Values = described.Value != nil
+	p.opts.draw(ctx, &rules, &described)
 	limits, err := p.allowance(ctx, p.opts.Budget, t.session, t.number)
 	if err != nil {
 		return err
 	}
 	e := newLocalTurn(ctx, p, t)
 	defer e.closeUnopened()
-	if err := e.accept(rulesFor(p.opts.Rules, t.tools), described, limits); err != nil {
+	if err := e.accept(rules, described, limits); err != nil {
 		return err
 	}
 	e.open(ctx)
@@ -383,20 +412,39 @@ func (p *Panel) describe(ctx context.Context, t *Turn, history blob.Ref) (effect
 			return d, err
 		}
 	}
+	if d.Value, err = p.opts.valueIn(d.Schema); err != nil {
+		return d, err
+	}
 	if err := p.giveTools(ctx, t); err != nil {
 		return d, err
 	}
-	for i, a := range p.opts.Agents {
-		if p.opts.InTurn != nil {
+	for i := range p.opts.size() {
+		known := p.opts.agent(i)
+		if known == nil {
+			continue
+		}
+		a := *known
+		if p.opts.InTurn != nil && i < len(p.opts.Agents) {
 			a.Params, a.ToolMode = p.opts.InTurn(ctx, i)
 		}
-		agent, err := agents.Describe(ctx, p.opts.Store, a.ID, a.SystemMessage, a.Model, a.Params, t.tools[i])
+		var tools []agents.Tool
+		if i < len(t.tools) {
+			tools = t.tools[i]
+		}
+		agent, err := agents.Describe(ctx, p.opts.Store, a.ID, a.SystemMessage, a.Model, a.Params, tools)
 		if err != nil {
 			return d, err
 		}
 		agent.ToolMode, agent.Workspace, agent.Bounded = a.ToolMode, a.Snapshot != nil, a.Bounded
 		agent.TextCalls = a.TextCalls
-		d.Agents = append(d.Agents, agent)
+		switch known {
+		case p.opts.Judge:
+			d.Judge = &agent
+		case p.opts.Verdict:
+			d.Verdict = &agent
+		default:
+			d.Agents = append(d.Agents, agent)
+		}
 	}
 	return d, p.carry(ctx, &d)
 }

@@ -140,9 +140,22 @@ func (p *Panel) accepted(events []turn.Event) (turn.Accepted, error) {
 			"use the config that it was begun with",
 		}
 	}
-	for i, began := range accepted.Turn.Agents {
+	if (accepted.Turn.Judge != nil) != (p.opts.Judge != nil) || (accepted.Turn.Verdict != nil) != (p.opts.Verdict != nil) {
+		return accepted, &OtherPanelError{
+			"it was begun with another judge than the panel has",
+			"use the config that it was begun with, or start the turn over (--continue --fresh)",
+		}
+	}
+	if !p.opts.sameCheck(accepted.Turn.Check) { // an imported journal could name any command
+		return accepted, &OtherPanelError{"it was begun with another check of answers", "use the config that it was begun with"}
+	}
+	for i := range accepted.Turn.Size() {
+		began := accepted.Turn.Agent(i)
+		if began == nil {
+			continue
+		}
 		// The journal's inputs have the model's name, and would take it to the panel's service.
-		if now := p.opts.Agents[i].Model; now != began.Model {
+		if now := p.opts.agent(i).Model; now != began.Model {
 			return accepted, &OtherPanelError{
 				fmt.Sprintf("its agent %s was begun with the model %q, and the panel's has %q", began.ID, began.Model, now),
 				"name that model again, or start the turn over (--continue --fresh)",

@@ -7,10 +7,13 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/coordination/election"
+	"github.com/massgen/massgen/internal/coordination/kernel"
 )
 
 // simModel is the service of all agents: each call waits until the simulation says what
@@ -105,6 +108,9 @@ func (s *simulation) message(req backends.Request) (events []backends.Event) {
 	if s.rarely(4) {
 		events = append(events, backends.TextDelta{Text: pick(s.choices, "well", " ", "let me see")})
 	}
+	if effect.Purpose(req.Key.Purpose).IsConsultation() && !s.rarely(4) {
+		return append(events, backends.TextDelta{Text: s.opinion()})
+	}
 	if s.plan.agents == 1 && s.below(3) == 0 {
 		return append(events, backends.TextDelta{Text: fmt.Sprintf("the answer %d", s.below(4))})
 	}
@@ -112,6 +118,14 @@ func (s *simulation) message(req backends.Request) (events []backends.Event) {
 		events = append(events, s.call(req))
 	}
 	return events
+}
+
+// opinion draws the reply of a judge, which may be about an agent without an answer.
+func (s *simulation) opinion() string {
+	if s.rarely(2) {
+		return pick(s.choices, `{"same":true}`, `{"same":false}`)
+	}
+	return fmt.Sprintf(`{"best":"agent%d","why":"so","consensus":[{"claim":"it is","answers":["agent1"],"quotes":[{"answer":"agent1","text":"answer"}]}]}`, 1+s.below(4))
 }
 
 func (s *simulation) call(req backends.Request) backends.ToolCall {
@@ -132,6 +146,9 @@ func (s *simulation) callOf(votes bool) (name, arguments string) {
 	answer := fmt.Sprintf(`{"content":"answer %d%s"}`, s.below(5), strings.Repeat(" and so on", s.below(3)))
 	switch n := s.below(6); {
 	case n < 3 && votes:
+		if others := []election.Rule{election.Approval, election.Ranked}; slices.Contains(others, s.plan.rules.Decision) {
+			return effect.Vote, fmt.Sprintf(`{"agent_id":"agent%d","reason":"r","others":["agent%d",%d,"me"]}`, 1+s.below(4), 1+s.below(4), 1+s.below(3))
+		}
 		return effect.Vote, fmt.Sprintf(`{"agent_id":"agent%d","reason":"r"}`, 1+s.below(4))
 	case n < 4:
 		return effect.NewAnswer, answer
@@ -170,6 +187,12 @@ func (s *simulation) snapshot(ctx context.Context, info agents.CallInfo) (agents
 	return agents.Snapshot{Dir: fmt.Sprintf("%s.%d", info.Agent, info.Round)}, r.err
 }
 
+// checkAnswer waits as tools do.
+func (s *simulation) checkAnswer(ctx context.Context, _ []string, _, answer string, _ time.Duration) (int, string, error) {
+	r := s.park("check "+answer, ctx, backends.Request{})
+	return len(r.text) % 2, r.text, r.err
+}
+
 // toolReply draws what comes of a tool's call.
 func (s *simulation) toolReply(p *parked) simReply {
 	if p.ctx.Err() != nil {
@@ -195,7 +218,8 @@ func (s *simulation) checkRequest(req backends.Request) {
 	s.checkTools(req)
 	key := effect.Key{Agent: effect.NoAgent, Purpose: effect.Purpose(req.Key.Purpose)}
 	if req.Key.Agent != "" {
-		key = effect.Key{Agent: slices.Index(s.ids(), req.Key.Agent), Round: req.Key.Round, Purpose: effect.Purpose(req.Key.Purpose), Index: req.Key.Index}
+		agent := slices.Index(append(s.ids(), kernel.JudgeID), req.Key.Agent)
+		key = effect.Key{Agent: agent, Round: req.Key.Round, Purpose: effect.Purpose(req.Key.Purpose), Index: req.Key.Index}
 	}
 	if s.store.finished(key) {
 		s.fail("%s was finished, and is called again", req.Key)

@@ -17,6 +17,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/driver"
 	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/models/retry"
 	"github.com/massgen/massgen/sessions"
@@ -59,6 +60,8 @@ type plan struct {
 	full   int
 	// workspaces are kept with the answers.
 	workspaces bool
+	// shuffles shows answers in a drawn order.
+	shuffles bool
 	// changes lets the agents' tools change in mid-turn.
 	changes bool
 }
@@ -111,7 +114,7 @@ func (s *simulation) ids() []string {
 func drawPlan(c *choices) plan {
 	p := plan{agents: pick(c, 3, 2, 1, 4), rules: kernel.Defaults()}
 	p.rules.Pace = pick(c, kernel.PaceRounds, kernel.PaceEager)
-	p.rules.Decision = pick(c, kernel.AllVoted, kernel.Majority, kernel.Unanimous)
+	p.rules.Decision = pick(c, election.AllVoted, election.Majority, election.Unanimous)
 	p.rules.Final = pick(c, kernel.WinnerReuse, kernel.WinnerPresent, kernel.Synthesize)
 	p.rules.MaxRounds = pick(c, 3, 2, 4)
 	p.rules.TurnLimit = pick(c, 0, time.Hour, 2*time.Minute)
@@ -127,7 +130,47 @@ func drawPlan(c *choices) plan {
 		p.fullAt, p.full = 1+c.below(30), 1+c.below(3)
 	}
 	p.changes = c.rarely(3)
+	if p.agents > 1 && c.rarely(2) {
+		p.drawStrategy(c)
+	}
+	if c.rarely(3) {
+		p.drawVoting(c)
+	}
 	return p
+}
+
+// drawStrategy adds a strategy, with a judge that is an agent or stands beside the panel.
+func (p *plan) drawStrategy(c *choices) {
+	p.rules.Pace = kernel.PaceRounds
+	p.rules.Decider = pick(c, kernel.ByJudge, kernel.Blind, kernel.ByValue, kernel.Consensus)
+	p.rules.Judge = pick(c, kernel.JudgeID, "agent1")
+	p.rules.ConsultationLimit = pick(c, 0, time.Minute)
+	p.rules.Analysis = c.rarely(2)
+	if p.rules.Decider == kernel.ByJudge && c.rarely(2) {
+		p.rules.Final = kernel.SynthesizeByJudge
+	}
+	if c.rarely(2) {
+		p.rules.Stages, p.rules.Agree = [][]int{{0, 1}}, pick(c, kernel.AgreeByVerdict, kernel.AgreeByText)
+		if p.agents > 2 {
+			p.rules.Stages = append(p.rules.Stages, []int{0, 1, 2, 3}[:p.agents])
+		}
+	}
+}
+
+// drawVoting adds rules of voting, a check of answers and peers.
+func (p *plan) drawVoting(c *choices) {
+	p.rules.Check = pick(c, "", kernel.CheckRequired, kernel.CheckShown)
+	p.rules.Decision = pick(c, p.rules.Decision, election.Approval, election.Ranked)
+	p.rules.StopEarly, p.rules.BothOrders = c.rarely(2), p.rules.Decider == kernel.ByJudge && c.rarely(2)
+	p.rules.StragglerFactor = float64(pick(c, 0, 3))
+	if p.rules.Judge != "" {
+		p.rules.Ties = pick(c, "", election.ByJudge, election.NoTies)
+	}
+	votes := p.rules.Decider != kernel.ByJudge && p.rules.Decider != kernel.ByValue && p.rules.Decision != election.Ranked
+	if p.agents > 2 && p.rules.Pace == kernel.PaceRounds && votes {
+		p.rules.Peers = pick(c, kernel.Peers{}, kernel.Peers{Ring: 1}, kernel.Peers{Random: 1})
+	}
+	p.shuffles = c.rarely(2)
 }
 
 func (s *simulation) panel() (*Panel, error) {
@@ -145,6 +188,16 @@ func (s *simulation) panel() (*Panel, error) {
 			}
 		}
 		opts.Agents = append(opts.Agents, a)
+	}
+	if s.plan.rules.Check != "" {
+		opts.Check, opts.RunCheck = &effect.Check{Command: []string{"check"}, Tries: 2, Shown: s.plan.rules.Check == kernel.CheckShown}, s.checkAnswer
+	}
+	opts.Shuffle, opts.Seed = s.plan.shuffles, new(uint64(7))
+	if s.plan.rules.Judge == kernel.JudgeID {
+		opts.Judge = &Agent{Backend: backend, Model: "m", Params: backends.Params{MaxTokens: new(simOutput)}}
+	}
+	if s.plan.rules.Decider == kernel.ByValue {
+		opts.AnswerPattern = `answer (\d)`
 	}
 	if s.plan.asks {
 		opts.Approve = func(ctx context.Context, a ApprovalRequest) (Decision, error) {

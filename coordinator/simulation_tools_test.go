@@ -118,7 +118,7 @@ type sentTools struct {
 func (l *sentTools) follow(ctx context.Context, ev turn.Event, commands []turn.Command) (err error) {
 	switch ev := ev.(type) {
 	case turn.Accepted:
-		l.now = make([][]string, len(ev.Turn.Agents))
+		l.now = make([][]string, ev.Turn.Size()) // a judge has none of its own
 		for i, a := range ev.Turn.Agents {
 			if l.now[i], err = l.read(ctx, a.Tools); err != nil {
 				return err
@@ -133,6 +133,9 @@ func (l *sentTools) follow(ctx context.Context, ev turn.Event, commands []turn.C
 		run, _ := c.(turn.Run)
 		if call, ok := run.Effect.(effect.ModelCall); ok && call.Sidecall == nil && call.OwnTools {
 			l.asked[call.Key] = l.now[call.Key.Agent]
+			if call.Analysis != (blob.Ref{}) {
+				l.asked[call.Key] = nil
+			}
 		}
 	}
 	return err

@@ -183,7 +183,11 @@ func (s *summaryReader) read(ctx context.Context, t *effect.Turn, sidecall effec
 	change.Summary = &summary
 	changed := t.Changed(change)
 	var warnings []report.AgentContextWarning
-	for i := range t.Agents {
+	for i := range t.Size() {
+		if t.Agent(i) == nil {
+			change.Shown, change.Steps = append(change.Shown, nil), append(change.Steps, nil)
+			continue
+		}
 		chosen, err := s.panel.chooseFor(ctx, &changed, i)
 		if err != nil {
 			return change, err

@@ -26,8 +26,17 @@ func checkTools(agent string, tools []agents.Tool) error {
 	return nil
 }
 
-// tools returns the tools of a turn, by agent.
+// tools returns the tools of a turn, by agent, and those of the judge.
 func (p *Panel) tools(ctx context.Context) ([][]agents.Tool, error) {
+	list, err := p.memberTools(ctx)
+	if err == nil && p.opts.Judge != nil {
+		list = append(list, forwarded(list[0]))
+	}
+	return list, err
+}
+
+// memberTools returns the tools of a turn, by member of the panel.
+func (p *Panel) memberTools(ctx context.Context) ([][]agents.Tool, error) {
 	list := make([][]agents.Tool, len(p.opts.Agents))
 	if p.opts.Tools == nil {
 		for i, a := range p.opts.Agents {
@@ -53,11 +62,18 @@ func (p *Panel) tools(ctx context.Context) ([][]agents.Tool, error) {
 
 // members returns the agents of a turn with their tools.
 func (p *Panel) members(tools [][]agents.Tool) []agents.Member {
-	members := make([]agents.Member, len(p.opts.Agents))
-	for i, a := range p.opts.Agents {
+	members := make([]agents.Member, p.opts.size())
+	for i := range members {
+		a := p.opts.agent(i)
+		if a == nil {
+			continue
+		}
 		members[i] = agents.Member{
-			Backend: a.Backend, Tools: tools[i], Permit: a.Permit, KeepResult: a.KeepResult, Snapshot: a.Snapshot,
+			Backend: a.Backend, Permit: a.Permit, KeepResult: a.KeepResult, Snapshot: a.Snapshot,
 			Headers: a.Params.Headers, ExtraBody: a.Params.ExtraBody, Takes: a.Takes,
+		}
+		if i < len(tools) {
+			members[i].Tools = tools[i]
 		}
 		if len(members) > 1 { // a panel of one gives its final answer at once
 			members[i].Plan = a.Plan

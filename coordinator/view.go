@@ -39,14 +39,14 @@ func newView(ctx context.Context, p *Panel, t *Turn, m *turn.Machine) *view {
 	return v
 }
 
-func (v *view) id(agent int) string { return v.panel.opts.Agents[agent].ID }
+func (v *view) id(agent int) string { return v.panel.opts.agent(agent).ID }
 
 // member implements report.Source.Member. The panel of a process that watches the turn may have other
 // agents, or the same agents in another order.
 func (v *view) member(agent int) (warnAt policy.Thresholds, provider string) {
-	id := v.machine.Turn().Agents[agent].ID
-	for i := range v.panel.opts.Agents {
-		if a := &v.panel.opts.Agents[i]; a.ID == id {
+	id := v.machine.Turn().Agent(agent).ID
+	for i := range v.panel.opts.size() {
+		if a := v.panel.opts.agent(i); a != nil && a.ID == id {
 			return a.Context.Policy.WarnAt, a.Provider
 		}
 	}

@@ -52,6 +52,7 @@ func (w *Worker) Prepare(ctx context.Context, session, question string, begun se
 	if err != nil {
 		return turn.Accepted{}, err
 	}
+	terms.Rules.Values = described.Value != nil
 	return turn.Accepted{At: kernel.Time(time.Now().UnixMilli()), Rules: terms.Rules, Turn: described, Budget: limits}, nil
 }
 
@@ -63,7 +64,7 @@ func (w *Worker) Perform(ctx context.Context, described *effect.Turn, eff effect
 		return nil, err
 	}
 	key := eff.EffectKey()
-	doer := agents.Doer{Blobs: w.panel.texts, Members: w.panel.members(tools), Sidecalls: w.panel.sidecalls(newSummaryReader(w.panel))}
+	doer := agents.Doer{Blobs: w.panel.texts, Members: w.panel.members(tools), Sidecalls: w.panel.sidecalls(newSummaryReader(w.panel)), RunCheck: w.panel.opts.RunCheck}
 	if err := w.lendReader(ctx, doer.Sidecalls, described, key.Purpose); err != nil {
 		return nil, err
 	}

@@ -23,12 +23,13 @@ func split(text string, n int) []string {
 
 // player yields the events of one reply in time.
 type player struct {
-	ctx     context.Context
-	trace   *backends.Trace
-	yield   func(backends.Event, error) bool
-	begun   bool
-	called  bool // a tool
-	written int  // characters, for the usage
+	provider string
+	ctx      context.Context
+	trace    *backends.Trace
+	yield    func(backends.Event, error) bool
+	begun    bool
+	called   bool // a tool
+	written  int  // characters, for the usage
 }
 
 // play yields the pieces, and reports whether to go on. The delay is spread evenly over the deltas, but the first piece
@@ -161,7 +162,7 @@ func (p *player) wait(d time.Duration) bool {
 }
 
 func (p *player) newError(kind backends.Kind, message string) *backends.Error {
-	return &backends.Error{Kind: kind, Provider: provider, Message: message, Begun: p.begun}
+	return &backends.Error{Kind: kind, Provider: p.provider, Message: message, Begun: p.begun}
 }
 
 func (p *player) fail(kind backends.Kind, message string) {

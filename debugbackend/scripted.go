@@ -46,7 +46,7 @@ func NewScripted(script *Script) *Scripted {
 // headers; the raw response is one line of JSON for each event.
 func (s *Scripted) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
 	return func(yield func(backends.Event, error) bool) {
-		p := player{ctx: ctx, trace: backends.TraceFrom(ctx), yield: yield}
+		p := player{provider: provider, ctx: ctx, trace: backends.TraceFrom(ctx), yield: yield}
 		body, err := requestBody(req)
 		if err != nil {
 			p.fail(backends.KindBadRequest, err.Error())

@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 version=v0.6.0
 least=90
-[ $# -gt 0 ] || set -- ./internal/coordination/kernel ./internal/coordination/effect ./internal/coordination/step ./contextbuild
+[ $# -gt 0 ] || set -- ./internal/coordination/kernel ./internal/coordination/election ./internal/coordination/effect ./internal/coordination/step ./contextbuild
 
 # The kernel's walk runs once per mutant: a second's worth of it.
 export MASSGEN_WALK=${MASSGEN_WALK:-small}
@@ -24,7 +24,7 @@ trap 'rm -f "$report"' EXIT
 # before. That must leave room to compile them: about a minute in all.
 coefficient() {
   local start=$SECONDS
-  go test -count=1 "$1" >/dev/null
+  go test -short -count=1 "$1" >/dev/null
   echo $((60 / (SECONDS - start + 1)))
 }
 
@@ -34,7 +34,7 @@ status=0
 for package in "$@"; do
   printf '== %s\n' "$package"
   # -count=1: tests taken from the cache take no time.
-  GOFLAGS="${GOFLAGS:-} -count=1" "$bin/gremlins" unleash --timeout-coefficient "$(coefficient "$package")" --output "$report" --output-statuses lct "$package"
+  GOFLAGS="${GOFLAGS:-} -count=1 -short" "$bin/gremlins" unleash --timeout-coefficient "$(coefficient "$package")" --output "$report" --output-statuses lct "$package"
   killed=$(count KILLED)
   hung=$(count 'TIMED OUT')
   lived=$(count LIVED)

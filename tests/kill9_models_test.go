@@ -40,6 +40,22 @@ func inRounds(c backendtest.Call) backendtest.Reply {
 	return s.act("vote", `{"agent_id":"agent2","reason":%q}`, "It is good: "+s.noted(), readBest)
 }
 
+// withJudge is inRounds in a first round, and the judge of its answers.
+func withJudge(c backendtest.Call) backendtest.Reply {
+	says := func(text string) backendtest.Reply {
+		return backendtest.Reply{Text: text, Usage: &backends.Usage{InputTokens: 100, OutputTokens: 10}}
+	}
+	switch system := c.System(); {
+	case c.Model() != "j":
+		return inRounds(c)
+	case strings.Contains(system, "You decide whether"):
+		return says(`{"same":false}`)
+	case len(c.Messages()) > 2:
+		return says("Written from the answers.")
+	}
+	return says(`{"consensus":[{"claim":"It is a draft.","answers":["agent2","agent3"],"quotes":[]}],"partial":[],"unique":[],"contradictions":[],"blind_spots":[],"best":"agent2","why":"It is noted."}`)
+}
+
 // inHaste is a model of a panel of three whose agents do not wait for each other: all draft
 // an answer, and vote for b's, or else for the first that there is.
 func inHaste(c backendtest.Call) backendtest.Reply {

@@ -78,6 +78,18 @@ agents:
 orchestrator: {max_turns: 50}
 budget: {max_usd: 10, max_calls: 150}
 `},
+		// The first stage's verdict is a no, the second is checked, and the judge writes the answer.
+		{name: "judged", reply: withJudge, agents: append(slices.Clip(three), "j"), again: []string{"before 7", "after 8"}, config: killThree + `
+orchestrator:
+  strategy: cascade
+  cascade: [[a, b], all]
+  agree: verdict
+  then: judge
+  final: synthesize
+  judge: {backend: {type: chatcompletion, model: j, base_url: URL}}
+  check: {pattern: 'draft of [bc]|Written'}
+  max_turns: 50
+`},
 		{name: "alone", reply: byItself, agents: []string{"a"}, helpers: map[string]string{"topic": "topics", "facts": "facts"},
 			first: "What was there before?", again: []string{"before 7", "after 5"}, config: `
 orchestrator: {max_turns: 50}

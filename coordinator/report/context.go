@@ -67,7 +67,7 @@ func (r *Report) contextWarned(told []Event) []Event {
 // nearer to the limit of its model than any before it.
 func (r *Report) warnOfStep(told []Event, call effect.ModelCall) []Event {
 	agent := call.Key.Agent
-	limits := r.machine.Turn().Agents[agent].Step
+	limits := r.machine.Turn().Agent(agent).Step
 	if limits == nil || len(call.Transcript) == 0 {
 		return told
 	}

@@ -222,6 +222,18 @@ type Presented struct {
 	Snapshot agents.Snapshot `json:"snapshot,omitzero"`
 }
 
+// Consulted ends a consultation (DESIGN §4 rule 17).
+type Consulted struct {
+	StepEnd
+	Purpose effect.Purpose `json:"purpose"`
+	// Label names the best answer, empty for a verdict. Same reports a verdict that the answers say
+	// the same.
+	Label string `json:"label,omitempty"`
+	Same  bool   `json:"same,omitempty"`
+	// Why is why the consultation failed, empty if it did not.
+	Why string `json:"text,omitempty"`
+}
+
 // WentToJSON reports that an agent's model does not use tools and writes JSON objects from now on.
 type WentToJSON struct {
 	Actor
@@ -350,6 +362,7 @@ func (e Abstained) stamped(h Header) Event       { e.Header = h.of("abstained");
 func (e Failed) stamped(h Header) Event          { e.Header = h.of("failed"); return e }
 func (e Cancelled) stamped(h Header) Event       { e.Header = h.of("cancelled"); return e }
 func (e Presented) stamped(h Header) Event       { e.Header = h.of("presented"); return e }
+func (e Consulted) stamped(h Header) Event       { e.Header = h.of("consulted"); return e }
 func (e WentToJSON) stamped(h Header) Event      { e.Header = h.of("went_to_json"); return e }
 func (e ToolsChanged) stamped(h Header) Event    { e.Header = h.of("tools_changed"); return e }
 func (e ToolsKept) stamped(h Header) Event       { e.Header = h.of("tools_kept"); return e }

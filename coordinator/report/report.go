@@ -40,6 +40,9 @@ type Report struct {
 	offered []offeredTools
 	// cited has the sources of answers, by their texts. It is nil while there are none.
 	cited map[blob.Ref]blob.Ref
+	// seen has the set of answers that the author of each answer was shown, by label. It is nil
+	// while there are none.
+	seen map[string]int
 	// place is the place of the last event that follows from the journal alone.
 	place int
 	// hasSchema reports whether the turn's answers must fit a schema.
@@ -173,7 +176,7 @@ func (r *Report) carried(told []Event, c turn.Command) []Event {
 // effectStarted adds the events of an effect that begins.
 func (r *Report) effectStarted(told []Event, eff effect.Effect) []Event {
 	key := eff.EffectKey()
-	if key.Agent == effect.NoAgent || key.Purpose.IsSnapshot() { // a snapshot is part of its answer's event
+	if key.Agent == effect.NoAgent || key.Purpose.IsSnapshot() || key.Purpose.IsCheck() { // they are part of its answer's event
 		return told
 	}
 	actor := r.actorOf(key)
@@ -202,6 +205,10 @@ func (r *Report) callEnded(ev turn.ModelDone) Event {
 func (r *Report) stepEnded(c turn.StepEnded) Event {
 	end := StepEnd{Actor: r.actor(c.Agent, c.Round), Elapsed: elapsed(c.Elapsed), Usage: c.Usage, ToolCalls: c.ToolCalls}
 	end.State = c.Outcome.Kind.State() // the next step may have begun
+	if c.Purpose.IsConsultation() {
+		return consulted(end, c)
+	}
+	r.recordSeen(c)
 	work, _ := agents.ReadSnapshot(r.texts, c.Outcome.Work)
 	partial := r.textOf(c.Partial)
 	switch c.Outcome.Kind {
@@ -218,6 +225,14 @@ func (r *Report) stepEnded(c turn.StepEnded) Event {
 		return Cancelled{StepEnd: end, Partial: partial}
 	}
 	return Failed{StepEnd: end, Reason: c.Outcome.Reason, Partial: partial}
+}
+
+func consulted(end StepEnd, c turn.StepEnded) Event {
+	ev := Consulted{StepEnd: end, Purpose: c.Purpose, Label: c.Label, Why: c.Outcome.Reason}
+	if c.Outcome.Opinion != nil {
+		ev.Same = c.Outcome.Opinion.Same
+	}
+	return ev
 }
 
 // sidecallEnded adds the events of a sidecall that ended.
@@ -249,7 +264,7 @@ func (r *Report) actor(agent, round int) Actor {
 // actorOf is actor for an agent's effect.
 func (r *Report) actorOf(key effect.Key) Actor { return r.actor(key.Agent, key.Round) }
 
-func (r *Report) id(agent int) string { return r.machine.Turn().Agents[agent].ID }
+func (r *Report) id(agent int) string { return r.machine.Turn().Agent(agent).ID }
 
 func (r *Report) member(agent int) (warnAt policy.Thresholds, provider string) {
 	if r.source.Member != nil {

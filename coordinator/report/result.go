@@ -51,6 +51,8 @@ type Result struct {
 	// Session has the sums of the session, nil if the store failed.
 	Session *SessionUpdate `json:"session"`
 	Rounds  int            `json:"rounds"`
+	// Decision says how the turn was decided, nil for a turn without a strategy.
+	*Decision
 	// RepeatedCalls counts the calls of Usage that were under way when a process was lost. They
 	// were made again, and the cost of the first try is unknown.
 	RepeatedCalls int `json:"repeated_calls"`
@@ -80,6 +82,12 @@ type ResultVote struct {
 	Reason string `json:"reason"`
 	Round  int    `json:"round"`
 	Void   string `json:"void,omitempty"`
+	// Others are the labels of the answers that the vote names after Label. Weight is its weight, 0 for
+	// 1. Saw has the labels in the order in which the voter was shown the answers, nil for the
+	// config's.
+	Others []string `json:"others,omitempty"`
+	Weight int      `json:"weight,omitempty"`
+	Saw    []string `json:"saw,omitempty"`
 }
 
 // Reason returns in one line why a turn has no answer: its status, and why its agents failed.
@@ -141,14 +149,14 @@ func Rounded(u budget.Usage) budget.Usage {
 }
 
 // Result returns the turn's result without its Session. With an error it has the readable part.
-func (r *Report) Result(u Unjournaled) (Result, error) {
+func (r *Report) Result(u Unjournaled) (result Result, err error) {
 	if !r.machine.Begun() {
 		return Result{Format: resultFormat, SessionID: r.source.Session, Turn: r.source.Turn, Status: kernel.AllFailed}, nil
 	}
 	k := r.machine.Result()
-	result := Result{
+	result = Result{
 		Format: resultFormat, SessionID: r.source.Session, Turn: r.source.Turn, Question: r.textOf(r.machine.Turn().Question), Status: k.Status,
-		Votes: r.votes(k.Votes), VoidVotes: r.votes(k.Void),
+		Votes: r.votes(k, k.Votes), VoidVotes: r.votes(k, k.Void),
 		Agents: make([]ResultAgent, 0, len(k.Agents)), Failed: []FailedAgent{}, Warnings: r.warningsOf(k, u),
 		ContextWarnings: append([]AgentContextWarning{}, r.warnings...),
 		Rounds:          k.Rounds, Usage: r.Usage(), RepeatedCalls: r.machine.Repeated(), Budget: budgetReport(r.machine.Ledger()),
@@ -164,6 +172,9 @@ func (r *Report) Result(u Unjournaled) (Result, error) {
 			result.Failed = append(result.Failed, FailedAgent{Agent: agent.ID, Error: agent.Error})
 		}
 		result.Agents = append(result.Agents, agent)
+	}
+	if result.Decision, err = r.decision(k); err != nil {
+		return result, fmt.Errorf("read the analysis of turn %s/%d: %w", r.source.Session, r.source.Turn, err)
 	}
 	var activityErr error
 	result.Activity, activityErr = r.activity()
@@ -192,7 +203,7 @@ func (r *Report) resultAgent(i int, a kernel.AgentState, u budget.Usage) ResultA
 
 // model names an agent's model by the journal, with its provider.
 func (r *Report) model(agent int) string {
-	a := r.machine.Turn().Agents[agent]
+	a := r.machine.Turn().Agent(agent)
 	if _, provider := r.member(agent); provider != "" && provider != a.Model {
 		return provider + " " + a.Model
 	}
@@ -260,14 +271,31 @@ func calls(n int) string {
 	return fmt.Sprintf("%d calls", n)
 }
 
-func (r *Report) votes(votes []kernel.Vote) []ResultVote {
-	list := make([]ResultVote, 0, len(votes))
+func (r *Report) votes(k kernel.Result, votes []kernel.Vote) []ResultVote {
+	list, weights := make([]ResultVote, 0, len(votes)), r.machine.Rules().Weights
 	for _, v := range votes {
-		list = append(list, ResultVote{
-			Voter: r.id(v.Voter), For: r.id(v.For), Label: v.Label, Reason: v.Reason, Round: v.Round, Void: v.Void,
-		})
+		vote := ResultVote{
+			Voter: r.id(v.Voter), For: r.id(v.For), Label: v.Label, Reason: v.Reason, Round: v.Round, Void: v.Void, Saw: v.Saw,
+		}
+		for _, agent := range v.Others {
+			vote.Others = append(vote.Others, r.labelIn(k, agent, v.Set))
+		}
+		if weights != nil {
+			vote.Weight = weights[v.Voter]
+		}
+		list = append(list, vote)
 	}
 	return list
+}
+
+// labelIn returns the label of an agent's newest answer among the first so many.
+func (r *Report) labelIn(k kernel.Result, agent, set int) string {
+	for _, a := range slices.Backward(k.All[:set]) {
+		if a.Agent == agent {
+			return r.machine.Label(a)
+		}
+	}
+	return ""
 }
 
 // answers returns the readable answers that stand.

@@ -138,6 +138,14 @@ func beginning(names []string, round int, purpose effect.Purpose, alone bool) st
 	}
 	line := plain.List(names) + is + " writing"
 	switch {
+	case purpose == effect.Judgement:
+		return plain.List(names) + is + " judging the answers"
+	case purpose == effect.Analysis:
+		return plain.List(names) + is + " comparing the answers"
+	case purpose == effect.TieBreak:
+		return plain.List(names) + is + " breaking the tie"
+	case purpose == effect.Verdict:
+		return plain.List(names) + is + " deciding whether the answers say the same"
 	case purpose.IsFinalAnswer():
 		return plain.List(names) + is + " presenting the answer"
 	case !alone:
@@ -156,6 +164,8 @@ func sentenceOf(ev Event, alone bool) Sentence {
 		return Sentence{Text: ev.Agent + " thinks", Tone: toneAside}
 	case Answered, Voted, Abstained, Failed, Cancelled, Presented, Dismissed:
 		return endSentence(ev, alone)
+	case Consulted:
+		return ended(ev.StepEnd, ev.words())
 	case CallStarted, CallEnded, ToolCalled, ToolStarted, ToolProgress, ToolEnded, PermissionRequested, ToolsChanged:
 		return callSentence(ev)
 	case Retrying, FellBack, HeldUp, Panicked, WentToJSON, ContextWarned:
@@ -198,6 +208,21 @@ func endSentence(ev Event, alone bool) Sentence {
 		return Sentence{Text: "the turn goes on without " + ev.Agent, Tone: toneWarning}
 	}
 	return Sentence{}
+}
+
+// words returns what a consultation came to.
+func (c Consulted) words() string {
+	switch {
+	case c.Why != "":
+		return fmt.Sprintf("%s's %s came to nothing: %s", c.Agent, c.Purpose, c.Why)
+	case c.Purpose == effect.Verdict && c.Same:
+		return c.Agent + " found that the answers say the same"
+	case c.Purpose == effect.Verdict:
+		return c.Agent + " found that the answers differ"
+	case c.Purpose == effect.Analysis:
+		return c.Agent + " compared the answers"
+	}
+	return c.Agent + " found " + c.Label + " best"
 }
 
 // voteSentence returns the sentence of a vote. Void is why it does not count, empty if it does.

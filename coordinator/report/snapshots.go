@@ -37,7 +37,7 @@ func (r *Report) Record() (record Record, err error) {
 		record.StepStates[a.ID] = r.machine.StepState(i)
 	}
 	k := r.machine.Result()
-	record.Votes, record.VoidVotes = r.votes(k.Votes), r.votes(k.Void)
+	record.Votes, record.VoidVotes = r.votes(k, k.Votes), r.votes(k, k.Void)
 	var answersErr error
 	record.Answers, answersErr = r.answers(k)
 	err = cmp.Or(err, answersErr)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -255,7 +256,7 @@ func (s *State) Apply(ev Event) {
 		s.begin(ev)
 	case CallStarted, CallEnded, ToolCalled, ToolStarted, ToolProgress, ToolEnded, PermissionRequested, Retrying, FellBack, HeldUp, WentToJSON, ContextWarned, Panicked, ToolsChanged:
 		s.applyCall(ev)
-	case Answered, Voted, Abstained, Failed, Cancelled, Presented, Dismissed:
+	case Answered, Voted, Abstained, Failed, Cancelled, Presented, Consulted, Dismissed:
 		s.applyEnd(ev)
 	case SidecallStarted, SidecallEnded, SidecallFailed:
 		s.applySidecall(ev)
@@ -465,6 +466,12 @@ func (s *State) applyEnd(ev Event) {
 		a.keepAnswer("")
 		if a.Phase == step.PhaseAnswered {
 			a.Doing = "presented"
+		}
+	case Consulted:
+		act := s.end(ev.StepEnd, step.PhaseJudged, ev.Label)
+		act.Label, act.Reason = ev.Label, ev.Why
+		if a := s.Agent(ev.Agent); ev.Why != "" && a.Phase == step.PhaseJudged {
+			a.Doing = fmt.Sprintf("its %s came to nothing", ev.Purpose)
 		}
 	case Dismissed:
 		if a := s.Agent(ev.Agent); a != nil {

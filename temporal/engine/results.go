@@ -106,7 +106,7 @@ func interrupted(ctx context.Context, store Store, w work) (result, error) {
 	key := w.Effect.Tool.Key
 	text, advice := "this call was cut off, and what it has done is not known", "."
 	if w.Lost {
-		text, advice = fmt.Sprintf("the worker on which the tools and files of %s were is lost", w.Turn.Agents[key.Agent].ID), ". Go on without them."
+		text, advice = fmt.Sprintf("the worker on which the tools and files of %s were is lost", w.Turn.Agent(key.Agent).ID), ". Go on without them."
 		if w.Try > 0 {
 			text += ", and what this call has done is not known"
 		}

@@ -14,7 +14,7 @@ var layers = [][]string{
 	{"cmd/massgen", "temporal/cmd/massgen-temporal"},
 	{"cmd/massgen/app", "temporal/engine", "examples/weather"},
 	{"cmd/massgen/app/talk", "cmd/massgen/app/serve"},
-	{"cmd/massgen/app/sessions", "cmd/massgen/app/inputs"},
+	{"cmd/massgen/app/sessions", "cmd/massgen/app/inputs", "cmd/massgen/app/compare"},
 	{"cmd/massgen/app/program"},
 	{"cmd/massgen/app/archive"},
 	{"cmd/massgen/app/cmdline"},
@@ -36,11 +36,11 @@ var layers = [][]string{
 	{"internal/models/toolfit"},
 	{"internal/coordination/effect"},
 	{
-		"internal/models/wire", "internal/models/prices", "internal/coordination/policy", "internal/tools/permission", "internal/models/attach",
+		"internal/models/wire", "internal/models/prices", "internal/models/questions", "internal/coordination/policy", "internal/tools/permission", "internal/models/attach",
 		"internal/tools/workspace/confine", "internal/tools/workspace/snapshot",
 	},
 	{"backends", "internal/coordination/kernel", "internal/coordination/budget", "internal/tools/workspace/rootfs", "cmd/massgen/internal/markdown", "internal/tools/schema", "internal/tools/textcall"},
-	{"internal/system/blob", "internal/system/secrets", "internal/system/charset", "cmd/massgen/internal/colour", "internal/system/child", "internal/system/filelock", "internal/system/wholefile", "internal/system/tty", "tests/leaks", "tests/silent", "tests/described"},
+	{"internal/system/blob", "internal/system/secrets", "internal/system/charset", "cmd/massgen/internal/colour", "internal/system/child", "internal/system/filelock", "internal/system/wholefile", "internal/system/tty", "internal/coordination/election", "internal/coordination/draw", "internal/coordination/evidence", "tests/leaks", "tests/silent", "tests/described"},
 	{"internal/system/plain", "internal/system/sleep", "internal/system/sse", "internal/models/finish", "internal/system/httpclient", "internal/system/heavy", "tests/linear"},
 }
 
@@ -154,7 +154,7 @@ var confined = map[string][]string{
 	"golang.org/x/image":                     {"internal/models/attach"},
 	"golang.org/x/time":                      {"internal/models/retry"},
 	// Each room of commands describes its flags.
-	"github.com/urfave/cli/v2":            {"cmd/massgen/app", "cmd/massgen/app/cmdline", "cmd/massgen/app/archive", "cmd/massgen/app/program", "cmd/massgen/app/sessions", "cmd/massgen/app/inputs", "cmd/massgen/app/serve"},
+	"github.com/urfave/cli/v2":            {"cmd/massgen/app", "cmd/massgen/app/cmdline", "cmd/massgen/app/archive", "cmd/massgen/app/program", "cmd/massgen/app/sessions", "cmd/massgen/app/inputs", "cmd/massgen/app/serve", "cmd/massgen/app/compare"},
 	"github.com/joho/godotenv":            {"configs"},
 	"golang.org/x/term":                   {"cmd/massgen/app/cmdline", "cmd/massgen/app/inputs", "cmd/massgen/app/talk"},
 	"github.com/muesli/cancelreader":      {"cmd/massgen/app/talk"},

@@ -1,4 +1,5 @@
-// Package faults plants faults in the kernel, and shows that its walk of all
-// interleavings finds each: a walk that finds nothing proves nothing by itself. The test
-// has a build tag, since it compiles the kernel once for each fault: the gate runs it.
+// Package faults plants faults in the kernel and the election, and shows that the walk of all
+// interleavings and the count of all elections find each: a test that finds nothing proves
+// nothing by itself. The tests have a build tag, since they compile a package once for each
+// fault. The gate runs them.
 package faults

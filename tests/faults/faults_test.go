@@ -77,10 +77,10 @@ func read(t *testing.T, table string) []fault {
 	return faults
 }
 
-// build compiles the kernel's tests with a fault in place of the right text.
-func build(t *testing.T, kernel string, f fault) string {
-	source := filepath.Join(kernel, f.file)
-	text, err := os.ReadFile(source)
+// build compiles the tests of a package with a fault in place of the right text.
+func build(t *testing.T, source string, f fault) string {
+	file := filepath.Join(source, f.file)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,18 +92,18 @@ func build(t *testing.T, kernel string, f fault) string {
 	if err := os.WriteFile(changed, []byte(strings.Replace(string(text), f.right, f.wrong, 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{source: changed}})
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{file: changed}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	replace, walk := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "kernel.test")
+	replace, tests := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "package.test")
 	if err := os.WriteFile(replace, overlay, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-ldflags=-s -w", "-overlay", replace, "-o", walk, ".")
-	cmd.Dir = kernel
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-ldflags=-s -w", "-overlay", replace, "-o", tests, ".")
+	cmd.Dir = source
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("the kernel does not build with this fault: %v\n%s", err, out)
+		t.Fatalf("the package does not build with this fault: %v\n%s", err, out)
 	}
-	return walk
+	return tests
 }

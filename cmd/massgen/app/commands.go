@@ -12,6 +12,7 @@ import (
 
 	"github.com/massgen/massgen/cmd/massgen/app/archive"
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/app/compare"
 	"github.com/massgen/massgen/cmd/massgen/app/inputs"
 	"github.com/massgen/massgen/cmd/massgen/app/program"
 	"github.com/massgen/massgen/cmd/massgen/app/serve"
@@ -52,7 +53,7 @@ func commandsOf(p *program.Program) []*cli.Command {
 		newPermissions(p.Env, p.Console),
 		inputs.Replay(p.Env, p.Console, p.Kept, &p.Options.Budget, &p.Options.Panel.Config, talk.Rerun(p)), sessions.Describe(p.Console, p.Kept), lastCommand(p),
 		(&modelsCommand{env: p.Env, console: p.Console, log: p.Log}).cli(),
-		serve.Command(p), serve.MCP(p),
+		presetsCommand(p), compare.Command(p), serve.Command(p), serve.MCP(p),
 		completionCommand(p.Console), manCommand(), helpCommand(p.Console), versionCommand(),
 	}
 	if p.Env.Cluster != nil {

@@ -342,6 +342,8 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 	maps.Copy(list, toolBehaviours())
 	maps.Copy(list, mcpBehaviours())
 	maps.Copy(list, schemaBehaviours())
+	maps.Copy(list, strategyBehaviours())
+	maps.Copy(list, votingBehaviours())
 	return list
 }
 

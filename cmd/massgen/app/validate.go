@@ -23,6 +23,10 @@ import (
 type validated struct {
 	Config string           `json:"config"`
 	Agents []validatedAgent `json:"agents"`
+	// Calls is how many model calls a turn makes; nil for a config that is not valid. MostUSD is what they
+	// cost at most, nil if that is unknown.
+	Calls   *configs.CallCount `json:"calls"`
+	MostUSD *float64           `json:"most_usd"`
 	// Warnings lists what a run would warn of, then the cosmetic keys and values.
 	Warnings []string `json:"warnings"`
 	// Errors lists why a run would end before its first model call.
@@ -55,8 +59,23 @@ func validate(ctx context.Context, p *program.Program, file string) error {
 	if err != nil {
 		return err
 	}
-	return p.Console.Put(fmt.Sprintf("%s is valid: %s, %s\n",
-		v.Config, plain.Count(len(v.Agents), "agent"), plain.Count(len(v.Warnings), "warning")))
+	text := fmt.Sprintf("%s is valid: %s, %s\n",
+		v.Config, plain.Count(len(v.Agents), "agent"), plain.Count(len(v.Warnings), "warning"))
+	if len(v.Agents) > 1 {
+		text += "a turn makes " + callsText(*v.Calls) + " calls of models, " + costText(v.MostUSD) + "\n"
+	}
+	return p.Console.Put(text)
+}
+
+// costText says what the calls of a turn cost at most.
+func costText(most *float64) string {
+	switch {
+	case most == nil:
+		return "whose most cost is unknown"
+	case *most == 0:
+		return "which cost nothing"
+	}
+	return fmt.Sprintf("which cost at most $%.2f (if each fills its model's window)", *most)
 }
 
 func (v *validated) check(ctx context.Context, p *program.Program) (err error) {
@@ -67,7 +86,8 @@ func (v *validated) check(ctx context.Context, p *program.Program) (err error) {
 			p.Console.Warn(text)
 		}
 	}()
-	p.Options.Panel = cmdline.PanelFlags{Config: v.Config}
+	given := p.Options.Panel
+	p.Options.Panel = cmdline.PanelFlags{Config: v.Config, Strategy: given.Strategy, Preset: given.Preset, Schema: given.Schema}
 	panel, config, err := p.Panels.Look(ctx, store.InMemory("", p.Console.Secrets.Redact), warn)
 	if config == nil {
 		var refused interface{ Warnings() []configs.Issue }
@@ -81,6 +101,13 @@ func (v *validated) check(ctx context.Context, p *program.Program) (err error) {
 	if err == nil {
 		defer func() { err = errors.Join(err, panel.Close()) }()
 		v.take(config, panel.Models())
+		if config, err = config.WithPreset(given.Preset, given.Strategy); err != nil {
+			return err
+		}
+		v.Calls = new(config.Calls())
+		if v.MostUSD, err = mostUSD(config, panel.Models()); err != nil {
+			return err
+		}
 	}
 	for _, c := range config.Cosmetic {
 		warn(c.String())

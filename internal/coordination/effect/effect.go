@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/massgen/massgen/internal/coordination/draw"
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/system/blob"
@@ -32,9 +34,21 @@ type Turn struct {
 	Description blob.Ref `json:"description,omitzero"`
 	// Schema is the JSON Schema that the turn's answers have to fit; zero if any text is one.
 	Schema blob.Ref `json:"schema,omitzero"`
+	// Value says how the value of an answer is read; nil where equal texts are equal answers.
+	Value *Value `json:"value,omitempty"`
+	// Rule is set to a rule under which votes may name several agents; empty for any other.
+	Rule election.Rule `json:"rule,omitempty"`
+	// Shuffle orders the answers that agents are shown; nil leaves them in the config's order.
+	Shuffle *Shuffle `json:"shuffle,omitempty"`
+	// Check is made of each answer; nil for none.
+	Check *Check `json:"check,omitempty"`
 	// Agents are the members of the panel in the config's order.
 	Agents []Agent `json:"agents"`
-	Limits Limits  `json:"limits"`
+	// Judge and Verdict are consulted and are no members of the panel; nil for none. Their
+	// indices are those that follow the members'.
+	Judge   *Agent `json:"judge,omitempty"`
+	Verdict *Agent `json:"verdict,omitempty"`
+	Limits  Limits `json:"limits"`
 	// Summary replaces the older turns, for the agents whose Shown has one; nil if there is
 	// none.
 	Summary *Summary `json:"summary,omitempty"`
@@ -75,10 +89,76 @@ type Agent struct {
 	Described bool        `json:"described,omitempty"`
 }
 
+// Value says how the value of an answer is read: the last match of Pattern, its first group. Without
+// a pattern the answer is a JSON value.
+type Value struct {
+	Pattern string `json:"pattern,omitempty"`
+}
+
+// Shuffle shows answers in an order that is drawn for each agent and round.
+type Shuffle struct {
+	Seed uint64 `json:"seed"`
+}
+
+// Check is a check of answers: by a command, which gets the answer on standard input and fails with a
+// status other than 0, or by a pattern that has to match.
+type Check struct {
+	Command []string `json:"command,omitempty"`
+	Pattern string   `json:"pattern,omitempty"`
+	// Tries is how many answers of a step are checked. One that fails the last check is accepted as
+	// failed.
+	Tries int `json:"tries"`
+	// Shown adds the outcome to the answer in inputs.
+	Shown bool `json:"shown,omitempty"`
+}
+
+// InOrder returns the answers of an offer in the order in which an agent is shown them in a round.
+func (t *Turn) InOrder(agent, round int, offer kernel.Offer) []kernel.Answer {
+	if t.Shuffle == nil && !offer.Reversed {
+		return offer.Shown
+	}
+	shown := slices.Clone(offer.Shown)
+	if t.Shuffle != nil {
+		for i, from := range draw.Order(len(shown), t.Shuffle.Seed, uint64(t.Turn), uint64(agent), uint64(round)) {
+			shown[i] = offer.Shown[from]
+		}
+	}
+	if offer.Reversed {
+		slices.Reverse(shown)
+	}
+	return shown
+}
+
+// Size counts the indices of agents, with those of the consultants outside of the panel.
+func (t *Turn) Size() int {
+	switch n := len(t.Agents); {
+	case t.Verdict != nil:
+		return n + 2
+	case t.Judge != nil:
+		return n + 1
+	default:
+		return n
+	}
+}
+
+// Agent returns an agent of the panel, or a consultant outside of it, which may be nil.
+func (t *Turn) Agent(i int) *Agent {
+	switch n := len(t.Agents); i {
+	case n:
+		return t.Judge
+	case n + 1:
+		return t.Verdict
+	}
+	return &t.Agents[i]
+}
+
+// IsAlone reports whether the panel is one agent, whose text is the answer (rule 1).
+func (t *Turn) IsAlone() bool { return len(t.Agents) == 1 }
+
 // FilesOf returns the files that an agent receives with the question. A text among them
 // describes the omitted files.
 func (t *Turn) FilesOf(agent int) []blob.File {
-	a := t.Agents[agent]
+	a := t.Agent(agent)
 	if !a.Described && a.Files == nil {
 		return t.Files
 	}
@@ -198,10 +278,27 @@ const (
 
 	Snapshot      Purpose = "snapshot"
 	FinalSnapshot Purpose = "final_snapshot"
+
+	// Checking checks an answer, FinalChecking a final one.
+	Checking      Purpose = "check"
+	FinalChecking Purpose = "final_check"
 )
 
 // IsFinalAnswer reports whether a step is the winner's call of rule 9.
 func (p Purpose) IsFinalAnswer() bool { return p == Presentation || p == Synthesis }
+
+// The purposes of consultations (rule 17).
+const (
+	Judgement = Purpose(kernel.Judgement)
+	Analysis  = Purpose(kernel.Analysis)
+	TieBreak  = Purpose(kernel.TieBreak)
+	Verdict   = Purpose(kernel.Verdict)
+)
+
+// IsConsultation reports whether a step gives an opinion about the answers, and no answer.
+func (p Purpose) IsConsultation() bool {
+	return p == Judgement || p == Analysis || p == TieBreak || p == Verdict
+}
 
 // IsAnswer reports whether a step writes the turn's answer: a step of rule 9, or the step of a
 // panel of one.
@@ -209,6 +306,9 @@ func (p Purpose) IsAnswer() bool { return p.IsFinalAnswer() || p == Conversation
 
 // IsSnapshot reports whether an effect copies a workspace.
 func (p Purpose) IsSnapshot() bool { return p == Snapshot || p == FinalSnapshot }
+
+// IsCheck reports whether an effect checks an answer.
+func (p Purpose) IsCheck() bool { return p == Checking || p == FinalChecking }
 
 // Effect is one of the two ways to touch the world: ModelCall and ToolCall.
 type Effect interface{ EffectKey() Key }
@@ -233,6 +333,8 @@ type ModelCall struct {
 	// Summary replaces omitted entries, nil for none. A call for a summary has the previous
 	// summary there, and in Transcript only the entries that the new one covers.
 	Summary *StepSummary `json:"summary,omitempty"`
+	// Analysis is the analysis from which a judge synthesizes the answer; zero for any other call.
+	Analysis blob.Ref `json:"analysis,omitzero"`
 	// OwnTools offers the agent's own tools beside the coordination tools.
 	OwnTools bool `json:"own_tools"`
 	// Tools is the list of those tools if they have changed since the turn was accepted: the
@@ -248,7 +350,7 @@ func (t *Turn) ToolsOf(call ModelCall) blob.Ref {
 	if call.Tools != nil {
 		return *call.Tools
 	}
-	return t.Agents[call.Key.Agent].Tools
+	return t.Agent(call.Key.Agent).Tools
 }
 
 // Current returns the offer of the call's input: the offer of its last update, or of the step's
@@ -271,8 +373,9 @@ func (c ModelCall) NotesTold() int {
 	return n
 }
 
-// ToolCall requests the result of call number Call of an assistant message. A snapshot is a
-// ToolCall that no message requested: it has a Key and nothing else.
+// ToolCall requests the result of call number Call of an assistant message. A snapshot and a check
+// are ToolCalls that no message requested. A snapshot has a Key and nothing else. A check has the
+// Answer, and the Work of its snapshot.
 type ToolCall struct {
 	Key     Key      `json:"key"`
 	Message blob.Ref `json:"message"`
@@ -281,11 +384,16 @@ type ToolCall struct {
 	// Shown are the answers in the input of the message.
 	Shown []kernel.Answer `json:"shown,omitempty"`
 	// Asked reports whether a person has allowed it.
-	Asked bool `json:"asked,omitempty"`
+	Asked  bool     `json:"asked,omitempty"`
+	Answer blob.Ref `json:"answer,omitzero"`
+	Work   blob.Ref `json:"work,omitzero"`
 }
 
 // IsSnapshot reports whether the call copies a workspace, and calls none of the agent's tools.
 func (c ToolCall) IsSnapshot() bool { return c.Key.Purpose.IsSnapshot() }
+
+// IsCheck reports whether the call checks an answer, and calls none of the agent's tools.
+func (c ToolCall) IsCheck() bool { return c.Key.Purpose.IsCheck() }
 
 // EffectKey returns the key under which the call is journaled.
 func (c ModelCall) EffectKey() Key { return c.Key }
@@ -344,6 +452,8 @@ type Notice struct {
 	Votable bool `json:"votable,omitempty"`
 	// Detail describes the fault, if the code does not.
 	Detail string `json:"detail,omitempty"`
+	// Output is the end of a failed check's output.
+	Output blob.Ref `json:"output,omitzero"`
 }
 
 // Code is the subject of a Notice.
@@ -367,6 +477,10 @@ const (
 	NotPermitted    Code = "not_permitted"
 	NothingToVote   Code = "nothing_to_vote"
 	CallInText      Code = "call_in_text"
+	// FailedCheck is an answer that its check refuses. Notice.Output has the end of the check's output.
+	FailedCheck Code = "failed_check"
+	// BadOpinion is a reply to a consultation that does not fit.
+	BadOpinion Code = "bad_opinion"
 	// CutOff is an act of a message that its provider cut.
 	CutOff Code = "cut_off"
 )

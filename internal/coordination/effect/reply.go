@@ -15,6 +15,10 @@ type ModelReply struct {
 	// Text is the message's text, Hash its normalised hash; zero if it is blank.
 	Text blob.Ref `json:"text"`
 	Hash string   `json:"hash,omitempty"`
+	// Value is the hash of the text's value, if the turn has values; empty if the text has none.
+	Value string `json:"value,omitempty"`
+	// Opinion is the reply to a consultation, nil if the text is none.
+	Opinion *Opinion `json:"opinion,omitempty"`
 	// Problem is the reason why the text does not fit the turn's schema; Text is zero then.
 	Problem string `json:"problem,omitempty"`
 	// Markup reports whether the text has the markup of a call that does not count; Text is zero then.
@@ -47,6 +51,14 @@ type ModelReply struct {
 	Partial blob.Ref `json:"partial,omitzero"`
 	// Sent is the record of the call's input, nil if there is none.
 	Sent *Sent `json:"sent,omitempty"`
+}
+
+// Opinion is the reply to a consultation. Best is the agent with the best answer, and Analysis the
+// text of the analysis, for a judgement or an analysis. Same is a verdict.
+type Opinion struct {
+	Best     int      `json:"best,omitempty"`
+	Same     bool     `json:"same,omitempty"`
+	Analysis blob.Ref `json:"analysis,omitzero"`
 }
 
 // BlankReason returns the reason why a message without a text is no answer.
@@ -104,13 +116,16 @@ type Call struct {
 	Why        string     `json:"why,omitempty"`
 	// Problem is the fault of a coordination tool's arguments.
 	Problem string `json:"problem,omitempty"`
-	// Answer, Hash and Overlaps belong to new_answer: the text, its normalised hash, and how
-	// many thousandths of its words each shown answer has.
+	// Answer, Hash, Value and Overlaps belong to new_answer: the text, its normalised hash, its
+	// value as in ModelReply, and how many thousandths of its words each shown answer has.
 	Answer   blob.Ref `json:"answer,omitzero"`
 	Hash     string   `json:"hash,omitempty"`
+	Value    string   `json:"value,omitempty"`
 	Overlaps []int    `json:"overlaps,omitempty"`
-	// Target and Reason belong to vote. Target is -1 for an agent outside of the panel.
+	// Target, Others and Reason belong to vote. Target is -1 for an agent outside of the panel. Others
+	// are the agents that the vote names after it.
 	Target int    `json:"target,omitempty"`
+	Others []int  `json:"others,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -136,6 +151,8 @@ type ToolReply struct {
 	Files []blob.File `json:"files,omitempty"`
 	// ElapsedMS is how many milliseconds the tool ran.
 	ElapsedMS int64 `json:"took,omitempty"`
+	// Exit is the exit status of a check's command.
+	Exit int `json:"exit,omitempty"`
 	// State is the outcome of the call; empty means ToolRan.
 	State ToolState `json:"state,omitempty"`
 	// Abandoned reports whether the tool ignored its cancellation, or the end of its time.

@@ -52,8 +52,9 @@ type Change struct {
 	// Description is as in Turn.
 	Description blob.Ref `json:"description,omitzero"`
 	Summary     *Summary `json:"summary,omitempty"`
-	// Shown has each agent's selection of the history with the new summary, nil for all of it,
-	// and Steps the limits of its steps beside that; empty if that does not change.
+	// Shown has the selection of the history with the new summary for each agent and consultant,
+	// by index, nil for all of it, and Steps the limits of its steps beside that; empty if that
+	// does not change.
 	Shown []*policy.Selection  `json:"shown,omitempty"`
 	Steps []*policy.StepLimits `json:"steps,omitempty"`
 	// Kept is a text to store beyond the turn.
@@ -74,15 +75,25 @@ func (t Turn) Changed(c Change) Turn {
 	if c.Summary != nil {
 		t.Summary = c.Summary
 	}
-	if len(c.Shown) == len(t.Agents) {
-		agents := append([]Agent(nil), t.Agents...)
-		for i := range agents {
-			agents[i].Shown = c.Shown[i]
-			if len(c.Steps) == len(agents) { // journals of earlier versions have none
-				agents[i].Step = c.Steps[i]
+	if len(c.Shown) == t.Size() {
+		t.Agents, t.Judge, t.Verdict = append([]Agent(nil), t.Agents...), copied(t.Judge), copied(t.Verdict)
+		for i, shown := range c.Shown {
+			a := t.Agent(i)
+			if a == nil {
+				continue
+			}
+			a.Shown = shown
+			if len(c.Steps) == len(c.Shown) { // journals of earlier versions have none
+				a.Step = c.Steps[i]
 			}
 		}
-		t.Agents = agents
 	}
 	return t
+}
+
+func copied(a *Agent) *Agent {
+	if a == nil {
+		return nil
+	}
+	return new(*a)
 }

@@ -3,6 +3,7 @@ package kernel
 import (
 	"slices"
 
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
@@ -44,15 +45,15 @@ func (c *checker) book(ev Event, emit func(Command)) {
 		s := &c.seats[ev.Agent]
 		late := s.late
 		c.stepEnded(s, ActAnswered, ev.Seen)
-		if late && c.round >= c.cfg.MaxRounds && len(c.answers) > 0 {
+		if late && c.round >= c.lastRound() && len(c.answers) > 0 {
 			return
 		}
 		s.count++
-		c.answers = append(c.answers, entry{ev.Agent, ev.Hash})
+		c.answers = append(c.answers, entry{ev.Agent, ev.Hash, ev.Value, ev.FailedCheck})
 		c.tellBusyAgents(emit)
 	case Voted:
 		s := &c.seats[ev.Agent]
-		c.votes = append(c.votes, ballot{voter: ev.Agent, target: ev.For, set: ev.Seen, late: s.late})
+		c.votes = append(c.votes, ballot{voter: ev.Agent, target: ev.For, set: ev.Seen, late: s.late, others: ev.Others})
 		c.stepEnded(s, ActVoted, ev.Seen)
 	case Abstained:
 		c.stepEnded(&c.seats[ev.Agent], ActAbstained, ev.Seen)
@@ -67,6 +68,8 @@ func (c *checker) book(ev Event, emit func(Command)) {
 		c.bookStopped(&c.seats[ev.Agent])
 	case Dismissed:
 		c.bookDismissed(ev.Agent, emit)
+	case Consulted:
+		c.bookConsulted(ev, emit)
 	case Presented:
 		c.presenting, c.over, c.shown = false, true, ev.Answer
 		emit(Finish{})
@@ -77,41 +80,44 @@ func (c *checker) book(ev Event, emit func(Command)) {
 func (c *checker) bookAlone(ev OutOfTurns, emit func(Command)) {
 	if ev.Answer != (blob.Ref{}) {
 		c.seats[0].count++
-		c.answers = append(c.answers, entry{0, ev.Hash})
+		c.answers = append(c.answers, entry{0, ev.Hash, "", false})
 	}
 	c.end(MaxTurns, len(c.answers)-1, emit)
 }
 
 // bookDismissed is rule 13.
 func (c *checker) bookDismissed(agent int, emit func(Command)) {
+	defer c.dismissConsultant(agent, emit)
+	if agent >= len(c.seats) {
+		c.outsiders = append(c.outsiders, agent)
+		return
+	}
 	s := &c.seats[agent]
 	if s.busy {
 		emit(Cancel{agent})
 	}
 	s.busy, s.stopping, s.late = false, s.out(), false
 	s.failed, s.act, s.member = true, ActDismissed, s.member && !s.stopping
-	if c.presenting {
-		c.presenting, c.over = false, true
-		emit(Cancel{agent})
-		emit(Finish{})
-	}
 }
 
 // mayDismiss says whether a person may go on without an agent.
 func (c *checker) mayDismiss(agent int) bool {
+	if agent >= len(c.seats) {
+		return c.mayDismissOutsider(agent)
+	}
 	switch {
 	case c.seats[agent].failed:
 		return false
 	case c.decided:
-		return c.answers[c.winner].agent == agent
+		return c.isStillAsked(agent)
 	}
 	return len(c.alive()) > 1
 }
 
 func (c *checker) bookStopped(s *seat) {
 	switch {
-	case c.decided || s.failed:
-		s.stopping = false
+	case c.decided || s.failed || s.recalled:
+		s.stopping, s.recalled = false, false
 	case s.round == 1:
 		c.stepEnded(s, ActFailed, s.seen)
 	default:
@@ -152,8 +158,11 @@ func (c *checker) checkLimits(ev Event, emit func(Command)) {
 		c.endNow(Budget, emit)
 	case c.turnAt != 0 && c.now >= c.turnAt:
 		c.endNow(Timeout, emit)
-	case c.decided:
 	default:
+		c.limitConsultation(emit)
+		if c.decided {
+			return
+		}
 		for i := range c.seats {
 			s := &c.seats[i]
 			if s.busy && s.cancelAt != 0 && c.now >= s.cancelAt {
@@ -172,32 +181,51 @@ func (c *checker) endNow(status Status, emit func(Command)) {
 	if c.decided {
 		c.over = true
 		if c.presenting {
-			emit(Cancel{c.answers[c.winner].agent})
+			emit(Cancel{c.presenter()})
 		}
+		c.dropConsultation(emit)
 		emit(Finish{})
 		return
 	}
-	winner, votes := c.mostVotes()
-	if votes == 0 {
-		winner = len(c.answers) - 1
+	winner := c.newest()
+	if o := c.elects(c.valid()); o.Winner >= 0 {
+		winner = c.standing(o.Winner)
 	}
 	c.end(status, winner, emit)
+	c.dropConsultation(emit)
 }
 
 // proceed draws one conclusion; false: there is none.
 func (c *checker) proceed(emit func(Command)) bool {
-	if status, winner, ok := c.outcome(); ok {
-		c.end(status, winner, emit)
+	if c.consulting.open {
+		return false
+	}
+	if c.tied != nil {
+		by := c.judge()
+		return !c.isBusyElsewhere(by, emit) && !c.consult(TieBreak, by, emit)
+	}
+	if c.endsMidway(emit) {
 		return true
 	}
 	if c.cfg.Pace == PaceEager {
 		return c.proceedEagerly(emit)
 	}
 	if !c.open {
+		switch {
+		case c.round == 0 && len(c.cfg.Stages) > 0:
+			return c.openStage(emit)
+		case c.round == 1 && c.ruledByFirsts():
+			return c.afterFirsts(emit)
+		}
 		return c.openRound(emit)
 	}
 	if !c.closes() {
 		return false
+	}
+	if before := c.electors; c.round > 1 || c.stages < 2 {
+		c.electors = c.electorate()
+	} else {
+		c.electors = before + c.electorate()
 	}
 	c.open, c.graceAt = false, 0
 	all := true
@@ -208,34 +236,37 @@ func (c *checker) proceed(emit func(Command)) bool {
 			s.late, s.member = s.busy, false
 		}
 	}
+	if c.round == 1 && c.ruledByFirsts() {
+		return true
+	}
 	if c.sameFirstAnswers() {
 		c.end(Completed, c.standing(c.standingAll()[0]), emit)
-	} else if c.round >= c.cfg.MaxRounds || len(c.answers) == c.roundSet && !all {
-		status, winner := c.byVotes()
-		c.end(status, winner, emit)
+	} else if c.round >= c.lastRound() || len(c.answers) == c.roundSet && !all {
+		c.byVotes(emit)
 	}
 	return true
 }
 
-// outcome is what ends a turn in the midst of a round.
-func (c *checker) outcome() (Status, int, bool) {
-	live, voters := c.alive(), 0
+// endsMidway is what ends a turn in the midst of a round.
+func (c *checker) endsMidway(emit func(Command)) bool {
+	live := c.alive()
 	if len(live) == 0 {
-		status, winner := c.byVotes()
-		return status, winner, true
+		c.byVotes(emit)
+		return true
 	}
 	if who := c.standingAll(); len(live) == 1 && len(who) == 1 && who[0] == live[0] {
-		return Completed, c.standing(who[0]), true
+		c.end(Completed, c.standing(who[0]), emit)
+		return true
 	}
-	for i, s := range c.seats {
-		if c.cfg.Pace == PaceRounds && s.member || c.cfg.Pace == PaceEager && (!s.failed || c.hasVoted(i)) {
-			voters++
-		}
+	if c.cfg.Decider == ByValue {
+		return c.earlyValue(emit)
 	}
-	if winner, votes := c.mostVotes(); c.cfg.Decision == Majority && votes*2 > voters {
-		return Completed, winner, true
+	counts := c.cfg.Decision == election.Majority || c.cfg.Decision == election.Quorum
+	if counts && election.Won(c.election(c.valid())) || c.cfg.StopEarly && c.votesAreIn(c.mayStillVote(), true) {
+		c.elected(c.elects(c.valid()), emit)
+		return true
 	}
-	return "", -1, false
+	return false
 }
 
 func (c *checker) openRound(emit func(Command)) bool {
@@ -262,7 +293,7 @@ func (c *checker) openRound(emit func(Command)) bool {
 func (c *checker) begin(i, round int, emit func(Command)) {
 	o := c.offerTo(i, round)
 	s := &c.seats[i]
-	s.round, s.seen, s.mayAnswer, s.act = round, o.Set, o.MayAnswer, ActNone
+	s.round, s.seen, s.mayAnswer, s.act, s.asked = round, o.Set, o.MayAnswer, ActNone, true
 	if !o.MayAnswer && len(o.MayVote) == 0 {
 		s.act = ActAbstained
 		return
@@ -282,15 +313,18 @@ func (c *checker) begin(i, round int, emit func(Command)) {
 
 func (c *checker) offerTo(agent, round int) Offer {
 	o := Offer{Set: len(c.answers), MayVote: []int{}}
-	for _, i := range c.standingAll() {
+	for _, i := range c.shownTo(agent, round) {
 		e := c.answers[c.standing(i)]
 		o.Shown = append(o.Shown, Answer{Agent: i, N: c.seats[i].count, Hash: e.hash})
 		if i != agent || c.cfg.SelfVote {
 			o.MayVote = append(o.MayVote, i)
 		}
 	}
+	if len(c.cfg.Stages) > 0 && round == 1 {
+		o = Offer{MayVote: []int{}}
+	}
 	mine, all := c.cfg.MaxNewAnswersPerAgent, c.cfg.MaxNewAnswersGlobal
-	o.MayAnswer = round < c.cfg.MaxRounds && (mine == 0 || c.seats[agent].count < mine) && (all == 0 || len(c.answers) < all)
+	o.MayAnswer = round < c.lastRound() && (mine == 0 || c.seats[agent].count < mine) && (all == 0 || len(c.answers) < all)
 	return o
 }
 
@@ -305,7 +339,7 @@ func (c *checker) closes() bool {
 			}
 		}
 	}
-	return len(out) == 0 || c.graceOver(len(members), len(out)) && (len(c.answers) > c.roundSet || c.votesAreIn(out))
+	return len(out) == 0 || c.graceOver(len(members), len(out)) && (len(c.answers) > c.roundSet || c.votesAreIn(out, false))
 }
 
 func (c *checker) graceOver(members, out int) bool {
@@ -338,12 +372,11 @@ func (c *checker) proceedEagerly(emit func(Command)) bool {
 			out = append(out, i)
 		}
 	}
-	if len(out) == 0 || c.graceOver(len(live), len(out)) && c.votesAreIn(out) {
+	if len(out) == 0 || c.graceOver(len(live), len(out)) && c.votesAreIn(out, false) {
 		for _, i := range out {
 			c.seats[i].late = c.seats[i].busy
 		}
-		status, winner := c.byVotes()
-		c.end(status, winner, emit)
+		c.byVotes(emit)
 		return true
 	}
 	return false
@@ -351,7 +384,10 @@ func (c *checker) proceedEagerly(emit func(Command)) bool {
 
 // end decides the turn and calls back whoever is still out.
 func (c *checker) end(status Status, winner int, emit func(Command)) {
-	c.decided, c.open, c.graceAt = true, false, 0
+	c.decided, c.open, c.graceAt, c.tied = true, false, 0, nil
+	if status == Completed && c.cfg.Check == CheckRequired && winner >= 0 && c.answers[winner].failed {
+		status = NoConsensus
+	}
 	c.status, c.winner = status, winner
 	if winner < 0 && (status == Completed || status == NoConsensus) {
 		c.status = AllFailed
@@ -365,34 +401,42 @@ func (c *checker) end(status Status, winner int, emit func(Command)) {
 			if s.late {
 				s.act = ActLate
 			}
-		case s.stopping && !s.failed:
+		case s.stopping && !s.failed && !s.recalled:
 			s.act = ActCancelled
+		case !s.asked && !s.failed && len(c.cfg.Stages) > 0:
+			s.act = ActNotAsked
 		}
 		s.busy, s.stopping, s.late = false, s.out(), false
 	}
 }
 
-// conclude is rule 9, for a turn that is decided.
+// conclude is rules 9 and 17, for a turn that is decided.
 func (c *checker) conclude(emit func(Command)) {
-	byAgreement := c.status == Completed || c.status == NoConsensus
-	if c.cfg.Final == WinnerReuse || !byAgreement || len(c.cfg.Agents) == 1 {
+	byAgreement := (c.status == Completed || c.status == NoConsensus) && len(c.cfg.Agents) > 1
+	switch {
+	case c.presenting || c.consulting.open:
+		return
+	case byAgreement && c.analysisIsDue():
+		if c.isBusyElsewhere(c.judge(), emit) || c.consult(Analysis, c.judge(), emit) {
+			return
+		}
+	}
+	if !byAgreement || !c.isPresented() || c.isGone(c.presenter()) {
 		c.over = true
 		emit(Finish{})
 		return
 	}
-	w := c.answers[c.winner].agent
-	switch {
-	case c.presenting:
-	case c.seats[w].failed:
-		c.over = true
-		emit(Finish{})
-	case c.seats[w].stopping:
-	default:
-		c.presenting = true
-		o := c.offerTo(w, 0)
-		o.MayAnswer, o.MayVote = false, nil
-		emit(Present{Agent: w, Round: c.round, Offer: o, Votes: make([]Vote, len(c.valid())), Synthesize: c.cfg.Final == Synthesize})
+	w := c.presenter()
+	if w < len(c.seats) && c.seats[w].stopping {
+		return
 	}
+	c.presenting = true
+	o := c.allStanding()
+	p := Present{Agent: w, Round: c.round, Offer: o, Votes: make([]Vote, len(c.valid())), Synthesize: c.cfg.Final != WinnerPresent}
+	if c.cfg.Final == SynthesizeByJudge {
+		p.Votes, p.Analysis = nil, analysed
+	}
+	emit(p)
 }
 
 func (c *checker) later(ms int64) Time { return c.now + Time(ms) }

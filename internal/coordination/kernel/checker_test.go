@@ -32,6 +32,17 @@ type checker struct {
 	status Status
 	winner int      // index in answers, or -1
 	shown  blob.Ref // what was presented
+
+	panelFirsts
+	panelVotes
+}
+
+// panelVotes is what the checker knows of a quorum and of ties.
+type panelVotes struct {
+	electors  int   // under quorum, the weight of the members of the closed round
+	tied      []int // what the judge is to decide between
+	tieStatus Status
+	picks     []int // the judgements in both orders so far
 }
 
 // seat is what the checker knows of one agent.
@@ -43,6 +54,9 @@ type seat struct {
 	mayAnswer            bool
 	restrictAt, cancelAt Time
 	act                  Act
+
+	asked    bool // by a stage
+	recalled bool // its late call was cancelled for a consultation
 }
 
 // entry is an accepted answer, ballot a vote as it was cast: the set that its
@@ -50,11 +64,15 @@ type seat struct {
 type entry struct {
 	agent int
 	hash  string
+	value string
+	// failed: its check
+	failed bool
 }
 
 type ballot struct {
 	voter, target, set int
 	late               bool
+	others             []int
 }
 
 func newChecker(cfg Config) *checker {
@@ -64,6 +82,7 @@ func newChecker(cfg Config) *checker {
 func (c *checker) clone() *checker {
 	d := *c
 	d.seats, d.answers, d.votes = slices.Clone(c.seats), slices.Clone(c.answers), slices.Clone(c.votes)
+	d.outsiders, d.picks = slices.Clone(c.outsiders), slices.Clone(c.picks)
 	return &d
 }
 
@@ -80,7 +99,7 @@ func (c *checker) observe(ev Event, got []Command) error {
 		return err
 	}
 	isWaitedFor := func(s seat) bool { return s.out() && !s.failed }
-	if !c.over && !c.presenting && !slices.ContainsFunc(c.seats, isWaitedFor) {
+	if !c.over && !c.presenting && !c.consulting.open && !slices.ContainsFunc(c.seats, isWaitedFor) {
 		return errors.New("a dead end: the turn is not over, and nobody is at work")
 	}
 	return c.checkTimer(got)
@@ -104,10 +123,10 @@ func (c *checker) invariants(ev Event, got []Command) error {
 			if slices.Contains(cmd.Offer.MayVote, cmd.Agent) && !c.cfg.SelfVote {
 				return fmt.Errorf("agent %d was offered a vote for itself", cmd.Agent)
 			}
-			if cmd.Round >= c.cfg.MaxRounds && cmd.Offer.MayAnswer {
+			if cmd.Round >= c.lastRound() && cmd.Offer.MayAnswer {
 				return fmt.Errorf("agent %d was offered new_answer in round %d", cmd.Agent, cmd.Round)
 			}
-			newSet = newSet || len(c.answers) != c.roundSet || c.round == 0
+			newSet = newSet || len(c.answers) != c.roundSet || c.round == 0 || c.followsFirsts(cmd.Round)
 			if c.cfg.Pace == PaceRounds && !newSet && !c.allMembersFailed(ev) {
 				return fmt.Errorf("a round opened on an unchanged set")
 			}
@@ -192,8 +211,11 @@ func sameCommand(a, b Command) bool {
 		return ok && a.Agent == b.Agent && sameOffer(a.Offer, b.Offer)
 	case Present:
 		b, ok := b.(Present)
-		return ok && a.Agent == b.Agent && a.Round == b.Round && a.Synthesize == b.Synthesize &&
+		return ok && a.Agent == b.Agent && a.Round == b.Round && a.Synthesize == b.Synthesize && a.Analysis == b.Analysis &&
 			len(a.Votes) == len(b.Votes) && sameOffer(a.Offer, b.Offer)
+	case Consult:
+		b, ok := b.(Consult)
+		return ok && a.Agent == b.Agent && a.Round == b.Round && a.Purpose == b.Purpose && sameOffer(a.Offer, b.Offer)
 	case Cancel, Restrict, Finish:
 		return a == b
 	}
@@ -201,7 +223,7 @@ func sameCommand(a, b Command) bool {
 }
 
 func sameOffer(a, b Offer) bool {
-	return a.Set == b.Set && a.MayAnswer == b.MayAnswer && slices.Equal(a.MayVote, b.MayVote) &&
+	return a.Set == b.Set && a.Reversed == b.Reversed && a.MayAnswer == b.MayAnswer && slices.Equal(a.MayVote, b.MayVote) &&
 		slices.EqualFunc(a.Shown, b.Shown, func(x, y Answer) bool {
 			return x.Agent == y.Agent && x.N == y.N && x.Hash == y.Hash
 		})
@@ -236,6 +258,9 @@ func (c *checker) nextDeadline() Time {
 
 func (c *checker) deadlines() []Time {
 	list := []Time{c.turnAt, c.graceAt}
+	if c.consulting.open && !c.consulting.ended {
+		list = append(list, c.consulting.limitAt)
+	}
 	for _, s := range c.seats {
 		if s.busy {
 			list = append(list, s.restrictAt, s.cancelAt)
@@ -264,9 +289,16 @@ func (c *checker) checkResult(r Result) error {
 			return fmt.Errorf("the text to show is %+v", text)
 		}
 	}
-	if len(r.All) != len(c.answers) || len(r.Answers) != len(c.standingAll()) {
+	standing := 0
+	for _, s := range c.seats {
+		standing += min(s.count, 1)
+	}
+	if len(r.All) != len(c.answers) || len(r.Answers) != standing {
 		return fmt.Errorf("the result has %d answers of %d, the account %d of %d",
-			len(r.Answers), len(r.All), len(c.standingAll()), len(c.answers))
+			len(r.Answers), len(r.All), standing, len(c.answers))
+	}
+	if r.Stage != c.stages || (r.Analysis != blob.Ref{}) != c.hasAnalysis {
+		return fmt.Errorf("the result has come to stage %d with analysis %v, the account to stage %d with analysis %t", r.Stage, r.Analysis, c.stages, c.hasAnalysis)
 	}
 	return c.checkVotesAndAgents(r)
 }

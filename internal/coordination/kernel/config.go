@@ -4,13 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/massgen/massgen/internal/coordination/election"
 )
 
 // Pace decides when agents act (rules 2 and 8).
 type Pace string
-
-// VoteRule decides when votes end a turn, and who wins then (rule 4).
-type VoteRule string
 
 // Strategy decides how the winning answer becomes the final answer (rule 9).
 type Strategy string
@@ -20,13 +19,11 @@ const (
 	PaceRounds Pace = "rounds"
 	PaceEager  Pace = "eager"
 
-	AllVoted  VoteRule = "all_voted"
-	Majority  VoteRule = "majority"
-	Unanimous VoteRule = "unanimous"
-
 	WinnerReuse   Strategy = "winner_reuse"
 	WinnerPresent Strategy = "winner_present"
 	Synthesize    Strategy = "synthesize"
+	// SynthesizeByJudge has the judge write the answer after its judgement.
+	SynthesizeByJudge Strategy = "synthesize_by_judge"
 )
 
 // Config has the rules of a turn. It is journaled with the accepted turn
@@ -34,9 +31,10 @@ const (
 type Config struct {
 	// Agents are the ids of the panel in the config's order, which breaks ties.
 	// Everywhere else an agent is its index in this list.
-	Agents   []string `json:"agents"`
-	Pace     Pace     `json:"pace"`
-	Decision VoteRule `json:"decision"`
+	Agents []string `json:"agents"`
+	Pace   Pace     `json:"pace"`
+	// Decision decides when votes end a turn, and who wins then (rule 4).
+	Decision election.Rule `json:"decision"`
 	// MaxRounds is the last round, in which agents only vote; at least 2.
 	MaxRounds int `json:"max_rounds"`
 	// StragglerGrace is how long the last agents may keep a round open after more
@@ -53,12 +51,43 @@ type Config struct {
 	RoundGrace      time.Duration `json:"round_grace"`
 	TurnLimit       time.Duration `json:"turn_limit"`
 	Final           Strategy      `json:"final_answer_strategy"`
+	// Decider decides over the first answers; empty means Consensus (rule 15).
+	Decider Decider `json:"decider,omitempty"`
+	// Stages are the agents that give first answers, stage by stage, each by its index; nil asks
+	// all agents at once. Agree says when the answers of a stage agree (rule 16).
+	Stages [][]int   `json:"stages,omitempty"`
+	Agree  Agreement `json:"agree,omitempty"`
+	// Values reports that answers are equal if their values are, whatever their texts.
+	Values bool `json:"values,omitempty"`
+	// Judge is the id of the agent that is consulted, or JudgeID for a judge outside of the panel;
+	// empty for none. VerdictByOther has a model of its own give the verdicts.
+	Judge          string `json:"judge,omitempty"`
+	VerdictByOther bool   `json:"verdict_by_other,omitempty"`
+	// ConsultationLimit is the time limit of a consultation; 0 means no limit.
+	ConsultationLimit time.Duration `json:"consultation_limit,omitempty"`
+	// Analysis has the judge analyse the answers after an election (rule 17).
+	Analysis bool `json:"analysis,omitempty"`
+	// Quorum, Ties and Weights are the fields of an election.Election.
+	Quorum  float64       `json:"quorum,omitempty"`
+	Ties    election.Ties `json:"ties,omitempty"`
+	Weights []int         `json:"weights,omitempty"`
+	// StopEarly ends the coordination as soon as no vote can change winner or status (rule 18).
+	StopEarly bool `json:"stop_early,omitempty"`
+	// BothOrders has the judge judge twice, the second time with the answers reversed (rule 17).
+	BothOrders bool `json:"both_orders,omitempty"`
+	// StragglerFactor shortens the grace to so many times the median time of those who have acted;
+	// 0 leaves it as it is (rule 2).
+	StragglerFactor float64 `json:"straggler_factor,omitempty"`
+	// Peers limits the answers that an agent is shown (rule 19).
+	Peers Peers `json:"peers,omitzero"`
+	// Check says what a failed check of an answer means; empty if answers are not checked (rule 20).
+	Check CheckMode `json:"check,omitempty"`
 }
 
 // Defaults returns the configuration of DESIGN §4 for the given agents.
 func Defaults(agents ...string) Config {
 	return Config{
-		Agents: agents, Pace: PaceRounds, Decision: AllVoted, MaxRounds: 5,
+		Agents: agents, Pace: PaceRounds, Decision: election.AllVoted, MaxRounds: 5,
 		StragglerGrace: time.Minute, SelfVote: true, Final: WinnerReuse,
 	}
 }
@@ -71,17 +100,22 @@ func (c Config) Validate() error {
 	if c.MaxRounds < 2 {
 		return fmt.Errorf("max_rounds is %d: it must be at least 2, one round to answer and one to vote", c.MaxRounds)
 	}
-	if !c.SelfVote && len(c.Agents) == 2 {
-		return errors.New("self_vote: false with two agents would let each vote only for the other: allow it, or add an agent")
-	}
 	for _, n := range []int{c.MaxNewAnswersPerAgent, c.MaxNewAnswersGlobal} {
 		if n < 0 {
 			return errors.New("a limit of new answers cannot be negative; 0 means none")
 		}
 	}
-	for _, d := range []time.Duration{c.StragglerGrace, c.FirstRoundLimit, c.RoundLimit, c.RoundGrace, c.TurnLimit} {
+	for _, d := range []time.Duration{c.StragglerGrace, c.FirstRoundLimit, c.RoundLimit, c.RoundGrace, c.TurnLimit, c.ConsultationLimit} {
 		if d < 0 {
 			return errors.New("a time limit cannot be negative; 0 means none")
+		}
+	}
+	if c.StragglerFactor < 0 {
+		return errors.New("straggler_factor cannot be negative; 0 means none")
+	}
+	for _, validate := range []func() error{c.validateStrategy, c.validatePeers, c.validateCheck} {
+		if err := validate(); err != nil {
+			return err
 		}
 	}
 	return c.validateWords()
@@ -93,13 +127,12 @@ func (c Config) validateWords() error {
 	default:
 		return fmt.Errorf("pace %q: it is rounds or eager", c.Pace)
 	}
-	switch c.Decision {
-	case AllVoted, Majority, Unanimous:
-	default:
-		return fmt.Errorf("decision %q: it is all_voted, majority or unanimous", c.Decision)
+	e := election.Election{Rule: c.Decision, Ties: c.Ties, Quorum: c.Quorum, Weights: c.Weights}
+	if err := e.Check(len(c.Agents)); err != nil {
+		return err
 	}
 	switch c.Final {
-	case WinnerReuse, WinnerPresent, Synthesize:
+	case WinnerReuse, WinnerPresent, Synthesize, SynthesizeByJudge:
 	default:
 		return fmt.Errorf("final_answer_strategy %q: it is winner_reuse, winner_present or synthesize", c.Final)
 	}

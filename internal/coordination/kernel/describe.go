@@ -22,6 +22,18 @@ func (m *Machine) Describe() string {
 	if m.s.Stage != stageNew && m.s.Stage != stageRunning {
 		fmt.Fprintf(&b, " status=%s winner=%s", m.s.Status, m.winnerLabel())
 	}
+	if m.s.StagesBegun > 0 {
+		fmt.Fprintf(&b, " stage=%d", m.s.StagesBegun)
+	}
+	if c := m.s.Consulting; c != nil {
+		fmt.Fprintf(&b, " consulting=%s by=%s", c.Purpose, m.name(c.Agent))
+		if c.Ended != "" {
+			fmt.Fprintf(&b, " (%s)", c.Ended)
+		}
+	}
+	if m.s.Tie != nil {
+		fmt.Fprintf(&b, " tied=%v", m.s.Tie.Among)
+	}
 	b.WriteByte('\n')
 	for i := range m.s.Members {
 		b.WriteString(m.describeMember(i))
@@ -66,7 +78,7 @@ func (m *Machine) describeMember(i int) string {
 
 // DescribeCommand returns a command as one line of text, agents by their ids.
 func (m *Machine) DescribeCommand(c Command) string {
-	id := func(agent int) string { return m.cfg.Agents[agent] }
+	id := m.name
 	switch c := c.(type) {
 	case Start:
 		return fmt.Sprintf("start %s round=%d %s", id(c.Agent), c.Round, m.describeOffer(c.Offer))
@@ -80,6 +92,8 @@ func (m *Machine) DescribeCommand(c Command) string {
 		return fmt.Sprintf("wake at=%d", c.At)
 	case Present:
 		return fmt.Sprintf("present %s synthesize=%t votes=%d %s", id(c.Agent), c.Synthesize, len(c.Votes), m.describeOffer(c.Offer))
+	case Consult:
+		return fmt.Sprintf("consult %s purpose=%s %s", id(c.Agent), c.Purpose, m.describeOffer(c.Offer))
 	case Finish:
 		return fmt.Sprintf("finish %s winner=%s", m.s.Status, m.winnerLabel())
 	}
@@ -94,6 +108,10 @@ func (m *Machine) describeOffer(o Offer) string {
 	for _, agent := range o.MayVote {
 		vote = append(vote, m.cfg.Agents[agent])
 	}
-	return fmt.Sprintf("set=%d shown=[%s] may_answer=%t may_vote=[%s]",
+	line := fmt.Sprintf("set=%d shown=[%s] may_answer=%t may_vote=[%s]",
 		o.Set, strings.Join(shown, " "), o.MayAnswer, strings.Join(vote, " "))
+	if o.Reversed {
+		line += " reversed"
+	}
+	return line
 }

@@ -15,13 +15,13 @@ func (m *Machine) stepEager() bool {
 		}
 	}
 	isOut := func(x member) bool { return !x.Failed && x.out() }
-	if ix := m.ix(); ix.liveOut == 0 || m.graceIsOver(ix.live, ix.liveOut) && !m.votesCouldChangeWinner(m.agents(isOut)) {
+	if ix := m.ix(); ix.liveOut == 0 || m.graceIsOver(ix.live, ix.liveOut) && m.winnerStands(m.agents(isOut)) {
 		for _, agent := range m.agents(isOut) {
 			m.leaveBehind(agent)
 		}
 		m.electByVotes()
 	}
-	return false
+	return m.s.Tie != nil
 }
 
 // getsUpdates is rule 8: a busy agent learns of a new set, unless it has no answer yet:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
@@ -22,21 +23,6 @@ const (
 	AllFailed   Status = "failed"
 )
 
-// tally returns the number of valid votes for each candidate. A candidate is the first
-// agent, in the config's order, of those with the same text as their standing answer.
-func (m *Machine) tally() []int {
-	ix := m.ix()
-	if ix.tally == nil {
-		ix.tally = make([]int, len(m.s.Members))
-		for _, v := range m.s.Votes[ix.voided:] {
-			if v.Void == "" {
-				ix.tally[m.candidates()[v.For]]++
-			}
-		}
-	}
-	return ix.tally
-}
-
 // candidates is rule 4: equal texts are one candidate, represented by the first agent in
 // the config's order. It returns the candidate of each agent's answer, -1 without an
 // answer.
@@ -48,93 +34,21 @@ func (m *Machine) candidates() []int {
 	ix.candidates = slices.Repeat([]int{-1}, len(m.s.Members))
 	first := map[string]int{}
 	for _, a := range m.current() {
-		if _, ok := first[a.Hash]; !ok {
-			first[a.Hash] = a.Agent
+		value := m.valueOf(a)
+		if _, ok := first[value]; !ok || value == "" && m.cfg.Values {
+			first[value] = a.Agent
 		}
-		ix.candidates[a.Agent] = first[a.Hash]
+		ix.candidates[a.Agent] = first[value]
 	}
 	return ix.candidates
 }
 
-// leader is rule 4: the candidate with the most votes; a tie goes to the order of
-// the config. -1 if there is no valid vote.
-func leader(counts []int) int {
-	if best := slices.Max(counts); best > 0 {
-		return slices.Index(counts, best)
+// valueOf returns what equal answers have in common: the hash of the value or of the text.
+func (m *Machine) valueOf(a Answer) string {
+	if m.cfg.Values {
+		return a.Value
 	}
-	return -1
-}
-
-// votesCouldChangeWinner is rule 2: it reports whether the votes of agents that are still
-// out could change the winner. It is true while there is no valid vote.
-func (m *Machine) votesCouldChangeWinner(out []int) bool {
-	counts := m.tally()
-	first := leader(counts)
-	if first < 0 {
-		return true
-	}
-	most := slices.Clone(counts)
-	candidates := m.candidates()
-	for _, voter := range out {
-		for c, may := range m.mayVoteFor(voter, candidates) {
-			if may {
-				most[c]++
-			}
-		}
-	}
-	for c, n := range most {
-		if c != first && (n > counts[first] || n == counts[first] && c < first) {
-			return true
-		}
-	}
-	return false
-}
-
-// mayVoteFor reports for each candidate whether an agent could vote for it (rule 5).
-func (m *Machine) mayVoteFor(voter int, candidates []int) []bool {
-	may := make([]bool, len(candidates))
-	for agent, c := range candidates {
-		if c >= 0 && (agent != voter || m.cfg.SelfVote) {
-			may[c] = true
-		}
-	}
-	return may
-}
-
-// earlyMajority is rule 4, `decision: majority`: as soon as one answer has the
-// votes of more than half of the members, it has won.
-func (m *Machine) earlyMajority() bool {
-	if m.cfg.Decision != Majority {
-		return false
-	}
-	members := m.ix().members
-	if m.cfg.Pace == PaceEager {
-		members = m.voters()
-	}
-	counts := m.tally()
-	first := leader(counts)
-	if first < 0 || 2*counts[first] <= members {
-		return false
-	}
-	m.elect(Completed, m.standing(first))
-	return true
-}
-
-// electByVotes is rule 4: the most votes win, or the newest answer without any valid vote.
-// The rule unanimous also demands that no other candidate has a vote.
-func (m *Machine) electByVotes() {
-	counts := m.tally()
-	first := leader(counts)
-	if first < 0 {
-		m.elect(NoConsensus, m.set()-1)
-		return
-	}
-	status := Completed
-	voted := slices.DeleteFunc(slices.Clone(counts), func(n int) bool { return n == 0 })
-	if m.cfg.Decision == Unanimous && len(voted) > 1 {
-		status = NoConsensus
-	}
-	m.elect(status, m.standing(first))
+	return a.Hash
 }
 
 // loneSurvivor is rule 5: one live agent is left and only its own answer stands.
@@ -164,13 +78,17 @@ func (m *Machine) nobodyLeft() bool {
 // During a presentation the winner is known already (rule 9).
 func (m *Machine) endEarly(status Status) {
 	if m.s.Stage == stagePresenting {
-		m.warn("the presentation was ended (%s): the winning answer stands as it was", status)
+		what := "presentation"
+		if m.s.Consulting != nil {
+			what = "analysis"
+		}
+		m.warn("the %s was ended (%s): the winning answer stands as it was", what, status)
 		m.finish()
 		return
 	}
-	best := m.set() - 1
-	if first := leader(m.tally()); first >= 0 {
-		best = m.standing(first)
+	best := m.newest()
+	if out := election.Elect(m.count()); out.Winner >= 0 {
+		best = m.standing(out.Winner)
 	}
 	m.elect(status, best)
 }
@@ -183,15 +101,32 @@ func (m *Machine) elect(status Status, winner int) {
 	if voted && winner < 0 {
 		status = AllFailed
 	}
+	if status == Completed && m.cfg.Check == CheckRequired && m.s.Answers[winner].FailedCheck {
+		status = NoConsensus // no answer has passed
+	}
 	m.s.Status, m.s.Winner = status, winner
 	m.s.RoundOpen, m.s.GraceAt = false, 0
 	for agent := range m.s.Members {
 		m.cutOff(agent, status)
 	}
 	m.s.Stage = stagePresenting
-	if winner < 0 || !voted || m.cfg.Final == WinnerReuse || len(m.cfg.Agents) == 1 {
+	if winner < 0 || !voted || len(m.cfg.Agents) == 1 || !m.isAnalysisDue() && !m.isPresented() {
 		m.finish()
 	}
+}
+
+// isPresented is rule 9: it reports whether a step writes the final answer. A judge writes only
+// after its own judgement.
+func (m *Machine) isPresented() bool {
+	return m.cfg.Final != WinnerReuse && (m.cfg.Final != SynthesizeByJudge || m.s.Judged)
+}
+
+// presenter returns the agent that writes the final answer: the winner, or the judge.
+func (m *Machine) presenter() int {
+	if m.cfg.Final == SynthesizeByJudge {
+		return m.consultant(Judgement)
+	}
+	return m.s.Answers[m.s.Winner].Agent
 }
 
 // cutOff records the act of an agent whose call is still out: late or cancelled. It gives
@@ -201,7 +136,10 @@ func (m *Machine) cutOff(agent int, status Status) {
 	act, reason := ActCancelled, ""
 	phase := m.s.Members[agent].Phase
 	switch {
-	case phase == Idle || m.s.Members[agent].Act == ActDismissed: // its call was cancelled then
+	case phase == Idle && m.s.Members[agent].Round == 0 && !m.s.Members[agent].Failed:
+		m.change(agent, func(x *member) { x.Act = ActNotAsked })
+		return
+	case phase == Idle || m.s.Members[agent].Act == ActLate || m.s.Members[agent].Act == ActDismissed: // its call was cancelled then
 		return
 	case phase == Late:
 		act, reason = ActLate, "its call had not come back when the turn was decided"
@@ -218,23 +156,38 @@ func (m *Machine) cutOff(agent int, status Status) {
 	}
 }
 
-// present is rule 9: the winner is called once more, after its cancelled call has
-// returned. A winner that has failed cannot present.
+// present is rules 9 and 17: the judge analyses the answers, if that is due, and the presenter is
+// called once more, after its cancelled call has returned. A presenter that has failed cannot
+// present.
 func (m *Machine) present() {
-	agent := m.s.Answers[m.s.Winner].Agent
-	x := m.s.Members[agent]
 	switch {
-	case m.s.Presenting:
-	case x.Failed:
-		m.warn("%s won and is out: its answer stands as it was", m.cfg.Agents[agent])
+	case m.s.Presenting || m.s.Consulting != nil:
+		return
+	case m.isAnalysisDue():
+		if m.awaitsConsultant(Analysis) || m.consult(Analysis) {
+			return
+		}
+	}
+	if !m.isPresented() {
 		m.finish()
-	case x.Phase == Stopping:
+		return
+	}
+	agent := m.presenter()
+	switch {
+	case m.isOut(agent):
+		m.warn("%s won and is out: its answer stands as it was", m.name(agent))
+		m.finish()
+	case m.isReturning(agent):
 	default:
 		m.s.Presenting = true
-		m.emit(Present{
-			Agent: agent, Round: m.s.Round, Votes: m.valid(), Synthesize: m.cfg.Final == Synthesize,
+		p := Present{
+			Agent: agent, Round: m.s.Round, Votes: m.valid(), Synthesize: m.cfg.Final != WinnerPresent,
 			Offer: Offer{Set: m.set(), Shown: m.current(), MayVote: []int{}},
-		})
+		}
+		if m.cfg.Final == SynthesizeByJudge {
+			p.Votes, p.Analysis = nil, m.s.Analysis
+		}
+		m.emit(p)
 	}
 }
 
@@ -250,14 +203,18 @@ func (m *Machine) applyPresented(ev Presented) {
 	}
 	m.s.Presenting = false
 	m.s.Presented, m.s.PresentedWork = ev.Answer, ev.Work
+	if m.cfg.Final == SynthesizeByJudge { // the files are the winner's
+		m.s.PresentedWork = m.s.Answers[m.s.Winner].Work
+	}
 	m.finish()
 }
 
 // finish ends the turn.
 func (m *Machine) finish() {
 	if m.s.Presenting {
-		m.emit(Cancel{Agent: m.s.Answers[m.s.Winner].Agent})
+		m.emit(Cancel{Agent: m.presenter()})
 	}
+	m.callOff()
 	m.s.Stage = stageOver
 	m.emit(Finish{})
 }

@@ -20,8 +20,11 @@ type Answered struct {
 	Seen   int
 	Answer blob.Ref
 	Hash   string
-	// Work is as in Answer.
-	Work blob.Ref
+	// Value, Work, FailedCheck and Check are as in Answer.
+	Value       string
+	Work        blob.Ref
+	FailedCheck bool
+	Check       blob.Ref
 }
 
 // Voted ends a step with a vote for the answer of agent For in the set Seen.
@@ -31,6 +34,9 @@ type Voted struct {
 	Seen   int
 	For    int
 	Reason string
+	// Others and Saw are as in Vote.
+	Others []int
+	Saw    []string
 }
 
 // Abstained ends a step in which the agent neither answered nor voted.
@@ -52,6 +58,9 @@ type OutOfTurns struct {
 	Hash   string
 	Work   blob.Ref
 	Reason string
+	// FailedCheck and Check are as in Answer.
+	FailedCheck bool
+	Check       blob.Ref
 }
 
 // Failed ends a step with an error: the agent is out for the turn.
@@ -77,6 +86,16 @@ type Presented struct {
 	Reason string
 }
 
+// Consulted ends a consultation. Reason is why it failed, empty for a success. Best is the agent
+// that a judgement or a tie found best, Same a verdict, Analysis the text of an analysis.
+type Consulted struct {
+	At       Time
+	Best     int
+	Same     bool
+	Analysis blob.Ref
+	Reason   string
+}
+
 // Woke is a ring of the clock, which a Wake command requested.
 type Woke struct {
 	At Time `json:"at"`
@@ -98,11 +117,13 @@ func (e OutOfTurns) When() Time  { return e.At }
 func (e Failed) When() Time      { return e.At }
 func (e Stopped) When() Time     { return e.At }
 func (e Presented) When() Time   { return e.At }
+func (e Consulted) When() Time   { return e.At }
 func (e Woke) When() Time        { return e.At }
 func (e Interrupted) When() Time { return e.At }
 func (e BudgetSpent) When() Time { return e.At }
 
-// Command is a command of the machine: Start, Update, Restrict, Cancel, Wake, Present or Finish.
+// Command is a command of the machine: Start, Update, Restrict, Cancel, Wake, Present, Consult or
+// Finish.
 type Command any
 
 // Offer lists the acts that a step may end with.
@@ -115,6 +136,8 @@ type Offer struct {
 	MayAnswer bool `json:"may_answer"`
 	// MayVote are the agents that a vote may name; it is empty in a blind first round.
 	MayVote []int `json:"may_vote"`
+	// Reversed reports whether the step is shown the answers in the reverse order.
+	Reversed bool `json:"reversed,omitempty"`
 }
 
 // Start begins a step of an idle agent.
@@ -134,7 +157,7 @@ type Update struct {
 type Restrict struct{ Agent int }
 
 // Cancel ends an agent's call. Whatever the call returns, the next event is Stopped (or
-// Presented).
+// Presented, or Consulted).
 type Cancel struct{ Agent int }
 
 // Wake requests a Woke event at a moment. It replaces the Wake before it.
@@ -148,6 +171,18 @@ type Present struct {
 	Offer      Offer
 	Votes      []Vote
 	Synthesize bool
+	// Analysis is the analysis of a judge that synthesizes; zero for the winner.
+	Analysis blob.Ref
+}
+
+// Consult begins a consultation: one step of an agent outside of the rounds, which Consulted
+// ends (rule 17). Agent may be the judge or the other giver of verdicts, whose indices follow
+// those of the panel.
+type Consult struct {
+	Agent   int
+	Round   int
+	Purpose Purpose
+	Offer   Offer
 }
 
 // Finish ends the turn. It comes last, and once; Result has the outcome.

@@ -3,6 +3,8 @@ package kernel
 import (
 	"cmp"
 	"slices"
+
+	"github.com/massgen/massgen/internal/coordination/election"
 )
 
 // index has what the rules need of the state at each event, kept up to date so that no event
@@ -16,14 +18,14 @@ type index struct {
 	limits []limit
 	// standing is the place of each agent's current answer, -1 without an answer.
 	standing []int
-	// current are the standing answers in the config's order, and votable their agents. Both
+	// current are the eligible answers in the config's order, and votable their agents. Both
 	// are nil until they are needed, and shared by all offers of the set.
 	current []Answer
 	votable []int
 	// candidates has the candidate of each agent's answer; nil until it is needed.
 	candidates []int
-	// tally has the valid votes of each candidate; nil until it is needed.
-	tally []int
+	// ballots are the valid votes; nil until they are needed.
+	ballots []election.Ballot
 	// voided is the number of oldest votes that are all void.
 	voided int
 }
@@ -101,24 +103,38 @@ func (ix *index) nextLimit(now Time) Time {
 // add books the newest answer.
 func (ix *index) add(a Answer, place int) {
 	ix.standing[a.Agent] = place
-	ix.current, ix.votable, ix.candidates, ix.tally = nil, nil, nil, nil
+	ix.current, ix.votable, ix.candidates, ix.ballots = nil, nil, nil, nil
 }
 
 // standing returns the index of an agent's current answer, or -1.
 func (m *Machine) standing(agent int) int { return m.ix().standing[agent] }
 
-// current returns the standing answers in the config's order. Nobody changes the list: all
-// offers of a set have the same.
+// current returns the eligible answers in the config's order: the standing ones or, by rule 20, those
+// of them that passed the check. Nobody changes the list: all offers of a set have the same.
 func (m *Machine) current() []Answer {
 	ix := m.ix()
 	if ix.current == nil {
-		ix.current, ix.votable = []Answer{}, []int{}
-		for agent, i := range ix.standing {
-			if i >= 0 {
-				ix.current = append(ix.current, m.s.Answers[i])
-				ix.votable = append(ix.votable, agent)
-			}
+		ix.current, ix.votable = m.eligible(), []int{}
+		for _, a := range ix.current {
+			ix.votable = append(ix.votable, a.Agent)
 		}
 	}
 	return ix.current
+}
+
+// votable returns the agents of the eligible answers.
+func (m *Machine) votable() []int {
+	m.current()
+	return m.ix().votable
+}
+
+// standingAnswers returns the standing answers in the config's order.
+func (m *Machine) standingAnswers() []Answer {
+	list := []Answer{}
+	for _, i := range m.ix().standing {
+		if i >= 0 {
+			list = append(list, m.s.Answers[i])
+		}
+	}
+	return list
 }

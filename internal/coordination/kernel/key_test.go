@@ -12,8 +12,9 @@ import (
 // the order of the answers but for the newest; of a busy agent, which stale set
 // it saw and whom it could vote for there (the vote would be void), in what round
 // it is after the first; and with pace eager, starts beyond the last in which
-// an answer is offered.
-type key [64]byte
+// an answer is offered. The walk has no quorum and no straggler_factor, for which
+// Electorate, Since and Took are.
+type key [80]byte
 
 func (w world) key() key {
 	var k key
@@ -32,7 +33,7 @@ func appendMachine(b []byte, m *Machine) []byte {
 	b = append(b, s.Stage[0], (1-eager)*byte(s.Round), bit(s.RoundOpen)|bit(s.Presenting)<<1, bit(set > s.RoundSet),
 		left(s.GraceAt, s.Now), left(s.TurnAt, s.Now), left(s.WakeAt, s.Now), newest(m), byte(s.Winner+1))
 	for i, x := range s.Members {
-		flags := bit(x.Failed) | bit(x.InRound)<<1 | bit(x.Seen == set)<<2
+		flags := bit(x.Failed) | bit(x.InRound)<<1 | bit(x.Seen == set)<<2 | bit(x.Round == 0)<<6 | bit(x.Phase == Stopping && x.Act == ActLate)<<7
 		if x.Phase != Idle {
 			flags |= bit(x.Round == 1)<<3 | bit(x.MayAnswer)<<4
 		}
@@ -44,6 +45,7 @@ func appendMachine(b []byte, m *Machine) []byte {
 			b = append(b, left(x.RestrictAt, s.Now), left(x.CancelAt, s.Now))
 		}
 	}
+	b = appendVoting(appendStrategy(b, m), m)
 	for voter := range s.Members {
 		for _, v := range s.Votes {
 			if v.Void == "" && v.Voter == voter {
@@ -71,6 +73,7 @@ func (w world) appendAccount(b []byte) []byte {
 			b = append(b, left(s.cancelAt, c.now))
 		}
 	}
+	b = w.appendFirsts(b)
 	for voter := range c.seats {
 		for _, v := range c.votes {
 			if v.voter == voter && !v.late && v.set == set {
@@ -130,9 +133,11 @@ func TestKeyKnowsEveryField(t *testing.T) {
 		have, known []string
 	}{
 		{fields(state{}), []string{"Stage", "Now", "Members", "Answers", "Votes", "Round", "RoundOpen", "RoundSet",
-			"GraceAt", "TurnAt", "WakeAt", "Status", "Winner", "Presenting", "Presented", "PresentedWork", "Warnings"}},
+			"GraceAt", "TurnAt", "WakeAt", "Status", "Winner", "Presenting", "Presented", "PresentedWork", "Warnings",
+			"StagesBegun", "Differing", "Consulting", "Analysis", "Judged", "Unjudged", "Outsiders", "Picks", "Tie", "Electorate"}},
 		{fields(member{}), []string{"Phase", "Failed", "Reason", "Starts", "Answers", "Round", "Seen", "InRound",
-			"Act", "MayAnswer", "RestrictAt", "CancelAt"}},
+			"Act", "MayAnswer", "RestrictAt", "CancelAt", "Since", "Took"}},
+		{fields(consultation{}), []string{"Purpose", "Agent", "LimitAt", "Ended"}},
 	} {
 		if !slices.Equal(x.have, x.known) {
 			t.Errorf("the state has the fields %v, the key knows %v", x.have, x.known)

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/massgen/massgen/internal/system/blob"
@@ -17,11 +18,15 @@ func (m *Machine) start(agent, round int) {
 		x.Round, x.Seen, x.MayAnswer = round, offer.Set, offer.MayAnswer
 		if !isStarted {
 			x.Act, x.Reason = ActAbstained, "it may not answer any more, and there is no answer that it may vote for"
+			x.Since = 0
 			return
 		}
 		x.Act, x.Reason = ActNone, ""
 		x.Phase = Busy
 		x.Starts++
+		if m.cfg.StragglerFactor > 0 {
+			x.Since, x.Took = m.s.Now, 0
+		}
 		if limit := m.stepLimit(round); limit > 0 {
 			x.RestrictAt = m.after(limit)
 			x.CancelAt = m.after(limit + m.cfg.RoundGrace)
@@ -34,23 +39,15 @@ func (m *Machine) start(agent, round int) {
 }
 
 // offer is rules 4, 5 and 6: in round max_rounds only a vote is offered; the
-// limits of new answers take new_answer away; self_vote: false takes the agent's
-// own answer off the list.
+// limits of new answers take new_answer away.
 func (m *Machine) offer(agent, round int) Offer {
-	may := round < m.cfg.MaxRounds &&
+	may := round < m.lastRound() &&
 		(m.cfg.MaxNewAnswersPerAgent == 0 || m.s.Members[agent].Answers < m.cfg.MaxNewAnswersPerAgent) &&
 		(m.cfg.MaxNewAnswersGlobal == 0 || m.set() < m.cfg.MaxNewAnswersGlobal)
-	offer := Offer{Set: m.set(), Shown: m.current(), MayAnswer: may, MayVote: m.ix().votable}
-	if !m.cfg.SelfVote {
-		others := make([]int, 0, len(offer.MayVote))
-		for _, a := range offer.MayVote {
-			if a != agent {
-				others = append(others, a)
-			}
-		}
-		offer.MayVote = others
+	if m.isBlind() {
+		return Offer{Shown: []Answer{}, MayAnswer: may, MayVote: []int{}}
 	}
-	return offer
+	return Offer{Set: m.set(), Shown: m.shownTo(agent, round), MayAnswer: may, MayVote: m.votableBy(agent, round)}
 }
 
 func (m *Machine) stepLimit(round int) time.Duration {
@@ -71,6 +68,9 @@ func (m *Machine) applyTimeLimits() {
 	if m.s.TurnAt != 0 && m.s.Now >= m.s.TurnAt {
 		m.endEarly(Timeout)
 		return
+	}
+	if c := m.s.Consulting; c != nil && c.Ended == "" && c.LimitAt != 0 && m.s.Now >= c.LimitAt {
+		m.endConsultation(fmt.Sprintf("it took longer than its limit of %s", m.cfg.ConsultationLimit))
 	}
 	if due := m.ix().limits; len(due) == 0 || due[0].at > m.s.Now {
 		return
@@ -97,7 +97,7 @@ func (m *Machine) cancel(agent int) {
 // applyStopped is rule 6: an agent that was cut off abstains, in round 1 it fails.
 func (m *Machine) applyStopped(agent int) {
 	switch {
-	case m.s.Stage == stagePresenting || m.s.Members[agent].Failed: // cancelled by the decision, or dismissed, which has said so already
+	case m.s.Stage == stagePresenting || m.s.Members[agent].Failed || m.s.Members[agent].Act == ActLate: // the state says why already
 		m.change(agent, func(x *member) { x.Phase = Idle })
 	case m.s.Members[agent].Round == 1:
 		m.endStep(agent, ActFailed, "it did not answer within the first round's time limit")
@@ -112,7 +112,7 @@ func (m *Machine) applyStopped(agent int) {
 func (m *Machine) applyOutOfTurns(ev OutOfTurns) {
 	isAlone := len(m.cfg.Agents) == 1
 	if isAlone && ev.Answer != (blob.Ref{}) {
-		m.applyAnswer(Answered{At: ev.At, Agent: ev.Agent, Seen: ev.Seen, Answer: ev.Answer, Hash: ev.Hash, Work: ev.Work})
+		m.applyAnswer(Answered{At: ev.At, Agent: ev.Agent, Seen: ev.Seen, Answer: ev.Answer, Hash: ev.Hash, Work: ev.Work, FailedCheck: ev.FailedCheck, Check: ev.Check})
 	}
 	m.change(ev.Agent, func(x *member) { x.Seen = ev.Seen })
 	m.endStep(ev.Agent, ActMaxTurns, ev.Reason)
@@ -134,6 +134,9 @@ func (m *Machine) wake() {
 	}
 	consider(m.s.TurnAt)
 	consider(m.s.GraceAt)
+	if c := m.s.Consulting; c != nil && c.Ended == "" {
+		consider(c.LimitAt)
+	}
 	consider(m.ix().nextLimit(m.s.Now))
 	if next != 0 && next != m.s.WakeAt {
 		m.emit(Wake{At: next})

@@ -86,6 +86,8 @@ func (m *Machine) check(ev Event) error {
 		if !m.s.Presenting {
 			return errors.New("nobody was asked to present")
 		}
+	case Consulted:
+		return m.checkConsulted(ev)
 	case Opened, Woke, Interrupted, BudgetSpent:
 	default:
 		return errors.New("the kernel has no such event")
@@ -119,6 +121,15 @@ func (m *Machine) checkVote(ev Voted) error {
 	}
 	if ev.For == ev.Agent && !m.cfg.SelfVote {
 		return fmt.Errorf("agent %d was not offered a vote for itself", ev.Agent)
+	}
+	if counts := ev.Seen == m.set() && m.s.Members[ev.Agent].Phase == Busy; !counts {
+		return nil // whatever the vote names
+	}
+	votable := m.votableBy(ev.Agent, m.s.Members[ev.Agent].Round)
+	for _, agent := range append([]int{ev.For}, ev.Others...) {
+		if !slices.Contains(votable, agent) {
+			return fmt.Errorf("agent %d was not offered a vote for agent %d", ev.Agent, agent)
+		}
 	}
 	return nil
 }
@@ -169,6 +180,8 @@ func (m *Machine) take(ev Event) {
 		m.applyDismissed(ev.Agent)
 	case Presented:
 		m.applyPresented(ev)
+	case Consulted:
+		m.applyConsulted(ev)
 	case Woke:
 		m.s.WakeAt = 0 // if it came too early, it is requested again
 	case Interrupted:
@@ -190,8 +203,12 @@ func (m *Machine) advance() {
 // step takes one decision, and reports whether another may follow.
 func (m *Machine) step() bool {
 	switch {
-	case m.loneSurvivor(), m.nobodyLeft(), m.earlyMajority():
+	case m.s.Consulting != nil:
 		return false
+	case m.s.Tie != nil:
+		return m.breakTie()
+	case m.loneSurvivor(), m.nobodyLeft(), m.decideEarly():
+		return m.s.Tie != nil
 	case m.cfg.Pace == PaceEager:
 		return m.stepEager()
 	default:
@@ -208,5 +225,8 @@ func (m *Machine) endStep(agent int, act Act, reason string) {
 		x.Phase, x.Act, x.Reason = Idle, act, reason
 		x.Failed = act == ActFailed
 		x.RestrictAt, x.CancelAt = 0, 0
+		if x.Since != 0 {
+			x.Took = m.s.Now - x.Since
+		}
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/massgen/massgen/internal/coordination/election"
 )
 
 // TestRandomTurns goes at random through turns of 2 to 50 agents under any
@@ -74,19 +76,82 @@ func drawConfig(t *rapid.T) Config {
 	cfg := Config{
 		Agents:                ids,
 		Pace:                  rapid.SampledFrom([]Pace{PaceRounds, PaceEager}).Draw(t, "pace"),
-		Decision:              rapid.SampledFrom([]VoteRule{AllVoted, Majority, Unanimous}).Draw(t, "decision"),
+		Decision:              rapid.SampledFrom([]election.Rule{election.AllVoted, election.Majority, election.Unanimous}).Draw(t, "decision"),
 		MaxRounds:             rapid.IntRange(2, 6).Draw(t, "max rounds"),
 		StragglerGrace:        limit.Draw(t, "grace"),
 		MaxNewAnswersPerAgent: rapid.IntRange(0, 3).Draw(t, "per agent"),
 		MaxNewAnswersGlobal:   rapid.SampledFrom([]int{0, 0, 1, 5, len(ids)}).Draw(t, "global"),
-		SelfVote:              len(ids) == 2 || rapid.Bool().Draw(t, "self vote"),
+		SelfVote:              rapid.Bool().Draw(t, "self vote"),
 		FirstRoundLimit:       limit.Draw(t, "first round"),
 		RoundLimit:            limit.Draw(t, "round"),
 		RoundGrace:            limit.Draw(t, "round grace"),
 		TurnLimit:             10 * limit.Draw(t, "turn"),
 		Final:                 rapid.SampledFrom([]Strategy{WinnerReuse, WinnerPresent, Synthesize}).Draw(t, "final"),
 	}
+	drawStrategy(t, &cfg)
+	if rapid.Bool().Draw(t, "rules of voting") {
+		drawVoting(t, &cfg)
+	}
 	return cfg
+}
+
+// drawVoting adds rules of voting, a check and peers.
+func drawVoting(t *rapid.T, cfg *Config) {
+	n := len(cfg.Agents)
+	cfg.Ties = rapid.SampledFrom([]election.Ties{"", election.ByConfig, election.Earliest, election.NoTies, election.ByJudge}).Draw(t, "ties")
+	if cfg.Ties == election.ByJudge && cfg.Judge == "" {
+		cfg.Judge = JudgeID
+	}
+	cfg.Decision = rapid.SampledFrom([]election.Rule{cfg.Decision, election.Quorum, election.Approval, election.Ranked}).Draw(t, "rule")
+	if rapid.Bool().Draw(t, "weighted") {
+		cfg.Weights = rapid.SliceOfN(rapid.IntRange(1, 3), n, n).Draw(t, "weights")
+	}
+	if cfg.Decision == election.Quorum {
+		cfg.Quorum = rapid.SampledFrom([]float64{1, 2, 0.4, 0.6, 0.99}).Draw(t, "quorum")
+	}
+	cfg.StopEarly = (n <= 3 || cfg.Decider != ByValue) && rapid.Bool().Draw(t, "stop early")
+	cfg.BothOrders = cfg.Decider == ByJudge && rapid.Bool().Draw(t, "both orders")
+	cfg.Check = rapid.SampledFrom([]CheckMode{"", CheckRequired, CheckShown}).Draw(t, "check")
+	if cfg.Pace == PaceRounds && cfg.Decider != ByValue && cfg.Decider != ByJudge && cfg.Decision != election.Ranked && n > 2 {
+		k := rapid.IntRange(0, n-2).Draw(t, "peers")
+		if cfg.Peers.Ring = k; rapid.Bool().Draw(t, "drawn") {
+			cfg.Peers = Peers{Random: k, Seed: rapid.Uint64().Draw(t, "seed")}
+			if k == 0 {
+				cfg.Peers = Peers{}
+			}
+		}
+	}
+}
+
+// drawStrategy adds a strategy to every other configuration.
+func drawStrategy(t *rapid.T, cfg *Config) {
+	if rapid.Bool().Draw(t, "no strategy") {
+		return
+	}
+	n := len(cfg.Agents)
+	cfg.Judge = rapid.SampledFrom([]string{JudgeID, cfg.Agents[0], cfg.Agents[n-1]}).Draw(t, "judge")
+	cfg.Analysis, cfg.Values = rapid.Bool().Draw(t, "analysis"), rapid.Bool().Draw(t, "values")
+	cfg.ConsultationLimit = rapid.SampledFrom([]time.Duration{0, 7 * ms}).Draw(t, "consultation limit")
+	if cfg.Pace == PaceEager {
+		return
+	}
+	cfg.Decider = rapid.SampledFrom([]Decider{Consensus, Blind, ByValue, ByJudge}).Draw(t, "decider")
+	if cfg.Decider == ByJudge && rapid.Bool().Draw(t, "the judge writes") {
+		cfg.Final = SynthesizeByJudge
+	}
+	if rapid.Bool().Draw(t, "all at once") {
+		return
+	}
+	cfg.Agree = rapid.SampledFrom([]Agreement{AgreeByText, AgreeByVerdict}).Draw(t, "agree")
+	cfg.VerdictByOther = rapid.Bool().Draw(t, "another gives verdicts")
+	for asked := 0; asked < n; {
+		asked = rapid.IntRange(max(asked+1, 2), n).Draw(t, "asked")
+		var stage []int
+		for i := range asked {
+			stage = append(stage, i)
+		}
+		cfg.Stages = append(cfg.Stages, stage)
+	}
 }
 
 // reload puts a machine's copy through JSON in its place.
@@ -107,6 +172,6 @@ func indexed(m *Machine, ix *index) string {
 	reader.index = ix
 	kept := reader.ix()
 	reader.current()
-	return fmt.Sprintf("live %d (%d out), members %d (%d out), limits %v, standing %v, current %v, votable %v, candidates %v, tally %v",
-		kept.live, kept.liveOut, kept.members, kept.memberOut, kept.limits, kept.standing, kept.current, kept.votable, reader.candidates(), reader.tally())
+	return fmt.Sprintf("live %d (%d out), members %d (%d out), limits %v, standing %v, current %v, votable %v, candidates %v, ballots %v",
+		kept.live, kept.liveOut, kept.members, kept.memberOut, kept.limits, kept.standing, kept.current, kept.votable, reader.candidates(), reader.ballots())
 }

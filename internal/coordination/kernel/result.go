@@ -22,6 +22,9 @@ type Result struct {
 	// answer. Work is as in Answer, for that text.
 	Text blob.Ref
 	Work blob.Ref
+	// Backing is the weight of the votes for the winner, and Ballots that of all valid votes. In a
+	// turn without votes the standing answers count in their place.
+	Backing, Ballots int
 	// Answers are the standing answers in the config's order, All are all accepted
 	// answers in the order of arrival.
 	Answers []Answer
@@ -30,6 +33,12 @@ type Result struct {
 	Void    []Vote
 	Agents  []AgentState
 	Rounds  int
+	// Stage is the stage that the turn has come to, 0 without stages. Analysis is the judge's
+	// text, zero for none.
+	Stage    int
+	Analysis blob.Ref
+	// Judged reports whether the judge named the winner.
+	Judged bool
 	// Warnings are sentences for people.
 	Warnings []string
 }
@@ -37,8 +46,8 @@ type Result struct {
 // Result returns the result so far; it is final once Over.
 func (m *Machine) Result() Result {
 	r := Result{
-		Status: m.s.Status, Answers: slices.Clip(m.current()), All: slices.Clip(m.s.Answers), Agents: make([]AgentState, 0, len(m.s.Members)),
-		Rounds: m.s.Round, Warnings: append([]string(nil), m.s.Warnings...),
+		Status: m.s.Status, Answers: m.standingAnswers(), All: slices.Clip(m.s.Answers), Agents: make([]AgentState, 0, len(m.s.Members)),
+		Rounds: m.s.Round, Stage: m.s.StagesBegun, Analysis: m.s.Analysis, Judged: m.s.Judged, Warnings: append([]string(nil), m.s.Warnings...),
 	}
 	for _, v := range m.s.Votes {
 		if v.Void == "" {
@@ -53,6 +62,7 @@ func (m *Machine) Result() Result {
 	if m.s.Winner >= 0 {
 		r.Winner = &m.s.Answers[m.s.Winner]
 		r.Text, r.Work = r.Winner.Text, r.Winner.Work
+		r.Backing, r.Ballots = m.agreement(r.Winner.Agent)
 		if m.s.Presented != (blob.Ref{}) {
 			r.Text, r.Work = m.s.Presented, m.s.PresentedWork
 		}

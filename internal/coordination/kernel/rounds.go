@@ -1,11 +1,20 @@
 package kernel
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // stepRounds is rule 2, `pace: rounds`: all members of a round act on the same set. A new
 // answer voids the votes before it, so judging an incomplete set would waste calls.
 func (m *Machine) stepRounds() bool {
 	if !m.s.RoundOpen {
+		if m.s.Round == 0 && len(m.cfg.Stages) > 0 {
+			return m.openStage()
+		}
+		if m.s.Round == 1 && m.decidesFirst() {
+			return m.decideFirst()
+		}
 		return m.openRound()
 	}
 	if !m.roundIsDone() {
@@ -42,25 +51,57 @@ func (m *Machine) roundIsDone() bool {
 		return true
 	}
 	return m.graceIsOver(ix.members, ix.memberOut) && (m.set() > m.s.RoundSet ||
-		!m.votesCouldChangeWinner(m.agents(func(x member) bool { return x.InRound && x.out() })))
+		m.winnerStands(m.agents(func(x member) bool { return x.InRound && x.out() })))
 }
 
 // graceIsOver runs the stragglers' clock: it starts when more than half have
 // acted.
 func (m *Machine) graceIsOver(members, out int) bool {
-	if 2*(members-out) <= members || m.cfg.StragglerGrace == 0 {
+	if 2*(members-out) <= members {
 		m.s.GraceAt = 0
 		return false
 	}
 	if m.s.GraceAt == 0 {
-		m.s.GraceAt = m.after(m.cfg.StragglerGrace)
+		grace := m.grace()
+		if grace == 0 {
+			return false
+		}
+		m.s.GraceAt = m.after(grace)
 	}
 	return m.s.Now >= m.s.GraceAt
+}
+
+// leastGrace is the shortest grace that StragglerFactor gives.
+const leastGrace = 2 * time.Second
+
+// grace returns how long stragglers may keep a round open; 0 means for ever.
+func (m *Machine) grace() time.Duration {
+	grace := m.cfg.StragglerGrace
+	if m.cfg.StragglerFactor == 0 {
+		return grace
+	}
+	var took []time.Duration
+	for _, x := range m.s.Members {
+		if (x.InRound || m.cfg.Pace == PaceEager) && !x.out() && x.Since != 0 {
+			took = append(took, time.Duration(x.Took)*time.Millisecond)
+		}
+	}
+	if len(took) == 0 {
+		return grace
+	}
+	slices.Sort(took)
+	median := (took[(len(took)-1)/2] + took[len(took)/2]) / 2
+	short := max(leastGrace, time.Duration(m.cfg.StragglerFactor*float64(median)))
+	if grace == 0 || short < grace {
+		return short
+	}
+	return grace
 }
 
 // closeRound is rules 2 and 4: agents that are still out are late. Another round follows if
 // an answer was accepted or all members failed; otherwise the votes decide.
 func (m *Machine) closeRound() {
+	m.keepElectorate()
 	m.s.RoundOpen, m.s.GraceAt = false, 0
 	allFailed := true
 	for i := range m.s.Members {
@@ -75,9 +116,10 @@ func (m *Machine) closeRound() {
 		}
 	}
 	switch {
+	case m.s.Round == 1 && m.decidesFirst():
 	case m.firstAnswersAgree():
 		m.elect(Completed, m.standing(m.current()[0].Agent))
-	case m.s.Round >= m.cfg.MaxRounds || m.set() == m.s.RoundSet && !allFailed:
+	case m.s.Round >= m.lastRound() || m.set() == m.s.RoundSet && !allFailed:
 		m.electByVotes()
 	}
 }
@@ -102,7 +144,13 @@ func (m *Machine) firstAnswersAgree() bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(shown, func(a Answer) bool { return a.N > 1 || a.Hash != shown[0].Hash })
+	return m.areEqual(shown) && !slices.ContainsFunc(m.s.Members, func(x member) bool { return x.Answers > 1 })
+}
+
+// areEqual reports whether all of some answers are one candidate.
+func (m *Machine) areEqual(list []Answer) bool {
+	first := m.valueOf(list[0])
+	return (first != "" || !m.cfg.Values) && !slices.ContainsFunc(list, func(a Answer) bool { return m.valueOf(a) != first })
 }
 
 // applyAnswer is rule 3: an answer replaces the agent's answer and voids all votes of the
@@ -112,13 +160,13 @@ func (m *Machine) applyAnswer(ev Answered) {
 	late := m.s.Members[ev.Agent].Phase == Late
 	m.change(ev.Agent, func(x *member) { x.Seen = ev.Seen })
 	m.endStep(ev.Agent, ActAnswered, "")
-	if late && m.s.Round >= m.cfg.MaxRounds {
+	if late && m.s.Round >= m.lastRound() {
 		m.warn("%s answered after the last round had begun: that answer was not used", m.cfg.Agents[ev.Agent])
 		return
 	}
 	m.change(ev.Agent, func(x *member) { x.Answers++ })
 	x := m.s.Members[ev.Agent]
-	answer := Answer{Agent: ev.Agent, N: x.Answers, Round: x.Round, Text: ev.Answer, Hash: ev.Hash, Work: ev.Work}
+	answer := Answer{Agent: ev.Agent, N: x.Answers, Round: x.Round, Text: ev.Answer, Hash: ev.Hash, Value: ev.Value, Work: ev.Work, FailedCheck: ev.FailedCheck, Check: ev.Check}
 	m.s.Answers = append(m.s.Answers, answer)
 	m.voidVotes()
 	m.ix().add(answer, m.set()-1)
@@ -142,7 +190,7 @@ func (m *Machine) applyVote(ev Voted) {
 	x := m.s.Members[ev.Agent]
 	vote := Vote{
 		Voter: ev.Agent, For: ev.For, Label: m.Label(m.answerIn(ev.For, ev.Seen)),
-		Set: ev.Seen, Round: x.Round, Reason: ev.Reason,
+		Set: ev.Seen, Round: x.Round, Reason: ev.Reason, Others: ev.Others, Saw: ev.Saw,
 	}
 	switch {
 	case x.Phase == Late:
@@ -153,8 +201,8 @@ func (m *Machine) applyVote(ev Voted) {
 	m.change(ev.Agent, func(x *member) { x.Seen = ev.Seen })
 	m.endStep(ev.Agent, ActVoted, "")
 	m.s.Votes = append(m.s.Votes, vote)
-	if ix := m.ix(); ix.tally != nil && vote.Void == "" {
-		ix.tally[m.candidates()[vote.For]]++
+	if ix := m.ix(); ix.ballots != nil && vote.Void == "" {
+		ix.ballots = append(ix.ballots, vote.ballot())
 	}
 }
 

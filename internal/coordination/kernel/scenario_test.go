@@ -3,6 +3,8 @@ package kernel
 import (
 	"fmt"
 	"time"
+
+	"github.com/massgen/massgen/internal/coordination/election"
 )
 
 // scenario is a configuration, and what may happen under it.
@@ -13,7 +15,15 @@ type scenario struct {
 
 func (s scenario) String() string {
 	c := s.cfg
-	return fmt.Sprintf("%d agents, %s, %s, answers per agent %d and in all %d, self_vote %t, %d rounds, %s, limits %v %v %v %v %v, %+v",
+	strategy := ""
+	if c.Strategy() != "" || c.Analysis {
+		strategy = fmt.Sprintf("strategy %s then %s, stages %v agree by %s, judge %q, other verdicts %t, values %t, analysis %t, limit %v, ",
+			c.Strategy(), c.Decider, c.Stages, c.Agree, c.Judge, c.VerdictByOther, c.Values, c.Analysis, c.ConsultationLimit)
+	}
+	if c.StopEarly || c.Check != "" || c.Peers != (Peers{}) || c.Ties != "" || c.BothOrders {
+		strategy += fmt.Sprintf("stop_early %t, check %q, peers %+v, ties %q, both_orders %t, ", c.StopEarly, c.Check, c.Peers, c.Ties, c.BothOrders)
+	}
+	return strategy + fmt.Sprintf("%d agents, %s, %s, answers per agent %d and in all %d, self_vote %t, %d rounds, %s, limits %v %v %v %v %v, %+v",
 		len(c.Agents), c.Pace, c.Decision, c.MaxNewAnswersPerAgent, c.MaxNewAnswersGlobal, c.SelfVote, c.MaxRounds, c.Final,
 		c.StragglerGrace, c.FirstRoundLimit, c.RoundLimit, c.RoundGrace, c.TurnLimit, s.may)
 }
@@ -55,7 +65,7 @@ func basics(rounds ...int) []scenario {
 	var list []scenario
 	for n := 1; n <= 3; n++ {
 		for _, pace := range []Pace{PaceRounds, PaceEager} {
-			for _, decision := range []VoteRule{AllVoted, Majority, Unanimous} {
+			for _, decision := range []election.Rule{election.AllVoted, election.Majority, election.Unanimous} {
 				for _, selfVote := range []bool{true, false} {
 					for _, last := range rounds {
 						cfg := Defaults(panel(n)...)
@@ -160,10 +170,15 @@ func strata() []scenario {
 }
 
 // sample takes every nth of the full product: of one and two agents more than of
-// three, which cost more.
+// three, which cost more. Two agents that may vote only for each other are counted apart.
 func sample(few, many int) []scenario {
-	var list []scenario
-	for i, s := range fullProduct() {
+	var list, others []scenario
+	i := 0
+	for _, s := range fullProduct() {
+		if len(s.cfg.Agents) == 2 && !s.cfg.SelfVote {
+			others = append(others, s)
+			continue
+		}
 		step := few
 		if len(s.cfg.Agents) > 2 {
 			step = many
@@ -171,6 +186,10 @@ func sample(few, many int) []scenario {
 		if i%step == 0 {
 			list = append(list, s)
 		}
+		i++
+	}
+	for i := 0; i < len(others); i += few {
+		list = append(list, others[i])
 	}
 	return list
 }

@@ -3,12 +3,14 @@ package kernel
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cockroachdb/datadriven"
 
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
@@ -66,7 +68,7 @@ func (s *script) start(t *testing.T, d *datadriven.TestData) string {
 	cfg := Defaults()
 	durations := map[string]*time.Duration{
 		"straggler_grace": &cfg.StragglerGrace, "first_round_limit": &cfg.FirstRoundLimit, "round_limit": &cfg.RoundLimit,
-		"round_grace": &cfg.RoundGrace, "turn_limit": &cfg.TurnLimit,
+		"round_grace": &cfg.RoundGrace, "turn_limit": &cfg.TurnLimit, "consultation_limit": &cfg.ConsultationLimit,
 	}
 	for _, arg := range d.CmdArgs {
 		var err error
@@ -76,9 +78,47 @@ func (s *script) start(t *testing.T, d *datadriven.TestData) string {
 		case "pace":
 			cfg.Pace = Pace(value)
 		case "decision":
-			cfg.Decision = VoteRule(value)
+			cfg.Decision = election.Rule(value)
 		case "final":
 			cfg.Final = Strategy(value)
+		case "decider":
+			cfg.Decider = Decider(value)
+		case "agree":
+			cfg.Agree = Agreement(value)
+		case "judge":
+			cfg.Judge = value
+		case "analysis":
+			cfg.Analysis = true
+		case "values":
+			cfg.Values = true
+		case "verdict_by_other":
+			cfg.VerdictByOther = true
+		case "stages": // each the agents' ids in one word
+			for _, stage := range arg.Vals {
+				var members []int
+				for _, id := range strings.Split(stage, "") {
+					members = append(members, slices.Index(cfg.Agents, id))
+				}
+				cfg.Stages = append(cfg.Stages, members)
+			}
+		case "check":
+			cfg.Check = CheckMode(value)
+		case "ties":
+			cfg.Ties = election.Ties(value)
+		case "stop_early":
+			cfg.StopEarly = true
+		case "both_orders":
+			cfg.BothOrders = true
+		case "quorum":
+			_, err = fmt.Sscan(value, &cfg.Quorum)
+		case "straggler_factor":
+			_, err = fmt.Sscan(value, &cfg.StragglerFactor)
+		case "ring":
+			_, err = fmt.Sscan(value, &cfg.Peers.Ring)
+		case "random":
+			_, err = fmt.Sscan(value, &cfg.Peers.Random)
+		case "weights":
+			_, err = fmt.Sscan(strings.Join(arg.Vals, " "), weightsOf(&cfg, len(arg.Vals))...)
 		case "max_rounds":
 			_, err = fmt.Sscan(value, &cfg.MaxRounds)
 		case "per_agent":
@@ -105,6 +145,15 @@ func (s *script) start(t *testing.T, d *datadriven.TestData) string {
 	return "ok"
 }
 
+// weightsOf makes room for so many weights.
+func weightsOf(cfg *Config, n int) (places []any) {
+	cfg.Weights = make([]int, n)
+	for i := range cfg.Weights {
+		places = append(places, &cfg.Weights[i])
+	}
+	return places
+}
+
 func (s *script) event(t *testing.T, d *datadriven.TestData) Event {
 	var text, reason, target string
 	d.MaybeScanArgs(t, "text", &text)
@@ -120,6 +169,12 @@ func (s *script) event(t *testing.T, d *datadriven.TestData) Event {
 		return Interrupted{At: s.now}
 	case "budget":
 		return BudgetSpent{At: s.now}
+	case "consulted":
+		ev := Consulted{At: s.now, Same: d.HasArg("same"), Analysis: ref, Reason: reason}
+		if target != "" {
+			ev.Best = s.agent(target)
+		}
+		return ev
 	case "presented":
 		return Presented{At: s.now, Answer: ref, Reason: reason}
 	}
@@ -131,9 +186,19 @@ func (s *script) event(t *testing.T, d *datadriven.TestData) Event {
 	d.MaybeScanArgs(t, "seen", &seen)
 	switch d.Cmd {
 	case "answer":
-		return Answered{At: s.now, Agent: agent, Seen: seen, Answer: ref, Hash: text}
+		var value string
+		d.MaybeScanArgs(t, "value", &value)
+		return Answered{At: s.now, Agent: agent, Seen: seen, Answer: ref, Hash: text, Value: value, FailedCheck: d.HasArg("failed")}
 	case "vote":
-		return Voted{At: s.now, Agent: agent, Seen: seen, For: s.agent(target), Reason: reason}
+		ev := Voted{At: s.now, Agent: agent, Seen: seen, For: s.agent(target), Reason: reason}
+		for _, arg := range d.CmdArgs {
+			if arg.Key == "others" {
+				for _, id := range arg.Vals {
+					ev.Others = append(ev.Others, s.agent(id))
+				}
+			}
+		}
+		return ev
 	case "out_of_turns":
 		return OutOfTurns{At: s.now, Agent: agent, Seen: seen, Answer: ref, Hash: text, Reason: reason}
 	case "abstain":
@@ -168,6 +233,9 @@ func (s *script) agent(id string) int {
 			return i
 		}
 	}
+	if id == VerdictID {
+		return len(s.m.cfg.Agents) + 1
+	}
 	return len(s.m.cfg.Agents)
 }
 
@@ -178,7 +246,11 @@ func (s *script) result() string {
 	if r.Winner != nil {
 		winner = s.m.Label(*r.Winner)
 	}
-	fmt.Fprintf(&b, "%s winner=%s text=%q rounds=%d\n", r.Status, winner, r.Text.SHA256, r.Rounds)
+	fmt.Fprintf(&b, "%s winner=%s text=%q rounds=%d", r.Status, winner, r.Text.SHA256, r.Rounds)
+	if cfg := s.m.cfg; cfg.Quorum != 0 || cfg.Weights != nil || cfg.Decision == election.Approval || cfg.Decision == election.Ranked {
+		fmt.Fprintf(&b, " agreement=%d/%d", r.Backing, r.Ballots)
+	}
+	b.WriteByte('\n')
 	for _, a := range r.Answers {
 		fmt.Fprintf(&b, "  answer %s of round %d\n", s.m.Label(a), a.Round)
 	}
@@ -195,6 +267,12 @@ func (s *script) result() string {
 			fmt.Fprintf(&b, " (%s)", a.Reason)
 		}
 		b.WriteByte('\n')
+	}
+	if r.Stage > 0 {
+		fmt.Fprintf(&b, "  stage %d\n", r.Stage)
+	}
+	if r.Analysis != (blob.Ref{}) {
+		fmt.Fprintf(&b, "  analysis %q, judged=%t\n", r.Analysis.SHA256, r.Judged)
 	}
 	for _, w := range r.Warnings {
 		fmt.Fprintf(&b, "  warning: %s\n", w)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
@@ -16,8 +17,15 @@ type Answer struct {
 	Round int      `json:"round"`
 	Text  blob.Ref `json:"text"`
 	Hash  string   `json:"hash"`
+	// Value is the hash of the answer's value, if Config.Values asks for values; empty for an
+	// answer without one, which equals no other answer.
+	Value string `json:"value,omitempty"`
 	// Work refers to the author's work beside the text; no rule reads it.
 	Work blob.Ref `json:"work,omitzero"`
+	// FailedCheck reports whether the answer failed the check of answers. Check refers to the check's
+	// record; no rule reads it.
+	FailedCheck bool     `json:"failed_check,omitempty"`
+	Check       blob.Ref `json:"check,omitzero"`
 }
 
 // Vote is one vote, counted or not. Void is the reason why it is not valid, empty for a
@@ -30,6 +38,15 @@ type Vote struct {
 	Round  int    `json:"round"`
 	Reason string `json:"reason"`
 	Void   string `json:"void,omitempty"`
+	// Others are the agents whose answers the vote names after For, the best first.
+	Others []int `json:"others,omitempty"`
+	// Saw has the labels of the answers in the order in which the voter was shown them, if that is
+	// not the config's. No rule reads it.
+	Saw []string `json:"saw,omitempty"`
+}
+
+func (v Vote) ballot() election.Ballot {
+	return election.Ballot{Voter: v.Voter, For: append([]int{v.For}, v.Others...)}
 }
 
 // Phase is the state of an agent's call.
@@ -45,7 +62,13 @@ const (
 )
 
 // Act returns the outcome of an agent's last step, ActNone if no step has ended in this round.
-func (m *Machine) Act(agent int) Act { return m.s.Members[agent].Act }
+// A consultant outside of the panel has none.
+func (m *Machine) Act(agent int) Act {
+	if agent >= len(m.s.Members) {
+		return ActNone
+	}
+	return m.s.Members[agent].Act
+}
 
 // Act is the outcome of an agent's last step.
 type Act string
@@ -61,6 +84,8 @@ const (
 	ActFailed    Act = "failed"
 	ActMaxTurns  Act = "max_turns"
 	ActDismissed Act = "dismissed"
+	// ActNotAsked is an agent of a stage that was not begun.
+	ActNotAsked Act = "not_asked"
 )
 
 // member is one agent's part of the state.
@@ -85,6 +110,10 @@ type member struct {
 	// RestrictAt and CancelAt are the time limits of the current step; 0 means no limit.
 	RestrictAt Time `json:"restrict_at,omitempty"`
 	CancelAt   Time `json:"cancel_at,omitempty"`
+	// Since is when the current or the last step began, and Took its time once it has ended. Both are
+	// zero without Config.StragglerFactor.
+	Since Time `json:"since,omitempty"`
+	Took  Time `json:"took,omitempty"`
 }
 
 func (m member) out() bool { return m.Phase != Idle }
@@ -127,6 +156,37 @@ type state struct {
 	// PresentedWork is the Work of the presentation.
 	PresentedWork blob.Ref `json:"presented_work,omitzero"`
 	Warnings      []string `json:"warnings,omitempty"`
+
+	// StagesBegun counts the stages that have begun, and Differing is the newest stage whose
+	// answers were found to differ by a verdict.
+	StagesBegun int `json:"stages_begun,omitempty"`
+	Differing   int `json:"differing,omitempty"`
+	// Consulting is the consultation under way. Analysis is the judge's, and Judged reports
+	// whether it came with the judgement that decided the turn.
+	Consulting *consultation `json:"consulting,omitempty"`
+	Analysis   blob.Ref      `json:"analysis,omitzero"`
+	Judged     bool          `json:"judged,omitempty"`
+	// Unjudged reports whether the judgement or the analysis failed, which is not repeated.
+	Unjudged bool `json:"unjudged,omitempty"`
+	// Outsiders are the consultants outside of the panel that a person has dismissed.
+	Outsiders []int `json:"outsiders,omitempty"`
+	// Picks are the judgements so far, and Tie is the tie that a judge is to break.
+	Picks []pick `json:"picks,omitempty"`
+	Tie   *tie   `json:"tie,omitempty"`
+	// Electorate is the weight of the members of the closed round, under the rule quorum.
+	Electorate int `json:"electorate,omitempty"`
+}
+
+// pick is a judgement: the agent with the best answer, and the analysis.
+type pick struct {
+	Best     int      `json:"best"`
+	Analysis blob.Ref `json:"analysis"`
+}
+
+// tie has tied candidates in the config's order, and the status of the turn whichever wins.
+type tie struct {
+	Among  []int  `json:"among"`
+	Status Status `json:"status"`
 }
 
 // stateVersion increases when this program could misread an older state.

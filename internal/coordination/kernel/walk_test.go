@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -112,7 +113,17 @@ func checkEarlyWake(w world) error {
 func checkRefusals(w world) error {
 	impossible := []Event{
 		Opened{At: w.c.now}, Failed{Agent: -1}, Failed{Agent: len(w.c.seats)}, Stopped{Agent: len(w.c.seats)},
-		Dismissed{Agent: -1}, Dismissed{Agent: len(w.c.seats)},
+		Dismissed{Agent: -1}, Dismissed{Agent: len(w.c.seats) + 2},
+	}
+	for i := range 2 {
+		if outsider := len(w.c.seats) + i; !w.c.mayDismiss(outsider) {
+			impossible = append(impossible, Dismissed{Agent: outsider})
+		}
+	}
+	if w.c.consulting.open {
+		impossible = append(impossible, w.impossibleOpinions()...)
+	} else {
+		impossible = append(impossible, Consulted{}, Consulted{Reason: "r"})
 	}
 	if !w.c.presenting {
 		impossible = append(impossible, Presented{})
@@ -135,7 +146,8 @@ func checkRefusals(w world) error {
 		impossible = append(impossible, Abstained{Agent: i, Seen: s.seen - 1}, Abstained{Agent: i, Seen: last + 1}, OutOfTurns{Agent: i, Seen: last + 1},
 			Answered{Agent: i, Seen: last + 1}, Voted{Agent: i, Seen: last + 1}, Voted{Agent: i, Seen: last, For: len(w.c.seats)})
 		for target := range w.c.seats {
-			if !s.busy || target == i && !w.c.cfg.SelfVote || !w.hadAnswer(target, s.seen) {
+			counts := s.busy && !s.late && s.seen == len(w.c.answers)
+			if !s.busy || target == i && !w.c.cfg.SelfVote || !w.hadAnswer(target, s.seen) || counts && !slices.Contains(w.c.votableBy(i), target) {
 				impossible = append(impossible, Voted{Agent: i, Seen: s.seen, For: target})
 			}
 		}
@@ -158,11 +170,11 @@ func checkRefusals(w world) error {
 func walkSize() []scenario {
 	switch os.Getenv("MASSGEN_WALK") {
 	case "full":
-		return fullProduct()
+		return slices.Concat(fullProduct(), deciders(), deeperDeciders(), voting(3))
 	case "small":
-		return sample(59, 401)
+		return slices.Concat(sample(59, 401), fewStrata(), fewDeciders(), fewVoting())
 	}
-	return append(strata(), sample(13, 173)...)
+	return slices.Concat(strata(), deciders(), voting(2), sample(13, 173))
 }
 
 // TestWalk is rule 10: every interleaving of up to three agents, under a sample

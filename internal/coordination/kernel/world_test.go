@@ -45,13 +45,17 @@ func (w world) clone() world {
 	m := *w.m
 	if m.index != nil {
 		ix := *m.index
-		ix.limits, ix.standing, ix.tally = slices.Clone(ix.limits), slices.Clone(ix.standing), slices.Clone(ix.tally)
+		ix.limits, ix.standing, ix.ballots = slices.Clone(ix.limits), slices.Clone(ix.standing), slices.Clone(ix.ballots)
 		m.index = &ix // of the other lists nobody changes an element
 	}
 	m.s.Members = slices.Clone(m.s.Members)
 	m.s.Answers = slices.Clone(m.s.Answers)
 	m.s.Votes = slices.Clone(m.s.Votes)
-	m.s.Warnings = slices.Clone(m.s.Warnings)
+	m.s.Warnings, m.s.Outsiders = slices.Clone(m.s.Warnings), slices.Clone(m.s.Outsiders)
+	if m.s.Consulting != nil {
+		m.s.Consulting = new(*m.s.Consulting)
+	}
+	m.s.Picks = slices.Clone(m.s.Picks)
 	return world{m: &m, c: w.c.clone(), may: w.may}
 }
 
@@ -81,7 +85,7 @@ func (w world) checkEnd() error {
 		for _, ev := range []Event{
 			Answered{At: w.c.now, Agent: i, Seen: w.c.seats[i].seen, Hash: "after the end"},
 			Failed{At: w.c.now, Agent: i}, Stopped{At: w.c.now, Agent: i},
-			Presented{At: w.c.now, Answer: blob.Ref{SHA256: "after the end"}}, Woke{At: w.c.now + 1000},
+			Presented{At: w.c.now, Answer: blob.Ref{SHA256: "after the end"}}, Consulted{At: w.c.now, Best: i, Same: true}, Woke{At: w.c.now + 1000},
 			Interrupted{At: w.c.now}, BudgetSpent{At: w.c.now}, Dismissed{At: w.c.now, Agent: i},
 		} {
 			got, err := w.m.Apply(ev)
@@ -114,6 +118,12 @@ func (w world) next() []Event {
 				list = append(list, Dismissed{At: at, Agent: i})
 			}
 		}
+		list = w.opinions(list, at)
+		for _, outsider := range []int{len(w.c.seats), len(w.c.seats) + 1} {
+			if w.may.dismiss && w.c.mayDismiss(outsider) {
+				list = append(list, Dismissed{At: at, Agent: outsider})
+			}
+		}
 		if w.c.presenting {
 			list = append(list, Presented{At: at, Answer: blob.Ref{SHA256: "p", Bytes: 1}}, Presented{At: at, Reason: "it was empty"})
 		}
@@ -141,8 +151,11 @@ func (w world) actsOf(list []Event, i int, at Time) []Event {
 	}
 	if s.mayAnswer && s.count < w.may.answers {
 		list = append(list, Answered{At: at, Agent: i, Seen: s.seen, Hash: fmt.Sprint(i, ".", s.count+1)})
+		if w.c.cfg.Check != "" {
+			list = append(list, Answered{At: at, Agent: i, Seen: s.seen, Hash: fmt.Sprint(i, ".", s.count+1), FailedCheck: true})
+		}
 		if w.may.equal && !w.wasShown(sharedText, s.seen) {
-			list = append(list, Answered{At: at, Agent: i, Seen: s.seen, Hash: sharedText})
+			list = append(list, Answered{At: at, Agent: i, Seen: s.seen, Hash: sharedText, Value: "v"})
 		}
 	}
 	for _, seen := range w.seenBy(s) {
@@ -166,7 +179,7 @@ func (w world) actsOf(list []Event, i int, at Time) []Event {
 func (w world) votesOf(list []Event, i, seen int, at Time) []Event {
 	counts := seen == len(w.c.answers) && !w.c.seats[i].late
 	for target := range w.c.seats {
-		if target == i && !w.c.cfg.SelfVote || !w.hadAnswer(target, seen) {
+		if target == i && !w.c.cfg.SelfVote || !w.hadAnswer(target, seen) || counts && !slices.Contains(w.c.votableBy(i), target) {
 			continue
 		}
 		list = append(list, Voted{At: at, Agent: i, Seen: seen, For: target, Reason: "r"})

@@ -81,11 +81,23 @@ func (s *Machine) judgeAnswer(c effect.Call) (*Outcome, *effect.Notice) {
 			return nil, s.copyNotice(effect.TooSimilar, shown.Agent)
 		}
 	}
-	return &Outcome{Kind: Answered, Answer: c.Answer, Hash: c.Hash}, nil
+	return &Outcome{Kind: Answered, Answer: c.Answer, Hash: c.Hash, Value: c.Value}, nil
 }
 
 func (s *Machine) copyNotice(code effect.Code, of int) *effect.Notice {
 	return &effect.Notice{Code: code, Agent: of, Votable: slices.Contains(s.s.Offer.MayVote, of)}
+}
+
+// others returns the further agents of a vote, without those that it may not name and those that it
+// has named.
+func (s *Machine) others(c effect.Call) []int {
+	var list []int
+	for _, agent := range c.Others {
+		if slices.Contains(s.s.Offer.MayVote, agent) && agent != c.Target && !slices.Contains(list, agent) {
+			list = append(list, agent)
+		}
+	}
+	return list
 }
 
 // judgeVote is DESIGN §5: an impossible vote gets a tool error.
@@ -109,5 +121,5 @@ func (s *Machine) judgeVote(c effect.Call) (*Outcome, *effect.Notice) {
 	if !slices.Contains(s.s.Offer.MayVote, c.Target) {
 		return nil, &effect.Notice{Code: effect.NoSelfVote, Agent: c.Target}
 	}
-	return &Outcome{Kind: Voted, For: c.Target, Reason: c.Reason}, nil
+	return &Outcome{Kind: Voted, For: c.Target, Others: s.others(c), Reason: c.Reason}, nil
 }

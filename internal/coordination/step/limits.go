@@ -64,11 +64,11 @@ func (s *Machine) endOutOfTurns() []effect.Effect {
 func (s *Machine) giveUp() []effect.Effect {
 	reason := fmt.Sprintf("%d of its messages neither answered nor voted", s.s.Attempts)
 	hasText := s.s.FirstText != (blob.Ref{})
-	text := effect.Call{Answer: s.s.FirstText, Hash: s.s.FirstHash}
+	text := effect.Call{Answer: s.s.FirstText, Hash: s.s.FirstHash, Value: s.s.FirstValue}
 	_, refused := s.judgeAnswer(text)
 	switch {
 	case s.isConversation() && hasText, refused == nil && !s.hasAnswer():
-		return s.act(Outcome{Kind: Answered, Answer: text.Answer, Hash: text.Hash})
+		return s.act(Outcome{Kind: Answered, Answer: text.Answer, Hash: text.Hash, Value: text.Value})
 	case s.isConversation(), !s.hasAnswer() && !hasText:
 		return s.end(Outcome{Kind: Failed, Reason: reason + ", and there was no text" + s.lastRefusal() + s.lastBlank()})
 	}

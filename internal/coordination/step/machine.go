@@ -20,6 +20,10 @@ type Task struct {
 	Purpose effect.Purpose `json:"purpose"`
 	Offer   kernel.Offer   `json:"offer"`
 	Votes   []kernel.Vote  `json:"votes,omitempty"`
+	// Analysis is as in effect.ModelCall. First is the number of the step's first model call: calls
+	// of earlier consultations of the agent come before it.
+	Analysis blob.Ref `json:"analysis,omitzero"`
+	First    int      `json:"first,omitempty"`
 	// Notes are a person's notes from before the step began.
 	Notes  []blob.Ref    `json:"notes,omitempty"`
 	Limits effect.Limits `json:"limits"`
@@ -31,6 +35,10 @@ type Task struct {
 	Carried []effect.Entry `json:"carried,omitempty"`
 	// Snapshot reports whether the agent's answer gets a snapshot of the agent's workspace.
 	Snapshot bool `json:"snapshot,omitempty"`
+	// Check is made of the answer; nil for none. Work is the work to check of an agent without a
+	// workspace, zero for none.
+	Check *effect.Check `json:"check,omitempty"`
+	Work  blob.Ref      `json:"work,omitzero"`
 	// Context is the part of the step that inputs have, if summaries cover the rest; nil if
 	// there are none.
 	Context *policy.StepLimits `json:"context,omitempty"`
@@ -57,6 +65,7 @@ type state struct {
 	// it is the first non-empty text of the step. FirstIsAttempt tells these two cases apart.
 	FirstText      blob.Ref `json:"first_text,omitzero"`
 	FirstHash      string   `json:"first_hash,omitempty"`
+	FirstValue     string   `json:"first_value,omitempty"`
 	FirstIsAttempt bool     `json:"first_is_attempt,omitempty"`
 	Restricted     bool     `json:"restricted,omitempty"`
 	// Repaired reports whether the model was asked once more for an answer that fits the schema.
@@ -65,6 +74,10 @@ type state struct {
 	// whether a conversation was repeated after such a message.
 	Blank      string `json:"blank,omitempty"`
 	AskedAgain bool   `json:"asked_again,omitempty"`
+	// Checking reports whether Answer is being checked. Checked counts the checks that failed and sent the
+	// answer back.
+	Checking bool `json:"checking,omitempty"`
+	Checked  int  `json:"checked,omitempty"`
 	// JSON reports whether the model has to act by JSON objects. Ignored counts the messages that
 	// called no tool.
 	JSON    bool `json:"json,omitempty"`
@@ -134,6 +147,9 @@ func Begin(task Task) (*Machine, []effect.Effect) {
 // Outcome returns the outcome of the step. The outcome's Kind is empty while the step goes on.
 func (s *Machine) Outcome() Outcome { return s.s.Outcome }
 
+// Offer returns the offer in the input of the last call. The caller must not change it.
+func (s *Machine) Offer() kernel.Offer { return s.s.Offer }
+
 // Transcript returns the entries that the step has added to its first input, including the last
 // message. The caller must not change them.
 func (s *Machine) Transcript() []effect.Entry { return slices.Clip(s.s.Transcript) }
@@ -144,7 +160,7 @@ func (s *Machine) JSON() bool { return s.s.JSON }
 // Waits reports whether the effect with key k is out.
 func (s *Machine) Waits(k effect.Key) bool {
 	isModel := s.s.Waiting && k == s.callingKey()
-	isSnapshot := s.s.Answer != nil && k == s.snapshotKey()
+	isSnapshot := s.s.Answer != nil && !s.s.Checking && k == s.snapshotKey() || s.s.Checking && k == s.checkKey()
 	return isModel || isSnapshot || slices.ContainsFunc(s.s.Pending, func(p pending) bool { return p.Permission == nil && k == s.toolKey(p.Index) })
 }
 
@@ -160,6 +176,9 @@ func (s *Machine) callingKey() effect.Key {
 
 // NotesTold returns the number of notes in the input of the model call that is out.
 func (s *Machine) NotesTold() int { return s.input().NotesTold() }
+
+// Calls returns the number of model calls so far, without those for summaries.
+func (s *Machine) Calls() int { return s.s.Calls }
 
 // Cancelled reports whether the step was cancelled. A cancelled step ends when its effects are
 // back.
@@ -190,7 +209,10 @@ func (s *Machine) Apply(r effect.Reply) ([]effect.Effect, error) {
 		}
 		return s.applyReply(r), nil
 	case effect.ToolReply:
-		if s.s.Answer != nil {
+		switch {
+		case s.s.Checking:
+			return s.applyCheck(r)
+		case s.s.Answer != nil:
 			return s.applySnapshot(r)
 		}
 		return s.applyResult(r)
@@ -226,7 +248,7 @@ func (s *Machine) AddNote(text blob.Ref) { s.s.Notes = append(s.s.Notes, text) }
 func (s *Machine) isConversation() bool { return s.s.Task.Purpose != effect.Coordination }
 
 func (s *Machine) callModel() effect.Effect {
-	s.s.OwnTools = !s.s.JSON && !s.s.Restricted && s.mayUseTools()
+	s.s.OwnTools = !s.s.JSON && !s.s.Restricted && s.mayUseTools() && !s.s.Task.Purpose.IsConsultation()
 	call := s.input()
 	s.s.Calls++
 	s.s.Waiting = true
@@ -244,6 +266,7 @@ func (s *Machine) input() effect.ModelCall {
 		Transcript: slices.Clip(s.s.Transcript),
 		Carried:    s.s.Task.Carried,
 		Summary:    s.s.Summary,
+		Analysis:   s.s.Task.Analysis,
 		OwnTools:   s.s.OwnTools,
 		JSON:       s.s.JSON,
 	}
@@ -278,7 +301,7 @@ func (s *Machine) applyNews() {
 }
 
 func (s *Machine) modelKey(index int) effect.Key {
-	return effect.Key{Agent: s.s.Task.Agent, Round: s.s.Task.Round, Purpose: s.s.Task.Purpose, Index: index}
+	return effect.Key{Agent: s.s.Task.Agent, Round: s.s.Task.Round, Purpose: s.s.Task.Purpose, Index: s.s.Task.First + index}
 }
 
 func (s *Machine) toolKey(index int) effect.Key { return s.key(effect.Tool, effect.FinalTool, index) }
@@ -306,9 +329,12 @@ func (s *Machine) applyReply(r effect.ModelReply) []effect.Effect {
 	case r.Failure != nil:
 		return s.end(Outcome{Kind: Failed, Reason: r.Failure.Message})
 	}
+	if s.s.Task.Purpose.IsConsultation() {
+		return s.endConsultation(r)
+	}
 	s.s.Blank = r.Blank
 	if s.s.FirstText == (blob.Ref{}) && !s.s.JSON { // no JSON object becomes FirstText
-		s.s.FirstText, s.s.FirstHash = r.Text, r.Hash
+		s.s.FirstText, s.s.FirstHash, s.s.FirstValue = r.Text, r.Hash, r.Value
 	}
 	if s.isConversation() && len(r.Calls) == 0 {
 		return s.endConversation(r)
@@ -331,7 +357,7 @@ func (s *Machine) endConversation(r effect.ModelReply) []effect.Effect {
 		return s.end(Outcome{Kind: Failed, Reason: r.BlankReason()})
 	}
 	s.s.Transcript = append(s.s.Transcript, effect.Entry{Kind: effect.Assistant, Text: r.Message})
-	return s.act(Outcome{Kind: Answered, Answer: r.Text, Hash: r.Hash})
+	return s.act(Outcome{Kind: Answered, Answer: r.Text, Hash: r.Hash, Value: r.Value})
 }
 
 // askAgain makes the call again after an empty message, with the notes and answers that came meanwhile.
@@ -405,7 +431,7 @@ func (s *Machine) ToolCalls() int { return s.s.Tools }
 func (s *Machine) attempted(r effect.ModelReply) {
 	s.s.Attempts++
 	if !s.s.JSON && !s.s.FirstIsAttempt && r.Text != (blob.Ref{}) {
-		s.s.FirstText, s.s.FirstHash, s.s.FirstIsAttempt = r.Text, r.Hash, true
+		s.s.FirstText, s.s.FirstHash, s.s.FirstValue, s.s.FirstIsAttempt = r.Text, r.Hash, r.Value, true
 	}
 }
 

@@ -16,7 +16,8 @@ const (
 	PhaseAnswered     Phase = "answered"
 	PhaseVoted        Phase = "voted"
 	PhaseAbstained    Phase = "abstained"
-	PhaseLate         Phase = "late" // an answer that came too late, or a call that outlived the turn
+	PhaseJudged       Phase = "judged" // a consultation ended
+	PhaseLate         Phase = "late"   // an answer that came too late, or a call that outlived the turn
 	PhaseCancelled    Phase = "cancelled"
 	PhaseDismissed    Phase = "dismissed"
 	PhaseFailed       Phase = "failed"

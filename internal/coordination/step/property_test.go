@@ -64,6 +64,7 @@ func drawTask(t *rapid.T) step.Task {
 		}).Draw(t, "purpose"),
 		Offer:    drawOffer(t, rapid.Bool().Draw(t, "may answer")),
 		Snapshot: rapid.Bool().Draw(t, "snapshot"),
+		Check:    rapid.SampledFrom([]*effect.Check{nil, {Pattern: "x", Tries: 1}, {Pattern: "x", Tries: 3}}).Draw(t, "check"),
 		Context:  drawContext(t),
 		Limits: effect.Limits{
 			MaxTurns:    rapid.IntRange(1, 4).Draw(t, "max turns"),
@@ -225,6 +226,8 @@ func (r *run) took(effects []effect.Effect) {
 		case effect.ToolCall:
 			if e.IsSnapshot() {
 				r.checkSnapshot(e, len(effects))
+			} else if e.IsCheck() {
+				r.checkCheck(e, len(effects))
 			} else if !r.calls[len(r.calls)-1].OwnTools {
 				r.t.Fatalf("%s runs a tool that was not on offer", e.Key)
 			}
@@ -288,6 +291,13 @@ func (r *run) checkSummary(c effect.ModelCall) {
 	if before != r.summed || len(c.Transcript) <= before || r.task.Context == nil || r.cancelled || len(r.tools) > 0 {
 		r.t.Fatalf("after a summary of %d entries, with cancelled=%t and %d tools out, one of %d to %d is asked for",
 			r.summed, r.cancelled, len(r.tools), before, len(c.Transcript))
+	}
+}
+
+// checkCheck: one is made when nothing else is out, and not more often than there are tries.
+func (r *run) checkCheck(e effect.ToolCall, effects int) {
+	if r.task.Check == nil || len(r.tools) > 0 || effects > 1 || e.Key.Index-r.task.First >= r.task.Check.Tries || e.Answer == (blob.Ref{}) {
+		r.t.Fatalf("%s of %v is made with %d tools out, by %+v", e.Key, e.Answer, len(r.tools), r.task.Check)
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 
 // TestScripts plays the steps of testdata/scripts, one topic a file. The commands:
 //
-//	begin agent= round= purpose= set= shown=(0,1:hash) no_answer vote=(0) votes= max_turns= max_attempts= max_tool_calls= old overlap= snapshot notes=(a,b) context=N
+//	begin agent= round= purpose= set= shown=(0,1:hash) no_answer vote=(0) votes= max_turns= max_attempts= max_tool_calls= old overlap= snapshot check=TRIES notes=(a,b) context=N
 //	reply      with a line for each part of the message:
 //	             text WORDS | markup | unfit PROBLEM | answer [OVERLAPS] WORDS | vote AGENT REASON |
 //	             cut WORD | blank WORDS |
@@ -235,6 +235,10 @@ func task(t *testing.T, d *datadriven.TestData) step.Task {
 		}
 	}
 	task.Snapshot = d.HasArg("snapshot")
+	if d.HasArg("check") {
+		task.Check = &effect.Check{Pattern: "x"}
+		d.ScanArgs(t, "check", &task.Check.Tries)
+	}
 	if d.HasArg("context") {
 		limits := policy.StepLimits{Kind: policy.Summarize, SummaryWords: 50}
 		d.ScanArgs(t, "context", &limits.Messages)
@@ -322,6 +326,10 @@ func (s *script) told(effects []effect.Effect, err error) string {
 		case effect.ToolCall:
 			if e.IsSnapshot() {
 				fmt.Fprintf(&b, "call %s\n", e.Key)
+				continue
+			}
+			if e.IsCheck() {
+				fmt.Fprintf(&b, "call %s answer=%s work=%s\n", e.Key, e.Answer.SHA256, e.Work.SHA256)
 				continue
 			}
 			fmt.Fprintf(&b, "call %s %s: number %d of %s\n", e.Key, e.Name, e.Call, e.Message.SHA256)
@@ -415,6 +423,9 @@ func describeOutcome(o step.Outcome) string {
 		}
 		if o.Unkept != (blob.Ref{}) {
 			words = append(words, "unkept="+o.Unkept.SHA256)
+		}
+		if o.FailedCheck {
+			words = append(words, "failed check "+strconv.Quote(o.Check.SHA256))
 		}
 	case step.Voted:
 		words = append(words, fmt.Sprintf("for=%d", o.For))

@@ -8,18 +8,20 @@ import (
 )
 
 // act ends the step. An answer first gets a snapshot of its author's workspace: peers must
-// judge the files as they were at the answer.
+// judge the files as they were at the answer. Then it is checked.
 func (s *Machine) act(o Outcome) []effect.Effect {
 	if o.Answer == (blob.Ref{}) || !s.s.Task.Snapshot {
-		return s.end(o)
+		return s.check(o)
 	}
 	s.s.Answer = &o
 	return []effect.Effect{effect.ToolCall{Key: s.snapshotKey()}}
 }
 
-func (s *Machine) snapshotKey() effect.Key { return s.key(effect.Snapshot, effect.FinalSnapshot, 0) }
+func (s *Machine) snapshotKey() effect.Key {
+	return s.key(effect.Snapshot, effect.FinalSnapshot, s.s.Checked)
+}
 
-// applySnapshot ends the step. An answer counts even if its snapshot failed.
+// applySnapshot takes the result of a snapshot. An answer counts even if its snapshot failed.
 func (s *Machine) applySnapshot(r effect.ToolReply) ([]effect.Effect, error) {
 	o := *s.s.Answer
 	switch {
@@ -33,5 +35,5 @@ func (s *Machine) applySnapshot(r effect.ToolReply) ([]effect.Effect, error) {
 		o.Work = r.Result
 	}
 	s.s.Answer = nil
-	return s.end(o), nil
+	return s.check(o), nil
 }

@@ -5,7 +5,7 @@ import "github.com/massgen/massgen/internal/coordination/effect"
 // Carried returns the tool calls that the next input of an agent has, with their results, oldest first. They are
 // of earlier rounds and turns, and nil without Agent.Carry. The caller must not change them.
 func (m *Machine) Carried(agent int) []effect.Entry {
-	carry := m.s.Turn.Agents[agent].Carry
+	carry := m.s.Turn.Agent(agent).Carry
 	switch {
 	case carry == nil:
 		return nil
@@ -17,8 +17,8 @@ func (m *Machine) Carried(agent int) []effect.Entry {
 
 // carryStep adds the tool calls of a step that has ended to those that the agent's later inputs have.
 func (m *Machine) carryStep(agent int, transcript []effect.Entry) {
-	carry := m.s.Turn.Agents[agent].Carry
-	if carry == nil || len(m.s.Steps) == 1 { // an agent alone has them in its history
+	carry := m.s.Turn.Agent(agent).Carry
+	if carry == nil || m.s.Turn.IsAlone() { // an agent alone has them in its history
 		return
 	}
 	carried := carry.With(m.Carried(agent), transcript)

@@ -2,10 +2,8 @@ package turn
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 )
 
@@ -15,12 +13,15 @@ type AgentDismissed struct{ Agent int }
 // MayDismiss returns the place of an agent in the panel. The error says why the turn cannot go
 // on without it.
 func (m *Machine) MayDismiss(id string) (agent int, err error) {
-	if agent = slices.IndexFunc(m.s.Turn.Agents, func(a effect.Agent) bool { return a.ID == id }); agent >= 0 {
-		return agent, m.s.Kernel.MayDismiss(agent)
-	}
 	var ids []string
-	for _, a := range m.s.Turn.Agents {
-		ids = append(ids, a.ID)
+	for i := range m.s.Turn.Size() {
+		switch a := m.s.Turn.Agent(i); {
+		case a == nil:
+		case a.ID == id:
+			return i, m.s.Kernel.MayDismiss(i)
+		default:
+			ids = append(ids, a.ID)
+		}
 	}
 	return 0, fmt.Errorf("the panel has no such agent; its agents are %s", strings.Join(ids, ", "))
 }

@@ -55,6 +55,16 @@ type state struct {
 	IsPermissionOpen bool                       `json:"is_asking,omitempty"`
 	// Withdrawn are the questions that were put and withdrawn. Their answers may still come.
 	Withdrawn []effect.Key `json:"taken_back,omitempty"`
+	// Consulted counts the model calls of the consultations that have ended.
+	Consulted []consultedCalls `json:"consulted,omitempty"`
+}
+
+// consultedCalls counts model calls of consultations. Their agent and purpose may be the same in
+// several of them.
+type consultedCalls struct {
+	Agent   int            `json:"agent"`
+	Purpose effect.Purpose `json:"purpose"`
+	Calls   int            `json:"calls"`
 }
 
 // Fallback describes an agent's calls that went to another model than its own.
@@ -139,6 +149,9 @@ func (m *Machine) Fallbacks() []Fallback { return slices.Clone(m.s.Fallbacks) }
 
 // Result returns the kernel's result; it is final once Over.
 func (m *Machine) Result() kernel.Result { return m.s.Kernel.Result() }
+
+// Rules returns the rules of the turn.
+func (m *Machine) Rules() kernel.Config { return m.s.Kernel.Config() }
 
 // Label names an answer: the agent's id and the count of its answers.
 func (m *Machine) Label(a kernel.Answer) string { return m.s.Kernel.Label(a) }
@@ -239,7 +252,11 @@ func (m *Machine) accept(ev Accepted) error {
 	if len(ev.Turn.Agents) != n {
 		return fmt.Errorf("%d agents have rules and %d have calls", n, len(ev.Turn.Agents))
 	}
-	m.s = state{Kernel: k, Turn: ev.Turn, Steps: make([]*openStep, n), Usage: make([]budget.Usage, n)}
+	if (ev.Rules.Judge == kernel.JudgeID) != (ev.Turn.Judge != nil) || ev.Rules.VerdictByOther != (ev.Turn.Verdict != nil) {
+		return errors.New("the rules and the description differ in who is consulted")
+	}
+	size := ev.Turn.Size()
+	m.s = state{Kernel: k, Turn: ev.Turn, Steps: make([]*openStep, size), Usage: make([]budget.Usage, size)}
 	m.s.Account.Ledger.Limits = ev.Budget
 	if len(ev.Turn.Sidecalls) > 0 {
 		m.ask(ev.Turn.Sidecalls)

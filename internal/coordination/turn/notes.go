@@ -30,8 +30,8 @@ type notes struct {
 	Seen []int `json:"seen,omitempty"`
 }
 
-// Note is a person's addition to the question. SeenBy counts the agents one of whose calls had
-// it and came back with a message.
+// Note is a person's addition to the question. SeenBy counts the agents of the panel one of whose
+// calls had it and came back with a message.
 type Note struct {
 	Text   blob.Ref
 	SeenBy int
@@ -41,8 +41,8 @@ type Note struct {
 func (m *Machine) Notes() (list []Note) {
 	for i, text := range m.s.Notes.Texts {
 		note := Note{Text: text}
-		for _, seen := range m.s.Notes.Seen {
-			if seen > i {
+		for agent, seen := range m.s.Notes.Seen {
+			if agent < len(m.s.Turn.Agents) && seen > i {
 				note.SeenBy++
 			}
 		}

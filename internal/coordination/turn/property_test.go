@@ -13,6 +13,7 @@ import (
 
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/coordination/turn"
@@ -87,27 +88,63 @@ func drawAccepted(t *rapid.T) turn.Accepted {
 	ids := []string{"ada", "bob", "cyd", "dan"}[:rapid.IntRange(1, 4).Draw(t, "agents")]
 	rules := kernel.Defaults(ids...)
 	rules.Pace = rapid.SampledFrom([]kernel.Pace{kernel.PaceRounds, kernel.PaceEager}).Draw(t, "pace")
-	rules.Decision = rapid.SampledFrom([]kernel.VoteRule{kernel.AllVoted, kernel.Majority, kernel.Unanimous}).Draw(t, "decision")
+	rules.Decision = rapid.SampledFrom([]election.Rule{election.AllVoted, election.Majority, election.Unanimous}).Draw(t, "decision")
 	rules.Final = rapid.SampledFrom([]kernel.Strategy{kernel.WinnerReuse, kernel.WinnerPresent, kernel.Synthesize}).Draw(t, "final")
 	rules.MaxRounds = rapid.IntRange(2, 3).Draw(t, "max rounds")
-	rules.SelfVote = len(ids) == 2 || rapid.Bool().Draw(t, "self vote")
+	rules.SelfVote = rapid.Bool().Draw(t, "self vote")
 	rules.MaxNewAnswersPerAgent = rapid.IntRange(0, 2).Draw(t, "answers each")
 	rules.MaxNewAnswersGlobal = rapid.IntRange(0, 3).Draw(t, "answers of all")
 	for _, limit := range []*time.Duration{&rules.StragglerGrace, &rules.FirstRoundLimit, &rules.RoundLimit, &rules.RoundGrace, &rules.TurnLimit} {
 		*limit = time.Duration(rapid.SampledFrom([]int{0, 0, 3, 20}).Draw(t, "limit")) * time.Millisecond
 	}
+	judge := drawStrategy(t, &rules)
+	check := drawCheck(t, &rules)
 	list := make([]effect.Agent, len(ids))
 	for i := range list {
 		list[i].Workspace = rapid.Bool().Draw(t, "workspace")
 		list[i].ID, list[i].Tools = ids[i], ref("first")
 	}
 	return turn.Accepted{At: 1, Rules: rules, Turn: effect.Turn{
-		Session: "s", Turn: 1, Agents: list,
+		Session: "s", Turn: 1, Agents: list, Judge: judge, Check: check,
 		Limits: effect.Limits{
 			MaxTurns: 3, MaxAttempts: 2, MaxToolCalls: rapid.IntRange(0, 2).Draw(t, "max tool calls"), EndAtLimits: rapid.Bool().Draw(t, "end at limits"),
 		},
 		Sidecalls: []effect.Sidecall{{Purpose: effect.Summarizing}, {Purpose: effect.TopicDetection}}[:rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "asides")],
 	}}
+}
+
+// drawCheck adds a check of answers to every third turn.
+func drawCheck(t *rapid.T, rules *kernel.Config) *effect.Check {
+	if rules.Check = rapid.SampledFrom([]kernel.CheckMode{"", "", kernel.CheckRequired}).Draw(t, "check"); rules.Check == "" {
+		return nil
+	}
+	return &effect.Check{Pattern: "x", Tries: rapid.IntRange(1, 3).Draw(t, "tries")}
+}
+
+// drawStrategy adds a strategy to the rules of a panel, and returns a judge that is no agent, or nil.
+func drawStrategy(t *rapid.T, rules *kernel.Config) *effect.Agent {
+	if len(rules.Agents) == 1 || rapid.Bool().Draw(t, "no strategy") {
+		return nil
+	}
+	rules.Analysis, rules.Judge = rapid.Bool().Draw(t, "analysis"), rapid.SampledFrom([]string{kernel.JudgeID, rules.Agents[0]}).Draw(t, "judge")
+	rules.ConsultationLimit = time.Duration(rapid.SampledFrom([]int{0, 4}).Draw(t, "consultation limit")) * time.Millisecond
+	if rules.Pace == kernel.PaceRounds {
+		rules.Decider = rapid.SampledFrom([]kernel.Decider{kernel.Consensus, kernel.Blind, kernel.ByValue, kernel.ByJudge}).Draw(t, "decider")
+		if rapid.Bool().Draw(t, "stages") {
+			rules.Agree = rapid.SampledFrom([]kernel.Agreement{kernel.AgreeByText, kernel.AgreeByVerdict}).Draw(t, "agree")
+			rules.Stages = [][]int{{0, 1}}
+			if n := len(rules.Agents); n > 2 {
+				rules.Stages = append(rules.Stages, []int{0, 1, 2, 3}[:n])
+			}
+		}
+		if rules.Decider == kernel.ByJudge && rapid.Bool().Draw(t, "the judge writes") {
+			rules.Final = kernel.SynthesizeByJudge
+		}
+	}
+	if rules.Judge != kernel.JudgeID {
+		return nil
+	}
+	return &effect.Agent{ID: kernel.JudgeID, Tools: ref("first")}
 }
 
 func (p *play) drawEvent() turn.Event {
@@ -161,12 +198,15 @@ func (p *play) drawEvent() turn.Event {
 		if call.IsSnapshot() {
 			reply.Result, reply.Error = ref(call.Key.String()), rapid.Bool().Draw(p.t, "not kept")
 		}
+		if call.IsCheck() {
+			reply.Error = rapid.Bool().Draw(p.t, "not passed")
+		}
 		return turn.ToolDone{At: p.now, Key: call.Key, Reply: reply}
 	}
 	if key := eff.EffectKey(); p.isRefused(key) {
 		return turn.ModelDone{At: p.now, Key: key, Reply: effect.ModelReply{Failure: &effect.Failure{Kind: "budget", Message: "it was not sent", Unsent: true}}}
 	}
-	return turn.ModelDone{At: p.now, Key: eff.EffectKey(), Reply: p.drawReply()}
+	return turn.ModelDone{At: p.now, Key: eff.EffectKey(), Reply: p.drawReply(eff.EffectKey().Purpose)}
 }
 
 // drawPause pauses the turn now and then, or lets it go on, at the latest when nothing is
@@ -186,15 +226,15 @@ func (p *play) drawDismissal() turn.Event {
 	if rapid.IntRange(0, 29).Draw(p.t, "dismiss") > 0 {
 		return nil
 	}
-	agent := rapid.IntRange(0, len(p.m.Turn().Agents)-1).Draw(p.t, "dismissed")
-	if _, err := p.m.MayDismiss(p.m.Turn().Agents[agent].ID); err != nil {
+	agent := rapid.IntRange(0, p.m.Turn().Size()-1).Draw(p.t, "dismissed")
+	if _, err := p.m.MayDismiss(p.m.Turn().Agent(agent).ID); err != nil {
 		return nil
 	}
 	p.dismissed[agent] = true
 	return kernel.Dismissed{At: p.now, Agent: agent}
 }
 
-func (p *play) drawReply() effect.ModelReply {
+func (p *play) drawReply(purpose effect.Purpose) effect.ModelReply {
 	if rapid.IntRange(0, 9).Draw(p.t, "failure") == 0 {
 		return effect.ModelReply{Failure: &effect.Failure{Kind: "network", Message: "gone", Abandoned: rapid.Bool().Draw(p.t, "abandoned")}}
 	}
@@ -204,6 +244,12 @@ func (p *play) drawReply() effect.ModelReply {
 		if rapid.Bool().Draw(p.t, "priced") {
 			cost := 0.25 // sums of it are exact
 			r.Usage.CostUSD = &cost
+		}
+	}
+	if purpose.IsConsultation() && rapid.Bool().Draw(p.t, "opinion") {
+		standing := p.m.Result().Answers
+		r.Opinion = &effect.Opinion{
+			Best: rapid.SampledFrom(standing).Draw(p.t, "best").Agent, Same: rapid.Bool().Draw(p.t, "same"), Analysis: ref("analysis"),
 		}
 	}
 	if rapid.Bool().Draw(p.t, "text") {
@@ -286,7 +332,7 @@ func (p *play) took(c turn.Command) {
 		if call, ok := c.Effect.(effect.ModelCall); ok && key.Agent != effect.NoAgent && call.NotesTold() != p.notes {
 			p.t.Fatalf("%s is told %d notes of %d", key, call.NotesTold(), p.notes)
 		}
-		if call, isTool := c.Effect.(effect.ToolCall); isTool && !call.IsSnapshot() {
+		if call, isTool := c.Effect.(effect.ToolCall); isTool && !call.IsSnapshot() && !call.IsCheck() {
 			p.countTool(key.Agent)
 		}
 		p.out = append(p.out, c.Effect)
@@ -365,13 +411,14 @@ func (p *play) tookEnd(c turn.StepEnded) {
 	delete(p.steps, c.Agent)
 	isFinal := c.Purpose == effect.Presentation || c.Purpose == effect.Synthesis
 	hasAnswer := c.Outcome.Answer != blob.Ref{}
-	if o := c.Outcome; hasAnswer && p.m.Turn().Agents[c.Agent].Workspace == (o.Work == o.Unkept) {
+	isSnapped := p.m.Turn().Agent(c.Agent).Workspace && !(isFinal && p.m.Rules().Final == kernel.SynthesizeByJudge)
+	if o := c.Outcome; hasAnswer && isSnapped == (o.Work == o.Unkept) {
 		p.t.Fatalf("agent %d answered, and its work is %+v", c.Agent, o)
 	}
 	if o := c.Outcome; hasAnswer != (o.Kind == step.Answered) && (o.Kind != step.OutOfTurns || c.Purpose != effect.Conversation) {
 		p.t.Fatalf("agent %d ends %s with %+v", c.Agent, c.Purpose, o)
 	}
-	acted := hasAnswer || c.Outcome.Kind == step.Voted
+	acted := hasAnswer || c.Outcome.Kind == step.Voted || c.Outcome.Opinion != nil && c.Purpose != effect.Verdict
 	if told := c.Label != "" || c.Void != ""; told != (acted && !isFinal) {
 		p.t.Fatalf("%s of a %s has the label %q and is void for %q", c.Outcome.Kind, c.Purpose, c.Label, c.Void)
 	}
@@ -435,6 +482,7 @@ func (p *play) checkWork(r kernel.Result) {
 	}
 	for _, a := range r.All {
 		key, ok := kept[a.Work]
+		key.Index = 0 // of the try whose answer was accepted
 		if ok != (a.Work != blob.Ref{}) || ok && (key != effect.Key{Agent: a.Agent, Round: a.Round, Purpose: effect.Snapshot}) {
 			p.t.Fatalf("the answer %+v has the work of %v", a, key)
 		}
@@ -443,7 +491,7 @@ func (p *play) checkWork(r kernel.Result) {
 		p.t.Fatalf("the result %+v has the work %v", r, r.Work)
 	}
 	for _, c := range p.m.ToolCalls() {
-		if c.Call.IsSnapshot() {
+		if c.Call.IsSnapshot() || c.Call.IsCheck() {
 			p.t.Fatalf("%v is among the tools", c)
 		}
 	}

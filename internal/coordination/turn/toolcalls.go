@@ -16,7 +16,7 @@ func (m *Machine) ToolCalls() []ToolRun { return slices.Clone(m.s.ToolCalls) }
 
 func (m *Machine) run(at kernel.Time, effects []effect.Effect) {
 	for _, e := range effects {
-		if call, isTool := e.(effect.ToolCall); isTool && !call.IsSnapshot() {
+		if call, isTool := e.(effect.ToolCall); isTool && !call.IsSnapshot() && !call.IsCheck() {
 			m.s.ToolCalls = append(m.s.ToolCalls, ToolRun{Call: call, Started: at})
 		}
 		m.out = append(m.out, Run{m.withTools(e)})
@@ -74,7 +74,7 @@ type Unkept struct {
 func (m *Machine) Unkept() []Unkept { return slices.Clone(m.s.Unkept) }
 
 func (m *Machine) recordUnkept(agent int, purpose effect.Purpose, o step.Outcome) {
-	unkept := Unkept{Agent: agent, Final: purpose.IsFinalAnswer() || len(m.s.Steps) == 1, Reason: o.Unkept}
+	unkept := Unkept{Agent: agent, Final: purpose.IsFinalAnswer() || m.s.Turn.IsAlone(), Reason: o.Unkept}
 	if o.Unkept != (blob.Ref{}) && !slices.Contains(m.s.Unkept, unkept) {
 		m.s.Unkept = append(m.s.Unkept, unkept)
 	}

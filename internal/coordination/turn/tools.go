@@ -30,7 +30,7 @@ func (m *Machine) Tools(agent int) blob.Ref {
 	if m.s.Tools != nil && m.s.Tools[agent] != nil {
 		return *m.s.Tools[agent]
 	}
-	return m.s.Turn.Agents[agent].Tools
+	return m.s.Turn.Agent(agent).Tools
 }
 
 func (m *Machine) toolsChanged(ev ToolsChanged) error {

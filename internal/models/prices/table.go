@@ -68,11 +68,11 @@ var version = regexp.MustCompile(`[-@](latest|20\d{6}|20\d{2}-\d{2}-\d{2})$`)
 
 func key(provider, model string) string { return provider + "/" + strings.ToLower(model) }
 
-// isLocal knows the providers that are programs on machines of the user, and the
-// demo, which is part of this one.
+// isLocal reports whether a provider is a program on a machine of the user, or part of this
+// program.
 func isLocal(provider string) bool {
 	switch provider {
-	case "ollama", "lmstudio", "vllm", "sglang", "llamacpp", "demo":
+	case "ollama", "lmstudio", "vllm", "sglang", "llamacpp", "demo", "simulated":
 		return true
 	}
 	return false

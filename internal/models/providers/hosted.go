@@ -33,7 +33,7 @@ func checkHosted(model string, b configs.Backend) error {
 // canSearch reports whether a model could search the web if it were asked to.
 func canSearch(r *Resolver, p provider, c connection, b configs.Backend) bool {
 	b.Params.Hosted.WebSearch = true
-	return p.name != Demo && checkParams(p, c, b) == nil && checkHostedPrice(r, p.name, c.model, b.Params.Hosted) == nil
+	return !p.isOffline() && checkParams(p, c, b) == nil && checkHostedPrice(r, p.name, c.model, b.Params.Hosted) == nil
 }
 
 // splitsTools reports whether a model takes hosted tools or others.

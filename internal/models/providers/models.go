@@ -48,7 +48,7 @@ func (r *Resolver) Models(ctx context.Context, typ string) (models []KnownModel,
 	var asked []*listing
 	var group sync.WaitGroup
 	for _, p := range providers {
-		if typ != "" && p.name != typ || p.name == Demo {
+		if typ != "" && p.name != typ || p.isOffline() {
 			continue
 		}
 		l := &listing{provider: p}

@@ -36,7 +36,7 @@ func checkParams(p provider, c connection, b configs.Backend) error {
 // marksCache reports whether the provider lets a request say how long it caches the prompt.
 func (p provider) marksCache() bool {
 	switch p.protocol.(type) {
-	case claude, demo:
+	case claude, demo, simulated:
 		return true
 	}
 	return false

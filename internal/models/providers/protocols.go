@@ -2,6 +2,7 @@ package providers
 
 import (
 	"cmp"
+	"errors"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/backends/anthropic"
@@ -178,3 +179,23 @@ func (demo) check(connection, configs.Backend) error { return nil }
 func (demo) schemas(connection) toolfit.Rules { return toolfit.Rules{} }
 
 func (demo) notes() []string { return []string{"no model is asked, and parameters have no effect"} }
+
+// simulated asks nobody either.
+type simulated struct{}
+
+func (simulated) connect(c connection) (backends.Backend, error) {
+	return debugbackend.NewSimulated(*c.simulated), nil
+}
+
+func (simulated) check(_ connection, b configs.Backend) error {
+	if len(b.Simulated.Questions) == 0 {
+		return errors.New("it needs a file of questions: set answers and accuracy in a config")
+	}
+	return nil
+}
+
+func (simulated) schemas(connection) toolfit.Rules { return toolfit.Rules{} }
+
+func (simulated) notes() []string {
+	return []string{"no model is asked: it answers the questions of the file `answers`, as docs/deciding.md says", "of the parameters only seed has an effect"}
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/massgen/massgen/internal/models/questions"
 	"github.com/massgen/massgen/internal/models/wire"
 )
 
@@ -44,6 +45,8 @@ type provider struct {
 type connection struct {
 	provider, baseURL, key, apiVersion, api, model string
 	firstByteTimeout, idleTimeout                  time.Duration
+	// simulated says how a simulated member answers, nil for any other.
+	simulated *questions.Simulation
 	// ownLimit reports whether the config leaves the limit of the output to the program.
 	ownLimit bool
 	// shared is what the connections of an account have in common.
@@ -52,6 +55,12 @@ type connection struct {
 
 // Demo is the type of backends that have canned answers, offline.
 const Demo = "demo"
+
+// simulatedType is the type of backends that answer the questions of a file.
+const simulatedType = "simulated"
+
+// isOffline reports whether the provider is part of this program and calls nobody.
+func (p provider) isOffline() bool { return p.name == Demo || p.name == simulatedType }
 
 const (
 	// Auto is the type of backends that are the first service that is here.
@@ -110,7 +119,7 @@ func providerOfURL(baseURL string) (provider, bool) {
 // mayWriteCalls reports whether the models at an address may write calls as text: it is in no domain of a service that
 // tells calls from text.
 func mayWriteCalls(p provider, baseURL string) bool {
-	if _, isCanned := p.protocol.(demo); isCanned {
+	if p.isOffline() {
 		return false
 	}
 	u, err := url.Parse(baseURL)

@@ -120,6 +120,9 @@ func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) 
 	if c.baseURL == "" {
 		return Model{}, fmt.Errorf("type %s has no address: set base_url%s", p.name, orVariables(p.urlVars))
 	}
+	if p.name == simulatedType {
+		c.simulated = &b.Simulated
+	}
 	r.Secrets.AddURL(c.baseURL)
 	var keyVar string
 	if c.key, keyVar, err = r.key(p, b); err != nil {

@@ -255,5 +255,6 @@ func anybody() []provider {
 	return []provider{
 		{name: anyType, title: "any compatible service", protocol: chat{dialect}},
 		{name: Demo, title: "canned answers, offline", baseURL: "none", model: "demo", protocol: demo{}},
+		{name: simulatedType, title: "simulated, offline", baseURL: "none", model: simulatedType, protocol: simulated{}},
 	}
 }

@@ -24,6 +24,8 @@ type World struct {
 	// LocalServers are the base URLs of the model servers that type auto looks for, by
 	// type. Nil means the types' default addresses.
 	LocalServers map[string]string
+	// HasSchema reports whether the answers of the turns have to fit a schema.
+	HasSchema bool
 	// Slack is added to the time that such a server has to answer.
 	Slack time.Duration
 }
@@ -101,7 +103,7 @@ func (w World) ParseConfig(file, text string, secrets *configs.Secrets) (*config
 }
 
 func (w World) configOptions(secrets *configs.Secrets) configs.Options {
-	return configs.Options{Lookup: w.Lookup, BackendTypes: backendTypes(), Secrets: secrets}
+	return configs.Options{Lookup: w.Lookup, BackendTypes: backendTypes(), Secrets: secrets, HasSchema: w.HasSchema}
 }
 
 // HideKeys makes the keys of all providers secrets, also of those that nobody

@@ -8,6 +8,7 @@ import (
 
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 )
 
@@ -39,7 +40,7 @@ timeout_settings:
 		t.Fatal(err)
 	}
 	want := kernel.Config{
-		Pace: kernel.PaceEager, Decision: kernel.Majority, Final: kernel.Synthesize, MaxRounds: 7,
+		Pace: kernel.PaceEager, Decision: election.Majority, Final: kernel.Synthesize, MaxRounds: 7,
 		StragglerGrace: 11 * time.Second, MaxNewAnswersPerAgent: 2, MaxNewAnswersGlobal: 5,
 		FirstRoundLimit: 20 * time.Second, RoundLimit: 30 * time.Second, RoundGrace: 40 * time.Second, TurnLimit: 100 * time.Second,
 	}

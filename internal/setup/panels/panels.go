@@ -12,11 +12,14 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/policy"
 	"github.com/massgen/massgen/internal/coordination/topic"
 	"github.com/massgen/massgen/internal/models/providers"
 	"github.com/massgen/massgen/internal/setup/sidecalls"
@@ -25,6 +28,7 @@ import (
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/internal/tools/permission"
+	"github.com/massgen/massgen/internal/tools/workspace"
 )
 
 // Settings are the settings of a panel.
@@ -44,6 +48,8 @@ type Settings struct {
 	Given func(agent int) []agents.Tool
 	// Rules change the config's rules, in their order.
 	Rules []func(*kernel.Config)
+	// Preset and Strategy lie over the config's orchestrator; "" changes nothing.
+	Preset, Strategy string
 	// Override replaces limits of the budget of a resumed turn.
 	Override budget.Budget
 	// Engine plays the turns in other processes; nil plays them here. ForOthers reports that this
@@ -54,6 +60,9 @@ type Settings struct {
 	Approve func(ctx context.Context, call coordinator.ApprovalRequest) (coordinator.Decision, error)
 	// Granted are the calls of tools that the person is not asked about; nil for none.
 	Granted *permission.Grants
+	// Around returns the backend that an agent or a judge is to have in place of its model's. Nil changes
+	// nothing.
+	Around func(agent string, m providers.Model) backends.Backend
 	// Telemetry follows the turns; nil for none.
 	Telemetry *telemetry.Exporter
 	// BeforeTurn and AfterTurn are called in their order, as coordinator.Options says.
@@ -124,6 +133,11 @@ func (p *Opened) followed(t *coordinator.Turn, err error) (*coordinator.Turn, er
 // Open connects a panel without calling a model. Its error has a line for each reason why agents
 // cannot be connected. The caller closes the store.
 func Open(ctx context.Context, s Settings) (*Opened, error) {
+	decided, err := s.Config.WithPreset(s.Preset, s.Strategy)
+	if err != nil {
+		return nil, err
+	}
+	s.Config = decided
 	s.addSidecalls()
 	p := &Opened{exporter: s.Telemetry}
 	if s.Record != nil {
@@ -131,7 +145,6 @@ func Open(ctx context.Context, s Settings) (*Opened, error) {
 		options.Redact, options.Participants = s.Secrets.Redact, participants(s.Config)
 		p.Record = debugbackend.NewRecorder(options)
 	}
-	var err error
 	if p.resolver, err = providers.New(s.Settings, p.Record, s.Store.Limiter); err != nil {
 		return nil, err
 	}
@@ -145,6 +158,13 @@ func (p *Opened) open(ctx context.Context, s Settings) error {
 	opts := coordinator.Options{
 		Rules: s.Config.Orchestrator.Rules, Limits: s.Config.Orchestrator.Limits, Budget: s.Config.Budget, Override: s.Override,
 		Store: s.Store.Sessions, Remote: s.Engine, Approve: s.Approve, DescribeFiles: s.Config.DescribesFiles(), Masking: s.Secrets.Stream,
+		AnswerPattern: s.Config.Orchestrator.AnswerPattern, Shuffle: s.Config.Orchestrator.IsShuffled(), RunCheck: workspace.RunCheck,
+	}
+	if seed := s.Config.Orchestrator.Seed; seed != nil {
+		opts.Seed = new(uint64(*seed))
+	}
+	if c := s.Config.Orchestrator.Check; c.IsSet() {
+		opts.Check = &effect.Check{Command: c.Command, Pattern: c.Pattern, Tries: c.Tries, Shown: c.Mode == kernel.CheckShown}
 	}
 	if s.Engine != nil || s.ForOthers { // only these compare digests
 		var err error
@@ -171,6 +191,9 @@ func (p *Opened) open(ctx context.Context, s Settings) error {
 	})
 	p.Sidecalls.AddTo(&opts, models)
 	s.addHooks(&opts)
+	if err := toolbox.CanCheck(s.Config); err != nil {
+		return err
+	}
 	if err := toolbox.Permit(&opts, s.Config, s.Granted, s.ForOthers || s.Approve != nil); err != nil {
 		return err
 	}
@@ -210,13 +233,10 @@ func (p *Opened) connect(ctx context.Context, s Settings, opts *coordinator.Opti
 		p.Models = append(p.Models, m)
 		search = append(search, p.searching(s, i, m))
 		p.CanSearch = p.CanSearch || search[len(search)-1] != nil
-		opts.Agents = append(opts.Agents, coordinator.Agent{
-			ID: a.ID, SystemMessage: a.SystemMessage, Backend: m.Backend, Provider: m.Provider, Model: m.Name, Params: p.resolver.Bounded(m, a.Backend.Params),
-			ToolMode: toolMode(m, a.Backend), Bounded: m.Local, TextCalls: m.TextCalls, Context: agents.Context{Policy: a.Context, Window: m.Window, Counter: p.resolver.Counter(m)},
-			Takes: m.Takes,
-		})
+		opts.Agents = append(opts.Agents, p.agent(s, a.ID, m, a.SystemMessage, a.Backend, a.Context))
 	}
 	addSearching(opts, search)
+	failed = append(failed, p.connectConsultants(ctx, s, opts)...)
 	models, faults := p.resolver.Sidecalls(ctx, config, map[string]backends.Backend{"topic": s.Topic.Own, "memory": s.Facts.Own})
 	for _, f := range faults {
 		failed = append(failed, report.FailedAgent{Agent: f.Of, Error: f.Text})
@@ -225,6 +245,42 @@ func (p *Opened) connect(ctx context.Context, s Settings, opts *coordinator.Opti
 		return models, errors.New(strings.Join(Reasons(failed), "\n"))
 	}
 	return models, nil
+}
+
+// agent returns an agent with its model.
+func (p *Opened) agent(s Settings, id string, m providers.Model, system string, b configs.Backend, policy policy.Settings) coordinator.Agent {
+	a := coordinator.Agent{
+		ID: id, SystemMessage: system, Backend: m.Backend, Provider: m.Provider, Model: m.Name, Params: p.resolver.Bounded(m, b.Params),
+		ToolMode: toolMode(m, b), Bounded: m.Local, TextCalls: m.TextCalls, Context: agents.Context{Policy: policy, Window: m.Window, Counter: p.resolver.Counter(m)},
+		Takes: m.Takes,
+	}
+	if s.Around != nil {
+		a.Backend = s.Around(id, m)
+	}
+	return a
+}
+
+// connectConsultants connects a judge and a giver of verdicts that are no agents of the panel.
+func (p *Opened) connectConsultants(ctx context.Context, s Settings, opts *coordinator.Options) (failed []report.FailedAgent) {
+	connect := func(id, system string, b configs.Backend) *coordinator.Agent {
+		m, faults := p.resolver.Resolve(ctx, b)
+		for _, err := range faults {
+			failed = append(failed, report.FailedAgent{Agent: id, Error: providers.Placed(func(key string) string { return s.Config.CallPlace("orchestrator."+id, key) }, err)})
+		}
+		if len(faults) > 0 {
+			return nil
+		}
+		a := p.agent(s, id, m, system, b, s.Config.Context)
+		return &a
+	}
+	o := s.Config.Orchestrator
+	if o.Rules.Judge == kernel.JudgeID {
+		opts.Judge = connect(kernel.JudgeID, o.Judge.SystemMessage, o.Judge.Backend)
+	}
+	if o.Rules.VerdictByOther {
+		opts.Verdict = connect(kernel.VerdictID, "", o.Verdict)
+	}
+	return failed
 }
 
 // model connects an agent to its model.

@@ -163,7 +163,7 @@ func (p *projection) take(ev report.Event, at time.Time) *span {
 		return p.endTool(ev)
 	case report.Ended:
 		return p.endTurn(ev)
-	case report.Answered, report.Voted, report.Abstained, report.Failed, report.Cancelled, report.Presented:
+	case report.Answered, report.Voted, report.Abstained, report.Failed, report.Cancelled, report.Presented, report.Consulted:
 		return p.endStep(ev)
 	}
 	return nil
@@ -305,6 +305,14 @@ func (p *projection) endStep(ev report.Event) *span {
 		s.add("massgen.outcome", "cancelled")
 	case report.Presented:
 		s.add("massgen.outcome", "presented")
+	case report.Consulted:
+		s.add("massgen.outcome", string(ev.Purpose))
+		if ev.Label != "" {
+			s.add("massgen.answer", ev.Label)
+		}
+		if ev.Why != "" {
+			s.fail("failed")
+		}
 	}
 	return s
 }

@@ -268,10 +268,21 @@ func Unfenced(config *configs.Config) (notice string) {
 	return ""
 }
 
+// CanCheck returns an error if a command checks answers and no command can be fenced in here.
+func CanCheck(config *configs.Config) error {
+	if len(config.Orchestrator.Check.Command) == 0 {
+		return nil
+	}
+	if ok, reason := workspace.CanFence(); !ok {
+		return errors.New(config.Placed("orchestrator.check", "check runs a command, and commands cannot be fenced in here: "+reason+"; use a pattern"))
+	}
+	return nil
+}
+
 // Check returns the error with which Open would fail, without opening anything.
 func Check(config *configs.Config) error {
 	_, err := mountsOfAll(config)
-	errs := []error{err}
+	errs := []error{err, CanCheck(config)}
 	for _, w := range wantedServers(config) {
 		server, err := w.inFolder(config)
 		if err == nil && server.Required {

@@ -42,12 +42,14 @@ type fence struct {
 	Programs []string `json:"programs"`
 }
 
-// process is a program to run. It reads nothing from standard input.
+// process is a program to run.
 type process struct {
 	// Path is the program's file. Argv has its arguments, with the program's name first.
 	Path string   `json:"path"`
 	Argv []string `json:"argv"`
 	Dir  string   `json:"dir"`
+	// Stdin is the file of its standard input; empty means that it reads nothing.
+	Stdin string `json:"stdin,omitempty"`
 	// Env is its whole environment, as NAME=VALUE.
 	Env []string `json:"env"`
 	// Fence is nil for a command with all rights of its user.

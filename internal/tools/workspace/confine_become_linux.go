@@ -50,6 +50,15 @@ func becomeCommand(in *os.File) error {
 			return fmt.Errorf("limit the number of processes: %w", err)
 		}
 	}
+	if c.Stdin != "" {
+		in, err := os.Open(c.Stdin)
+		if err == nil {
+			err = unix.Dup3(int(in.Fd()), 0, 0)
+		}
+		if err != nil {
+			return fmt.Errorf("open the command's standard input: %w", err)
+		}
+	}
 	if err := os.Chdir(c.Dir); err != nil {
 		return fmt.Errorf("go to the command's folder: %w", err)
 	}

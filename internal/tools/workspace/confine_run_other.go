@@ -36,6 +36,14 @@ func launch(ctx context.Context, c process, out io.Writer) (report, error) {
 	cmd := exec.Command(c.Path)
 	cmd.Args, cmd.Dir, cmd.Env = c.Argv, c.Dir, c.Env
 	cmd.Stdout, cmd.Stderr = out, out
+	if c.Stdin != "" {
+		in, err := os.Open(c.Stdin)
+		if err != nil {
+			return report{}, fmt.Errorf("open the command's standard input: %w", err)
+		}
+		defer in.Close()
+		cmd.Stdin = in
+	}
 	cmd.WaitDelay = patience
 	group, err := child.Start(cmd)
 	if err != nil {

@@ -42,6 +42,9 @@ type Remembered struct {
 	SystemMessage string `json:"system_message,omitempty"`
 	// CWD is the absolute path given by --cwd; if CWD is empty, the config's folders count.
 	CWD string `json:"cwd,omitempty"`
+	// Preset and Strategy are the flags' that the session goes on with.
+	Preset   string `json:"preset,omitempty"`
+	Strategy string `json:"strategy,omitempty"`
 	// Budget has the limits of the flags --session-max-usd, --session-max-tokens and
 	// --session-max-calls, which hold for all turns of the session.
 	Budget report.BudgetLimits `json:"session_budget,omitzero"`
@@ -86,9 +89,11 @@ func (r Remembered) Limits() string {
 	return strings.Join(parts, ", ")
 }
 
-// IsSame reports whether two panels differ in no more than their File, Folder, Budget and Mark.
+// IsSame reports whether two panels differ in no more than their File, Folder, Preset, Strategy, Budget
+// and Mark.
 func (r Remembered) IsSame(other Remembered) bool {
 	r.File, r.Folder, r.Budget, r.Mark = other.File, other.Folder, other.Budget, other.Mark
+	r.Preset, r.Strategy = other.Preset, other.Strategy
 	return r == other
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/internal/storage/store"
@@ -87,6 +88,12 @@ func (s *Archive) OpenToAsk(ctx context.Context) (opened *store.Store, notice st
 		notice += "; --state-dir names another folder"
 	}
 	return store.InMemory("", s.console.Secrets.Redact), notice, nil
+}
+
+// Folder returns the folder of the file with the sessions.
+func (s *Archive) Folder(ctx context.Context) (string, error) {
+	place, err := s.place(ctx, ToAsk)
+	return filepath.Dir(place.File), err
 }
 
 // isThere reports whether the file of the store exists.

@@ -22,7 +22,7 @@ func ExitMeanings() []string {
 		ExitCompleted:   "the answer that was printed won by the panel's decision rule",
 		ExitUsage:       "wrong usage or config; no model was called",
 		ExitFailed:      "no answer, or standard output was closed before it was written",
-		ExitNoWinner:    "no consensus, or out of time, budget or turns; the best answer so far was printed",
+		ExitNoWinner:    "no consensus, or out of time, budget or turns; the best so far was printed",
 		ExitInterrupted: "interrupted by a person",
 	}
 }

@@ -42,6 +42,7 @@ type Options struct {
 type PanelFlags struct {
 	Config, Model, Models, Backend, BaseURL, SystemMessage, CWD string
 	TurnLimit                                                   time.Duration
+	Strategy, Preset                                            string         // over the config
 	Schema                                                      *schema.Schema // nil for none
 }
 
@@ -206,6 +207,8 @@ func (f *PanelFlags) flags() []cli.Flag {
 		TextFlag(asking, "base-url", &f.BaseURL, "the address, `URL`, of the one model's service"),
 		TextFlag(asking, "cwd", &f.CWD, "the folder `DIR` whose files the one agent reads and writes; those of a panel get DIR/ID"),
 		TextFlag(asking, "system-message", &f.SystemMessage, "`TEXT` that the one model, or each of --models, is given before the conversation"),
+		TextFlag(asking, "strategy", &f.Strategy, "decide by `NAME`: consensus, blind, majority, judge or cascade"),
+		TextFlag(asking, "preset", &f.Preset, "decide as the preset `NAME` says; massgen presets lists them"),
 		&cli.StringFlag{Name: "schema", Action: f.readSchema, Category: asking, Usage: "the answer is a JSON object that fits the JSON Schema in `FILE`"},
 		&cli.StringFlag{Name: "orchestrator-timeout", Action: f.readTurnLimit, Category: asking,
 			Usage: "end a turn after so many `SECONDS`, with the best answer so far", DefaultText: "1800"},
@@ -251,7 +254,7 @@ func (f *DisplayFlags) flags() []cli.Flag {
 
 func (f *aboutFlags) flags() []cli.Flag {
 	return []cli.Flag{
-		TextFlag(Reference, "validate", &f.Validate, "check the config `FILE` and its services' keys and addresses; call no model"),
+		TextFlag(Reference, "validate", &f.Validate, "check the config `FILE`, keys and addresses; call no model"),
 		SwitchFlag(Reference, "list-examples", &f.ListExamples, "list the shipped configs"),
 		TextFlag(Reference, "example", &f.Example, "print the shipped config `NAME`"),
 		SwitchFlag(Reference, "list-backends", &f.ListBackends, "list the types of backends, and which you can use; with a TYPE after it, describe that one"),

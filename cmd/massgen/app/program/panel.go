@@ -30,6 +30,26 @@ type Panels struct {
 
 // Load returns the config of the panel.
 func (p *Panels) Load(world providers.World) (*configs.Config, error) {
+	config, err := p.loadPlain(world)
+	if err != nil {
+		return nil, err
+	}
+	if config, err = config.WithPreset(p.Flags.Preset, p.Flags.Strategy); err != nil {
+		return nil, fmt.Errorf("--%s: %w", strategyFlag(*p.Flags), err)
+	}
+	return config, nil
+}
+
+// strategyFlag returns the flag that an error about the strategy is about.
+func strategyFlag(f cmdline.PanelFlags) string {
+	if f.Strategy != "" {
+		return "strategy"
+	}
+	return "preset"
+}
+
+// loadPlain returns the config without a preset and a strategy of the flags.
+func (p *Panels) loadPlain(world providers.World) (*configs.Config, error) {
 	if p.Flags.Describes() {
 		return FlagsConfig(*p.Flags)
 	}
@@ -37,6 +57,7 @@ func (p *Panels) Load(world providers.World) (*configs.Config, error) {
 	if file == "" {
 		file = p.Own()
 	}
+	world.HasSchema = p.Flags.Schema != nil
 	return world.LoadConfig(file, p.console.Secrets)
 }
 

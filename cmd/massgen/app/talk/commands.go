@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -21,6 +22,7 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/models/questions"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
 )
@@ -49,6 +51,7 @@ func commands() []command {
 		{[]string{withoutCommand}, "while a turn runs, /without AGENT goes on without that agent", notRunning(withoutCommand)},
 		{[]string{"/topic"}, "show what the conversation is about; /topic NAME holds it to that", (*dialogue).setTopic},
 		{[]string{"/remember"}, "remember a fact about you, for all sessions; massgen memory lists them", (*dialogue).remember},
+		{[]string{"/keep"}, "keep the last question with its answer for massgen compare; /keep TEXT: TEXT is the right answer", (*dialogue).keepQuestion},
 		{[]string{"/sessions"}, "list the sessions that were used last", (*dialogue).listSessions},
 		{[]string{"/session"}, "go on with another session: /session ID", (*dialogue).goOnWith},
 		{[]string{"/rename"}, "give this session another title: /rename TITLE", (*dialogue).rename},
@@ -190,6 +193,30 @@ func (d *dialogue) remember(text string) error {
 		return fmt.Errorf("/remember: %w", err)
 	}
 	d.s.console.Say("Remembered.")
+	return nil
+}
+
+// keepQuestion appends the last question, with its right answer, to the questions of massgen compare.
+func (d *dialogue) keepQuestion(text string) error {
+	if !d.s.store.Lasts() {
+		return errors.New("/keep: nothing of this session is kept: --state-dir names a folder")
+	}
+	last, err := archive.LastEnded(context.Background(), d.s.store, d.s.chat.id)
+	if errors.Is(err, sessions.ErrNoSession) {
+		err = errNoTurn
+	}
+	if err != nil {
+		return fmt.Errorf("/keep: %w", err)
+	}
+	expected := cmp.Or(text, last.Answer)
+	if expected == "" {
+		return errors.New("/keep: the last question has no answer: give the right one, /keep TEXT")
+	}
+	file := filepath.Join(filepath.Dir(d.s.store.Path()), "questions.jsonl")
+	if err := questions.Append(file, last.Question, expected); err != nil {
+		return fmt.Errorf("/keep: %w", err)
+	}
+	d.s.console.Say("Kept in %s; massgen compare asks it.", plain.Line(file))
 	return nil
 }
 

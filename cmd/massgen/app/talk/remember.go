@@ -52,11 +52,12 @@ func (m memory) describe(config *configs.Config) (archive.Remembered, error) {
 	if config.Text == "" {
 		r := archive.Remembered{
 			Folder: folder, Budget: limits, Backend: o.Backend, Model: o.Model, Models: o.Models, BaseURL: m.console.Secrets.Redact(o.BaseURL), SystemMessage: m.console.Secrets.Redact(o.SystemMessage), CWD: cwd,
+			Preset: o.Preset, Strategy: o.Strategy,
 		}
 		r.Lacks = r.BaseURL != o.BaseURL || r.SystemMessage != o.SystemMessage
 		return r, nil
 	}
-	r := archive.Remembered{File: config.File, Folder: folder, Config: m.console.Secrets.Redact(config.Text), Digest: archive.DigestOf(config.Text), CWD: cwd, Budget: limits}
+	r := archive.Remembered{File: config.File, Folder: folder, Config: m.console.Secrets.Redact(config.Text), Digest: archive.DigestOf(config.Text), CWD: cwd, Budget: limits, Preset: o.Preset, Strategy: o.Strategy}
 	r.Lacks = r.Config != config.Text
 	text, err := r.Text()
 	if err != nil {
@@ -147,8 +148,25 @@ func (m memory) keep(ctx context.Context, c *conversation, panel archive.Remembe
 	}
 }
 
-// config parses the config of a stored panel, or makes one from its flags.
+// redecided returns a stored panel with the preset and strategy of the flags, if they name one.
+func (m memory) redecided(r archive.Remembered) archive.Remembered {
+	if m.panel.Preset != "" || m.panel.Strategy != "" {
+		r.Preset, r.Strategy = m.panel.Preset, m.panel.Strategy
+	}
+	return r
+}
+
+// config returns the config of a stored panel, with its preset and strategy.
 func (m memory) config(r archive.Remembered) (*configs.Config, error) {
+	config, err := m.plainConfig(r)
+	if err != nil {
+		return nil, err
+	}
+	return config.WithPreset(r.Preset, r.Strategy)
+}
+
+// plainConfig parses the config of a stored panel, or makes one from its flags.
+func (m memory) plainConfig(r archive.Remembered) (*configs.Config, error) {
 	text := r.Config
 	if r.Lacks || r.IsLong {
 		now, isThere := r.Current()
@@ -200,7 +218,7 @@ func (s *session) choosePanel(ctx context.Context, like string, named *configs.C
 			return chosen, false, err
 		}
 		was.CWD, was.Budget = cmp.Or(cwd, was.CWD), s.memory.limitsOver(was)
-		chosen, err = s.connectAgain(ctx, like, *was)
+		chosen, err = s.connectAgain(ctx, like, s.memory.redecided(*was))
 		return chosen, !isForeign, err
 	}
 	if named == nil {
@@ -334,11 +352,13 @@ func (c *conversation) advance(number int) (wasDeleted bool) {
 	return wasDeleted
 }
 
-// rebudget notes that the session must store the limits of the flags. was is the panel that it stores.
+// rebudget notes that the session must store the limits and the strategy of the flags. was is the panel
+// that it stores.
 func (c *conversation) rebudget(m memory, was archive.Remembered) {
-	stored := was.Limits()
+	stored := was
+	was = m.redecided(was)
 	was.Budget = m.limitsOver(&was)
-	if was.Limits() != stored {
+	if was.Limits() != stored.Limits() || was.Preset != stored.Preset || was.Strategy != stored.Strategy {
 		c.rebudgeted = &was
 	}
 }

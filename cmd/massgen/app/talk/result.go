@@ -3,6 +3,7 @@ package talk
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -208,6 +209,9 @@ func verdict(r report.Result) (title, why string) {
 		title = "best so far: "
 	}
 	best, tied := countVotes(r)
+	if r.Decision != nil && r.Agreement != nil && len(r.Votes) > 0 { // equal values have their votes together
+		best = int(math.Round(*r.Agreement * float64(len(r.Votes))))
+	}
 	why = fmt.Sprintf(" with %d of %s", best, plain.Count(len(r.Votes), "vote"))
 	if len(r.Votes) != len(r.Agents) {
 		why += " from " + plain.Count(len(r.Agents), "agent")
@@ -222,6 +226,14 @@ func verdict(r report.Result) (title, why string) {
 		why = ", without a vote: all answers are the same text"
 	default:
 		why = ", without a vote: the only answer that is left"
+	}
+	if r.Decision != nil {
+		if reason := r.Decision.Reason(); reason != "" {
+			why = ", " + reason
+		}
+		if saved := r.Decision.Saved(); saved != "" {
+			why += " · " + saved
+		}
 	}
 	for _, a := range r.Answers {
 		if a.Agent == r.Winner {
