@@ -1,6 +1,8 @@
 package configs
 
 import (
+	"fmt"
+
 	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 )
@@ -13,6 +15,18 @@ type CallCount struct {
 	Least  int  `json:"least"`
 	Most   int  `json:"most"`
 	IsOpen bool `json:"and_more,omitempty"`
+}
+
+// String returns the count in words, such as "2 to 6".
+func (c CallCount) String() string {
+	text := fmt.Sprint(c.Most)
+	if c.Least < c.Most {
+		text = fmt.Sprintf("%d to %d", c.Least, c.Most)
+	}
+	if c.IsOpen {
+		text += " or more"
+	}
+	return text
 }
 
 // MostCalls counts the most model calls of a turn, without those for tools and for replies that come to

@@ -87,6 +87,19 @@ func (c *Config) Presets() []string {
 	})
 }
 
+// StrategyName returns how a turn is decided, such as "cascade, then judge".
+func (c *Config) StrategyName() string {
+	rules := c.Orchestrator.Rules
+	name := cmp.Or(rules.Strategy(), string(kernel.Consensus))
+	switch {
+	case len(rules.Stages) > 0:
+		name += ", then " + string(rules.Decider)
+	case rules.Final == kernel.SynthesizeByJudge:
+		name += ", synthesize"
+	}
+	return name
+}
+
 // WithPreset returns the config with a preset laid over its orchestrator, and a strategy over that;
 // either may be "". Keys of a lower layer that mean nothing then are dropped, and are in Cosmetic.
 func (c *Config) WithPreset(name, strategy string) (*Config, error) {

@@ -134,26 +134,42 @@ type Contradiction struct {
 
 // Renamed returns the analysis with other names of the answers.
 func (a Analysis) Renamed(name func(string) string) Analysis {
-	rename := func(list []Claim) []Claim {
-		renamed := make([]Claim, len(list))
+	return a.mapped(name, func(text string) string { return text })
+}
+
+// Rewritten returns the analysis with other texts, such as texts without secrets.
+func (a Analysis) Rewritten(text func(string) string) Analysis {
+	return a.mapped(func(name string) string { return name }, text)
+}
+
+// mapped returns the analysis with other names of the answers and other texts.
+func (a Analysis) mapped(name, text func(string) string) Analysis {
+	claims := func(list []Claim) []Claim {
+		mapped := make([]Claim, len(list))
 		for i, c := range list {
-			renamed[i] = Claim{c.Claim, make([]string, len(c.Answers)), make([]Quote, len(c.Quotes))}
-			for j, answer := range c.Answers {
-				renamed[i].Answers[j] = name(answer)
-			}
+			mapped[i] = Claim{text(c.Claim), each(c.Answers, name), make([]Quote, len(c.Quotes))}
 			for j, q := range c.Quotes {
-				renamed[i].Quotes[j] = Quote{name(q.Answer), q.Text, q.Found}
+				mapped[i].Quotes[j] = Quote{name(q.Answer), text(q.Text), q.Found}
 			}
 		}
-		return renamed
+		return mapped
 	}
-	a.Consensus, a.Partial, a.Unique = rename(a.Consensus), rename(a.Partial), rename(a.Unique)
+	a.Consensus, a.Partial, a.Unique = claims(a.Consensus), claims(a.Partial), claims(a.Unique)
 	points := make([]Contradiction, len(a.Contradictions))
 	for i, c := range a.Contradictions {
-		points[i] = Contradiction{c.About, rename(c.Sides)}
+		points[i] = Contradiction{text(c.About), claims(c.Sides)}
 	}
-	a.Contradictions, a.Best = points, name(a.Best)
+	a.Contradictions, a.BlindSpots, a.Best, a.Why = points, each(a.BlindSpots, text), name(a.Best), text(a.Why)
 	return a
+}
+
+// each returns the results of a function for the texts of a list.
+func each(list []string, f func(string) string) []string {
+	results := make([]string, len(list))
+	for i, text := range list {
+		results[i] = f(text)
+	}
+	return results
 }
 
 // Items returns the claims of all lists, in their order.

@@ -35,15 +35,14 @@ type Decision struct {
 	Checks []ResultCheck `json:"checks,omitempty"`
 	// Consultants were consulted and are no members of the panel.
 	Consultants []ResultAgent `json:"consultants,omitempty"`
+	// Saved says which part of a cascade was not needed, "" without a cascade.
+	Saved string `json:"saved,omitempty"`
 
-	reason, saved string
+	reason string
 }
 
 // Reason says why the winner won without a vote, "" if votes decided or there is no winner.
 func (d *Decision) Reason() string { return d.reason }
-
-// Saved says which part of a cascade was not needed, "" without a cascade.
-func (d *Decision) Saved() string { return d.saved }
 
 // Flip is an agent's next answer after it was shown others', or its next vote for another agent's
 // answer. From and To are labels.
@@ -98,7 +97,7 @@ func (r *Report) decision(k kernel.Result) (*Decision, error) {
 	}
 	d := &Decision{Strategy: cmp.Or(rules.Strategy(), string(kernel.Consensus)), Stage: k.Stage, Agreement: agreement(k)}
 	d.Flips = append(r.changedAnswers(k), r.changedVotes(k)...)
-	d.reason, d.saved = r.reason(k), r.saved(k)
+	d.reason, d.Saved = r.reason(k), r.saved(k)
 	var err error
 	if d.Checks, err = r.checks(k); err != nil {
 		return d, err
@@ -109,25 +108,32 @@ func (r *Report) decision(k kernel.Result) (*Decision, error) {
 			d.Consultants = append(d.Consultants, ResultAgent{ID: a.ID, Model: r.model(i), Usage: Rounded(usage[i])})
 		}
 	}
-	if k.Analysis == (blob.Ref{}) {
-		return d, nil
-	}
-	text, err := r.texts(k.Analysis)
-	if err != nil {
+	if d.Analysis, err = r.analysis(k.Analysis, k); err != nil || d.Analysis == nil {
 		return d, err
 	}
-	var analysis contextbuild.Analysis
-	if err := json.Unmarshal(text, &analysis); err != nil {
-		return d, fmt.Errorf("blob %.12s: %w", k.Analysis.SHA256, err)
-	}
-	analysis = analysis.Renamed(r.labels(k))
-	d.Analysis, d.Dissent = &analysis, []contextbuild.Claim{}
-	for _, item := range analysis.Items() {
+	d.Dissent = []contextbuild.Claim{}
+	for _, item := range d.Analysis.Items() {
 		if k.Winner != nil && !slices.Contains(item.Answers, r.machine.Label(*k.Winner)) {
 			d.Dissent = append(d.Dissent, item)
 		}
 	}
 	return d, nil
+}
+
+// analysis reads an analysis, and names the answers by their labels. It returns nil without one.
+func (r *Report) analysis(ref blob.Ref, k kernel.Result) (*contextbuild.Analysis, error) {
+	if ref == (blob.Ref{}) {
+		return nil, nil
+	}
+	text, err := r.texts(ref)
+	if err != nil {
+		return nil, err
+	}
+	var a contextbuild.Analysis
+	if err := json.Unmarshal(text, &a); err != nil {
+		return nil, fmt.Errorf("blob %.12s: %w", ref.SHA256, err)
+	}
+	return new(a.Renamed(r.labels(k))), nil
 }
 
 // reason returns Decision.Reason.
@@ -158,7 +164,7 @@ func (r *Report) reason(k kernel.Result) string {
 	return ""
 }
 
-// saved returns Decision.Saved.
+// saved returns the value of Decision.Saved.
 func (r *Report) saved(k kernel.Result) string {
 	all := len(r.machine.Rules().Stages)
 	if all == 0 {

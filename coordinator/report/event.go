@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
@@ -87,6 +88,9 @@ type StepStarted struct {
 	Purpose effect.Purpose `json:"text"`
 	// HasSchema reports whether the agent's text must pass a check before it is an answer.
 	HasSchema bool `json:"has_schema,omitempty"`
+	// Stage is the stage of the cascade to which the step belongs, of Stages; both are 0 without one.
+	Stage  int `json:"stage,omitempty"`
+	Stages int `json:"stages,omitempty"`
 }
 
 // TextDelta is a piece of a model's streamed text. The pieces of one call and act, in their order, are the text.
@@ -232,6 +236,8 @@ type Consulted struct {
 	Same  bool   `json:"same,omitempty"`
 	// Why is why the consultation failed, empty if it did not.
 	Why string `json:"text,omitempty"`
+	// Analysis compares the answers, which it names by their labels; nil if the judge was asked for none.
+	Analysis *contextbuild.Analysis `json:"analysis,omitempty"`
 }
 
 // WentToJSON reports that an agent's model does not use tools and writes JSON objects from now on.

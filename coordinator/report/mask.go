@@ -14,6 +14,11 @@ func (s *State) masked(ev Event) Event {
 		return hidden(&ev, s.Mask, &ev.Reason)
 	case Failed:
 		return hidden(&ev, s.Mask, &ev.Reason)
+	case Consulted:
+		if ev.Analysis != nil {
+			ev.Analysis = new(ev.Analysis.Rewritten(s.Mask))
+		}
+		return ev
 	case CallEnded:
 		return hidden(&ev, s.Mask, &ev.Why)
 	case Retrying:

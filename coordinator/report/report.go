@@ -135,7 +135,7 @@ func (r *Report) carried(told []Event, c turn.Command) []Event {
 	case turn.Run:
 		return r.effectStarted(told, c.Effect)
 	case turn.StepStarted:
-		return append(told, StepStarted{Actor: r.actor(c.Agent, c.Round), Purpose: c.Purpose, HasSchema: r.hasSchema})
+		return append(told, r.stepStarted(c))
 	case turn.WentToJSON:
 		return append(told, WentToJSON{Actor: r.actor(c.Agent, c.Round)})
 	case turn.HeldUp:
@@ -173,6 +173,15 @@ func (r *Report) carried(told []Event, c turn.Command) []Event {
 	return told
 }
 
+// stepStarted returns the event of a step that begins.
+func (r *Report) stepStarted(c turn.StepStarted) Event {
+	ev := StepStarted{Actor: r.actor(c.Agent, c.Round), Purpose: c.Purpose, HasSchema: r.hasSchema}
+	if stages := len(r.machine.Rules().Stages); stages > 0 && c.Round == 1 && c.Purpose == effect.Coordination {
+		ev.Stage, ev.Stages = r.machine.Result().Stage, stages
+	}
+	return ev
+}
+
 // effectStarted adds the events of an effect that begins.
 func (r *Report) effectStarted(told []Event, eff effect.Effect) []Event {
 	key := eff.EffectKey()
@@ -206,7 +215,7 @@ func (r *Report) stepEnded(c turn.StepEnded) Event {
 	end := StepEnd{Actor: r.actor(c.Agent, c.Round), Elapsed: elapsed(c.Elapsed), Usage: c.Usage, ToolCalls: c.ToolCalls}
 	end.State = c.Outcome.Kind.State() // the next step may have begun
 	if c.Purpose.IsConsultation() {
-		return consulted(end, c)
+		return r.consulted(end, c)
 	}
 	r.recordSeen(c)
 	work, _ := agents.ReadSnapshot(r.texts, c.Outcome.Work)
@@ -227,10 +236,12 @@ func (r *Report) stepEnded(c turn.StepEnded) Event {
 	return Failed{StepEnd: end, Reason: c.Outcome.Reason, Partial: partial}
 }
 
-func consulted(end StepEnd, c turn.StepEnded) Event {
+// consulted returns the event of a consultation that ended.
+func (r *Report) consulted(end StepEnd, c turn.StepEnded) Event {
 	ev := Consulted{StepEnd: end, Purpose: c.Purpose, Label: c.Label, Why: c.Outcome.Reason}
-	if c.Outcome.Opinion != nil {
-		ev.Same = c.Outcome.Opinion.Same
+	if o := c.Outcome.Opinion; o != nil {
+		ev.Same = o.Same
+		ev.Analysis, _ = r.analysis(o.Analysis, r.machine.Result())
 	}
 	return ev
 }

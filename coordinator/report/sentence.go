@@ -69,7 +69,7 @@ func (s *State) tell(ev Event) {
 			if !slices.Contains(last.names, ev.Agent) {
 				last.names = append(slices.Clip(last.names), ev.Agent)
 			}
-			last.Text = beginning(last.names, ev.Round, ev.Purpose, s.IsAlone())
+			last.Text = beginning(last.names, ev.Round, s.Cascade, ev.Purpose, s.IsAlone())
 			return
 		}
 	case ToolProgress:
@@ -124,14 +124,14 @@ func (s *State) AtWork() (lines []string) {
 			}
 		}
 		if len(names) > 0 {
-			lines = append(lines, plain.Line(beginning(names, round.Number, purpose, s.IsAlone())))
+			lines = append(lines, plain.Line(beginning(names, round.Number, s.Cascade, purpose, s.IsAlone())))
 		}
 	}
 	return lines
 }
 
-// beginning is the sentence of agents that begin.
-func beginning(names []string, round int, purpose effect.Purpose, alone bool) string {
+// beginning is the sentence of agents that begin. Stage names the stage of a cascade, "" for none.
+func beginning(names []string, round int, stage string, purpose effect.Purpose, alone bool) string {
 	is := " is"
 	if len(names) > 1 {
 		is = " are"
@@ -148,16 +148,26 @@ func beginning(names []string, round int, purpose effect.Purpose, alone bool) st
 		return plain.List(names) + is + " deciding whether the answers say the same"
 	case purpose.IsFinalAnswer():
 		return plain.List(names) + is + " presenting the answer"
+	case stage != "":
+		return stage + ": " + line
 	case !alone:
 		return fmt.Sprintf("round %d: %s", round, line)
 	}
 	return line
 }
 
+// stageOf names the stage of the cascade to which a step belongs, "" without one.
+func stageOf(ev StepStarted) string {
+	if ev.Stages == 0 {
+		return ""
+	}
+	return fmt.Sprintf("stage %d of %d", ev.Stage, ev.Stages)
+}
+
 func sentenceOf(ev Event, alone bool) Sentence {
 	switch ev := ev.(type) {
 	case StepStarted:
-		return Sentence{Text: beginning([]string{ev.Agent}, ev.Round, ev.Purpose, alone)}
+		return Sentence{Text: beginning([]string{ev.Agent}, ev.Round, stageOf(ev), ev.Purpose, alone)}
 	case TextDelta:
 		return Sentence{Text: ev.Agent + " writes", Tone: toneAside}
 	case Thinking:
@@ -165,7 +175,7 @@ func sentenceOf(ev Event, alone bool) Sentence {
 	case Answered, Voted, Abstained, Failed, Cancelled, Presented, Dismissed:
 		return endSentence(ev, alone)
 	case Consulted:
-		return ended(ev.StepEnd, ev.words())
+		return ended(ev.StepEnd, ev.Words())
 	case CallStarted, CallEnded, ToolCalled, ToolStarted, ToolProgress, ToolEnded, PermissionRequested, ToolsChanged:
 		return callSentence(ev)
 	case Retrying, FellBack, HeldUp, Panicked, WentToJSON, ContextWarned:
@@ -210,8 +220,8 @@ func endSentence(ev Event, alone bool) Sentence {
 	return Sentence{}
 }
 
-// words returns what a consultation came to.
-func (c Consulted) words() string {
+// Words returns what a consultation came to.
+func (c Consulted) Words() string {
 	switch {
 	case c.Why != "":
 		return fmt.Sprintf("%s's %s came to nothing: %s", c.Agent, c.Purpose, c.Why)

@@ -16,6 +16,8 @@ type Record struct {
 	Answers   []ResultAnswer `json:"answers"`
 	Votes     []ResultVote   `json:"votes"`
 	VoidVotes []ResultVote   `json:"void_votes"`
+	// Decision is as in Result, nil before the turn's end.
+	*Decision
 	Activity
 	// StepStates maps an agent's id to the state in which its step waits, or ended.
 	StepStates map[string]step.State `json:"step_states"`
@@ -42,10 +44,11 @@ func (r *Report) Record() (record Record, err error) {
 	record.Answers, answersErr = r.answers(k)
 	err = cmp.Or(err, answersErr)
 	if r.machine.Over() {
-		var workErr, citationsErr error
+		var decisionErr, workErr, citationsErr error
+		record.Decision, decisionErr = r.decision(k)
 		record.Final, workErr = agents.ReadSnapshot(r.texts, k.Work)
 		record.Citations, citationsErr = r.citations(k.Text)
-		err = cmp.Or(err, workErr, citationsErr)
+		err = cmp.Or(err, decisionErr, workErr, citationsErr)
 	}
 	return record, err
 }

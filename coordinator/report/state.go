@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
@@ -37,6 +38,10 @@ type State struct {
 	Paused bool `json:"paused,omitempty"`
 	// Stage is the part of the turn that runs: "before", "rounds", "final" or "ended".
 	Stage string `json:"stage"`
+	// Cascade names the stage of a cascade that runs, as in "stage 1 of 2"; it is "" without one.
+	Cascade string `json:"cascade,omitempty"`
+	// Analysis is the judge's newest analysis, nil before there is one.
+	Analysis *contextbuild.Analysis `json:"analysis,omitempty"`
 	// Began is the time of the first event, EndedAt the time of the result.
 	Began   time.Time `json:"began,omitzero"`
 	EndedAt time.Time `json:"ended_at,omitzero"`
@@ -282,6 +287,7 @@ func (s *State) begin(ev StepStarted) {
 	if s.Stage = stageRounds; isFinal {
 		s.Stage = stageFinal
 	}
+	s.Cascade = stageOf(ev)
 }
 
 // applyTurn applies an event about the whole turn.
@@ -470,6 +476,9 @@ func (s *State) applyEnd(ev Event) {
 	case Consulted:
 		act := s.end(ev.StepEnd, step.PhaseJudged, ev.Label)
 		act.Label, act.Reason = ev.Label, ev.Why
+		if ev.Analysis != nil {
+			s.Analysis = ev.Analysis
+		}
 		if a := s.Agent(ev.Agent); ev.Why != "" && a.Phase == step.PhaseJudged {
 			a.Doing = fmt.Sprintf("its %s came to nothing", ev.Purpose)
 		}

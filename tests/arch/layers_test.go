@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"cmd/massgen/app/wording"},
 	{"cmd/massgen/tui", "cmd/massgen/server"},
 	{"."},
-	{"internal/setup/panels", "cmd/massgen/internal/inspect"},
+	{"internal/setup/panels", "cmd/massgen/internal/inspect", "cmd/massgen/internal/findings"},
 	{"internal/setup/sidecalls", "internal/setup/toolbox"},
 	{"internal/storage/store"},
 	{"coordinator", "agents/conversation", "internal/tools/mcp", "cmd/massgen/internal/picture", "cmd/massgen/internal/signs", "internal/setup/telemetry"},

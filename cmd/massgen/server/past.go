@@ -56,7 +56,7 @@ func (p *pastTurn) events() iter.Seq[massgen.Event] {
 func (p *pastTurn) outcome() outcome {
 	o := outcome{Result: massgen.Result{
 		SessionID: p.session, Turn: p.Number, Question: p.Question, Status: p.Status, Winner: p.Winner, Answer: p.Answer, Usage: p.Usage,
-		Citations: p.record.Citations,
+		Citations: p.record.Citations, Decision: p.record.Decision,
 	}}
 	if p.Answer == "" {
 		o.err = failure(o.Result)

@@ -87,6 +87,9 @@ func (r *response) json(o *end, output []object) object {
 		return all
 	}
 	all["status"], all["usage"] = o.state(), responseUsage(o.used)
+	if a := r.respond.analysisOf(*o); a != nil {
+		all["analysis"] = a
+	}
 	switch o.state() {
 	case stateCompleted:
 		all["completed_at"] = r.ended().Unix()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/kernel"
@@ -239,6 +240,14 @@ func (r *run) end(ctx context.Context, v *view, calls []toolCall) end {
 	}
 	o := r.wait(ctx)
 	return end{o, "stop", tokensSince(v.told, o.Usage)}
+}
+
+// analysisOf returns the judge's analysis of a turn, nil without one or without reasoning.
+func (o responder) analysisOf(e end) *contextbuild.Analysis {
+	if o.noReasoning || e.Decision == nil {
+		return nil
+	}
+	return e.Analysis
 }
 
 // whole waits for the end of a response, and returns it with everything that the response shows.

@@ -48,6 +48,8 @@ type Model struct {
 	Created time.Time
 	// Agents are the ids of its agents.
 	Agents []string
+	// Panel and Preset are the panel and the preset by which it decides, "" for a panel as its config has it.
+	Panel, Preset string
 	// Open opens the panel. The server opens it with the first request and closes it.
 	Open func(ctx context.Context) (*massgen.Panel, error)
 	// OpenFor opens the panel for one session alone, if its agents have folders, so that no other

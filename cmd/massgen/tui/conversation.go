@@ -25,6 +25,8 @@ type Conversation struct {
 	// with --debug. Summary returns the lines above the answer of a turn.
 	Follow  func(turn *report.State, ev massgen.Event) bool
 	Summary func(r massgen.Result) []string
+	// Analysis returns the judge's analysis of a turn in full and on one line, both "" without one.
+	Analysis func(r massgen.Result) (whole, short string)
 	// Command runs a line that begins with a slash.
 	Command func(ctx context.Context, line string) (Outcome, error)
 	// Commands are the commands with their descriptions.

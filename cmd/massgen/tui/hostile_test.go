@@ -140,13 +140,14 @@ func hostileConversation(text func(string) string) Conversation {
 		Calls: func(context.Context) ([]Call, error) {
 			return []Call{{text("name"), "ada", text("about")}, {text("name"), text("id"), text("about")}}, nil
 		},
-		Input:   func(context.Context, string) (Input, error) { return Input{text("input"), text("difference")}, nil },
-		Ask:     func(context.Context, string) (*massgen.Turn, error) { return nil, context.Canceled },
-		History: []string{text("typed"), text("typed")},
-		Typed:   func(string) {},
-		Follow:  func(*report.State, massgen.Event) bool { return false },
-		Summary: func(massgen.Result) []string { return []string{text("summary"), "10 calls"} },
-		Redact:  asIs,
+		Input:    func(context.Context, string) (Input, error) { return Input{text("input"), text("difference")}, nil },
+		Ask:      func(context.Context, string) (*massgen.Turn, error) { return nil, context.Canceled },
+		History:  []string{text("typed"), text("typed")},
+		Typed:    func(string) {},
+		Follow:   func(*report.State, massgen.Event) bool { return false },
+		Summary:  func(massgen.Result) []string { return []string{text("summary"), "10 calls"} },
+		Analysis: func(massgen.Result) (whole, short string) { return text("analysis"), text("short") },
+		Redact:   asIs,
 	}
 }
 

@@ -32,6 +32,7 @@ type panel struct {
 	searched []string
 	kept     []Kept
 	model    string  // of ada, "" for the model of all
+	analysis string  // of each turn, "" for none
 	crowd    []Agent // in place of ada and bob
 }
 
@@ -97,6 +98,12 @@ func (p *panel) conversation() Conversation {
 		Settle:  func(context.Context, *massgen.Turn) {},
 		Follow:  func(*report.State, massgen.Event) bool { return false },
 		Summary: func(r massgen.Result) []string { return []string{"winner: " + r.Winner} },
+		Analysis: func(r massgen.Result) (whole, short string) {
+			if p.analysis == "" {
+				return "", ""
+			}
+			return p.analysis, "▸ analysis"
+		},
 		Command: p.command,
 		Commands: []Choice{
 			{"/status", "show the session"}, {"/sessions", "list"}, {"/quit", "leave"},

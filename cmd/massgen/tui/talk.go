@@ -314,6 +314,10 @@ func (t *talk) conclude(r massgen.Result) {
 	if lines := t.conv.Summary(r); len(lines) > 0 {
 		t.transcript.add(told, "", t.conv.Redact(strings.Join(lines, "\n")))
 	}
+	if whole, short := t.conv.Analysis(r); whole != "" {
+		t.transcript.add(told, "", t.conv.Redact(whole))
+		t.transcript.fold(t.transcript.count()-1, t.conv.Redact(short)+": Ctrl+X opens")
+	}
 	if r.Winner != "" { // else the summary says why
 		t.showAnswer(r.Answer, r.Winner, r.Status)
 	}

@@ -34,7 +34,8 @@ type offer struct {
 	asks     *server.Permissions // nil where nobody is asked
 }
 
-// models returns what the configs offer: each panel, and each agent of it alone unless workers play.
+// models returns what the configs offer: each panel, the panel with each preset, and each of its agents alone unless
+// workers play.
 func (o *offer) models(files []string) (models []server.Model, err error) {
 	for _, file := range files {
 		config, err := o.world.LoadConfig(file, o.console.Secrets)
@@ -54,6 +55,15 @@ func (o *offer) models(files []string) (models []server.Model, err error) {
 			all[i] = a.ID
 		}
 		models = append(models, server.Model{ID: name, Created: created, Agents: all, Open: o.opener(config), OpenFor: o.openerFor(config)})
+		for _, preset := range config.Presets() {
+			with, err := config.WithPreset(preset, "")
+			if err != nil {
+				return nil, err
+			}
+			models = append(models, server.Model{
+				ID: name + ":" + preset, Created: created, Agents: all, Panel: name, Preset: preset, Open: o.opener(with), OpenFor: o.openerFor(with),
+			})
+		}
 		if len(config.Agents) == 1 || o.engine != nil { // no worker has a panel of one of the agents
 			continue
 		}

@@ -86,7 +86,7 @@ func (c *command) run(ctx *cli.Context) error {
 			return err
 		}
 		s.Access, s.Limits, s.Permissions = access, c.access.limits, asks
-		c.console.Say("massgen: listening on http://%s/v1 for %s", l.Addr(), plain.List(ids(s.Models)))
+		c.console.Say("massgen: listening on http://%s/v1 for %s", l.Addr(), plain.List(ids(slices.DeleteFunc(slices.Clone(s.Models), func(m server.Model) bool { return m.Preset != "" }))))
 		if len(access.Tokens) == 0 {
 			s.Access.PageKey = rand.Text()
 			c.console.Say("massgen: the web page is http://%s/#key=%s", l.Addr(), s.Access.PageKey)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/massgen/massgen/cmd/massgen/app/archive"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
+	"github.com/massgen/massgen/cmd/massgen/internal/findings"
 	"github.com/massgen/massgen/cmd/massgen/internal/inspect"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
@@ -89,6 +90,7 @@ func (c *command) showSession(ctx context.Context, store *store.Store, words []s
 			c.console.Warn(err.Error())
 		}
 		b.WriteString(newsLines(state))
+		b.WriteString(decisionLines(t, state))
 		b.WriteString(wording.PartialTexts(t.Partials))
 		if t.Answer != "" {
 			b.WriteString("\n" + wording.WithNewline(wording.Printable(t.Answer)))
@@ -110,6 +112,20 @@ func answerLines(t inspect.Turn) string {
 		}
 	}
 	return b.String()
+}
+
+// decisionLines are about how a turn was decided, behind an empty line.
+func decisionLines(t inspect.Turn, s *report.State) string {
+	lines := findings.Decided(t.Decision)
+	if lines == nil {
+		return ""
+	}
+	w := findings.Writer{IsWhole: true}
+	for _, a := range s.Agents {
+		w.Agents = append(w.Agents, a.ID)
+	}
+	lines = append(lines, w.Lines(t.Analysis)...)
+	return "\n  " + strings.Join(lines, "\n  ") + "\n"
 }
 
 // newsLines has a line for each sentence about a turn, behind an empty one. A note names the agents that have seen it,

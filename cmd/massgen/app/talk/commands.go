@@ -44,6 +44,8 @@ func commands() []command {
 		{[]string{"/answers"}, "show all answers that stood at the end of the last turn, with their votes", (*dialogue).answers},
 		{[]string{"/inputs"}, "show the sizes of the inputs; /inputs AGENT its last one in full, /inputs AGENT ROUND that of a round", (*dialogue).inputs},
 		{[]string{"/model"}, "show the agents' models; /model AGENT MODEL: ask that model from the next question on", (*dialogue).setModel},
+		{[]string{"/strategy"}, "show how turns are decided; /strategy NAME: decide so from the next question on; /strategy NAME again: ask the last one again so", (*dialogue).setStrategy},
+		{[]string{"/preset"}, "list the presets; /preset NAME: decide so from the next question on; /preset NAME again: ask the last one again so", (*dialogue).setPreset},
 		{[]string{"/tools"}, "show the agents' tools, where they come from, and whether they may run", (*dialogue).listTools},
 		{[]string{noteCommand}, "while a turn runs, /note TEXT adds to the question", notRunning(noteCommand)},
 		{[]string{pauseCommand}, "while a turn runs, begin no further call until /resume", notRunning(pauseCommand)},

@@ -19,6 +19,7 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/cmd/massgen/app/archive"
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/internal/findings"
 	"github.com/massgen/massgen/cmd/massgen/internal/inspect"
 	"github.com/massgen/massgen/cmd/massgen/tui"
 	"github.com/massgen/massgen/internal/storage/store"
@@ -96,13 +97,22 @@ func (f *fullScreen) farewell(ctx context.Context) {
 // conversation returns what the screen shows and drives.
 func (f *fullScreen) conversation() tui.Conversation {
 	c := tui.Conversation{
-		Opened: f.opened(), Session: f.session, Notices: f.notices, Past: f.pastTurns, Ask: f.ask, Settle: f.settle, Follow: f.d.s.feed.logEvent, Summary: f.d.s.results.summary, Command: f.command, Sessions: f.sessions, Search: f.search, Rename: f.rename, Delete: f.discard,
+		Opened: f.opened(), Session: f.session, Notices: f.notices, Past: f.pastTurns, Ask: f.ask, Settle: f.settle, Follow: f.d.s.feed.logEvent, Summary: f.d.s.results.summary, Analysis: f.analysis, Command: f.command, Sessions: f.sessions, Search: f.search, Rename: f.rename, Delete: f.discard,
 		Calls: f.calls, Input: f.input, Models: knownModels, History: readTyped(typedFile(f.d.s)), Typed: f.typed, Redact: f.d.s.console.Secrets.Redact,
 	}
 	for _, command := range commands() {
 		c.Commands = append(c.Commands, tui.Choice{Name: command.names[0], About: command.about})
 	}
 	return c
+}
+
+// analysis returns the judge's analysis of a turn in full and on one line, both "" without one.
+func (f *fullScreen) analysis(r massgen.Result) (whole, short string) {
+	if r.Decision == nil || r.Analysis == nil {
+		return "", ""
+	}
+	w := findings.Writer{Agents: f.d.s.asked.ids(), IsWhole: true}
+	return strings.Join(w.Lines(r.Analysis), "\n"), "▸ " + w.Headings(r.Analysis)
 }
 
 // opened returns the session without the data of its store.

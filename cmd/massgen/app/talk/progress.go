@@ -12,6 +12,7 @@ import (
 
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
+	"github.com/massgen/massgen/cmd/massgen/internal/findings"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
@@ -266,6 +267,12 @@ func (f *feed) summarise(r report.Result, withVotes bool) {
 		if withVotes {
 			for _, line := range voteLines(r, f.term.live.width(), f.env.WantsColour(), f.console.Secrets.Redact) {
 				f.console.Say("%s", line)
+			}
+		}
+		if r.Decision != nil {
+			w := findings.Writer{Agents: f.asked.ids(), IsColoured: f.env.WantsColour()}
+			for _, line := range w.Lines(r.Analysis) {
+				f.console.Say("%s", f.wrapped(f.console.Secrets.Redact(line)))
 			}
 		}
 		title, rest := winnerLine(r)

@@ -275,8 +275,10 @@ func (s *session) takePanelOf(ctx context.Context, id string) (remembers bool, e
 		return false, err
 	}
 	s.chat.rebudget(s.memory, *was)
+	*was = s.memory.redecided(*was)
 	was.Budget = s.memory.limitsOver(was)
-	if was.IsSame(s.asked.known) && was.Folder == s.asked.known.Folder && was.Limits() == s.asked.known.Limits() {
+	isDecidedSo := was.Preset == s.asked.known.Preset && was.Strategy == s.asked.known.Strategy
+	if isDecidedSo && was.IsSame(s.asked.known) && was.Folder == s.asked.known.Folder && was.Limits() == s.asked.known.Limits() {
 		return true, nil
 	}
 	other, err := s.connectAgain(ctx, id, *was)

@@ -231,7 +231,7 @@ func verdict(r report.Result) (title, why string) {
 		if reason := r.Decision.Reason(); reason != "" {
 			why = ", " + reason
 		}
-		if saved := r.Decision.Saved(); saved != "" {
+		if saved := r.Decision.Saved; saved != "" {
 			why += " · " + saved
 		}
 	}

@@ -287,18 +287,21 @@ by('words').oninput = () => { clearTimeout(typing); typing = setTimeout(tried(()
 by('menu').onclick = () => toggleSide(!document.body.classList.contains('side'));
 by('side').onkeydown = event => { if (event.key === 'Escape') toggleSide(false); };
 
-// listModels offers the panels, and each of their agents alone.
+// listModels offers the panels, also with each of their presets, and each of their agents alone.
 async function listModels() {
   const ids = (await api('/v1/models')).data.map(m => m.id);
-  const panels = ids.filter(id => !ids.some(other => id.startsWith(other + '/')));
+  const panels = ids.filter(id => !ids.some(other => id.startsWith(other + '/') || id.startsWith(other + ':')));
   by('model').replaceChildren(...panels.map(panel => {
     const agents = ids.filter(id => id.startsWith(panel + '/')).map(id => id.slice(panel.length + 1));
     models.set(panel, agents);
     for (const agent of agents) models.set(panel + '/' + agent, [agent]);
-    if (agents.length === 0) return new Option(panel);
+    const presets = ids.filter(id => id.startsWith(panel + ':'));
+    for (const id of presets) models.set(id, agents);
+    if (agents.length + presets.length === 0) return new Option(panel);
+    const others = presets.map(id => new Option(`decided by ${id.slice(panel.length + 1)}`, id));
     const alone = agents.map(agent => new Option(`${agent} alone`, panel + '/' + agent));
-    const together = new Option(`${panel}, ${agents.length} agents`, panel);
-    return Object.assign(make('optgroup', '', '', together, ...alone), { label: panel });
+    const together = new Option(agents.length ? `${panel}, ${agents.length} agents` : panel, panel);
+    return Object.assign(make('optgroup', '', '', together, ...others, ...alone), { label: panel });
   }));
   drawPanel();
 }

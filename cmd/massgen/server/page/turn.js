@@ -219,14 +219,34 @@ export class TurnView {
       make('li', `${n.text} (${n.seen_by.length ? 'seen by ' + n.seen_by.join(', ') : 'no agent has seen it yet'})`));
     this.drawActs();
     this.drawNews(news);
+    this.drawAnalysis(this.result?.analysis ?? this.state.analysis);
+  }
+
+  // drawAnalysis shows what a judge has found in the answers: each item with who says it, and quotations that are made up.
+  drawAnalysis(a) {
+    const list = this.find('.analysis');
+    list.hidden = !a;
+    if (!a || drawn.get(list) === a) return;
+    drawn.set(list, a);
+    const name = label => who(this.order, label.replace(/\.\d+$/, ''), label);
+    const quote = q => make('blockquote', '', '', name(q.answer), ` “${q.text}”`, make('strong', q.found ? '' : ' (not found)'));
+    const names = labels => labels.flatMap((label, i) => [i ? ', ' : '', name(label)]);
+    const claim = c => make('li', '', '', ...names(c.answers), ': ' + c.claim, ...c.quotes.map(quote));
+    const point = c => make('li', c.about, '', make('ul', '', '', ...c.sides.map(claim)));
+    const draws = { consensus: claim, partial: claim, unique: claim, contradictions: point, blind_spots: text => make('li', text) };
+    const found = Object.keys(draws).filter(kind => a[kind].length).map(kind => [kind, `${words(kind)} (${a[kind].length})`]);
+    list.replaceChildren(make('summary', 'Analysis: ' + found.map(([, heading]) => heading).join(', ')),
+      make('p', '', '', name(a.best), ' is best' + (a.why && ': ' + a.why)),
+      ...found.flatMap(([kind, heading]) => [make('h4', heading), make('ul', '', '', ...a[kind].map(draws[kind]))]));
   }
 
   // drawState shows what the turn is at, who leads and for whom it waits.
   drawState() {
-    const { agents, rounds, acts, sidecalls, status, stage, paused, awaited, usage, began } = this.state;
+    const { agents, rounds, acts, sidecalls, status, stage, cascade, paused, awaited, usage, began } = this.state;
     const open = agents.filter(isBusy).map(a => a.id);
     if (status || this.isLive) {
-      const at = stage === 'final' ? 'The final answer' : rounds.length && agents.length > 1 ? `Round ${rounds.at(-1).number}` : 'At work';
+      const round = rounds.length && agents.length > 1 && `Round ${rounds.at(-1).number}`;
+      const at = stage === 'final' ? 'The final answer' : cascade || round || 'At work';
       const done = this.isLive && agents.length > 1 && `${agents.length - open.length} of ${agents.length} done`;
       const time = this.isLive && began && `${Math.max(0, Math.round((Date.now() - new Date(began)) / 1000))} s`;
       this.find('.state').textContent = all(words(status || at), paused && 'paused', done, time, usage?.calls && money(usage));
@@ -280,7 +300,7 @@ export class TurnView {
     this.find('summary').textContent = 'How this answer came about';
     this.element.classList.remove('live');
     const took = result.duration_ms && seconds(result.duration_ms * 1e6);
-    this.find('.state').textContent = all(words(result.status), result.usage && money(result.usage), took);
+    this.find('.state').textContent = all(words(result.status), result.saved, result.usage && money(result.usage), took);
     this.find('.answer').hidden = !result.winner;
     this.find('.answer').classList.add(colourOf(this.order, result.winner));
     this.find('.answer h3').replaceChildren('Answer of ', who(this.order, result.winner));
@@ -291,6 +311,7 @@ export class TurnView {
     this.find('.actions').firstElementChild.hidden = !result.winner;
     this.find('.actions').lastElementChild.hidden = this.order.length < 2 || !result.winner;
     this.markWinner();
+    this.drawAnalysis(result.analysis);
   }
 
   // answers returns the texts of the answers by their labels.
