@@ -139,8 +139,12 @@ func (r *Report) analysis(ref blob.Ref, k kernel.Result) (*contextbuild.Analysis
 // reason returns Decision.Reason.
 func (r *Report) reason(k kernel.Result) string {
 	rules := r.machine.Rules()
-	same := 0
-	for _, a := range k.Answers {
+	same, standing, passed := 0, k.Answers, ""
+	isFailed := func(a kernel.Answer) bool { return a.FailedCheck }
+	if rules.Check == kernel.CheckRequired && slices.ContainsFunc(standing, isFailed) && k.Winner != nil && !k.Winner.FailedCheck {
+		standing, passed = slices.DeleteFunc(slices.Clone(standing), isFailed), " that passed the check"
+	}
+	for _, a := range standing {
 		if k.Winner != nil && r.areEqual(a, *k.Winner) {
 			same++
 		}
@@ -150,8 +154,10 @@ func (r *Report) reason(k kernel.Result) string {
 		return ""
 	case k.Judged:
 		return "found best by " + rules.Judge
-	case same > 1 && same == len(k.Answers):
-		return "all answers agree"
+	case same > 1 && same == len(standing):
+		return "all answers" + passed + " agree"
+	case len(standing) == 1 && passed != "":
+		return "the only answer" + passed
 	case rules.Decider == kernel.ByValue && same < 2:
 		return "no two answers have the same value"
 	case rules.Decider == kernel.ByValue:

@@ -98,13 +98,17 @@ func (s *readiness) look(ctx context.Context) (ok bool, text string) {
 			return false, "the store has no room\n"
 		}
 	}
-	open := 0
+	open, panels := 0, 0
 	for _, m := range s.models.list {
+		if m.Preset != "" { // its panel is open already, as its config has it
+			continue
+		}
+		panels++
 		if _, err := m.open(ctx); err != nil {
 			s.respond.log.Error("a panel cannot be opened", "model", m.ID, "error", err)
 			continue
 		}
 		open++
 	}
-	return open == len(s.models.list), fmt.Sprintf("%d of %d models can be asked\n", open, len(s.models.list))
+	return open == panels, fmt.Sprintf("%d of %d models can be asked\n", open, panels)
 }

@@ -17,7 +17,9 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/archive"
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
+	"github.com/massgen/massgen/cmd/massgen/internal/findings"
 	"github.com/massgen/massgen/cmd/massgen/internal/picture"
+	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/plain"
@@ -108,7 +110,27 @@ func (c *showCommand) show(ctx context.Context, r archive.Recording, id string, 
 	if c.svg != "" || c.html != "" {
 		return nil
 	}
-	return c.console.Put(picture.Terminal(p, c.screen()))
+	return c.console.Put(picture.Terminal(p, c.screen()) + c.decided(ctx, r, p))
+}
+
+// decided returns the lines about how the turn of a picture was decided, behind an empty line.
+func (c *showCommand) decided(ctx context.Context, r archive.Recording, p picture.Picture) string {
+	record, err := coordinator.ReadRecord(ctx, r, p.Session, p.Turn)
+	if err != nil {
+		c.console.Warn(err.Error())
+	}
+	var agents []string
+	for _, l := range p.Lanes {
+		agents = append(agents, l.Name)
+	}
+	var b strings.Builder
+	for _, line := range findings.Turn(record.Decision, agents, c.screen().Colour) {
+		b.WriteString("\n" + line)
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return b.String() + "\n"
 }
 
 // draw computes the picture of a turn. A damaged journal has the picture of what could be read,

@@ -116,15 +116,14 @@ func answerLines(t inspect.Turn) string {
 
 // decisionLines are about how a turn was decided, behind an empty line.
 func decisionLines(t inspect.Turn, s *report.State) string {
-	lines := findings.Decided(t.Decision)
+	var agents []string
+	for _, a := range s.Agents {
+		agents = append(agents, a.ID)
+	}
+	lines := findings.Turn(t.Decision, agents, false)
 	if lines == nil {
 		return ""
 	}
-	w := findings.Writer{IsWhole: true}
-	for _, a := range s.Agents {
-		w.Agents = append(w.Agents, a.ID)
-	}
-	lines = append(lines, w.Lines(t.Analysis)...)
 	return "\n  " + strings.Join(lines, "\n  ") + "\n"
 }
 

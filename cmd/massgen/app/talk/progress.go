@@ -270,7 +270,7 @@ func (f *feed) summarise(r report.Result, withVotes bool) {
 			}
 		}
 		if r.Decision != nil {
-			w := findings.Writer{Agents: f.asked.ids(), IsColoured: f.env.WantsColour()}
+			w := findings.Writer{Agents: f.asked.ids(), IsColoured: f.env.WantsColour() && cmdline.IsScreen(f.env, f.env.Stderr)}
 			for _, line := range w.Lines(r.Analysis) {
 				f.console.Say("%s", f.wrapped(f.console.Secrets.Redact(line)))
 			}

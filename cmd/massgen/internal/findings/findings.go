@@ -128,6 +128,16 @@ func (w Writer) answer(label string) string {
 	return signs.Signed(slices.Index(w.Agents, agent), label, w.IsColoured)
 }
 
+// Turn returns the lines about how a turn was decided, and its whole analysis. It returns nil for a turn
+// without a strategy. Agents are as in Writer.
+func Turn(d *report.Decision, agents []string, isColoured bool) []string {
+	lines := Decided(d)
+	if d != nil {
+		lines = append(lines, Writer{Agents: agents, IsColoured: isColoured, IsWhole: true}.Lines(d.Analysis)...)
+	}
+	return lines
+}
+
 // Decided returns the lines about how a turn was decided, without its analysis. It returns nil for a turn
 // without a strategy.
 func Decided(d *report.Decision) []string {
