@@ -22,9 +22,9 @@ const usageText = `  massgen "question"             ask a panel
   massgen --continue "question"  go on with this folder's last session`
 
 const description = `Without --config and --models, massgen/config.yaml of your configuration folder
-is the panel, else three agents on the providers whose keys are set, else on a
-model server of this machine, else a demo. The answer goes to standard output,
-all else to standard error. Flags may stand behind the question; -- ends them.`
+is the panel, else three agents on providers with a key, a local model server or
+the demo. The answer goes to standard output, all else to standard error. --
+ends the flags, which may stand behind the question.`
 
 const statusIntroduction = "The exit status, with --lines the first that is not 0:"
 
