@@ -77,7 +77,7 @@ func TestExamplesLoadWithoutWarnings(t *testing.T) {
 			t.Errorf("%s: summary %q", example.Name, example.Summary)
 		}
 	}
-	want := []string{"all_settings", "files", "local_server", "mixed_providers", "one_agent", "one_model_three_times", "openai_compatible", "simulated", "three_agents"}
+	want := []string{"all_settings", "blind", "cascade", "checked", "files", "judge", "local_server", "majority", "mixed_providers", "one_agent", "one_model_three_times", "openai_compatible", "simulated", "three_agents"}
 	if !slices.Equal(names, want) {
 		t.Error(names)
 	}

@@ -23,8 +23,7 @@ const usageText = `  massgen "question"             ask a panel
 
 const description = `Without --config and --models, massgen/config.yaml of your configuration folder
 is the panel, else three agents on providers with a key, a local model server or
-the demo. The answer goes to standard output, all else to standard error. --
-ends the flags, which may stand behind the question.`
+the demo. The answer goes to standard output, all else to standard error.`
 
 const statusIntroduction = "The exit status, with --lines the first that is not 0:"
 
