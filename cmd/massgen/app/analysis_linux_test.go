@@ -3,6 +3,7 @@ package app_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -141,4 +142,58 @@ func analysisAt(t *testing.T, url string) string {
 	}
 	take(body.Bytes())
 	return string(found)
+}
+
+// TestPresetsAreModels: PANEL:PRESET is a model of the server, whose response has the judge's analysis while it
+// comes and at its end; --no-reasoning leaves out both. One agent has no presets.
+func TestPresetsAreModels(t *testing.T) {
+	for _, isSilent := range []bool{false, true} {
+		args := []string{"--config", "@examples/simulated"}
+		if isSilent {
+			args = append(args, "--no-reasoning")
+		}
+		s := serve(t, nil, args...)
+		response, err := http.Post(s.url+"/v1/chat/completions", "application/json",
+			strings.NewReader(`{"model":"simulated:pick","messages":[{"role":"user","content":"What is 17 * 23?"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var body bytes.Buffer
+		_, err = body.ReadFrom(response.Body)
+		if err := errors.Join(err, response.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		var said struct {
+			Choices []struct {
+				Message struct {
+					Content   string
+					Reasoning string `json:"reasoning_content"`
+				}
+			}
+			Analysis *contextbuild.Analysis
+		}
+		decodeInto(t, body.Bytes(), &said)
+		if len(said.Choices) != 1 || said.Choices[0].Message.Content != "391" {
+			t.Fatal(body.String())
+		}
+		if reasoning := said.Choices[0].Message.Reasoning; strings.Contains(reasoning, "careful.1, usual.1: The answer is 391.") == isSilent {
+			t.Errorf("the reasoning is %q", reasoning)
+		}
+		if (said.Analysis == nil) != isSilent {
+			t.Errorf("the analysis is %v", said.Analysis)
+		}
+	}
+	s := serve(t, nil, "--config", "@examples/one_agent")
+	response, err := http.Get(s.url + "/v1/models")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body bytes.Buffer
+	_, err = body.ReadFrom(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(body.String(), "one_agent:") {
+		t.Errorf("one agent has presets: %s", &body)
+	}
 }
