@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -192,6 +193,9 @@ func walkSize() []scenario {
 // TestWalk is rule 10: every interleaving of up to three agents, under a sample
 // of the configurations; under all of them with MASSGEN_WALK=full.
 func TestWalk(t *testing.T) {
+	if os.Getenv("MASSGEN_WALK") != "full" { // whose visited states alone take gigabytes
+		defer debug.SetGCPercent(debug.SetGCPercent(400))
+	}
 	var states, steps, turns atomic.Int64
 	var next atomic.Int64
 	list := walkSize()

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/tests/backendtest"
 )
@@ -16,7 +17,7 @@ func decidingScenarios() []scenario {
 			"orchestrator: {strategy: judge, final: synthesize, answer_order: shuffled, seed: 7, " + judge + "}",
 		}, turns: []string{"agent3 agent1 agent2 judge judge", "agent1 agent2 agent3 judge judge"}, check: func(t *testing.T, r report.Result) {
 			completed("agent2")(t, r)
-			if r.Answer != "Written by judge." || r.Usage.Calls != 5 || r.Analysis == nil || r.Analysis.Best != "agent2.1" {
+			if r.Answer != "Written better by judge." || r.Usage.Calls != 5 || r.Analysis == nil || r.Analysis.Best != "agent2.1" {
 				t.Errorf("%q after %d calls, by %+v", r.Answer, r.Usage.Calls, r.Analysis)
 			}
 		}},
@@ -69,18 +70,19 @@ func checkChecks(t *testing.T, r report.Result, want ...string) {
 // of the first question are the same.
 func deciding(c backendtest.Call) backendtest.Reply {
 	system := c.Messages()[0].Text()
+	usage := &backends.Usage{InputTokens: 100, OutputTokens: 10}
 	last := c.Messages()[len(c.Messages())-1].Text()
 	switch {
 	case strings.HasPrefix(last, "Now write the final response"):
-		return backendtest.Reply{Text: "Written by " + c.Model() + "."}
+		return backendtest.Reply{Text: "Written better by " + c.Model() + ".", Usage: usage}
 	case strings.Contains(system, "You judge the CURRENT ANSWERS"):
 		return backendtest.Reply{Text: `{"consensus":[{"claim":"It is an answer.","answers":["agent1","agent2"],"quotes":[{"answer":"agent2","text":"the answer of agent2"},{"answer":"agent1","text":"made up"}]}],` +
-			`"partial":[],"unique":[],"contradictions":[],"blind_spots":["why"],"best":"agent2","why":"It is clear."}`}
+			`"partial":[],"unique":[],"contradictions":[],"blind_spots":["why"],"best":"agent2","why":"It is clear."}`, Usage: usage}
 	case strings.Contains(system, "You decide whether the CURRENT ANSWERS"):
 		if strings.Contains(c.User(), "question 2") {
-			return backendtest.Reply{Text: `{"same":false}`}
+			return backendtest.Reply{Text: `{"same":false}`, Usage: usage}
 		}
-		return backendtest.Reply{Text: `{"same":true}`}
+		return backendtest.Reply{Text: `{"same":true}`, Usage: usage}
 	case isBlind(c):
 		return agreeable(c)
 	}
