@@ -348,8 +348,7 @@ func (p *Panel) accept(ctx context.Context, t *Turn, begun sessions.Begun) error
 		return err
 	}
 	rules := rulesFor(p.opts.Rules, t.tools)
-	rules.Values = described.Value != nil
-	p.opts.draw(ctx, &rules, &described)
+	p.opts.complete(ctx, &rules, &described)
 	limits, err := p.allowance(ctx, p.opts.Budget, t.session, t.number)
 	if err != nil {
 		return err

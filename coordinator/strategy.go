@@ -91,8 +91,15 @@ func (o *Options) valueIn(schema blob.Ref) (*effect.Value, error) {
 	return nil, nil
 }
 
-// draw puts the seed into a turn whose answers are shuffled, or whose peers are drawn.
-func (o *Options) draw(ctx context.Context, rules *kernel.Config, described *effect.Turn) {
+// has reports whether the options have the consultants and the check that rules name.
+func (o *Options) has(rules kernel.Config) bool {
+	return (rules.Judge != kernel.JudgeID || o.Judge != nil) && (!rules.VerdictByOther || o.Verdict != nil) && (rules.Check == "" || o.Check != nil)
+}
+
+// complete gives rules and description what a turn has of both: how values are read, votes with several
+// names, the check, and the seed by which answers are shuffled and peers are drawn.
+func (o *Options) complete(ctx context.Context, rules *kernel.Config, described *effect.Turn) {
+	rules.Values = described.Value != nil
 	seed := rand.Uint64()
 	if o.TurnSeed != nil {
 		if given, ok := o.TurnSeed(ctx); ok {

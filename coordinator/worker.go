@@ -43,6 +43,9 @@ func (w *Worker) Prepare(ctx context.Context, session, question string, begun se
 	if asked, here := terms.Rules.Agents, w.panel.opts.Rules.Agents; !slices.Equal(asked, here) {
 		return turn.Accepted{}, fmt.Errorf("the client's agents are %s, and the worker's %s: give both the same config", strings.Join(asked, ", "), strings.Join(here, ", "))
 	}
+	if !w.panel.opts.has(terms.Rules) {
+		return turn.Accepted{}, errors.New("the client's rules name a judge, a verdict or a check that the worker does not have: give both the same config")
+	}
 	t := newTurn(session, begun.Turn, contextbuild.Clean(question))
 	described, err := w.panel.prepare(topic.WithClient(ctx, terms.Client), t, begun)
 	if err != nil {
@@ -52,7 +55,7 @@ func (w *Worker) Prepare(ctx context.Context, session, question string, begun se
 	if err != nil {
 		return turn.Accepted{}, err
 	}
-	terms.Rules.Values = described.Value != nil
+	w.panel.opts.complete(ctx, &terms.Rules, &described)
 	return turn.Accepted{At: kernel.Time(time.Now().UnixMilli()), Rules: terms.Rules, Turn: described, Budget: limits}, nil
 }
 

@@ -124,6 +124,9 @@ type fleet struct {
 	store   *memory
 	workers [2]*activities
 	backend *counting
+	rules   kernel.Config
+	// change changes the options of both workers' panels.
+	change func(*coordinator.Options)
 
 	mu sync.Mutex
 	// lose says whether a worker is lost before it takes an activity, in it, or after it has
@@ -183,7 +186,13 @@ rules:
 
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
-	script, err := debugbackend.ParseScript([]byte(fleetScript))
+	return newFleetOf(t, fleetScript, func(*fleet) {})
+}
+
+// newFleetOf is a fleet whose models follow a script, and which adapt changes before it has panels.
+func newFleetOf(t *testing.T, text string, adapt func(*fleet)) *fleet {
+	t.Helper()
+	script, err := debugbackend.ParseScript([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,8 +200,9 @@ func newFleet(t *testing.T) *fleet {
 		TestWorkflowEnvironment: newEnvironment(), t: t, store: &memory{Store: sessions.NewMemory(), results: map[string][]byte{}, refused: map[string]bool{}},
 		backend: &counting{Backend: debugbackend.NewScripted(script), calls: map[backends.Key]int{}},
 		lose:    func(string, work) loss { return none }, late: func(work) bool { return false }, gone: make(chan struct{}), looked: make(chan struct{}),
-		done: map[string]int{}, at: map[string]int{},
+		done: map[string]int{}, at: map[string]int{}, rules: kernel.Defaults("a", "b"), change: func(*coordinator.Options) {},
 	}
+	adapt(f)
 	for i := range f.workers {
 		f.workers[i] = &activities{panel: f.panel(i), as: func(string) Store { return f.store }, server: quiet{}, home: fmt.Sprint("home", i)}
 	}
@@ -226,13 +236,15 @@ func (f *fleet) panel(number int) *coordinator.Panel {
 		}
 		return t
 	}
-	panel, err := coordinator.New(coordinator.Options{Store: f.store, Agents: []coordinator.Agent{
+	options := coordinator.Options{Store: f.store, Rules: f.rules, Agents: []coordinator.Agent{
 		{ID: "a", Backend: f.backend, Tools: []agents.Tool{tool("write"), tool("read")},
 			Snapshot: func(context.Context, agents.CallInfo) (agents.Snapshot, error) {
 				return agents.Snapshot{Dir: "/kept"}, nil
 			}},
 		{ID: "b", Backend: f.backend, Tools: []agents.Tool{tool("look")}},
-	}})
+	}}
+	f.change(&options)
+	panel, err := coordinator.New(options)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -330,6 +342,7 @@ type outcome struct {
 	winner, answer string
 	tools          map[string][]string // by agent, what its calls have come to
 	kept           string              // the last snapshot of agent a
+	checks         []string            // of agent a, what came of them
 	lost           int                 // calls that are in the journal as lost
 }
 
@@ -337,9 +350,7 @@ type outcome struct {
 func (f *fleet) play() (o outcome) {
 	f.t.Helper()
 	ctx := f.t.Context()
-	rules := kernel.Defaults()
-	rules.Agents = []string{"a", "b"}
-	f.ExecuteWorkflow(workflowName, request{Session: "s", Owner: "o", Question: []byte("energy?"), Terms: coordinator.TurnOptions{Rules: rules}})
+	f.ExecuteWorkflow(workflowName, request{Session: "s", Owner: "o", Question: []byte("energy?"), Terms: coordinator.TurnOptions{Rules: f.rules}})
 	if !f.IsWorkflowCompleted() {
 		f.t.Fatal("the turn does not end")
 	}
@@ -371,6 +382,12 @@ func (f *fleet) note(o *outcome, done turn.ToolDone) {
 	f.check(err)
 	if (effect.ToolCall{Key: done.Key}).IsSnapshot() {
 		o.kept = string(text)
+		return
+	}
+	if done.Key.Purpose.IsCheck() {
+		if done.Key.Agent == 0 {
+			o.checks = append(o.checks, string(text))
+		}
 		return
 	}
 	agent := []string{"a", "b"}[done.Key.Agent]

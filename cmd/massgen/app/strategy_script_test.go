@@ -29,6 +29,12 @@ func strategyBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			}
 			return decide(c, judgement, "true")
 		},
+		"judge-refuses": func(c backendtest.Call) backendtest.Reply {
+			if isConsulted(c, "You judge") {
+				return backendtest.Reply{Text: "I cannot help with that.", Finish: "content_filter"}
+			}
+			return decide(c, judgement, "true")
+		},
 		// Its second reply is one.
 		"judges-late": func(c backendtest.Call) backendtest.Reply {
 			texts := textsOf(c.Request().Messages, "user")

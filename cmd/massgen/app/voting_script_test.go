@@ -56,6 +56,26 @@ func votingBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			}
 			return decide(c, judgement, "true")
 		},
+		// Of three agents the first mends its file, after the check has failed, and the third never does.
+		"mends-file": func(c backendtest.Call) backendtest.Reply {
+			results := resultsOf(c)
+			says := func(answer string) backendtest.Reply {
+				return calls("new_answer", fmt.Sprintf(`{"content":"%s: %s"}`, c.Model(), answer))
+			}
+			switch sum := map[string]string{"m1": "echo 5", "m2": "echo 4", "m3": "echo 3"}[c.Model()]; {
+			case !isBlind(c):
+				return voteFor("agent2")
+			case len(results) == 0:
+				return calls("write_file", fmt.Sprintf(`{"path":"sum.sh","content":%q}`, sum))
+			case len(results) == 1:
+				return says("see sum.sh")
+			case !strings.HasPrefix(results[1], "Error: this answer failed its check (status 1).") || !strings.Contains(results[1], "is no sum"):
+				return backendtest.Reply{Text: "There is no such result."}
+			case len(results) == 2 && c.Model() == "m1":
+				return calls("write_file", `{"path":"sum.sh","content":"echo 4"}`)
+			}
+			return says("see sum.sh again")
+		},
 	}
 }
 

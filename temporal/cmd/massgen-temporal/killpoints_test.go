@@ -15,6 +15,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/temporal/engine"
@@ -77,7 +78,18 @@ func killedPanels() []killed {
 			lines[1] = strings.Replace(lines[1], "model: agent1", "model: agent1, cwd: "+w.shared("work"), 1)
 			return lines
 		}},
+		{"judge and check", checkedAndJudged, func(events int) int { return events * 3 / 4 }, func(_ *world, s *service) []string {
+			return s.agents(3, `orchestrator: {strategy: judge, final: synthesize, check: {pattern: better}, judge: {backend: {base_url: "$URL", model: agent4}}}`)
+		}},
 	}
+}
+
+// checkedAndJudged has agents learn from their check, and a judge write the answer.
+func checkedAndJudged(c backendtest.Call) backendtest.Reply {
+	if isBlind(c) {
+		return learning(c)
+	}
+	return deciding(c)
 }
 
 // shared is a folder that all workers see.
@@ -152,7 +164,12 @@ func (w *world) finished() map[string]bool {
 		ev, err := turn.Decode(data)
 		ok(w.t, err)
 		if m, is := ev.(turn.ModelDone); is {
-			done[callName(fmt.Sprint("agent", m.Key.Agent+1), m.Key.Round == 1, m.Key.Index)] = true
+			before := m.Key.Index
+			if m.Key.Purpose == effect.Synthesis { // which follows the judge's analysis
+				before++
+			}
+			isFirst := m.Key.Round == 1 && m.Key.Purpose == effect.Coordination
+			done[callName(fmt.Sprint("agent", m.Key.Agent+1), isFirst, before)] = true
 		}
 	}
 	return done
