@@ -81,9 +81,9 @@ func (e *lineEditor) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 	return e, nil
 }
 
-func (e *lineEditor) paste(text string) (cmd tea.Cmd, taken bool) {
+func (e *lineEditor) paste(text string) (taken bool) {
 	e.text = append(e.text, []rune(plain.Line(text))...)
-	return nil, true
+	return true
 }
 
 func (e *lineEditor) view(width, _ int) []string {
@@ -109,5 +109,5 @@ func lineWithCursor(head, text string, width int) string {
 
 // paster is an overlay that takes pasted texts, at times.
 type paster interface {
-	paste(text string) (cmd tea.Cmd, taken bool)
+	paste(text string) (taken bool)
 }

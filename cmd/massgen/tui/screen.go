@@ -30,8 +30,13 @@ type screen struct {
 	due        due
 	menu       *menu
 	leaving    leaving
-	printing   bool     // lines are on their way to the scrollback
-	queue      []string // the lines that follow them
+	scrollback scrollback
+}
+
+// scrollback has what an inline screen prints above itself.
+type scrollback struct {
+	printing bool     // lines are on their way
+	queue    []string // the lines that follow them
 }
 
 // due waits until the turns of the session are read: a question to ask, and a turn to show, 0 for the end.
@@ -115,17 +120,17 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // print moves the finished blocks of an inline screen to the terminal's scrollback, in their order.
 func (s *screen) print() tea.Cmd {
-	if !s.mood.inline || s.transcript.width <= 0 || s.printing {
+	if !s.mood.inline || s.transcript.width <= 0 || s.scrollback.printing {
 		return nil
 	}
-	s.queue = append(s.queue, s.transcript.finished(s.shell.block(), s.talk.block())...)
-	if len(s.queue) == 0 {
+	s.scrollback.queue = append(s.scrollback.queue, s.transcript.finished(s.shell.block(), s.talk.block())...)
+	if len(s.scrollback.queue) == 0 {
 		return nil
 	}
-	n := min(len(s.queue), s.printRows())
-	lines := s.queue[:n]
-	s.queue = s.queue[n:]
-	s.printing = true // Println of two commands may change places
+	n := min(len(s.scrollback.queue), s.printRows())
+	lines := s.scrollback.queue[:n]
+	s.scrollback.queue = s.scrollback.queue[n:]
+	s.scrollback.printing = true // Println of two commands may change places
 	if s.mood.isKnown {
 		lines = strings.Split(markdown.OnBackground(strings.Join(lines, "\n"), s.mood.isDark), "\n")
 	}
@@ -141,10 +146,11 @@ func (s *screen) take(msg tea.Msg) tea.Cmd {
 	case tea.KeyPressMsg:
 		return s.key(msg)
 	case tea.PasteMsg:
-		if o, ok := s.overlay.(paster); ok {
-			if cmd, taken := o.paste(msg.Content); taken {
-				return cmd
+		if o, ok := s.overlay.(paster); ok && o.paste(msg.Content) {
+			if p, ok := o.(*picker); ok {
+				return p.look()
 			}
+			return nil
 		}
 		if d, ok := s.overlay.(*dialog); s.overlay == nil || ok && d.below == nil {
 			s.focus = -1
@@ -156,7 +162,7 @@ func (s *screen) take(msg tea.Msg) tea.Cmd {
 		s.leaving.fade(time.Time(msg))
 		return tick()
 	case printedMsg:
-		s.printing = false
+		s.scrollback.printing = false
 	case leaveMsg:
 		if s.leaving.key == "Esc" && s.talk.running == nil && s.overlay == nil { // nothing came after the second Esc
 			return tea.Quit
