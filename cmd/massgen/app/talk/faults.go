@@ -55,6 +55,9 @@ func faultsOf(err string) (list []fault) {
 	}
 	parts := err[at[1]:]
 	begins := partOfModel.FindAllStringSubmatchIndex(parts, -1)
+	if len(begins) == 0 { // a service has these words in its error
+		return []fault{{reason: err}}
+	}
 	for i, b := range begins {
 		end := len(parts)
 		if i+1 < len(begins) {
