@@ -31,8 +31,9 @@ func TestCommandsAreListedAsTheyAreTyped(t *testing.T) {
 	r.until("a word of a meaning is no name", func() bool { return slices.Contains(r.p.ran(), "/side") })
 	r.write("/side")
 	r.press("down", "enter")
-	if !r.shows("answers of the last turn") {
-		r.until("the chosen one has run", func() bool { return slices.Contains(r.p.ran(), "/answers") })
+	r.until("the chosen one is shown", func() bool { return r.s.overlay != nil })
+	if !slices.Contains(r.p.ran(), "/answers") {
+		t.Errorf("the chosen one has not run:\n%s", r.screen())
 	}
 	r.press("esc")
 	r.write("/stat")
