@@ -103,6 +103,19 @@ func TestFilesAreListedBehindAt(t *testing.T) {
 	}
 }
 
+// TestFilesOfHostileNamesAreNotListed: an agent may have made them, and the line shows the name that is taken.
+func TestFilesOfHostileNamesAreNotListed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"a\x1b]52;c;eA==\a.txt", "a\nb.txt", "ab.txt"} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := filesLike("@"); !slices.Equal(got, []string{"@ab.txt"}) {
+		t.Errorf("%q are listed", got)
+	}
+}
+
 // TestSessionsAreRenamedAndDeleted from the picker, after a question, which a no takes back to the picker.
 func TestSessionsAreRenamedAndDeleted(t *testing.T) {
 	r := start(t, agrees, "")
