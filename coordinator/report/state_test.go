@@ -237,6 +237,30 @@ func TestSecretsAreMaskedBeforeTheyAreCut(t *testing.T) {
 	}
 }
 
+// TestLeadCountsTheNewestVotes of each agent that were cast after the newest answer, and are not void.
+func TestLeadCountsTheNewestVotes(t *testing.T) {
+	t.Parallel()
+	s := report.NewState("ada", "bob", "cyd")
+	end := func(id string) report.StepEnd { return report.StepEnd{Actor: report.Actor{Agent: id, Round: 1}} }
+	for _, step := range []struct {
+		ev   report.Event
+		want *report.Lead
+	}{
+		{report.Answered{StepEnd: end("bob"), Label: "bob.1"}, nil},
+		{report.Answered{StepEnd: end("ada"), Label: "ada.1"}, nil},
+		{report.Voted{StepEnd: end("ada"), Label: "bob.1", Void: "late"}, nil},
+		{report.Voted{StepEnd: end("bob"), Label: "bob.1"}, &report.Lead{Labels: []string{"bob.1"}, Votes: 1, All: 1}},
+		{report.Voted{StepEnd: end("cyd"), Label: "ada.1"}, &report.Lead{Labels: []string{"ada.1", "bob.1"}, Votes: 1, All: 2}},
+		{report.Voted{StepEnd: end("bob"), Label: "ada.1"}, &report.Lead{Labels: []string{"ada.1"}, Votes: 2, All: 2}},
+		{report.Answered{StepEnd: end("ada"), Label: "ada.2"}, nil},
+	} {
+		s.Apply(report.Stamp(step.ev, time.Time{}, false))
+		if difference := cmp.Diff(step.want, s.Lead); difference != "" {
+			t.Errorf("after %+v (-want +got):\n%s", step.ev, difference)
+		}
+	}
+}
+
 // TestStateScripts folds events of testdata/state. A line is an event: KIND of its JSON, then its fields in JSON
 // without the header. Commands:
 //
