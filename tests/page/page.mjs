@@ -349,6 +349,7 @@ await step('no Markdown holds the tab up', async () => {
   const texts = {
     brackets: '['.repeat(size), stars: '*'.repeat(size), pictures: '!['.repeat(size / 4), links: '[a]('.repeat(size / 4), code: '`a '.repeat(size / 8),
     addresses: 'http://'.repeat(size / 16), quotes: 'x\n' + '> '.repeat(10000), lists: 'x\n' + '- '.repeat(10000), accents: 'a' + '\u0301'.repeat(size),
+    comments: ('```go\n' + '/*'.repeat(24000) + '\n```\n').repeat(20), quoted: ('```go\n' + '\\"'.repeat(24000) + '\n```\n').repeat(20),
     table: `${'|a'.repeat(20000)}|\n${'|-'.repeat(20000)}|\n${'|x|\n'.repeat(2000)}`, rows: '|a|\n|-|\n' + '|x|\n'.repeat(20000),
   };
   const system = await desk.browser.newBrowserCDPSession();
