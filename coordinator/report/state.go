@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +31,7 @@ type State struct {
 	News      []News `json:"news"`
 	KeepsNews bool   `json:"-"`
 	// Lead is who leads the votes, nil before the first vote that counts.
-	Lead *Lead `json:"lead,omitempty"`
+	Lead *lead `json:"lead,omitempty"`
 	// Awaited is the time after which the round goes on without the agents that are at work, zero without one.
 	Awaited time.Time `json:"awaited,omitzero"`
 	// Paused reports that no call begins.
@@ -139,15 +138,6 @@ type Act struct {
 	Void    string        `json:"void,omitempty"`
 	Elapsed time.Duration `json:"elapsed,omitempty"`
 	Usage   budget.Usage  `json:"usage,omitzero"`
-}
-
-// Lead has the answers with the most of the votes that count so far.
-type Lead struct {
-	// Labels are the labels of the answers, in the order of their authors.
-	Labels []string `json:"labels"`
-	// Votes is the number of votes for each of them, All that for all answers.
-	Votes int `json:"votes"`
-	All   int `json:"all"`
 }
 
 // StateNote is a person's addition to the question.
@@ -269,7 +259,7 @@ func (s *State) Apply(ev Event) {
 		s.applyCall(ev)
 	case Answered, Voted, Abstained, Failed, Cancelled, Presented, Dismissed:
 		s.applyEnd(ev)
-		s.Lead = s.lead()
+		s.Lead = s.leading()
 	case SidecallStarted, SidecallEnded, SidecallFailed:
 		s.applySidecall(ev)
 	default:
@@ -508,41 +498,6 @@ func (s *State) voidVotes(answer *Act) {
 			v.Void = "a newer answer was accepted"
 		}
 	}
-}
-
-// lead returns who leads the votes.
-func (s *State) lead() *Lead {
-	votes := map[string]string{} // labels by voters
-	for _, act := range s.Acts {
-		if act.Phase == step.PhaseVoted && act.Void == "" {
-			votes[act.Agent] = act.Label
-		}
-	}
-	if len(votes) == 0 {
-		return nil
-	}
-	count := map[string]int{}
-	l := &Lead{All: len(votes)}
-	for _, label := range votes {
-		count[label]++
-		l.Votes = max(l.Votes, count[label])
-	}
-	for label, n := range count {
-		if n == l.Votes {
-			l.Labels = append(l.Labels, label)
-		}
-	}
-	slices.SortFunc(l.Labels, func(a, b string) int { return cmp.Or(cmp.Compare(s.author(a), s.author(b)), cmp.Compare(a, b)) })
-	return l
-}
-
-// author returns the place of the agent that gave an answer, -1 for an unknown label.
-func (s *State) author(label string) int {
-	given := slices.IndexFunc(s.Acts, func(act Act) bool { return act.Label == label && act.Phase != step.PhaseVoted })
-	if given < 0 {
-		return -1
-	}
-	return slices.IndexFunc(s.Agents, func(a AgentState) bool { return a.ID == s.Acts[given].Agent })
 }
 
 // to changes the phase of an agent. Nothing changes the phase of a dismissed agent.
