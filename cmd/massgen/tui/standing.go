@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,21 +42,6 @@ func standing(s *report.State, now time.Time, width int) string {
 	return ansi.Truncate(line, width, "…")
 }
 
-// votes returns the valid votes for each label: the last one of each agent.
-func votes(s *report.State) (forLabel map[string]int, all int) {
-	last := map[string]string{}
-	for _, act := range s.Acts {
-		if act.Phase == step.PhaseVoted && act.Void == "" {
-			last[act.Agent] = act.Label
-		}
-	}
-	forLabel = map[string]int{}
-	for _, label := range last {
-		forLabel[label]++
-	}
-	return forLabel, len(last)
-}
-
 // author returns the agent that has given an answer.
 func author(s *report.State, label string) string {
 	for _, act := range s.Acts {
@@ -70,23 +54,18 @@ func author(s *report.State, label string) string {
 
 // leading says which answers have the most votes, "" before the first vote.
 func leading(s *report.State) string {
-	forLabel, all := votes(s)
-	if all == 0 {
+	if s.Lead == nil {
 		return ""
 	}
-	labels := sortedKeys(forLabel)
-	most := forLabel[slices.MaxFunc(labels, func(a, b string) int { return cmp.Compare(forLabel[a], forLabel[b]) })]
-	labels = slices.DeleteFunc(labels, func(label string) bool { return forLabel[label] < most })
-	slices.SortStableFunc(labels, func(a, b string) int { return place(s, author(s, a)) - place(s, author(s, b)) })
 	var names []string
-	for _, label := range labels {
+	for _, label := range s.Lead.Labels {
 		names = append(names, signed(s, author(s, label), label))
 	}
 	verb := " leads with "
 	if len(names) > 1 {
 		verb = " lead with "
 	}
-	return strings.Join(names, ", ") + verb + fmt.Sprintf("%d of %s", most, plain.Count(all, "vote"))
+	return strings.Join(names, ", ") + verb + fmt.Sprintf("%d of %s", s.Lead.Votes, plain.Count(s.Lead.All, "vote"))
 }
 
 // awaited says who is waited for, if others are done or a person is to answer.

@@ -210,7 +210,6 @@ func (v *progress) print(list []report.News) {
 		case failures.Is(*n):
 			v.held = append(v.held, *n)
 		default:
-			v.release()
 			v.printOne(n)
 		}
 	}

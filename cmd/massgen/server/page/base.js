@@ -32,6 +32,7 @@ export function choice(dialog, canLeave = true) {
   dialog.showModal();
   return new Promise(done => {
     dialog.onclose = () => {
+      if (dialog.open) return; // the event of an earlier choice, which was taken back, comes late
       const focused = document.activeElement; // Chromium gives it the focus back, but no caret
       focused.blur();
       focused.focus();

@@ -162,13 +162,15 @@ async function submit() {
 }
 
 async function send(question, files) {
-  const { id } = shown;
+  const { id, stop } = shown;
   const model = by('model').value;
   const body = { model, question, background: true, files: await Promise.all(files.map(encoded)) };
   const begun = await api(id ? `${pathOf(id)}/turns` : '/sessions', { method: 'POST', body });
-  by('question').value = '';
+  if (by('question').value === question) by('question').value = ''; // else it is a draft
+  if (shown.files === files) shown.files = [];
+  if (shown.stop !== stop) return listSessions(); // the person has gone to another session
   const title = shown.title || question.trim().split('\n')[0];
-  Object.assign(shown, { id: begun.session_id, title, files: [], editing: null, isFollowing: true });
+  Object.assign(shown, { id: begun.session_id, title, editing: null, isFollowing: true });
   if (!id) history.pushState(null, '', addressOf(shown.id));
   const names = files.length ? `\n\n[Attached: ${files.map(f => f.name).join('; ')}]` : '';
   const turn = addTurn({ number: begun.turn, question: question + names }, model);

@@ -223,7 +223,7 @@ export class TurnView {
 
   // drawState shows what the turn is at, who leads and for whom it waits.
   drawState() {
-    const { agents, rounds, acts, sidecalls, status, stage, paused, awaited, usage, began } = this.state;
+    const { agents, rounds, lead, sidecalls, status, stage, paused, awaited, usage, began } = this.state;
     const open = agents.filter(isBusy).map(a => a.id);
     if (status || this.isLive) {
       const at = stage === 'final' ? 'The final answer' : rounds.length && agents.length > 1 ? `Round ${rounds.at(-1).number}` : 'At work';
@@ -234,8 +234,9 @@ export class TurnView {
     if (this.isLive) by('pause').textContent = paused ? 'Go on' : 'Pause';
     const failed = agents.filter(a => a.phase === 'failed' && this.find('.failure').hidden).map(a => ({ agent: a.id, error: a.detail }));
     const beside = sidecalls.filter(c => !c.ended_at).map(c => words(c.purpose)).join(', ');
+    const leads = lead && `${lead.labels.join(' and ')} ${lead.labels[1] ? 'have' : 'has'} ${lead.votes} of ${lead.all} votes`;
     this.find('.waits').textContent = all(awaited && open.length && `The turn waits for ${open.join(', ')} until ${clock(awaited)}`,
-      beside && `Beside the agents: ${beside}`, agents.length > 1 && leadOf(acts), ...causesOf(failed).map(c => 'Failed: ' + c));
+      beside && `Beside the agents: ${beside}`, leads, ...causesOf(failed).map(c => 'Failed: ' + c));
   }
 
   // drawActs shows the rounds, with the fate of their answers and votes.
@@ -334,16 +335,6 @@ export class TurnView {
     pre.replaceChildren(...text.split('\n').map(line => make('span', line + '\n', kinds[line[0]])));
     pre.focus();
   }
-}
-
-// leadOf names the answer with most of the votes that count so far.
-function leadOf(acts) {
-  const newest = new Map(acts.filter(a => a.phase === 'voted' || a.phase === 'answered').map(a => [a.agent, a]));
-  const votes = [...newest.values()].filter(a => a.phase === 'voted' && !a.void);
-  const counts = [...Map.groupBy(votes, a => a.label)].map(([label, of]) => ({ label, count: of.length }));
-  const most = Math.max(...counts.map(c => c.count));
-  const leaders = counts.filter(c => c.count === most).map(c => c.label);
-  return leaders.length && `${leaders.join(' and ')} ${leaders[1] ? 'have' : 'has'} ${most} of ${votes.length} votes`;
 }
 
 // askPermission puts the first tool call that waits to the person, and takes back one that does not wait any more.
