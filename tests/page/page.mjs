@@ -153,6 +153,16 @@ await step('the sentences are those of "sessions show"', async () => {
   for (const sentence of sentences) assert.ok(lines.includes(sentence), `the page lacks "${sentence}" in\n${lines.join('\n')}`);
 });
 
+await step('an older turn shows its votes at once, and unfolding it moves nothing', async () => {
+  await page.reload();
+  await turn.locator('.waits').filter({ hasText: /^critic\.2 has \d of \d votes$/ }).waitFor();
+  const again = turn.getByRole('button', { name: 'Ask again', exact: true });
+  const before = await again.boundingBox();
+  await unfold(turn);
+  await turn.locator('.sentences li').filter({ hasText: 'voted for critic.2' }).first().waitFor();
+  assert.deepEqual(await again.boundingBox(), before, 'the actions have moved');
+});
+
 await step('answers are compared', async () => {
   await turn.locator('.how > summary').click(); // fold
   await turn.getByRole('button', { name: 'Compare answers' }).click();
@@ -283,6 +293,9 @@ await step('files are attached, chosen or dropped', async () => {
     await page.locator('#chosen li').filter({ hasText: name }).waitFor();
   }
   await judge(page, 'with files');
+  const zip = Buffer.from('PK\x03\x04\xff\xfe\x80 no text', 'latin1');
+  await page.locator('#files').setInputFiles({ name: 'x.zip', mimeType: 'application/zip', buffer: zip });
+  await page.getByRole('alert').filter({ hasText: 'x.zip cannot be attached' }).waitFor();
   await page.getByRole('button', { name: 'Leave out notes.txt' }).click();
   assert.equal(await page.locator('#chosen li').count(), 1);
 });

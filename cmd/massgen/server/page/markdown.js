@@ -86,8 +86,8 @@ function drawBlocks(tokens, parent, level, isOpen) {
   }
 }
 
-// drawLine adds a line of Markdown to an element.
-export const drawLine = (text, parent) => drawInline(reader.parseInline(text, {})[0].children, parent);
+// lineOf returns an element with a line of Markdown.
+export const lineOf = (text, e = make('span')) => (drawInline(reader.parseInline(text, {})[0].children, e), e);
 
 // Up to smallRest characters the last block is drawn anew with each piece of text; a longer one whenever it has grown by
 // a sixteenth, so that the work grows with the text and not with its square. Meanwhile new text follows as it is.
