@@ -58,7 +58,7 @@ func (q *question) view(width, _ int) []string {
 
 // deletion asks whether a session with a number of turns is to be deleted.
 func deletion(session string, turns int, yes func() tea.Cmd, below overlay) *question {
-	text := fmt.Sprintf("Delete %s, with %s? /undo in an empty session takes that back, until massgen ends.", session, plain.Count(turns, "turn"))
+	text := fmt.Sprintf("Delete %s, with %s? Until massgen ends, /undo in an empty session goes back to it; then it is gone.", session, plain.Count(turns, "turn"))
 	return &question{text, yes, below}
 }
 

@@ -12,7 +12,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/system/charset"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // ownCommands returns the screen's own commands, which the conversation does not have.
@@ -20,7 +22,6 @@ func ownCommands() []Choice {
 	return []Choice{
 		{"/copy", "copy the last answer (Ctrl+Y)"},
 		{"/compare", "read the answers of the last turn side by side (Ctrl+G)"},
-		{"/votes", "read who voted for which answer, and why"},
 		{"/attach", "attach a file to the question; @FILE in the line does it, too"},
 		{"/stop", "end the turn with the best answer so far (Esc)"},
 		{"/retry", "ask the last question again, in a copy of the session"},
@@ -58,15 +59,14 @@ func (s *screen) ownCommand(name, rest, line string) tea.Cmd {
 		return s.copyAnswer()
 	case "/compare":
 		if len(s.talk.last.answers) == 0 { // of a session that was opened again
-			return s.conv.show("the answers of the last turn", "/answers")
+			return s.conv.show("the answers of the last turn", "/answers", "/compare")
 		}
 		s.overlay = newComparison(s.talk.last.answers, s.talk.last.winner, s.session.ids(), s.transcript.drawer)
 		return nil
 	case "/votes":
-		return s.conv.show("the answers of the last turn, and their votes", "/answers")
+		return s.conv.show("the votes of the last turn", "/votes", "/votes")
 	case "/attach":
-		s.entry.area.InsertString("@" + rest)
-		return nil
+		return s.attach(rest)
 	case "/find", "/sessions":
 		return s.conv.readSessions(rest)
 	case "/save":
@@ -89,12 +89,31 @@ func (s *screen) ownCommand(name, rest, line string) tea.Cmd {
 			return s.conv.readSessions("")
 		}
 	case "/tools":
-		return s.conv.show("the agents' tools", line)
+		return s.conv.show("the agents' tools", line, "/tools")
 	}
 	if cmd, taken := s.talk.command(name, rest); taken {
 		return cmd
 	}
 	return s.idleCommand(line)
+}
+
+// attach puts the name of a file into the line, for a question that follows. Without a name the menu lists the files.
+func (s *screen) attach(path string) tea.Cmd {
+	if path == "" {
+		s.entry.area.InsertString("@")
+		return nil
+	}
+	path = strings.Trim(strings.TrimPrefix(path, "@"), `"`)
+	name := "@" + path
+	if strings.Contains(path, " ") {
+		name = `@"` + path + `"`
+	}
+	if !attach.IsFile(path) {
+		s.transcript.add(wrong, "", s.conv.Redact("/attach "+plain.Line(path)+": no such file"))
+		return nil
+	}
+	s.entry.area.InsertString(name + " ")
+	return nil
 }
 
 // command runs a command about the running turn. Without a turn it takes none but /stop.

@@ -42,6 +42,7 @@ type scrollback struct {
 // due waits until the turns of the session are read: a question to ask, and a turn to show, 0 for the end.
 type due struct {
 	question string
+	typed    string // the question as it was typed, with its @files; empty for another
 	turn     int
 }
 
@@ -69,6 +70,7 @@ type (
 	begunMsg struct {
 		turn    *massgen.Turn
 		notices []string
+		typed   string
 	}
 	eventsMsg  struct{ batch []massgen.Event }
 	resultMsg  struct{ result massgen.Result }
@@ -82,6 +84,7 @@ type (
 	sessionsMsg struct {
 		list []Kept
 		word string // to search for
+		at   int    // the line that is chosen first
 	}
 	foundMsg struct {
 		by   *picker
@@ -208,12 +211,14 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 	case movedMsg:
 		s.transcript.clear()
 		s.talk.shown, s.talk.last, s.due.question = nil, lastTurn{}, msg.outcome.Question
+		s.talk.typed, s.due.typed = "", msg.typed
 		msg.outcome.Question = ""
 		return tea.Batch(s.takeOutcome(msg.outcome), s.conv.readPast(s.transcript.page))
 	case errorNote:
 		s.transcript.add(wrong, "", s.conv.Redact(msg.err.Error()))
 	case begunMsg:
 		s.showNotices(msg.notices)
+		s.talk.typed = msg.typed
 		return s.talk.begin(msg.turn)
 	case noticesMsg:
 		s.showNotices(msg)
@@ -237,6 +242,7 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 		msg.viewer.take(msg)
 	case sessionsMsg:
 		p := newSessionPicker(msg.list, msg.word, s)
+		p.at = min(msg.at, max(len(p.fit())-1, 0))
 		s.open(p)
 		return p.look()
 	case foundMsg:
@@ -284,6 +290,9 @@ func (s *screen) showPast(turns []Exchange) tea.Cmd {
 	} else {
 		s.transcript.showLast(asked)
 	}
+	if now.typed != "" {
+		return s.askTyped(now.typed)
+	}
 	if now.question != "" {
 		return s.ask(now.question)
 	}
@@ -297,6 +306,9 @@ func (s *screen) ask(text string) tea.Cmd {
 
 // askTyped is ask with the files that the text names as @path. Only typed texts come here.
 func (s *screen) askTyped(text string) tea.Cmd {
+	for _, path := range attach.Missing(text) {
+		s.transcript.add(told, "", s.conv.Redact("@"+plain.Line(path)+": no such file; the question has it as text"))
+	}
 	return s.askWith(text, func() (string, []backends.File, error) { return attach.Typed(text) })
 }
 
@@ -328,4 +340,7 @@ func (s *screen) takeOutcome(o Outcome) tea.Cmd {
 }
 
 // movedMsg is the outcome of a command that went over to another session.
-type movedMsg struct{ outcome Outcome }
+type movedMsg struct {
+	outcome Outcome
+	typed   string // its question as it was typed, if it names files
+}

@@ -170,6 +170,32 @@ func summed(s *report.State, acts []report.Act) string {
 	return strings.Join(words, "  ")
 }
 
+// actsOf returns the answers and votes of an agent in words. "won" stands behind the last answer of the winner.
+func actsOf(s *report.State, agent string, hasWon bool) string {
+	var words []string
+	last := -1
+	for _, act := range s.Acts {
+		switch {
+		case act.Agent != agent || act.Label == "" || act.Final:
+			continue
+		case act.Phase != step.PhaseVoted:
+			last = len(words)
+			words = append(words, " ✓ "+plain.Line(act.Label))
+		case act.Void != "":
+			words = append(words, faint(" · voted "+plain.Line(act.Label)+" (void)"))
+		default:
+			words = append(words, faint(" · voted ")+asAgent(place(s, author(s, act.Label)))(plain.Line(act.Label)))
+		}
+	}
+	switch {
+	case hasWon && last < 0:
+		words = append(words, asAlert(" won"))
+	case hasWon:
+		words[last] += asAlert(" won")
+	}
+	return strings.Join(words, "")
+}
+
 // folded draws a turn that is over, a line for each agent: its answers and votes in their order, and what it took. It
 // returns a function of the width, which keeps nothing of the turn's texts.
 func folded(s *report.State, winner string) func(width int) []string {
@@ -179,18 +205,11 @@ func folded(s *report.State, winner string) func(width int) []string {
 	for i := range s.Agents {
 		a := &s.Agents[i]
 		r := row{name: strongAgent(i)(signs.Of(i) + " " + plain.Line(a.ID))}
-		for _, act := range s.Acts {
-			if act.Agent == a.ID && act.Label != "" && !act.Final {
-				r.acts += actOf(s, act)
-			}
-		}
+		r.acts = actsOf(s, a.ID, a.ID == winner)
 		switch a.Phase {
 		case step.PhaseAnswered, step.PhaseVoted:
 		default:
 			r.acts += paintAs(a.Phase)(" " + markOf(a.Phase) + " " + doing(a))
-		}
-		if a.ID == winner {
-			r.acts += asAlert(" won")
 		}
 		if a.Usage.Calls > 0 {
 			r.took = a.Usage.Words()

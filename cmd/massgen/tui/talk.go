@@ -29,6 +29,7 @@ type talk struct {
 	last       lastTurn
 	ended      time.Time // when the last turn ended here
 	isInline   bool      // what was printed does not change
+	typed      string    // the last question as it was typed, with its @files; empty for one asked elsewhere
 }
 
 // lastTurn is the outcome of the last turn that ended.
@@ -107,6 +108,10 @@ func (t *talk) isBusy() bool {
 // beside the text that names them.
 func (t *talk) ask(agents []Agent, text, shell string, read func() (string, []backends.File, error)) tea.Cmd {
 	t.running, t.shown = &running{}, t.newState(agents)
+	typed := text
+	if shell != "" {
+		typed = ""
+	}
 	return t.conv.do(func(ctx context.Context) tea.Msg {
 		named, files, err := read()
 		if err != nil {
@@ -119,7 +124,7 @@ func (t *talk) ask(agents []Agent, text, shell string, read func() (string, []ba
 		if err != nil {
 			return errorMsg{err}
 		}
-		return begunMsg{turn, t.conv.Notices()}
+		return begunMsg{turn, t.conv.Notices(), typed}
 	})
 }
 
@@ -417,6 +422,7 @@ func (t *talk) retry() tea.Cmd {
 	if t.isBusy() {
 		return nil
 	}
+	typed := t.typed
 	return t.conv.run(func(ctx context.Context) (tea.Msg, error) {
 		turns, err := t.conv.Past(ctx)
 		if err != nil {
@@ -430,7 +436,10 @@ func (t *talk) retry() tea.Cmd {
 			line = "/new"
 		}
 		outcome, err := t.conv.Command(ctx, line)
-		outcome.Question = last.Question
-		return movedMsg{outcome}, about("/retry", err)
+		outcome.Question = attach.Cut(last.Question)
+		if hasFiles := outcome.Question != last.Question; hasFiles && typed == "" {
+			outcome.Text += "\nThe files of the question are not sent again: @FILE attaches one."
+		}
+		return movedMsg{outcome, typed}, about("/retry", err)
 	})
 }
