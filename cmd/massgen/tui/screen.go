@@ -130,7 +130,7 @@ func (s *screen) print() tea.Cmd {
 	if len(s.scrollback.queue) == 0 {
 		return nil
 	}
-	n := min(len(s.scrollback.queue), s.printRows())
+	n := min(len(s.scrollback.queue), printRows(s.size.Height))
 	lines := s.scrollback.queue[:n]
 	s.scrollback.queue = s.scrollback.queue[n:]
 	s.scrollback.printing = true // Println of two commands may change places
