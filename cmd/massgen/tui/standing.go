@@ -191,11 +191,16 @@ func summed(s *report.State, acts []report.Act) string {
 	return strings.Join(words, "  ")
 }
 
-// actsOf returns the answers and votes of an agent in words. "won" stands behind the last answer of the winner.
+// actsOf returns the answers and votes of an agent in words. "won" stands behind the last answer of the winner, and "voted" before
+// votes that follow one another.
 func actsOf(s *report.State, agent string, hasWon bool) string {
 	var words []string
 	last := -1
 	for _, act := range s.Acts {
+		verb := " · voted "
+		if last < len(words)-1 { // behind another vote
+			verb = ", "
+		}
 		switch {
 		case act.Agent != agent || act.Label == "" || act.Final:
 			continue
@@ -203,9 +208,9 @@ func actsOf(s *report.State, agent string, hasWon bool) string {
 			last = len(words)
 			words = append(words, " ✓ "+plain.Line(act.Label))
 		case act.Void != "":
-			words = append(words, faint(" · voted "+plain.Line(act.Label)+" (void)"))
+			words = append(words, faint(verb+plain.Line(act.Label)+" (void)"))
 		default:
-			words = append(words, faint(" · voted ")+asAgent(place(s, author(s, act.Label)))(plain.Line(act.Label)))
+			words = append(words, faint(verb)+asAgent(place(s, author(s, act.Label)))(plain.Line(act.Label)))
 		}
 	}
 	switch {
