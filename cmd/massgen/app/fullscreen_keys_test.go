@@ -144,7 +144,7 @@ func commandSteps() []keyStep {
 		{"", []string{"> /sessions"}, "Ctrl+R renames"},
 		{"", []string{"Escape"}, atRest},
 		{"", []string{"> /rename Wind and sun"}, "This session is now"},
-		{"", []string{"> /votes"}, "voted for"},
+		{"", []string{"> /votes"}, "the votes of the last turn"},
 		{"", []string{closed}, atRest},
 		{"", []string{"> /config"}, "max_rounds"},
 		{"", []string{closed}, atRest},

@@ -12,9 +12,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/system/charset"
-	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // ownCommands returns the screen's own commands, which the conversation does not have.
@@ -66,7 +64,10 @@ func (s *screen) ownCommand(name, rest, line string) tea.Cmd {
 	case "/votes":
 		return s.conv.show("the votes of the last turn", "/votes", "/votes")
 	case "/attach":
-		return s.attach(rest)
+		if err := s.entry.attach(rest); err != nil {
+			s.transcript.add(wrong, "", s.conv.Redact(err.Error()))
+		}
+		return nil
 	case "/find", "/sessions":
 		return s.conv.readSessions(rest)
 	case "/save":
@@ -95,25 +96,6 @@ func (s *screen) ownCommand(name, rest, line string) tea.Cmd {
 		return cmd
 	}
 	return s.idleCommand(line)
-}
-
-// attach puts the name of a file into the line, for a question that follows. Without a name the menu lists the files.
-func (s *screen) attach(path string) tea.Cmd {
-	if path == "" {
-		s.entry.area.InsertString("@")
-		return nil
-	}
-	path = strings.Trim(strings.TrimPrefix(path, "@"), `"`)
-	name := "@" + path
-	if strings.Contains(path, " ") {
-		name = `@"` + path + `"`
-	}
-	if !attach.IsFile(path) {
-		s.transcript.add(wrong, "", s.conv.Redact("/attach "+plain.Line(path)+": no such file"))
-		return nil
-	}
-	s.entry.area.InsertString(name + " ")
-	return nil
 }
 
 // command runs a command about the running turn. Without a turn it takes none but /stop.
