@@ -32,6 +32,8 @@ type State struct {
 	// News are the newest sentences about the turn, at most mostNews; all of them if KeepsNews.
 	News      []News `json:"news"`
 	KeepsNews bool   `json:"-"`
+	// Lead is who leads the votes, nil before the first vote that counts.
+	Lead *lead `json:"lead,omitempty"`
 	// Awaited is the time after which the round goes on without the agents that are at work, zero without one.
 	Awaited time.Time `json:"awaited,omitzero"`
 	// Paused reports that no call begins.
@@ -263,6 +265,7 @@ func (s *State) Apply(ev Event) {
 		s.applyCall(ev)
 	case Answered, Voted, Abstained, Failed, Cancelled, Presented, Consulted, Dismissed:
 		s.applyEnd(ev)
+		s.Lead = s.leading()
 	case SidecallStarted, SidecallEnded, SidecallFailed:
 		s.applySidecall(ev)
 	default:

@@ -237,6 +237,30 @@ func TestSecretsAreMaskedBeforeTheyAreCut(t *testing.T) {
 	}
 }
 
+// TestLeadCountsTheNewestVotes of each agent that were cast after the newest answer, and are not void.
+func TestLeadCountsTheNewestVotes(t *testing.T) {
+	t.Parallel()
+	s := report.NewState("ada", "bob", "cyd")
+	end := func(id string) report.StepEnd { return report.StepEnd{Actor: report.Actor{Agent: id, Round: 1}} }
+	for _, step := range []struct {
+		ev   report.Event
+		want string
+	}{
+		{report.Answered{StepEnd: end("bob"), Label: "bob.1"}, "null"},
+		{report.Answered{StepEnd: end("ada"), Label: "ada.1"}, "null"},
+		{report.Voted{StepEnd: end("ada"), Label: "bob.1", Void: "late"}, "null"},
+		{report.Voted{StepEnd: end("bob"), Label: "bob.1"}, `{"labels":["bob.1"],"votes":1,"all":1}`},
+		{report.Voted{StepEnd: end("cyd"), Label: "ada.1"}, `{"labels":["ada.1","bob.1"],"votes":1,"all":2}`},
+		{report.Voted{StepEnd: end("bob"), Label: "ada.1"}, `{"labels":["ada.1"],"votes":2,"all":2}`},
+		{report.Answered{StepEnd: end("ada"), Label: "ada.2"}, "null"},
+	} {
+		s.Apply(report.Stamp(step.ev, time.Time{}, false))
+		if got, err := json.Marshal(s.Lead); err != nil || string(got) != step.want {
+			t.Errorf("after %+v: %s, %v, want %s", step.ev, got, err, step.want)
+		}
+	}
+}
+
 // TestStateScripts folds events of testdata/state. A line is an event: KIND of its JSON, then its fields in JSON
 // without the header. Commands:
 //

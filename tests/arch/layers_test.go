@@ -24,7 +24,7 @@ var layers = [][]string{
 	{"internal/setup/panels", "cmd/massgen/internal/inspect", "cmd/massgen/internal/findings"},
 	{"internal/setup/sidecalls", "internal/setup/toolbox"},
 	{"internal/storage/store"},
-	{"coordinator", "agents/conversation", "internal/tools/mcp", "cmd/massgen/internal/picture", "cmd/massgen/internal/signs", "internal/setup/telemetry"},
+	{"coordinator", "agents/conversation", "internal/tools/mcp", "cmd/massgen/internal/picture", "cmd/massgen/internal/signs", "cmd/massgen/internal/failures", "internal/setup/telemetry"},
 	{"internal/tools/workspace", "internal/coordination/driver", "coordinator/report"},
 	{"agents", "internal/coordination/turn", "sessions/sqlite", "tests/storetest", "temporal/postgres", "tests/limitertest"},
 	{"internal/storage/sqlstore", "internal/models/providers"},

@@ -153,6 +153,16 @@ await step('the sentences are those of "sessions show"', async () => {
   for (const sentence of sentences) assert.ok(lines.includes(sentence), `the page lacks "${sentence}" in\n${lines.join('\n')}`);
 });
 
+await step('an older turn shows its votes at once, and unfolding it moves nothing', async () => {
+  await page.reload();
+  await turn.locator('.waits').filter({ hasText: /^critic\.2 has \d of \d votes$/ }).waitFor();
+  const again = turn.getByRole('button', { name: 'Ask again', exact: true });
+  const before = await again.boundingBox();
+  await unfold(turn);
+  await turn.locator('.sentences li').filter({ hasText: 'voted for critic.2' }).first().waitFor();
+  assert.deepEqual(await again.boundingBox(), before, 'the actions have moved');
+});
+
 await step('answers are compared', async () => {
   await turn.locator('.how > summary').click(); // fold
   await turn.getByRole('button', { name: 'Compare answers' }).click();
@@ -283,6 +293,9 @@ await step('files are attached, chosen or dropped', async () => {
     await page.locator('#chosen li').filter({ hasText: name }).waitFor();
   }
   await judge(page, 'with files');
+  const zip = Buffer.from('PK\x03\x04\xff\xfe\x80 no text', 'latin1');
+  await page.locator('#files').setInputFiles({ name: 'x.zip', mimeType: 'application/zip', buffer: zip });
+  await page.getByRole('alert').filter({ hasText: 'x.zip cannot be attached' }).waitFor();
   await page.getByRole('button', { name: 'Leave out notes.txt' }).click();
   assert.equal(await page.locator('#chosen li').count(), 1);
 });
@@ -349,6 +362,7 @@ await step('no Markdown holds the tab up', async () => {
   const texts = {
     brackets: '['.repeat(size), stars: '*'.repeat(size), pictures: '!['.repeat(size / 4), links: '[a]('.repeat(size / 4), code: '`a '.repeat(size / 8),
     addresses: 'http://'.repeat(size / 16), quotes: 'x\n' + '> '.repeat(10000), lists: 'x\n' + '- '.repeat(10000), accents: 'a' + '\u0301'.repeat(size),
+    comments: ('```go\n' + '/*'.repeat(24000) + '\n```\n').repeat(20), quoted: ('```go\n' + '\\"'.repeat(24000) + '\n```\n').repeat(20),
     table: `${'|a'.repeat(20000)}|\n${'|-'.repeat(20000)}|\n${'|x|\n'.repeat(2000)}`, rows: '|a|\n|-|\n' + '|x|\n'.repeat(20000),
   };
   const system = await desk.browser.newBrowserCDPSession();
@@ -411,6 +425,50 @@ for (const [decision, sentence, state] of [['Allow', 'writer ran write_file', 'r
     assert.equal(written.length, 1, 'the call that was allowed has written a file, and no other');
   });
 }
+
+await step('a call that waits no more makes room for the next one, which a person decides', async () => {
+  const answer = await page.evaluate(async () => {
+    const { by, choice } = await import('/base.js');
+    const dialog = by('permission');
+    choice(dialog, false);
+    const closed = new Promise(done => dialog.addEventListener('close', done, { once: true }));
+    dialog.close();
+    const next = choice(dialog, false);
+    await closed;
+    const answer = await Promise.race([next, Promise.resolve('waits')]);
+    dialog.close('gone');
+    return answer;
+  });
+  assert.equal(answer, 'waits');
+});
+
+await step('a question that is sent while a person goes to another session stays in its own, and no draft is lost', async () => {
+  await begin(page);
+  await ask(page, 'The other session', 'writer');
+  await turn.locator('.answer').waitFor();
+  await begin(page);
+  await ask(page, 'This session', 'writer');
+  await turn.locator('.answer').waitFor();
+  let release;
+  const held = new Promise(done => { release = done; });
+  await page.route('**/turns', async route => { await held; await route.continue(); });
+  await ask(page, 'A late question', 'writer');
+  await page.locator('#sessions a').filter({ hasText: 'The other session' }).click();
+  await turn.filter({ hasText: 'The other session' }).waitFor();
+  await box.fill('a draft');
+  const sent = page.waitForResponse('**/turns');
+  const listed = page.waitForResponse('**/sessions?*');
+  release();
+  await sent;
+  await listed;
+  await page.unroute('**/turns');
+  assert.deepEqual(await turn.locator('.question').allTextContents(), ['The other session']);
+  await turn.getByRole('button', { name: 'Ask again', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'The other session' }).waitFor();
+  await turn.locator('.answer').waitFor();
+  assert.equal(await box.inputValue(), 'a draft');
+  await box.fill('');
+});
 
 await step('a session is renamed and deleted, and an error says its cause', async () => {
   await page.getByRole('button', { name: 'Rename' }).click();

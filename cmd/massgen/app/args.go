@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -168,6 +170,8 @@ func takeFlag(known []cli.Flag, args []string) (flag string, words int, err erro
 			return "", 0, fmt.Errorf("--%s needs a value: --help shows which", name)
 		case name == "validate" && !hasValue && isFlag(known, value): // the person forgot FILE
 			return "", 0, fmt.Errorf("--validate needs its FILE before %s: massgen --validate FILE", value)
+		case f.Names()[0] == "config" && strings.Contains(value, " ") && isMissing(value): // the person forgot FILE
+			return "", 0, fmt.Errorf("--config %s: no such file: --config needs its FILE before the question", wording.Shortened(value, 40))
 		}
 		hasValue = true
 	}
@@ -189,6 +193,12 @@ func takeFlag(known []cli.Flag, args []string) (flag string, words int, err erro
 		}
 	}
 	return flag + "=" + value, words, nil
+}
+
+// isMissing reports whether no file has a path.
+func isMissing(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // flagNamed splits a word such as -name or --name=value, and returns the flag of this name, nil for an

@@ -123,13 +123,13 @@ func lookingSteps() []keyStep {
 // commandSteps runs the commands that only look, and those that need a turn.
 func commandSteps() []keyStep {
 	return []keyStep{
-		{"commands", []string{"> /help"}, "list the commands"},
+		{"commands", []string{"> /help"}, "the commands   Esc closes"},
 		{"", []string{"Escape"}, atRest},
 		{"contexts", []string{"> /context"}, "Counted is the first input"},
 		{"costs", []string{"> /usage"}, "TOKENS IN"},
 		{"", []string{"> /inputs"}, "growth since turn 1"},
 		{"", []string{closed}, atRest},
-		{"models", []string{"> /model"}, "demo"},
+		{"models", []string{"> /model"}, "AGENT  MODEL"},
 		{"tools", []string{"> /tools"}, "No agent has tools but"},
 		{"", []string{"Escape"}, atRest},
 		{"", []string{"> /status"}, "panel     ada, bob, cy"},
@@ -144,7 +144,7 @@ func commandSteps() []keyStep {
 		{"", []string{"> /sessions"}, "Ctrl+R renames"},
 		{"", []string{"Escape"}, atRest},
 		{"", []string{"> /rename Wind and sun"}, "This session is now"},
-		{"", []string{"> /votes"}, "and their votes"},
+		{"", []string{"> /votes"}, "the votes of the last turn"},
 		{"", []string{closed}, atRest},
 		{"", []string{"> /config"}, "max_rounds"},
 		{"", []string{closed}, atRest},

@@ -122,7 +122,7 @@ func TestFullScreenMoments(t *testing.T) {
 			press("What was typed", "C-f")
 			shot("typed before")
 			press("Enter send", "Escape")
-			line("/help", "list the commands")
+			line("/help", "the commands   Esc closes")
 			shot("commands")
 			press("Enter send", "Escape")
 			press("begin another line", "-l", "?")

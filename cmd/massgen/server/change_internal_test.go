@@ -214,6 +214,16 @@ func TestChangeOfALongTextIsShort(t *testing.T) {
 	}
 }
 
+// TestStateHidesSecrets, also if the agents are known by the turn's journal only: a sentence that was cut has half a secret.
+func TestStateHidesSecrets(t *testing.T) {
+	seen := newSight(nil, func(text string) string { return strings.ReplaceAll(text, "sk-secret", "***") })
+	seen.name([]string{"ada"})
+	seen.apply(report.Stamp(report.Failed{StepEnd: report.StepEnd{Actor: report.Actor{Agent: "ada"}}, Reason: "sk-secret is refused"}, time.Now(), false))
+	if text := seen.now().News[0].Text; text != "ada failed: *** is refused" {
+		t.Errorf("the sentence is %q", text)
+	}
+}
+
 // TestStateIsSentAtMostEvery50ms, and a client that takes a second for each change still comes to the last state.
 func TestStateIsSentAtMostEvery50ms(t *testing.T) {
 	for name, slow := range map[string]time.Duration{"fast": 0, "slow": time.Second} {

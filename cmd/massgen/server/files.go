@@ -2,7 +2,9 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/models/attach"
@@ -75,6 +77,11 @@ func (p contentPart) read(place, role string) (backends.File, error) {
 func filesOf(parts []filePart) (files []backends.File, err error) {
 	for i, p := range parts {
 		file, err := contentPart{Type: "file", File: p}.read(fmt.Sprintf("files[%d]", i), roleUser)
+		var refused refusal
+		if errors.As(err, &refused) && p.Name != "" { // a person knows the file by its name
+			refused.message = shortened(p.Name) + strings.TrimPrefix(refused.message, refused.param)
+			return nil, refused
+		}
 		if err != nil {
 			return nil, err
 		}

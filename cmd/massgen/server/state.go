@@ -32,7 +32,9 @@ func (s *sight) name(agents []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.state.Agents) == 0 && s.state.Began.IsZero() {
+		mask := s.state.Mask
 		s.state = report.NewState(agents...)
+		s.state.Mask = mask
 	}
 }
 

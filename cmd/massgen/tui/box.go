@@ -58,7 +58,7 @@ func (q *question) view(width, _ int) []string {
 
 // deletion asks whether a session with a number of turns is to be deleted.
 func deletion(session string, turns int, yes func() tea.Cmd, below overlay) *question {
-	text := fmt.Sprintf("Delete %s, with %s? /undo in an empty session takes that back, until massgen ends.", session, plain.Count(turns, "turn"))
+	text := fmt.Sprintf("Delete %s, with %s? Until massgen ends, /undo in an empty session goes back to it; then it is gone.", session, plain.Count(turns, "turn"))
 	return &question{text, yes, below}
 }
 
@@ -81,9 +81,9 @@ func (e *lineEditor) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 	return e, nil
 }
 
-func (e *lineEditor) paste(text string) (cmd tea.Cmd, taken bool) {
+func (e *lineEditor) paste(text string) (taken bool) {
 	e.text = append(e.text, []rune(plain.Line(text))...)
-	return nil, true
+	return true
 }
 
 func (e *lineEditor) view(width, _ int) []string {
@@ -109,5 +109,5 @@ func lineWithCursor(head, text string, width int) string {
 
 // paster is an overlay that takes pasted texts, at times.
 type paster interface {
-	paste(text string) (cmd tea.Cmd, taken bool)
+	paste(text string) (taken bool)
 }

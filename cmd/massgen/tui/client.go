@@ -2,7 +2,9 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -46,10 +48,13 @@ func (c client) readPast(page int) tea.Cmd {
 }
 
 // readSessions lists the sessions for the picker, which searches for a word.
-func (c client) readSessions(word string) tea.Cmd {
+func (c client) readSessions(word string) tea.Cmd { return c.readSessionsAt(word, 0) }
+
+// readSessionsAt is readSessions with the line that is chosen first.
+func (c client) readSessionsAt(word string, at int) tea.Cmd {
 	return c.run(func(ctx context.Context) (tea.Msg, error) {
 		list, err := c.Sessions(ctx)
-		return sessionsMsg{list, word}, err
+		return sessionsMsg{list, word, at}, err
 	})
 }
 
@@ -61,10 +66,13 @@ func (c client) readCalls(agent string) tea.Cmd {
 	})
 }
 
-// show shows the output of a command in a pager.
-func (c client) show(title, line string) tea.Cmd {
+// show shows the output of a command in a pager. An error of another command than name is reported as one of name.
+func (c client) show(title, line, name string) tea.Cmd {
 	return c.run(func(ctx context.Context) (tea.Msg, error) {
 		outcome, err := c.Command(ctx, line)
+		if first, _, _ := strings.Cut(line, " "); err != nil && first != name {
+			err = errors.New(name + strings.TrimPrefix(err.Error(), first))
+		}
 		return pagerMsg{title, outcome.Text}, err
 	})
 }
@@ -74,7 +82,7 @@ func (c client) command(before, line string) tea.Cmd {
 	return c.run(func(ctx context.Context) (tea.Msg, error) {
 		outcome, err := c.Command(ctx, line)
 		if err == nil && c.Session(ctx).ID != before {
-			return movedMsg{outcome}, nil
+			return movedMsg{outcome, ""}, nil
 		}
 		return outcomeMsg{outcome, line}, err
 	})

@@ -20,7 +20,6 @@ func ownCommands() []Choice {
 	return []Choice{
 		{"/copy", "copy the last answer (Ctrl+Y)"},
 		{"/compare", "read the answers of the last turn side by side (Ctrl+G)"},
-		{"/votes", "read who voted for which answer, and why"},
 		{"/attach", "attach a file to the question; @FILE in the line does it, too"},
 		{"/stop", "end the turn with the best answer so far (Esc)"},
 		{"/retry", "ask the last question again, in a copy of the session"},
@@ -58,14 +57,16 @@ func (s *screen) ownCommand(name, rest, line string) tea.Cmd {
 		return s.copyAnswer()
 	case "/compare":
 		if len(s.talk.last.answers) == 0 { // of a session that was opened again
-			return s.conv.show("the answers of the last turn", "/answers")
+			return s.conv.show("the answers of the last turn", "/answers", "/compare")
 		}
 		s.overlay = newComparison(s.talk.last.answers, s.talk.last.winner, s.session.ids(), s.transcript.drawer)
 		return nil
 	case "/votes":
-		return s.conv.show("the answers of the last turn, and their votes", "/answers")
+		return s.conv.show("the votes of the last turn", "/votes", "/votes")
 	case "/attach":
-		s.entry.area.InsertString("@" + rest)
+		if err := s.entry.attach(rest); err != nil {
+			s.transcript.add(wrong, "", s.conv.Redact(err.Error()))
+		}
 		return nil
 	case "/find", "/sessions":
 		return s.conv.readSessions(rest)
@@ -89,7 +90,7 @@ func (s *screen) ownCommand(name, rest, line string) tea.Cmd {
 			return s.conv.readSessions("")
 		}
 	case "/tools":
-		return s.conv.show("the agents' tools", line)
+		return s.conv.show("the agents' tools", line, "/tools")
 	}
 	if cmd, taken := s.talk.command(name, rest); taken {
 		return cmd

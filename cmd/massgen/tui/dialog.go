@@ -138,12 +138,12 @@ func (d *dialog) pressReason(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 }
 
 // paste adds a pasted text to the reason, if the person types one.
-func (d *dialog) paste(text string) (cmd tea.Cmd, taken bool) {
+func (d *dialog) paste(text string) (taken bool) {
 	if d.reason == nil {
-		return nil, false
+		return false
 	}
 	*d.reason = append(*d.reason, []rune(plain.Line(text))...)
-	return nil, true
+	return true
 }
 
 func (d *dialog) say(decision massgen.Decision) (overlay, tea.Cmd) {

@@ -8,6 +8,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/atotto/clipboard"
+
+	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // entry is the area for typing several lines, with the history of earlier lines.
@@ -105,6 +108,23 @@ func (e *entry) insertMark(text string) {
 	}
 	e.pastes = append(e.pastes, paste{mark, text})
 	e.area.InsertString(mark)
+}
+
+// attach inserts the name of a file behind an @. Without a name it inserts the @, which lists the files.
+func (e *entry) attach(path string) error {
+	path = strings.Trim(strings.TrimPrefix(path, "@"), `"`)
+	name := "@" + path
+	switch {
+	case path == "":
+		e.area.InsertString(name)
+		return nil
+	case !attach.IsFile(path):
+		return fmt.Errorf("/attach %s: no such file", plain.Line(path))
+	case strings.Contains(path, " "):
+		name = `@"` + path + `"`
+	}
+	e.area.InsertString(name + " ")
+	return nil
 }
 
 // press takes a key.

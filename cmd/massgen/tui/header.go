@@ -116,8 +116,11 @@ func (h header) figures(now time.Time) string {
 	}
 	const roomForTime = 4 // so that the form does not change every second
 	room := h.size.Width - roomForTime
-	all := []string{plain.Count(h.session.Messages, "message"), fmt.Sprintf("tokens %s in, %s out", thousands(in), thousands(out)), cost, h.context("context ")}
-	less := fmt.Sprintf("%s in, %s out", short(in), short(out))
+	tokens, less := fmt.Sprintf("tokens %s in, %s out", plain.Thousands(in), plain.Thousands(out)), fmt.Sprintf("%s in, %s out", short(in), short(out))
+	if in+out == 0 && h.session.Messages > 0 && h.talk.running == nil { // the service reports none
+		tokens, less = "tokens unknown", "tokens unknown"
+	}
+	all := []string{plain.Count(h.session.Messages, "message"), tokens, cost, h.context("context ")}
 	var line string
 	for _, words := range [][]string{
 		append([]string{timed}, all...), append([]string{state}, all...),

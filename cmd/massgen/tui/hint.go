@@ -13,6 +13,9 @@ func (s *screen) hint() []string {
 	case s.focus >= 0:
 		return append(agent, "Ctrl+X tool calls")
 	case s.menu.isOpen():
+		if s.menu.list[0].Name[0] == '@' {
+			return []string{"↑↓ choose", "Enter takes it", "Esc closes"}
+		}
 		return []string{"↑↓ choose", "Tab takes it", "Enter runs it", "Esc closes"}
 	case s.shell.command.isRunning():
 		return []string{"a command is running: Esc ends it", "? keys"}

@@ -3,10 +3,13 @@ package tui
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/massgen/massgen/internal/system/plain"
 )
 
 // keysIndent is the width of the first column of keysText.
@@ -287,13 +290,15 @@ func (s *screen) modelWords(line string) (names []string) {
 	return s.conv.Models()
 }
 
-// filesLike returns the files whose paths begin with the word after its @. Folders end with /.
+// filesLike returns the files whose paths begin with the word after its @. Folders end with /. It leaves out names with
+// characters that control a terminal.
 func filesLike(word string) (names []string) {
 	const most = 200
 	found, err := filepath.Glob(globbed(word[1:]) + "*")
 	if err != nil {
 		return nil
 	}
+	found = slices.DeleteFunc(found, func(path string) bool { return strings.ContainsFunc(path, plain.IsControl) })
 	for _, path := range found[:min(len(found), most)] {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			path += "/"

@@ -144,11 +144,11 @@ func (t *laidText) lines(i int) []string {
 	at := t.items[i]
 	s := &t.sections[at.section]
 	isLast := at.section == len(t.sections)-1
-	switch {
-	case s.Kind == step.PieceStep:
+	switch s.Kind {
+	case step.PieceStep:
 		text := ansi.Truncate("── "+plain.Line(s.Text)+" ", t.width, "…")
 		return []string{faint(text + strings.Repeat("─", max(t.width-ansi.StringWidth(text), 0)))}
-	case s.Kind == step.PieceTool:
+	case step.PieceTool:
 		return t.tool(s.Tool, !isLast && (t.isOpen || t.sections[at.section+1].Tool == nil))
 	}
 	lines := s.text.Lines(at.block, t.width)

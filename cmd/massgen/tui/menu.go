@@ -57,11 +57,17 @@ func (m *menu) word() string {
 	if word := line[strings.LastIndexByte(line, ' ')+1:]; strings.HasPrefix(word, "@") {
 		return word
 	}
+	if path, ok := strings.CutPrefix(line, attachPrefix); ok && len(a.lines) == 1 && !strings.Contains(path, " ") {
+		return "@" + path
+	}
 	if len(a.lines) == 1 && isCommand(line) && !strings.Contains(line, " ") {
 		return line
 	}
 	return ""
 }
+
+// attachPrefix begins a line that names a file without an @.
+const attachPrefix = "/attach "
 
 // commandsLike returns the commands whose names begin with a word, and then those that have it in their names or
 // meanings.
@@ -109,6 +115,9 @@ func (m *menu) press(key string) (taken, submits bool) {
 		m.take()
 	case "esc":
 		m.close()
+		if m.typed == "/" {
+			m.entry.clear()
+		}
 	case "enter":
 		name := m.list[m.at].Name
 		if !m.isMoved && !strings.HasPrefix(name, m.typed) || name == m.typed {
@@ -126,7 +135,11 @@ func (m *menu) press(key string) (taken, submits bool) {
 func (m *menu) take() {
 	name := m.list[m.at].Name
 	a := &m.entry.area
-	a.remove(a.row, a.col-len(m.typed), a.row, a.col)
+	typed := m.typed
+	if !strings.HasSuffix(a.lines[a.row].text, typed) { // behind /attach
+		typed, name = typed[1:], name[1:]
+	}
+	a.remove(a.row, a.col-len(typed), a.row, a.col)
 	if !strings.HasSuffix(name, "/") { // the files of a folder follow
 		name += " "
 	}

@@ -31,8 +31,9 @@ func TestCommandsAreListedAsTheyAreTyped(t *testing.T) {
 	r.until("a word of a meaning is no name", func() bool { return slices.Contains(r.p.ran(), "/side") })
 	r.write("/side")
 	r.press("down", "enter")
-	if !r.shows("answers of the last turn") {
-		r.until("the chosen one has run", func() bool { return slices.Contains(r.p.ran(), "/answers") })
+	r.until("the chosen one is shown", func() bool { return r.s.overlay != nil })
+	if !slices.Contains(r.p.ran(), "/answers") {
+		t.Errorf("the chosen one has not run:\n%s", r.screen())
 	}
 	r.press("esc")
 	r.write("/stat")
@@ -99,6 +100,19 @@ func TestFilesAreListedBehindAt(t *testing.T) {
 	r.write("why?")
 	if got := r.s.entry.text(); got != "@notes/wind.txt why?" {
 		t.Errorf("the line is %q", got)
+	}
+}
+
+// TestFilesOfHostileNamesAreNotListed: an agent may have made them, and the line shows the name that is taken.
+func TestFilesOfHostileNamesAreNotListed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"a\x1b]52;c;eA==\a.txt", "a\nb.txt", "ab.txt"} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := filesLike("@"); !slices.Equal(got, []string{"@ab.txt"}) {
+		t.Errorf("%q are listed", got)
 	}
 }
 

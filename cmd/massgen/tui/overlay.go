@@ -74,7 +74,11 @@ func titleOf(title, keys string, port viewport.Model, width int) string {
 		place = fmt.Sprintf(" %d-%d of %d ", port.YOffset()+1, min(port.YOffset()+port.Height(), all), all)
 	}
 	room := max(width-ansi.StringWidth(place), 0)
-	return chosen(padded(ansi.Truncate(" "+plain.Line(title)+"   "+keys, room, "…"), room) + ansi.Truncate(place, width, ""))
+	title = " " + plain.Line(title) + "   "
+	if ansi.StringWidth(title+keys) > room {
+		keys = "Esc closes"
+	}
+	return chosen(padded(ansi.Truncate(title+keys, room, "…"), room) + ansi.Truncate(place, width, ""))
 }
 
 func (p *pager) lines(width int) (lines []string) {

@@ -294,10 +294,3 @@ func short(n int) string {
 	}
 	return strconv.Itoa(n)
 }
-
-func thousands(n int) string {
-	if n >= 10_000 {
-		return fmt.Sprintf("%.1fk", float64(n)/1000)
-	}
-	return strconv.Itoa(n)
-}

@@ -97,9 +97,9 @@ func (p *picker) retype(word string) {
 	}
 }
 
-func (p *picker) paste(text string) (cmd tea.Cmd, taken bool) {
+func (p *picker) paste(text string) (taken bool) {
 	p.retype(p.word + plain.Line(text))
-	return p.look(), true
+	return true
 }
 
 func (p *picker) view(width, height int) []string {

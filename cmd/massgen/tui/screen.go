@@ -30,13 +30,19 @@ type screen struct {
 	due        due
 	menu       *menu
 	leaving    leaving
-	printing   bool     // lines are on their way to the scrollback
-	queue      []string // the lines that follow them
+	scrollback scrollback
+}
+
+// scrollback has what an inline screen prints above itself.
+type scrollback struct {
+	printing bool     // lines are on their way
+	queue    []string // the lines that follow them
 }
 
 // due waits until the turns of the session are read: a question to ask, and a turn to show, 0 for the end.
 type due struct {
 	question string
+	typed    string // the question as it was typed, with its @files; empty for another
 	turn     int
 }
 
@@ -64,6 +70,7 @@ type (
 	begunMsg struct {
 		turn    *massgen.Turn
 		notices []string
+		typed   string
 	}
 	eventsMsg  struct{ batch []massgen.Event }
 	resultMsg  struct{ result massgen.Result }
@@ -77,6 +84,7 @@ type (
 	sessionsMsg struct {
 		list []Kept
 		word string // to search for
+		at   int    // the line that is chosen first
 	}
 	foundMsg struct {
 		by   *picker
@@ -115,17 +123,17 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // print moves the finished blocks of an inline screen to the terminal's scrollback, in their order.
 func (s *screen) print() tea.Cmd {
-	if !s.mood.inline || s.transcript.width <= 0 || s.printing {
+	if !s.mood.inline || s.transcript.width <= 0 || s.scrollback.printing {
 		return nil
 	}
-	s.queue = append(s.queue, s.transcript.finished(s.shell.block(), s.talk.block())...)
-	if len(s.queue) == 0 {
+	s.scrollback.queue = append(s.scrollback.queue, s.transcript.finished(s.shell.block(), s.talk.block())...)
+	if len(s.scrollback.queue) == 0 {
 		return nil
 	}
-	n := min(len(s.queue), s.printRows())
-	lines := s.queue[:n]
-	s.queue = s.queue[n:]
-	s.printing = true // Println of two commands may change places
+	n := min(len(s.scrollback.queue), printRows(s.size.Height))
+	lines := s.scrollback.queue[:n]
+	s.scrollback.queue = s.scrollback.queue[n:]
+	s.scrollback.printing = true // Println of two commands may change places
 	if s.mood.isKnown {
 		lines = strings.Split(markdown.OnBackground(strings.Join(lines, "\n"), s.mood.isDark), "\n")
 	}
@@ -141,10 +149,11 @@ func (s *screen) take(msg tea.Msg) tea.Cmd {
 	case tea.KeyPressMsg:
 		return s.key(msg)
 	case tea.PasteMsg:
-		if o, ok := s.overlay.(paster); ok {
-			if cmd, taken := o.paste(msg.Content); taken {
-				return cmd
+		if o, ok := s.overlay.(paster); ok && o.paste(msg.Content) {
+			if p, ok := o.(*picker); ok {
+				return p.look()
 			}
+			return nil
 		}
 		if d, ok := s.overlay.(*dialog); s.overlay == nil || ok && d.below == nil {
 			s.focus = -1
@@ -156,7 +165,7 @@ func (s *screen) take(msg tea.Msg) tea.Cmd {
 		s.leaving.fade(time.Time(msg))
 		return tick()
 	case printedMsg:
-		s.printing = false
+		s.scrollback.printing = false
 	case leaveMsg:
 		if s.leaving.key == "Esc" && s.talk.running == nil && s.overlay == nil { // nothing came after the second Esc
 			return tea.Quit
@@ -202,12 +211,14 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 	case movedMsg:
 		s.transcript.clear()
 		s.talk.shown, s.talk.last, s.due.question = nil, lastTurn{}, msg.outcome.Question
+		s.talk.typed, s.due.typed = "", msg.typed
 		msg.outcome.Question = ""
 		return tea.Batch(s.takeOutcome(msg.outcome), s.conv.readPast(s.transcript.page))
 	case errorNote:
 		s.transcript.add(wrong, "", s.conv.Redact(msg.err.Error()))
 	case begunMsg:
 		s.showNotices(msg.notices)
+		s.talk.typed = msg.typed
 		return s.talk.begin(msg.turn)
 	case noticesMsg:
 		s.showNotices(msg)
@@ -231,6 +242,7 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 		msg.viewer.take(msg)
 	case sessionsMsg:
 		p := newSessionPicker(msg.list, msg.word, s)
+		p.at = min(msg.at, max(len(p.fit())-1, 0))
 		s.open(p)
 		return p.look()
 	case foundMsg:
@@ -278,6 +290,9 @@ func (s *screen) showPast(turns []Exchange) tea.Cmd {
 	} else {
 		s.transcript.showLast(asked)
 	}
+	if now.typed != "" {
+		return s.askTyped(now.typed)
+	}
 	if now.question != "" {
 		return s.ask(now.question)
 	}
@@ -291,6 +306,9 @@ func (s *screen) ask(text string) tea.Cmd {
 
 // askTyped is ask with the files that the text names as @path. Only typed texts come here.
 func (s *screen) askTyped(text string) tea.Cmd {
+	for _, path := range attach.Missing(text) {
+		s.transcript.add(told, "", s.conv.Redact("@"+plain.Line(path)+": no such file; the question has it as text"))
+	}
 	return s.askWith(text, func() (string, []backends.File, error) { return attach.Typed(text) })
 }
 
@@ -322,4 +340,7 @@ func (s *screen) takeOutcome(o Outcome) tea.Cmd {
 }
 
 // movedMsg is the outcome of a command that went over to another session.
-type movedMsg struct{ outcome Outcome }
+type movedMsg struct {
+	outcome Outcome
+	typed   string // its question as it was typed, if it names files
+}

@@ -126,7 +126,7 @@ func (p *sessionPicker) discard(k Kept) tea.Cmd {
 		if err := p.conv.Delete(ctx, k.ID); err != nil {
 			return nil, about("delete the session", err)
 		}
-		return p.conv.readSessions("")(), nil
+		return p.conv.readSessionsAt(p.word, p.at)(), nil
 	})
 }
 

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,21 +42,6 @@ func standing(s *report.State, now time.Time, width int) string {
 	return ansi.Truncate(line, width, "…")
 }
 
-// votes returns the valid votes for each label: the last one of each agent.
-func votes(s *report.State) (forLabel map[string]int, all int) {
-	last := map[string]string{}
-	for _, act := range s.Acts {
-		if act.Phase == step.PhaseVoted && act.Void == "" {
-			last[act.Agent] = act.Label
-		}
-	}
-	forLabel = map[string]int{}
-	for _, label := range last {
-		forLabel[label]++
-	}
-	return forLabel, len(last)
-}
-
 // author returns the agent that has given an answer.
 func author(s *report.State, label string) string {
 	for _, act := range s.Acts {
@@ -70,23 +54,18 @@ func author(s *report.State, label string) string {
 
 // leading says which answers have the most votes, "" before the first vote.
 func leading(s *report.State) string {
-	forLabel, all := votes(s)
-	if all == 0 {
+	if s.Lead == nil {
 		return ""
 	}
-	labels := sortedKeys(forLabel)
-	most := forLabel[slices.MaxFunc(labels, func(a, b string) int { return cmp.Compare(forLabel[a], forLabel[b]) })]
-	labels = slices.DeleteFunc(labels, func(label string) bool { return forLabel[label] < most })
-	slices.SortStableFunc(labels, func(a, b string) int { return place(s, author(s, a)) - place(s, author(s, b)) })
 	var names []string
-	for _, label := range labels {
+	for _, label := range s.Lead.Labels {
 		names = append(names, signed(s, author(s, label), label))
 	}
 	verb := " leads with "
 	if len(names) > 1 {
 		verb = " lead with "
 	}
-	return strings.Join(names, ", ") + verb + fmt.Sprintf("%d of %s", most, plain.Count(all, "vote"))
+	return strings.Join(names, ", ") + verb + fmt.Sprintf("%d of %s", s.Lead.Votes, plain.Count(s.Lead.All, "vote"))
 }
 
 // awaited says who is waited for, if others are done or a person is to answer.
@@ -191,6 +170,37 @@ func summed(s *report.State, acts []report.Act) string {
 	return strings.Join(words, "  ")
 }
 
+// actsOf returns the answers and votes of an agent in words. "won" stands behind the last answer of the winner, and "voted" before
+// votes that follow one another.
+func actsOf(s *report.State, agent string, hasWon bool) string {
+	var words []string
+	last := -1
+	for _, act := range s.Acts {
+		verb := " · voted "
+		if last < len(words)-1 { // behind another vote
+			verb = ", "
+		}
+		switch {
+		case act.Agent != agent || act.Label == "" || act.Final:
+			continue
+		case act.Phase != step.PhaseVoted:
+			last = len(words)
+			words = append(words, " ✓ "+plain.Line(act.Label))
+		case act.Void != "":
+			words = append(words, faint(verb+plain.Line(act.Label)+" (void)"))
+		default:
+			words = append(words, faint(verb)+asAgent(place(s, author(s, act.Label)))(plain.Line(act.Label)))
+		}
+	}
+	switch {
+	case hasWon && last < 0:
+		words = append(words, asAlert(" won"))
+	case hasWon:
+		words[last] += asAlert(" won")
+	}
+	return strings.Join(words, "")
+}
+
 // folded draws a turn that is over, a line for each agent: its answers and votes in their order, and what it took. It
 // returns a function of the width, which keeps nothing of the turn's texts.
 func folded(s *report.State, winner string) func(width int) []string {
@@ -200,18 +210,11 @@ func folded(s *report.State, winner string) func(width int) []string {
 	for i := range s.Agents {
 		a := &s.Agents[i]
 		r := row{name: strongAgent(i)(signs.Of(i) + " " + plain.Line(a.ID))}
-		for _, act := range s.Acts {
-			if act.Agent == a.ID && act.Label != "" && !act.Final {
-				r.acts += actOf(s, act)
-			}
-		}
+		r.acts = actsOf(s, a.ID, a.ID == winner)
 		switch a.Phase {
 		case step.PhaseAnswered, step.PhaseVoted:
 		default:
 			r.acts += paintAs(a.Phase)(" " + markOf(a.Phase) + " " + doing(a))
-		}
-		if a.ID == winner {
-			r.acts += asAlert(" won")
 		}
 		if a.Usage.Calls > 0 {
 			r.took = a.Usage.Words()

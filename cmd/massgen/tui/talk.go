@@ -13,6 +13,7 @@ import (
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/cmd/massgen/internal/failures"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/step"
 	"github.com/massgen/massgen/internal/models/attach"
@@ -28,6 +29,7 @@ type talk struct {
 	last       lastTurn
 	ended      time.Time // when the last turn ended here
 	isInline   bool      // what was printed does not change
+	typed      string    // the last question as it was typed, with its @files; empty for one asked elsewhere
 }
 
 // lastTurn is the outcome of the last turn that ended.
@@ -106,6 +108,10 @@ func (t *talk) isBusy() bool {
 // beside the text that names them.
 func (t *talk) ask(agents []Agent, text, shell string, read func() (string, []backends.File, error)) tea.Cmd {
 	t.running, t.shown = &running{}, t.newState(agents)
+	typed := text
+	if shell != "" {
+		typed = ""
+	}
 	return t.conv.do(func(ctx context.Context) tea.Msg {
 		named, files, err := read()
 		if err != nil {
@@ -118,7 +124,7 @@ func (t *talk) ask(agents []Agent, text, shell string, read func() (string, []ba
 		if err != nil {
 			return errorMsg{err}
 		}
-		return begunMsg{turn, t.conv.Notices()}
+		return begunMsg{turn, t.conv.Notices(), typed}
 	})
 }
 
@@ -265,8 +271,12 @@ func (t *talk) tellBlock() (isFull bool) {
 	return true
 }
 
-// text returns sentences, one on a line, with the results of tool calls if isOpen.
+// text returns sentences, one on a line, with the results of tool calls if isOpen. Else failures with one reason share
+// a line.
 func (t *talk) text(list []report.News, isOpen bool) string {
+	if !isOpen {
+		list = failures.Merged(t.shown, list)
+	}
 	var lines []string
 	for i := range list {
 		lines = append(lines, list[i].String())
@@ -279,14 +289,16 @@ func (t *talk) text(list []report.News, isOpen bool) string {
 	return t.conv.Redact(strings.Join(lines, "\n"))
 }
 
-// foldNews hides the sentences of an ended turn, except warnings and failures. An inline screen keeps all of them:
-// nothing opens what is in the scrollback.
-func (t *talk) foldNews() {
+// foldNews hides the sentences of an ended turn, except warnings and those failures that the lines about its result
+// have not. An inline screen keeps all of them: nothing opens what is in the scrollback.
+func (t *talk) foldNews(r massgen.Result) {
 	if t.running == nil || t.isInline {
 		return
 	}
 	for _, part := range t.running.news {
-		kept := slices.DeleteFunc(slices.Clone(part.list), func(n report.News) bool { return !n.IsWarning() && !n.IsFailure() })
+		kept := slices.DeleteFunc(slices.Clone(part.list), func(n report.News) bool {
+			return !n.IsWarning() && !n.IsFailure() || failures.IsRepeated(r, n, t.conv.Redact)
+		})
 		short := t.text(kept, false)
 		if folded := len(part.list) - len(kept); folded > 0 {
 			short = strings.TrimPrefix(short+"\n▸ "+plain.Count(folded, "line")+" of progress: Ctrl+X opens", "\n")
@@ -305,7 +317,7 @@ func (t *talk) block() int {
 
 // conclude shows the result of a turn.
 func (t *talk) conclude(r massgen.Result) {
-	t.foldNews()
+	t.foldNews(r)
 	t.running, t.ended = nil, time.Now()
 	t.last = lastTurn{hasFailed: r.Winner == ""}
 	if !t.isInline && !t.shown.IsAlone() && !t.shown.Began.IsZero() {
@@ -325,10 +337,12 @@ func (t *talk) conclude(r massgen.Result) {
 		a.Label, a.Content = plain.Line(a.Label), t.conv.Redact(printable(a.Content))
 		t.last.answers = append(t.last.answers, a)
 	}
-	for _, f := range r.Failed {
-		if a := t.shown.Agent(f.Agent); a == nil || a.Phase != step.PhaseFailed { // else it was told
-			t.transcript.add(wrong, "", t.conv.Redact(f.Agent+" failed: "+f.Error))
-		}
+	untold := slices.DeleteFunc(slices.Clone(r.Failed), func(f report.FailedAgent) bool {
+		a := t.shown.Agent(f.Agent)
+		return failures.Explain(r) || a != nil && a.Phase == step.PhaseFailed
+	})
+	for _, line := range failures.Lines(untold) {
+		t.transcript.add(wrong, "", t.conv.Redact(line))
 	}
 	for _, w := range r.Warnings {
 		t.transcript.add(told, "", "warning: "+t.conv.Redact(w))
@@ -412,6 +426,7 @@ func (t *talk) retry() tea.Cmd {
 	if t.isBusy() {
 		return nil
 	}
+	typed := t.typed
 	return t.conv.run(func(ctx context.Context) (tea.Msg, error) {
 		turns, err := t.conv.Past(ctx)
 		if err != nil {
@@ -425,7 +440,10 @@ func (t *talk) retry() tea.Cmd {
 			line = "/new"
 		}
 		outcome, err := t.conv.Command(ctx, line)
-		outcome.Question = last.Question
-		return movedMsg{outcome}, about("/retry", err)
+		outcome.Question = attach.Cut(last.Question)
+		if hasFiles := outcome.Question != last.Question; hasFiles && typed == "" {
+			outcome.Text += "\nThe files of the question are not sent again: @FILE attaches one."
+		}
+		return movedMsg{outcome, typed}, about("/retry", err)
 	})
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -250,7 +251,32 @@ func (t *transcript) unprinted(height int) (lines []string) {
 // view returns the lines on the screen, as many as its height.
 func (t *transcript) view() []string {
 	lines := t.at.view(t, t.height)
+	const least = 4 // rows, or the sign would take the place of the text
+	if more, isAll := t.hidden(); more > 0 && len(lines) >= least {
+		sign := fmt.Sprintf("▾ %s: PgDn", plain.Count(more+1, "more line"))
+		if !isAll {
+			sign = "▾ more lines: PgDn"
+		}
+		lines[len(lines)-1] = faint(ansi.Truncate(sign, t.width, "…"))
+	}
 	return append(lines, blank(t.height-len(lines))...)
+}
+
+// hidden counts the lines below the screen, without the empty one at the end. It lays out a few blocks at most: isAll
+// reports whether it has counted all lines.
+func (t *transcript) hidden() (lines int, isAll bool) {
+	const most = 8 // blocks
+	if !t.at.isFree || len(t.blocks) == 0 {
+		return 0, true
+	}
+	lines = t.at.below
+	for i := t.at.bottom + 1; i < len(t.blocks); i++ {
+		if i > t.at.bottom+most {
+			return lines, false
+		}
+		lines += len(t.lines(i))
+	}
+	return lines - 1, true
 }
 
 // framed wraps a text with a mark at the start of each line.

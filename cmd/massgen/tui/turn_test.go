@@ -123,6 +123,47 @@ func TestWhatHappenedIsFolded(t *testing.T) {
 	}
 }
 
+// TestEqualFailuresAreToldOnce: while a turn runs, and at its end unless the lines about its result have them. Ctrl+X opens
+// each of them. Agents whose failure no sentence has told share a line, too.
+func TestEqualFailuresAreToldOnce(t *testing.T) {
+	of := func(id string) report.FailedAgent { return report.FailedAgent{Agent: id, Error: "no such host"} }
+	for name, test := range map[string]struct {
+		result massgen.Result
+		want   string // at the end
+		count  int    // of the reason, at the end
+	}{
+		"with an answer":    {massgen.Result{Answer: "Wind.", Winner: "cy", Status: "completed", Failed: []report.FailedAgent{of("ada"), of("bob")}}, "ada, bob failed: no such host", 1},
+		"without an answer": {massgen.Result{Status: "completed", Failed: []report.FailedAgent{of("ada"), of("bob")}}, "▸ 3 lines of progress", 0},
+		"untold":            {massgen.Result{Answer: "Wind.", Winner: "cy", Status: "completed", Failed: []report.FailedAgent{of("dan"), of("eve")}}, "✗ dan, eve failed: no such host", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := start(t, agrees, "")
+			r.s.talk.running = &running{}
+			for _, ev := range events(time.Now(),
+				report.StepStarted{Actor: actor("ada", 1)}, report.Failed{StepEnd: end("ada", 1), Reason: "no such host"}, report.Failed{StepEnd: end("bob", 1), Reason: "no such host"},
+				report.Ended{Status: "completed"},
+			) {
+				r.s.talk.shown.Apply(ev)
+			}
+			r.s.talk.tellNews()
+			told := func() int {
+				return strings.Count(strings.Join(r.s.transcript.at.view(r.s.transcript, 100), "\n"), "no such host")
+			}
+			if told() != 1 || !r.shows("ada, bob failed: no such host") {
+				t.Errorf("while the turn runs:\n%s", r.screen())
+			}
+			r.s.talk.conclude(test.result)
+			if told() != test.count || !r.shows(test.want) {
+				t.Errorf("at the end:\n%s", r.screen())
+			}
+			r.press("ctrl+x")
+			if !r.shows("ada failed: no such host") || !r.shows("bob failed: no such host") {
+				t.Errorf("opened:\n%s", r.screen())
+			}
+		})
+	}
+}
+
 // TestLogIsShown beside the turn whose events it is about.
 func TestLogIsShown(t *testing.T) {
 	p := newPanel(t, agrees)

@@ -39,13 +39,13 @@ func (s *screen) layOut() {
 // library would push its first rows into the scrollback.
 func (s *screen) rows() int {
 	if s.mood.inline {
-		return max(s.size.Height-s.printRows(), 1)
+		return max(s.size.Height-printRows(s.size.Height), 1)
 	}
 	return s.size.Height
 }
 
-// printRows returns how many lines an inline screen prints at once.
-func (s *screen) printRows() int { return max(s.size.Height/3, 1) }
+// printRows returns how many lines an inline screen of a height prints at once.
+func printRows(height int) int { return max(height/3, 1) }
 
 // bodyRows returns the number of rows between the header and the box or the entry.
 func (s *screen) bodyRows() int {

@@ -1,6 +1,7 @@
 package attach
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -28,7 +29,7 @@ func Typed(question string) (string, []backends.File, error) {
 		if path == "" {
 			path, after = cutPunctuation(parts[3])
 		}
-		if !isFile(path) && !looksLikeFile(path) || failed != nil {
+		if !IsFile(path) && !looksLikeFile(path) || failed != nil {
 			return word
 		}
 		if at := slices.Index(paths, path); at >= 0 {
@@ -49,16 +50,33 @@ func Typed(question string) (string, []backends.File, error) {
 	return named, files, failed
 }
 
+// Missing returns the paths of a question that look like files, with a slash or an extension, and
+// are not there. Typed leaves them as text.
+func Missing(question string) (paths []string) {
+	for _, parts := range typedPath.FindAllStringSubmatch(question, -1) {
+		path := parts[2]
+		if path == "" {
+			path, _ = cutPunctuation(parts[3])
+		}
+		_, err := os.Stat(atHome(path))
+		if errors.Is(err, os.ErrNotExist) && (filepath.Ext(path) != "" || strings.Contains(path, "/")) && !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
 // cutPunctuation parts a path from what ends the sentence after it.
 func cutPunctuation(word string) (path, after string) {
 	path = word
-	for path != "" && !isFile(path) && strings.ContainsAny(path[len(path)-1:], ".,;:!?)'") {
+	for path != "" && !IsFile(path) && strings.ContainsAny(path[len(path)-1:], ".,;:!?)'") {
 		path = path[:len(path)-1]
 	}
 	return path, word[len(path):]
 }
 
-func isFile(path string) bool {
+// IsFile reports whether a path, which may begin with ~/, leads to a regular file.
+func IsFile(path string) bool {
 	info, err := os.Stat(atHome(path))
 	return err == nil && info.Mode().IsRegular()
 }

@@ -3,6 +3,7 @@ package attach_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,6 +40,10 @@ func TestTypedPathsAreAttached(t *testing.T) {
 		if err != nil || question != want.question || strings.Join(names, " ") != want.names {
 			t.Errorf("%q: %q, %q, %v", typed, question, names, err)
 		}
+	}
+	got := attach.Missing("see @a.txt, @gone.txt? @sub/none @alice me@b.txt (@gone.txt)")
+	if want := []string{"gone.txt", "sub/none"}; !slices.Equal(got, want) {
+		t.Errorf("the missing files are %q, want %q", got, want)
 	}
 	if _, _, err := attach.Typed("What is on @photo.png?"); err == nil || !strings.Contains(err.Error(), "photo.png: no such file") {
 		t.Errorf("a picture that is not there: %v", err)

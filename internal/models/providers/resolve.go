@@ -264,7 +264,7 @@ func (r *Resolver) localWith(ctx context.Context, b *configs.Backend) (provider,
 			return s.provider, nil
 		}
 	}
-	return provider{}, fmt.Errorf("whose model is %s? its name does not say, and no model server on this machine lists it: name the type (--backend, type: in a config, Provider in Go; --list-backends shows them) or the address (--base-url)",
+	return provider{}, fmt.Errorf("whose model is %s? its name does not say, and no model server on this machine lists it: name the type (for example --backend openai; type: in a config, Provider in Go; --list-backends shows them) or the address (--base-url)",
 		b.Model)
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/models/questions"
@@ -42,6 +43,7 @@ func commands() []command {
 		{[]string{"/context"}, "show what each agent would be shown in the next turn, and how full its context is", (*dialogue).showContext},
 		{[]string{"/usage"}, "show what the last turns of this session have cost", (*dialogue).showUsage},
 		{[]string{"/answers"}, "show all answers that stood at the end of the last turn, with their votes", (*dialogue).answers},
+		{[]string{"/votes"}, "show who voted for which answer of the last turn, and why", (*dialogue).votes},
 		{[]string{"/inputs"}, "show the sizes of the inputs; /inputs AGENT its last one in full, /inputs AGENT ROUND that of a round", (*dialogue).inputs},
 		{[]string{"/model"}, "show the agents' models; /model AGENT MODEL: ask that model from the next question on", (*dialogue).setModel},
 		{[]string{"/strategy"}, "show how turns are decided; /strategy NAME: decide so from the next question on; /strategy NAME again: ask the last one again so", (*dialogue).setStrategy},
@@ -117,20 +119,9 @@ var errNoTurn = errors.New("there are none yet: ask a question first")
 
 // answers shows the last answers of all agents.
 func (d *dialogue) answers(string) error {
-	ctx := context.Background()
-	last, err := archive.LastEnded(ctx, d.s.store, d.s.chat.id)
-	if errors.Is(err, sessions.ErrNoSession) {
-		err = errNoTurn
-	}
+	last, kept, err := d.lastAnswers()
 	if err != nil {
 		return fmt.Errorf("/answers: %w", err)
-	}
-	kept, err := coordinator.ReadRecord(ctx, d.s.store.Sessions, d.s.chat.id, last.Number)
-	if err != nil {
-		return fmt.Errorf("/answers: %w", err)
-	}
-	if len(kept.Answers) == 0 {
-		return fmt.Errorf("/answers: no answer stood at the end of turn %d", last.Number)
 	}
 	for i, a := range kept.Answers {
 		if i > 0 {
@@ -149,6 +140,44 @@ func (d *dialogue) answers(string) error {
 		}
 	}
 	return nil
+}
+
+// votes shows who voted for which answer of the last turn, and why.
+func (d *dialogue) votes(string) error {
+	last, kept, err := d.lastAnswers()
+	if err != nil {
+		return fmt.Errorf("/votes: %w", err)
+	}
+	if len(kept.Votes) == 0 {
+		return fmt.Errorf("/votes: no vote stood at the end of turn %d; /answers shows the answers", last.Number)
+	}
+	labels := map[string]string{}
+	for _, a := range kept.Answers {
+		labels[a.Agent] = a.Label
+	}
+	for _, v := range kept.Votes {
+		d.s.console.Say("%s voted for %s: %s", v.Voter, cmp.Or(labels[v.For], v.For), plain.Line(v.Reason))
+	}
+	if label := labels[last.Winner]; label != "" {
+		d.s.console.Say("the winner: %s; /answers shows the answers", label)
+	}
+	return nil
+}
+
+// lastAnswers returns the last turn that ended and its record, which has an answer.
+func (d *dialogue) lastAnswers() (last sessions.Turn, kept report.Record, err error) {
+	ctx := context.Background()
+	last, err = archive.LastEnded(ctx, d.s.store, d.s.chat.id)
+	if errors.Is(err, sessions.ErrNoSession) {
+		err = errNoTurn
+	}
+	if err == nil {
+		kept, err = coordinator.ReadRecord(ctx, d.s.store.Sessions, d.s.chat.id, last.Number)
+	}
+	if err == nil && len(kept.Answers) == 0 {
+		err = fmt.Errorf("no answer stood at the end of turn %d", last.Number)
+	}
+	return last, kept, err
 }
 
 // inputs shows what the calls of the last turns were sent.

@@ -6,30 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
+	"github.com/massgen/massgen/cmd/massgen/internal/failures"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/setup/panels"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
-// wasEnded reports whether a turn ended before its agents were done.
-func wasEnded(r report.Result) bool {
-	return r.Status == kernel.Cut || r.Status == kernel.Budget || r.Status == kernel.Timeout || r.Status == kernel.MaxTurns
-}
-
-// tellsFailures reports whether the explanation of a result has the reasons of all failures.
-func tellsFailures(r report.Result) bool { return r.Winner == "" && !wasEnded(r) && len(r.Failed) > 0 }
-
 // isFallback reports whether a warning, as package report words it, is about calls that went to another model.
 func isFallback(warning string) bool { return strings.Contains(warning, " could not be used: ") }
-
-// The kinds of news about failures. Failures with one reason share a line.
-const (
-	failedKind   = "failed"
-	fellBackKind = "fell_back"
-	retryingKind = "retrying"
-)
 
 // fault is a failure of one call.
 type fault struct {
@@ -55,6 +39,9 @@ func faultsOf(err string) (list []fault) {
 	}
 	parts := err[at[1]:]
 	begins := partOfModel.FindAllStringSubmatchIndex(parts, -1)
+	if len(begins) == 0 { // a service has these words in its error
+		return []fault{{reason: err}}
+	}
 	for i, b := range begins {
 		end := len(parts)
 		if i+1 < len(begins) {
@@ -119,70 +106,14 @@ func commonCause(faults []fault) (cause string, hosts []string) {
 func (v *progress) release() {
 	held := v.held
 	v.held = nil
-	reason := func(n report.News) string {
-		_, why, _ := strings.Cut(n.Text, ": ")
-		return n.Kind + why
+	for _, n := range failures.Merged(v.state, held) {
+		v.printOne(&n)
 	}
-	for len(held) > 0 {
-		first := held[0]
-		var equal, others []report.News
-		for _, n := range held {
-			if reason(n) == reason(first) {
-				equal = append(equal, n)
-			} else {
-				others = append(others, n)
-			}
-		}
-		held = others
-		if len(equal) > 1 {
-			first.Text, first.Figures = v.merged(equal), ""
-		}
-		v.printOne(&first)
-	}
-}
-
-// merged returns the sentence of failures with one reason. It names the agents in the config's order.
-func (v *progress) merged(equal []report.News) string {
-	first := equal[0]
-	if first.Kind != failedKind {
-		return fmt.Sprintf("%s (%d calls)", first.Text, len(equal))
-	}
-	var names []string
-	for _, a := range v.state.Agents {
-		if slices.ContainsFunc(equal, func(n report.News) bool { return n.Agent == a.ID }) {
-			names = append(names, a.ID)
-		}
-	}
-	return plain.List(names) + strings.TrimPrefix(first.Text, first.Agent)
 }
 
 // end prints what is left of a turn's progress, but no failure that the explanation of the result has.
 func (v *progress) end(r report.Result) {
 	v.print(v.state.News)
-	if tellsFailures(r) {
-		v.held = slices.DeleteFunc(v.held, func(n report.News) bool {
-			return n.Kind == fellBackKind || slices.ContainsFunc(r.Failed, func(f report.FailedAgent) bool {
-				return n.Text == plain.Line(v.console.Secrets.Redact(f.Agent+" failed: "+f.Error))
-			})
-		})
-	}
+	v.held = slices.DeleteFunc(v.held, func(n report.News) bool { return failures.IsRepeated(r, n, v.console.Secrets.Redact) })
 	v.flush()
-}
-
-// warnOfFailures warns of the agents that failed although the turn has an answer.
-func warnOfFailures(c *cmdline.Console, failed []report.FailedAgent) {
-	var told []string
-	for _, f := range failed {
-		if slices.Contains(told, f.Error) {
-			continue
-		}
-		told = append(told, f.Error)
-		var names []string
-		for _, other := range failed {
-			if other.Error == f.Error {
-				names = append(names, other.Agent)
-			}
-		}
-		c.Warn(plain.List(names) + " failed: " + f.Error)
-	}
 }

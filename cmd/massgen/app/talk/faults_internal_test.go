@@ -19,13 +19,14 @@ func TestReasonsAreToldOnce(t *testing.T) {
 	both := "claude: network: 2 models failed: openai/gpt-5-mini: " + openai + "; claude/claude-sonnet-5-5: " + claude
 	mixed := "claude: auth (HTTP 401): 2 models failed: openai/gpt-5-mini: " + openai + "; claude/claude-sonnet-5-5: " + key
 	for name, test := range map[string]struct{ errors, want []string }{
-		"one":            {[]string{openai}, []string{"no answer: a: " + openai}},
-		"one with more":  {[]string{both}, []string{"no answer: no such host, 2 times: is this machine online? api.openai.com, api.anthropic.com could not be reached"}},
-		"one with mixed": {[]string{mixed}, []string{"no answer: a: " + mixed}},
-		"equal":          {[]string{openai, openai}, []string{"no answer: a, b: " + openai}},
-		"not called":     {[]string{openai, openai, broken}, []string{"no answer: a, b, c: " + openai}},
-		"many":           {slices.Repeat([]string{key}, 16), []string{"no answer: 16 agents: " + key}},
-		"offline":        {[]string{both, claude, broken}, []string{"no answer: no such host, 4 times: is this machine online? api.openai.com, api.anthropic.com could not be reached"}},
+		"one":             {[]string{openai}, []string{"no answer: a: " + openai}},
+		"one with more":   {[]string{both}, []string{"no answer: no such host, 2 times: is this machine online? api.openai.com, api.anthropic.com could not be reached"}},
+		"one with mixed":  {[]string{mixed}, []string{"no answer: a: " + mixed}},
+		"words of models": {[]string{"openai: bad request: 2 models failed: try again"}, []string{"no answer: a: openai: bad request: 2 models failed: try again"}},
+		"equal":           {[]string{openai, openai}, []string{"no answer: a, b: " + openai}},
+		"not called":      {[]string{openai, openai, broken}, []string{"no answer: a, b, c: " + openai}},
+		"many":            {slices.Repeat([]string{key}, 16), []string{"no answer: 16 agents: " + key}},
+		"offline":         {[]string{both, claude, broken}, []string{"no answer: no such host, 4 times: is this machine online? api.openai.com, api.anthropic.com could not be reached"}},
 		"several": {[]string{mixed, mixed}, []string{
 			"no answer: 2 agents failed, and each model that they could use:", "  openai/gpt-5-mini: " + openai, "  claude/claude-sonnet-5-5: " + key,
 		}},

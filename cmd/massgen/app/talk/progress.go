@@ -12,6 +12,7 @@ import (
 
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
+	"github.com/massgen/massgen/cmd/massgen/internal/failures"
 	"github.com/massgen/massgen/cmd/massgen/internal/findings"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/coordinator"
@@ -207,10 +208,9 @@ func (v *progress) print(list []report.News) {
 		v.printed, v.text = n.Number, n.Text
 		switch {
 		case n.Replayed:
-		case n.Kind == failedKind || n.Kind == fellBackKind || n.Kind == retryingKind:
+		case failures.Is(*n):
 			v.held = append(v.held, *n)
 		default:
-			v.release()
 			v.printOne(n)
 		}
 	}

@@ -38,3 +38,25 @@ func TestStepsThatStartTogether(t *testing.T) {
 		}
 	})
 }
+
+// TestEqualFailuresShareALine, also if another agent answers between them.
+func TestEqualFailuresShareALine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shown strings.Builder
+		c := testProgram(t).Console
+		c.Err = &shown
+		v := progress{console: c, state: report.NewState("a", "b", "c"), within: startsWithin}
+		end := func(agent string) report.StepEnd { return report.StepEnd{Actor: report.Actor{Agent: agent, Round: 1}} }
+		for _, ev := range []report.Event{
+			report.Failed{StepEnd: end("c"), Reason: "no such host"}, report.Answered{StepEnd: end("a"), Label: "a.1"}, report.Failed{StepEnd: end("b"), Reason: "no such host"},
+		} {
+			v.state.Apply(report.Stamp(ev, time.Now(), false))
+			v.show()
+		}
+		<-v.soon
+		v.flush()
+		if got := shown.String(); strings.Count(got, "no such host") != 1 || !strings.Contains(got, "b, c failed: no such host") || !strings.Contains(got, "a answered") {
+			t.Errorf("shown is %q", got)
+		}
+	})
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/archive"
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
+	"github.com/massgen/massgen/cmd/massgen/internal/failures"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/kernel"
@@ -40,7 +41,7 @@ func (o *results) allNotices() []string {
 func (o *results) deliver(r report.Result) (int, error) {
 	known := o.allNotices() // also those that came while the turn ended
 	for _, w := range r.Warnings {
-		if !slices.Contains(known, w) && !(tellsFailures(r) && isFallback(w)) {
+		if !slices.Contains(known, w) && !(failures.Explain(r) && isFallback(w)) {
 			o.feed.console.Warn(w)
 		}
 	}
@@ -50,7 +51,9 @@ func (o *results) deliver(r report.Result) (int, error) {
 		}
 	}
 	if !o.feed.isShown() && r.Winner != "" {
-		warnOfFailures(o.feed.console, r.Failed)
+		for _, line := range failures.Lines(r.Failed) {
+			o.feed.console.Warn(line)
+		}
 	}
 	if err := o.printResult(r); err != nil {
 		return cmdline.ExitFailed, err
@@ -139,7 +142,7 @@ func (o *results) explanation(r report.Result) []string {
 		return nil
 	case r.Winner != "":
 		why += ": this is the best answer so far, by " + r.Winner + hint
-	case wasEnded(r):
+	case failures.EndedEarly(r):
 		why += ": there is no answer yet" + hint
 	case len(r.Failed) > 0:
 		lines = reasonsOf(r.Failed)

@@ -32,6 +32,7 @@ export function choice(dialog, canLeave = true) {
   dialog.showModal();
   return new Promise(done => {
     dialog.onclose = () => {
+      if (dialog.open) return; // the event of an earlier choice, which was taken back, comes late
       const focused = document.activeElement; // Chromium gives it the focus back, but no caret
       focused.blur();
       focused.focus();
@@ -78,6 +79,9 @@ export function copyButton(textOf, label) {
 }
 
 export const pathOf = session => '/sessions/' + encodeURIComponent(session);
+// readable returns a question with the names of its files and its piped text, without the marks around them. Search cuts some.
+export const readable = text => text.replace(/^(<\/?|…)stdin(>|…|$)\n?/gm, '').replace(/(\s*)[[…]Attached: ([^\n\]]*)\]?/g,
+  (_, before, files) => `${before && ' · '}attached: ${files.replace(/ \([^;()]*(\)|$)(?=;|…|$)/g, '')}`);
 export const all = (...parts) => parts.filter(Boolean).join(' · ');
 export const words = name => name.replaceAll('_', ' ');
 export const clock = time => new Date(time).toLocaleTimeString('en-GB');

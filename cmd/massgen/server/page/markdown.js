@@ -41,13 +41,13 @@ struct super switch this throw throws trait true True False try type typeof unio
 WHERE INSERT INTO UPDATE DELETE CREATE TABLE JOIN ON GROUP ORDER BY LIMIT then fi done echo esac`.split(/\s+/));
 const isSlashed = /^(go|c|cpp|c\+\+|java|js|javascript|ts|typescript|rust|rs|swift|kotlin|php|cs|csharp|scala)$/;
 const isPlain = /^(|text|txt|md|markdown|html|xml|css)$/;
-const parts = `("(?:[^"\\\\\\n]|\\\\.)*"|'(?:[^'\\\\\\n]|\\\\.)*')|(\\b\\d[\\w.]*)|([\\p{L}_][\\p{L}\\p{N}_]*)`;
+const parts = `("(?:[^"\\\\\\n]|\\\\.){0,999}"|'(?:[^'\\\\\\n]|\\\\.){0,999}')|(\\b\\d[\\w.]*)|([\\p{L}_][\\p{L}\\p{N}_]*)`;
 const mostCode = 50000; // characters of code that is highlighted
 
 // drawCode adds code to an element, with its comments, texts, numbers and keywords. It knows no language in full.
 function drawCode(code, language, parent) {
   if (isPlain.test(language) || code.length > mostCode) return parent.append(code);
-  const comment = isSlashed.test(language) ? '//.*|/\\*[^]*?\\*/' : /^(sql|lua|haskell)$/.test(language) ? '--.*' : '#.*';
+  const comment = isSlashed.test(language) ? '//.*|/\\*[^]*?(?:\\*/|$)' : /^(sql|lua|haskell)$/.test(language) ? '--.*' : '#.*';
   let end = 0;
   for (const m of code.matchAll(new RegExp(`(${comment})|${parts}`, 'gu'))) {
     const kind = m[1] ? 'comment' : m[2] ? 'quoted' : m[3] ? 'number' : keywords.has(m[4]) && 'keyword';
@@ -86,8 +86,8 @@ function drawBlocks(tokens, parent, level, isOpen) {
   }
 }
 
-// drawLine adds a line of Markdown to an element.
-export const drawLine = (text, parent) => drawInline(reader.parseInline(text, {})[0].children, parent);
+// lineOf returns an element with a line of Markdown.
+export const lineOf = (text, e = make('span')) => (drawInline(reader.parseInline(text, {})[0].children, e), e);
 
 // Up to smallRest characters the last block is drawn anew with each piece of text; a longer one whenever it has grown by
 // a sixteenth, so that the work grows with the text and not with its square. Meanwhile new text follows as it is.

@@ -1,5 +1,5 @@
 // The page of massgen serve: the turns of the session that is shown, the question box, and the list of sessions.
-import { all, api, button, by, choice, fail, make, money, pathOf, say, tried, who } from './base.js';
+import { all, api, button, by, choice, fail, make, money, pathOf, readable, say, tried, who } from './base.js';
 import { TurnView, forgetPermission } from './turn.js';
 
 // What the page shows. The address names the session, so a reload shows it again.
@@ -48,7 +48,6 @@ function addTurn(turn, model) {
   by('turns').append(added.element);
   return added;
 }
-
 // finish shows a turn that runs to its end, and then what it came to.
 async function finish(turn) {
   const { signal } = shown.stop;
@@ -75,13 +74,11 @@ function offerToFinish(turn) {
   const goOn = () => api(`${pathOf(shown.id)}/continue`, { method: 'POST', body: { background: true } }).then(showSession);
   turn.find('.state').replaceChildren('The process that played this turn is gone. ', button('Finish the turn', goOn));
 }
-
 // showFrom scrolls the view to the beginning of a turn, or to its end.
 function showFrom(turn) {
   view.scrollTop = turn ? turn.element.offsetTop - 12 : view.scrollHeight;
   shown.top = view.scrollTop;
 }
-
 // besides returns the turn that runs if its agents stand side by side: then each has its own end, and the view stays.
 const besides = () => (shown.running?.find('.large') ? null : shown.running);
 new ResizeObserver(() => shown.running && shown.isFollowing && showFrom(besides())).observe(by('turns'));
@@ -96,7 +93,7 @@ view.onscroll = () => {
 // drawHead shows the title of the session, also as the tab's, and what the session has cost.
 function drawHead(session) {
   if (session) [shown.title, by('figures').textContent] = [session.title || session.id, money(session.usage)];
-  by('title').textContent = shown.title || (shown.id ? '' : 'New session');
+  by('title').textContent = readable(shown.title) || (shown.id ? '' : 'New session');
   document.title = (shown.running ? '… ' : '') + (shown.title ? shown.title + ' · massgen' : 'massgen');
   by('rename').hidden = by('delete').hidden = !shown.id;
   by('welcome').hidden = Boolean(shown.id);
@@ -122,7 +119,6 @@ function begin() {
   by('question').focus();
   return showSession();
 }
-
 // drawBox shows what the box is for: a question, another form of one, or an addition to the one that is at work.
 function drawBox() {
   const { running, editing, files, turns } = shown;
@@ -140,7 +136,6 @@ function drawBox() {
     return make('li', file.name, '', button('×', remove, 'Leave out ' + file.name));
   }));
 }
-
 // encoded reads a file of the person as the server takes it.
 const encoded = file => new Promise((done, failed) => {
   const reader = new FileReader();
@@ -162,13 +157,15 @@ async function submit() {
 }
 
 async function send(question, files) {
-  const { id } = shown;
+  const { id, stop } = shown;
   const model = by('model').value;
   const body = { model, question, background: true, files: await Promise.all(files.map(encoded)) };
   const begun = await api(id ? `${pathOf(id)}/turns` : '/sessions', { method: 'POST', body });
-  by('question').value = '';
+  if (by('question').value === question) by('question').value = ''; // else it is a draft
+  if (shown.files === files) shown.files = [];
+  if (shown.stop !== stop) return listSessions(); // the person has gone to another session
   const title = shown.title || question.trim().split('\n')[0];
-  Object.assign(shown, { id: begun.session_id, title, files: [], editing: null, isFollowing: true });
+  Object.assign(shown, { id: begun.session_id, title, editing: null, isFollowing: true });
   if (!id) history.pushState(null, '', addressOf(shown.id));
   const names = files.length ? `\n\n[Attached: ${files.map(f => f.name).join('; ')}]` : '';
   const turn = addTurn({ number: begun.turn, question: question + names }, model);
@@ -176,7 +173,6 @@ async function send(question, files) {
   listSessions().catch(fail);
   turn.ended = finish(turn);
 }
-
 // goBefore shows the session as it was before a turn: a copy, so that nothing is lost. A turn without an answer may stay.
 async function goBefore(turn) {
   if (!turn.result?.winner) return;
@@ -185,7 +181,6 @@ async function goBefore(turn) {
   history.pushState(null, '', addressOf(id));
   await showSession();
 }
-
 // askAgain asks the question of a turn once more.
 async function askAgain(turn) {
   if (turn.sent.length < turn.files.length) return edit(turn);
@@ -202,11 +197,25 @@ function edit(turn) {
   if (shown.files.length < turn.files.length) throw new Error(`Choose ${turn.files.join(', ')} again: the page does not keep files.`);
 }
 
-function attach(list) {
+const kinds = 'png, jpeg, webp, gif, pdf and text in UTF-8 or UTF-16';
+// faultOf returns why a file cannot be attached. What is in doubt is for the server to say.
+async function faultOf(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  if (bytes.length === 0 || bytes.length > 20 << 20) return bytes.length === 0 ? 'it is empty' : 'it is larger than 20 MiB';
+  const isKnown = /^(\x89PNG|\xff\xd8\xff|GIF8|RIFF[^]{4}WEBP|%PDF-|\xff\xfe|\xfe\xff)/.test(String.fromCharCode(...bytes.subarray(0, 12)));
+  if (isKnown || bytes.filter(b => b === 0).length > bytes.length / 3) return ''; // so many zeros may be UTF-16
+  try { return new TextDecoder('utf-8', { fatal: true }).decode(bytes) && ''; } catch { return `it is none of ${kinds}`; }
+}
+
+async function attach(list) {
+  const files = [...list]; // the browser empties the list
   if (list.length > 0 && shown.running) throw new Error('Files go with a question: wait for the end of this turn.');
-  shown.files.push(...list);
+  const faults = await Promise.all(files.map(file => faultOf(file).catch(error => error.message)));
+  shown.files.push(...files.filter((_, i) => !faults[i]));
   drawBox();
   by('question').focus();
+  const refused = files.flatMap((file, i) => faults[i] ? `${file.name} cannot be attached: ${faults[i]}` : []);
+  if (refused.length > 0) throw new Error(refused.join('; '));
 }
 
 let sending = null;
@@ -219,13 +228,13 @@ by('question').onkeydown = event => {
 by('question').onpaste = event => {
   if (event.clipboardData.files.length > 0) tried(() => attach(event.clipboardData.files))(event);
 };
-by('files').onchange = tried(() => { attach(by('files').files); by('files').value = ''; });
+by('files').onchange = tried(() => attach(by('files').files).finally(() => { by('files').value = ''; }));
 document.ondragover = event => {
   event.preventDefault(); // else the browser would open a file that is dropped
   document.body.classList.toggle('drop', event.dataTransfer.types.includes('Files'));
 };
 document.ondragleave = document.ondragend = () => document.body.classList.remove('drop');
-document.ondrop = tried(event => { document.ondragend(); attach(event.dataTransfer.files); });
+document.ondrop = tried(event => { document.ondragend(); return attach(event.dataTransfer.files); });
 by('stop').onclick = tried(() => shown.running.act('cancel'));
 by('pause').onclick = tried(() => shown.running.act(shown.running.state.paused ? 'resume' : 'pause'));
 by('new').onclick = tried(begin);
@@ -246,7 +255,7 @@ async function listSessions(goOn = false) {
   const list = await api('/sessions?' + query);
   if (sought !== by('words').value.trim()) return; // the person has gone on typing
   const entries = sought
-    ? list.hits.map(h => ({ ...h, id: h.session, about: h.turn && `turn ${h.turn}: ${h.snippet.replace(/[#*`|]+/g, '')}` }))
+    ? list.hits.map(h => ({ ...h, id: h.session, about: h.turn && `turn ${h.turn}: ${readable(h.snippet).replace(/[#*`|]+/g, '')}` }))
     : list.sessions.map(s => ({ ...s, about: s.state !== 'idle' && s.state }));
   if (!goOn) by('sessions').replaceChildren();
   for (const entry of entries) addEntry(entry);
@@ -262,8 +271,8 @@ function addEntry({ id, turn, title, updated, about }) {
   const last = [...by('sessions').querySelectorAll('h2')].at(-1);
   if (last?.textContent !== heading) by('sessions').append(make('h2', heading), make('ul'));
   const when = new Date(updated).toLocaleString('en-GB', form);
-  const link = make('a', '', '', make('span', title || id), make('small', all(when, about)));
-  Object.assign(link, { href: addressOf(id, turn), dir: 'auto' });
+  const link = make('a', '', '', make('span', readable(title || id)), make('small', all(when, about)));
+  Object.assign(link, { href: './' + addressOf(id, turn), dir: 'auto' }); // with #, axe takes it for a skip link
   by('sessions').lastElementChild.append(make('li', '', '', link));
 }
 

@@ -1,7 +1,7 @@
 // A turn on the page. TurnView draws the state that the server sends, and keeps nothing else of the turn but its result.
 import { all, api, button, by, choice, clock, copyButton, fail, make, money, pathOf, say, seconds, tried, words } from './base.js';
-import { colourOf, who } from './base.js';
-import { Prose, drawLine } from './markdown.js';
+import { colourOf, readable, who } from './base.js';
+import { Prose, lineOf } from './markdown.js';
 import { changed, messages } from './state.js';
 
 const drawEvery = 66; // milliseconds: a turn is drawn at most 15 times a second
@@ -46,13 +46,11 @@ class PieceBlock {
     this.frame.dataset.kind = kind;
     Object.assign(this, { head, seen: [], text: tool ? null : new Prose(place, 5) });
   }
-
   isOf({ kind, call = '', void: why = '', tool }) {
     const { head } = this;
     const isSame = tool ? head.tool?.call === tool.call : !head.tool && (head.call ?? '') === call;
     return isSame && head.kind === kind && (head.void ?? '') === why;
   }
-
   show(pieces) {
     const { seen, text } = this;
     if (!text) return this.showTool(pieces[0].tool);
@@ -67,7 +65,6 @@ class PieceBlock {
     text.append(fresh);
     this.seen = pieces;
   }
-
   showTool(tool) {
     if (this.seen === tool) return;
     this.seen = tool;
@@ -91,7 +88,6 @@ class AgentView {
     this.find('h4').append(who(order, id));
     this.find('.text').ariaLabel = `What ${id} says`;
   }
-
   find(selector) { return this.element.querySelector(selector); }
   draw(a, isAlone) {
     const doing = a.detail && !a.doing.includes(a.detail) ? `${a.doing}: ${a.detail}` : a.doing;
@@ -105,7 +101,6 @@ class AgentView {
     this.find('.dropped').hidden = !a.dropped;
     this.drawText(a.text, isBusy(a));
   }
-
   drawText(pieces, mayGrow) {
     const { blocks } = this;
     let count = 0;
@@ -137,17 +132,15 @@ export class TurnView {
     this.sides = [...this.element.querySelectorAll('.compare label')].map(label =>
       ({ select: label.firstElementChild, text: new Prose(label.nextElementSibling) }));
     this.find('h2').textContent = `Turn ${number}`;
-    this.find('.question').textContent = this.question;
+    this.find('.question').textContent = readable(this.question);
     this.find('.files').append(...this.files.map(name => make('li', name)));
     this.find('.actions').append(copyButton(() => this.result.answer, 'Copy the answer'), button('Ask again', () => again(this)),
       button('Edit and ask again', () => edit(this)), button('Compare answers', () => this.openCompare()));
     this.find('.load').onclick = tried(() => this.showInputs());
     this.find('.how').ontoggle = tried(() => this.find('.how').open && this.follow());
   }
-
   find(selector) { return this.element.querySelector(selector); }
   act(action, body) { return api(`${this.path}/${action}`, { method: 'POST', body }); }
-
   // add adds a text to the question. It reports false if the turn is over by now.
   async add(text) {
     const error = await this.act('notes', { text }).catch(error => error);
@@ -163,7 +156,6 @@ export class TurnView {
     this.find('.compare').scrollIntoView();
     this.sides[0].select.focus({ preventScroll: true });
   }
-
   // follow draws the state of the turn, and goes on while the turn runs. It does so once.
   follow() { return this.following ??= this.read().catch(fail); }
 
@@ -184,7 +176,6 @@ export class TurnView {
     this.find('.timeline').hidden = !picture; // a branch has none
     if (picture) this.find('.timeline').src = URL.createObjectURL(await picture.blob());
   }
-
   // live shows the turn while it runs.
   live() {
     this.isLive = this.find('.how').open = true;
@@ -192,7 +183,6 @@ export class TurnView {
     this.element.classList.add('live');
     return this.follow();
   }
-
   draw() {
     this.due = clearTimeout(this.due);
     const { agents } = this.state;
@@ -205,9 +195,9 @@ export class TurnView {
     atEnd([...panes, this.find('.acts'), this.find('.sentences')], () => this.drawParts(this.state));
     this.markWinner();
   }
-
-  drawParts({ agents, notes, news }) {
+  drawParts({ agents, notes, news, usage }) {
     this.drawState();
+    this.find('.total').textContent = this.isBare && usage?.calls ? money(usage) : '';
     for (const a of agents) {
       const view = this.views.get(a.id);
       if (drawn.get(view) !== a) view.draw(a, agents.length === 1);
@@ -239,25 +229,25 @@ export class TurnView {
       make('p', '', '', name(a.best), ' is best' + (a.why && ': ' + a.why)),
       ...found.flatMap(([kind, heading]) => [make('h4', heading), make('ul', '', '', ...a[kind].map(draws[kind]))]));
   }
-
-  // drawState shows what the turn is at, who leads and for whom it waits.
+  // drawState shows what the turn is at, who leads and for whom it waits. end has shown this of a turn that is over.
   drawState() {
-    const { agents, rounds, acts, sidecalls, status, stage, cascade, paused, awaited, usage, began } = this.state;
+    const { agents, rounds, lead, sidecalls, status, stage, cascade, paused, awaited, usage, began } = this.state;
+    if (!this.isLive && (status || agents.length === 0)) return;
     const open = agents.filter(isBusy).map(a => a.id);
-    if (status || this.isLive) {
+    if (this.isLive) {
       const round = rounds.length && agents.length > 1 && `Round ${rounds.at(-1).number}`;
       const at = stage === 'final' ? 'The final answer' : cascade || round || 'At work';
-      const done = this.isLive && agents.length > 1 && `${agents.length - open.length} of ${agents.length} done`;
-      const time = this.isLive && began && `${Math.max(0, Math.round((Date.now() - new Date(began)) / 1000))} s`;
+      const done = agents.length > 1 && `${agents.length - open.length} of ${agents.length} done`;
+      const time = began && `${Math.max(0, Math.round((Date.now() - new Date(began)) / 1000))} s`;
       this.find('.state').textContent = all(words(status || at), paused && 'paused', done, time, usage?.calls && money(usage));
+      by('pause').textContent = paused ? 'Go on' : 'Pause';
     }
-    if (this.isLive) by('pause').textContent = paused ? 'Go on' : 'Pause';
-    const failed = agents.filter(a => a.phase === 'failed' && this.find('.failure').hidden).map(a => ({ agent: a.id, error: a.detail }));
+    const failed = agents.filter(a => a.phase === 'failed').map(a => ({ agent: a.id, error: a.detail }));
     const beside = sidecalls.filter(c => !c.ended_at).map(c => words(c.purpose)).join(', ');
+    const leads = lead && `${lead.labels.join(' and ')} ${lead.labels[1] ? 'have' : 'has'} ${lead.votes} of ${lead.all} votes`;
     this.find('.waits').textContent = all(awaited && open.length && `The turn waits for ${open.join(', ')} until ${clock(awaited)}`,
-      beside && `Beside the agents: ${beside}`, agents.length > 1 && leadOf(acts), ...causesOf(failed).map(c => 'Failed: ' + c));
+      beside && `Beside the agents: ${beside}`, leads, ...causesOf(failed).map(c => 'Failed: ' + c));
   }
-
   // drawActs shows the rounds, with the fate of their answers and votes.
   drawActs() {
     const { agents, rounds, acts } = this.state;
@@ -271,22 +261,22 @@ export class TurnView {
       if (item.number) return make('li', item.final ? 'The final answer' : `Round ${item.number}`, 'round');
       const act = make(item.void ? 'del' : 'span', words(item.phase));
       if (item.label) act.append(' · ', who(this.order, item.label.replace(/\.\d+$/, ''), item.label));
-      if (item.reason) drawLine(' · ' + item.reason, act);
+      if (item.reason) act.append(lineOf(' · ' + item.reason));
       return make('li', '', '', who(this.order, item.agent), ' ', act, make('small', item.void ? ` (void: ${item.void})` : ''));
     });
   }
-
   // drawNews shows the sentences, and says the newest one that matters.
   drawNews(news) {
     const list = this.find('.sentences');
     const last = news.findLast(n => n.tone !== 'aside');
     if (last && this.isLive && drawn.get(list) !== last) say(last.text);
     drawn.set(list, last);
-    drawList(list, news, n => make('li', n.text, n.tone, make('small', n.figures ? ' · ' + n.figures : '')));
+    drawList(list, news, ({ text, tone, figures }) => {
+      const [sentence, reason = ''] = text.split(/(?<=^\S+ voted for \S+: )/);
+      return make('li', sentence, tone, lineOf(reason), make('small', figures ? ' · ' + figures : ''));
+    });
   }
-
   markWinner() { for (const [id, view] of this.views) view.element.classList.toggle('wins', id === this.result?.winner); }
-
   // end shows how the turn ended: the answer, or why there is none.
   async end(result) {
     const isOver = result.status !== 'running';
@@ -295,8 +285,10 @@ export class TurnView {
       if (result.agents.length > 0) this.order = result.agents.map(a => a.id);
     }
     this.result = result;
+    this.isBare = isOver && !result.usage;
     this.find('.failure').hidden = Boolean(result.winner) || !isOver;
-    this.drawState();
+    const failed = result.winner && result.failed ? causesOf(result.failed) : [];
+    this.find('.waits').textContent = all(this.order.length > 1 && verdictOf(result), ...failed.map(c => 'Failed: ' + c));
     this.find('summary').textContent = 'How this answer came about';
     this.element.classList.remove('live');
     const took = result.duration_ms && seconds(result.duration_ms * 1e6);
@@ -312,8 +304,8 @@ export class TurnView {
     this.find('.actions').lastElementChild.hidden = this.order.length < 2 || !result.winner;
     this.markWinner();
     this.drawAnalysis(result.analysis);
+    this.fillCompare();
   }
-
   // answers returns the texts of the answers by their labels.
   answers() {
     const found = new Map();
@@ -324,13 +316,17 @@ export class TurnView {
     }
     return found;
   }
-
+  // fillCompare offers the answers: on the left first the winner's, on the right the next one with another text.
   fillCompare() {
     const answers = this.answers();
+    const labels = [...answers.keys()];
+    const best = labels.findLast(label => label.replace(/\.\d+$/, '') === this.result?.winner) ?? labels[0];
+    const after = [...labels.slice(labels.indexOf(best) + 1), ...labels];
+    const chosen = [best, after.find(label => answers.get(label) !== answers.get(best)) ?? after[0]];
     this.find('.compare').hidden = answers.size < 2;
     this.sides.forEach(({ select, text }, i) => {
-      select.replaceChildren(...[...answers.keys()].map(label => new Option(label)));
-      select.selectedIndex = i * (answers.size - 1); // the first and the last
+      select.replaceChildren(...labels.map(label => new Option(label)));
+      select.value = chosen[i];
       select.onchange = () => text.show(answers.get(select.value) ?? '');
       select.onchange();
     });
@@ -348,7 +344,6 @@ export class TurnView {
         button('Input', show, 'Input of ' + name), ' ', button('Difference', compare, `Difference of ${name} from the call before it`));
     }));
   }
-
   showInput(text, kinds = {}) {
     const pre = this.find('.input');
     pre.hidden = false;
@@ -357,14 +352,19 @@ export class TurnView {
   }
 }
 
-// leadOf names the answer with most of the votes that count so far.
-function leadOf(acts) {
-  const newest = new Map(acts.filter(a => a.phase === 'voted' || a.phase === 'answered').map(a => [a.agent, a]));
-  const votes = [...newest.values()].filter(a => a.phase === 'voted' && !a.void);
+// leadOf names the answer with most of the votes.
+function leadOf(votes) {
   const counts = [...Map.groupBy(votes, a => a.label)].map(([label, of]) => ({ label, count: of.length }));
   const most = Math.max(...counts.map(c => c.count));
   const leaders = counts.filter(c => c.count === most).map(c => c.label);
   return leaders.length && `${leaders.join(' and ')} ${leaders[1] ? 'have' : 'has'} ${most} of ${votes.length} votes`;
+}
+
+// verdictOf says how the answer of a result was chosen, "" if its record is not here.
+function verdictOf({ status, winner, answers, votes }) {
+  if (votes?.length || !winner || !answers?.length) return leadOf(votes ?? []);
+  const why = answers.length > 1 ? 'all answers are the same text' : 'the only answer that is left';
+  return status === 'completed' ? `without a vote: ${why}` : 'best so far, without a vote: the newest answer';
 }
 
 // askPermission puts the first tool call that waits to the person, and takes back one that does not wait any more.
