@@ -1,10 +1,10 @@
 package tui
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -88,26 +88,46 @@ func TestAreaIsEdited(t *testing.T) {
 	}
 }
 
-// TestTypedKeysCostTheSame in a long text as in a short one: at its end, at its beginning and behind a blank.
-func TestTypedKeysCostTheSame(t *testing.T) {
-	for name, text := range map[string]string{"words": "some words and more ", "no blank": strings.Repeat("x", 20), "lines": "some words\nand more\n"} {
-		cost := func(letters int) time.Duration {
-			s := newScreen((&panel{session: "s1"}).conversation(), nil, mood{plain: true}, "")
-			s.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
-			s.entry.area.InsertString(strings.Repeat(text, letters/len(text)))
-			best := time.Hour
-			for range 20 {
-				began := time.Now()
-				for range 10 {
+// typedTexts are the texts in which a key is typed: at its end, behind a blank and at its beginning.
+func typedTexts(letters int) map[string]string {
+	texts := map[string]string{"words": "some words and more ", "no blank": strings.Repeat("x", 20), "lines": "some words\nand more\n"}
+	for name, text := range texts {
+		texts[name] = strings.Repeat(text, letters/len(text))
+	}
+	return texts
+}
+
+// TestTypedKeysLayOutTheRowsAroundThem in a long text as in a short one.
+func TestTypedKeysLayOutTheRowsAroundThem(t *testing.T) {
+	const width, most = 77, 5
+	for name, text := range typedTexts(16000) {
+		text = strings.ReplaceAll(text, "\n", " ")
+		places := []int{len(text), len(text) / 2}
+		if !strings.Contains(text, " ") {
+			places = places[:1] // all rows behind a letter move
+		}
+		for _, at := range places {
+			line := newAreaLine(text, width)
+			if laid := line.replace(at, at, "y", width); laid > most {
+				t.Errorf("%s: a key at %d lays out %d rows of %d", name, at, laid, len(line.rows))
+			}
+		}
+	}
+}
+
+// BenchmarkTypedKey types keys at the end of short and of long texts: they cost about the same.
+func BenchmarkTypedKey(b *testing.B) {
+	for _, letters := range []int{400, 16000} {
+		for name, text := range typedTexts(letters) {
+			b.Run(fmt.Sprintf("%s/%d", name, letters), func(b *testing.B) {
+				s := newScreen((&panel{session: "s1"}).conversation(), nil, mood{plain: true}, "")
+				s.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+				s.entry.area.InsertString(text)
+				for b.Loop() {
 					s.Update(tea.KeyPressMsg{Text: "y", Code: 'y'})
 					_ = s.View()
 				}
-				best = min(best, time.Since(began))
-			}
-			return best
-		}
-		if short, long := cost(400), cost(16000); long > 3*short {
-			t.Errorf("%s: ten keys take %v in 400 letters, and %v in 16,000", name, short, long)
+			})
 		}
 	}
 }

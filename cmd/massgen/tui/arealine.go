@@ -20,15 +20,16 @@ func newAreaLine(text string, width int) areaLine {
 	return l
 }
 
-// replace replaces a part of the text, from a byte to another.
-func (l *areaLine) replace(from, to int, by string, width int) {
+// replace replaces a part of the text, from a byte to another. It returns how many rows it has laid out.
+func (l *areaLine) replace(from, to int, by string, width int) (laid int) {
 	l.text = l.text[:from] + by + l.text[to:]
-	l.wrap(from, to, len(by)-(to-from), width)
+	return l.wrap(from, to, len(by)-(to-from), width)
 }
 
 // wrap lays out the rows after a change between two bytes, which moved the text behind them. It begins two rows
-// earlier, because a word may move up, and ends at a row that begins where it began before.
-func (l *areaLine) wrap(from, to, moved, width int) {
+// earlier, because a word may move up, and ends at a row that begins where it began before. It returns how many rows it
+// has laid out.
+func (l *areaLine) wrap(from, to, moved, width int) (laid int) {
 	const earlier = 2
 	old := l.rows
 	keep := 0
@@ -40,6 +41,7 @@ func (l *areaLine) wrap(from, to, moved, width int) {
 	rows := slices.Clone(old[:keep+1])
 	rest := old[keep+1:]
 	for start := rows[keep]; ; {
+		laid++
 		if start = rowEnd(l.text, start, width); start >= len(l.text) {
 			break
 		}
@@ -55,6 +57,7 @@ func (l *areaLine) wrap(from, to, moved, width int) {
 		rows = append(rows, start)
 	}
 	l.rows = rows
+	return laid
 }
 
 // rowAt returns the row that has a byte.

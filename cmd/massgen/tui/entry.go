@@ -84,6 +84,7 @@ func (e *entry) set(text string) {
 
 // paste inserts a text. A long text becomes a mark with the number of its lines.
 func (e *entry) paste(text string) {
+	e.isShell = e.isShell && !e.isEmpty() // only a typed ! begins a command
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	text = printable(strings.ReplaceAll(text, "\r", "\n")) // most terminals end pasted lines by \r
 	if linesOf(text) < longPaste && len(text) < largePaste {

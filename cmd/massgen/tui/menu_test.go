@@ -137,9 +137,10 @@ func TestSessionsAreRenamedAndDeleted(t *testing.T) {
 	}
 	r.press("ctrl+d", "y")
 	r.until("it is gone", func() bool { return r.shows("search:") && !r.shows("Of the sun") })
-	if r.press("ctrl+d", "y"); len(r.p.ran()) > 0 {
-		t.Errorf("it ran %q", r.p.ran())
+	if ran := r.p.ran(); len(ran) > 0 {
+		t.Errorf("it ran %q", ran)
 	}
+	r.press("ctrl+d", "y")
 	r.until("the open one is left for a new one", func() bool { return slices.Contains(r.p.ran(), "/delete yes") })
 }
 

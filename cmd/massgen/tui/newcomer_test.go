@@ -53,7 +53,7 @@ func TestRetryAsksWhatWasTyped(t *testing.T) {
 	r.write("/retry")
 	r.press("enter")
 	r.until("it is asked again", func() bool {
-		return r.idle() && r.s.talk.last.answer != "" && r.s.talk.typed != "" && p.session == "s9"
+		return r.idle() && r.s.talk.last.answer != "" && r.s.talk.typed != "" && r.s.session.ID == "s9"
 	})
 	if got := r.s.transcript.first(asked); got != "See @notes.txt" {
 		t.Errorf("it asks %q:\n%s", got, r.screen())

@@ -521,6 +521,8 @@ func TestCommandsRun(t *testing.T) {
 	if r.shows("sk-secret") {
 		t.Errorf("the secret is shown:\n%s", r.screen())
 	}
+	r.write("!")
+	r.press("backspace") // takes the command back
 	r.update(t.Context(), tea.PasteMsg{Content: "!echo pasted"})
 	r.press("enter")
 	r.until("the pasted text is a question", func() bool { return r.idle() && r.shows("Wind, says") })

@@ -27,7 +27,13 @@ func commentsOf(language string) string {
 }
 
 func (h highlighter) parted(line string) (spans []span) {
+	open := "" // the quotes that nothing closes in the rest of the line
 	for at := 0; at < len(line); {
+		if strings.IndexByte(open, line[at]) >= 0 { // the expression would read to the end of the line each time
+			spans = append(spans, span{line[at : at+1], 0})
+			at++
+			continue
+		}
 		if h.comments != "" && strings.HasPrefix(line[at:], h.comments) {
 			return append(spans, span{line[at:], comment})
 		}
@@ -36,6 +42,9 @@ func (h highlighter) parted(line string) (spans []span) {
 			return append(spans, span{line[at:], 0})
 		}
 		text := line[at : at+found[1]]
+		if text == `"` || text == "'" {
+			open += text
+		}
 		s := style(0)
 		switch {
 		case found[2] >= 0:

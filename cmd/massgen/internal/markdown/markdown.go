@@ -5,6 +5,7 @@
 package markdown
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -52,11 +53,11 @@ func (d *Drawer) Plain() *Drawer { return &Drawer{false, d.parter} }
 // Render draws a text in lines of at most width columns, as NewDrawer says. Nothing in the text reaches the terminal as a
 // control sequence. It may be called concurrently.
 func Render(text string, width int, isColoured bool) []string {
-	return NewDrawer(isColoured).render(text, "", width)
+	return NewDrawer(isColoured).render(text, nil, width)
 }
 
-// render draws a text. References are lines of other texts with the targets of its links.
-func (d *Drawer) render(text, references string, width int) (lines []string) {
+// render draws a text. Others are the targets of links that other texts have.
+func (d *Drawer) render(text string, others targets, width int) (lines []string) {
 	width = max(width, 8)
 	text = harmless(text)
 	asWritten := func() []string { return layOut([]span{{text: text}}, width, d.isColoured) }
@@ -71,7 +72,7 @@ func (d *Drawer) render(text, references string, width int) (lines []string) {
 	if d.parter.steps(text) > mostSteps {
 		return asWritten()
 	}
-	return trimmed(joined(drawer{d.isColoured, d.parter, references + d.parter.referenced(text)}.groups(text, width, 0), beforeAll))
+	return trimmed(joined(drawer{d.isColoured, d.parter, [2]targets{others, d.parter.targetsOf(text)}}.groups(text, width, 0), beforeAll))
 }
 
 // harmless returns a text without characters that control a terminal.
@@ -94,11 +95,11 @@ func trimmed(lines []string) []string {
 	return lines
 }
 
-// drawer draws the parts and nodes of a text. References are its lines with the targets of links.
+// drawer draws the parts and nodes of a text, with the targets of other texts and its own.
 type drawer struct {
 	isColoured bool
 	parter     parter
-	references string
+	targets    [2]targets
 }
 
 // group has the lines of one block.
@@ -132,10 +133,27 @@ func (d drawer) groups(text string, width, depth int) (groups []group) {
 	return groups
 }
 
+// used returns the lines with the targets of the links that a text has.
+func (d drawer) used(text string) string {
+	if len(d.targets[0])+len(d.targets[1]) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	taken := map[string]bool{}
+	for _, found := range d.parter.names.FindAllStringSubmatch(text, -1) {
+		name := strings.ToLower(found[1])
+		if line := cmp.Or(d.targets[0][name], d.targets[1][name]); line != "" && !taken[name] {
+			taken[name] = true
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
 // parse draws blocks without lists and quotes.
 func (d drawer) parse(text string, width int) (groups []group) {
-	if d.references != "" {
-		text = strings.TrimRight(text, "\n") + "\n\n" + d.references
+	if used := d.used(text); used != "" {
+		text = strings.TrimRight(text, "\n") + "\n\n" + used
 	}
 	const extensions = blackfriday.CommonExtensions&^(blackfriday.HeadingIDs|blackfriday.DefinitionLists) | blackfriday.NoEmptyLineBeforeBlock
 	root := blackfriday.New(blackfriday.WithExtensions(extensions)).Parse([]byte(text))

@@ -30,17 +30,18 @@ type item struct{ mark, text string }
 
 // parter divides a text into parts. Its regular expressions are compiled once for each Drawer.
 type parter struct {
-	marks, rules, references, fences, rulers, pieces *regexp.Regexp
+	marks, rules, targets, names, fences, rulers, pieces *regexp.Regexp
 }
 
 func newParter() parter {
 	return parter{
-		marks:      regexp.MustCompile(`^( *)(?:[-+*]|([0-9]{1,18})([.)]))( +)`),
-		rules:      regexp.MustCompile(`^ {0,3}(?:(?:\* *){3,}|(?:- *){3,}|(?:_ *){3,})\n?$`),
-		references: regexp.MustCompile(`^ {0,3}\[[^\]]+\]: *\S`),
-		fences:     regexp.MustCompile("^ *(`{3,}|~{3,})(.*)"),
-		rulers:     regexp.MustCompile(`^ *\|?(?: *:?-+:? *\|)+(?: *:?-+:? *)?\n?$`),
-		pieces:     pieces(),
+		marks:   regexp.MustCompile(`^( *)(?:[-+*]|([0-9]{1,18})([.)]))( +)`),
+		rules:   regexp.MustCompile(`^ {0,3}(?:(?:\* *){3,}|(?:- *){3,}|(?:_ *){3,})\n?$`),
+		targets: regexp.MustCompile(`^ {0,3}\[([^\[\]]+)\]: *\S+(?: +(?:"[^"]*"|'[^']*'|\([^()]*\)))? *\n?$`),
+		names:   regexp.MustCompile(`\[([^\[\]]+)\]`),
+		fences:  regexp.MustCompile("^ *(`{3,}|~{3,})(.*)"),
+		rulers:  regexp.MustCompile(`^ *\|?(?: *:?-+:? *\|)+(?: *:?-+:? *)?\n?$`),
+		pieces:  pieces(),
 	}
 }
 
@@ -214,15 +215,28 @@ func (p parter) quote(lines []string) (of part, n int) {
 	return of, n
 }
 
-// referenced returns the lines of a text with the targets of its links.
-func (p parter) referenced(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		if p.references.MatchString(line) {
-			b.WriteString(strings.TrimSuffix(line, "\n") + "\n")
-		}
+// targets are the lines with the targets of links, by the names of the links in lower case.
+type targets map[string]string
+
+// add adds a line if it is the target of a link, and reports whether it is one.
+func (t targets) add(p parter, line string) bool {
+	found := p.targets.FindStringSubmatch(line)
+	if found == nil {
+		return false
 	}
-	return b.String()
+	if name := strings.ToLower(found[1]); t[name] == "" { // the first one counts
+		t[name] = strings.TrimSuffix(line, "\n") + "\n"
+	}
+	return true
+}
+
+// targetsOf returns the targets of the links of a text.
+func (p parter) targetsOf(text string) targets {
+	found := targets{}
+	for line := range strings.Lines(text) {
+		found.add(p, line)
+	}
+	return found
 }
 
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }

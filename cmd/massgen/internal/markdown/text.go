@@ -8,10 +8,10 @@ type Text struct {
 	drawer *Drawer
 	look   Look
 	blocks []textBlock
-	// references are the lines with the targets of links so far, and links counts them.
-	references string
-	links      int
-	reader     reader
+	// targets are those of links so far, and links counts their lines.
+	targets targets
+	links   int
+	reader  reader
 }
 
 // Look is what a Text does beside drawing. Both functions may be nil.
@@ -48,7 +48,7 @@ const (
 )
 
 // NewText returns an empty text.
-func (d *Drawer) NewText(look Look) *Text { return &Text{drawer: d, look: look} }
+func (d *Drawer) NewText(look Look) *Text { return &Text{drawer: d, look: look, targets: targets{}} }
 
 // Write adds to the text.
 func (t *Text) Write(text string) {
@@ -123,8 +123,7 @@ func (t *Text) readLine(line string) {
 	case r.fence == "" && p.rulers.MatchString(line) && strings.Contains(r.last, "|"):
 		r.lead = r.last + line
 	}
-	if r.fence == "" && p.references.MatchString(line) {
-		t.references += line
+	if r.fence == "" && t.targets.add(p, harmless(line)) {
 		t.links++
 	}
 	r.last = line
@@ -175,7 +174,7 @@ func (t *Text) Lines(i, width int) []string {
 	if t.look.Mask != nil {
 		text = t.look.Mask(text)
 	}
-	b.lines = t.drawer.render(text, t.references, width)
+	b.lines = t.drawer.render(text, t.targets, width)
 	if t.look.Paint != nil {
 		for j, line := range b.lines {
 			b.lines[j] = t.look.Paint(line)

@@ -18,7 +18,7 @@ const addressOf = (id, turn) => '#s=' + encodeURIComponent(id) + (turn ? '/' + t
 async function showSession() {
   shown.stop.abort();
   const [, key] = location.hash.match(/^#key=(\w+)$/) ?? []; // from the address that massgen serve prints
-  if (key) localStorage.setItem('key', key), history.replaceState(null, '', '/');
+  if (key) localStorage.setItem('key', key), sessionStorage.removeItem('token'), history.replaceState(null, '', '/');
   const [named = '', turn] = location.hash.match(/^#s=(.*)/)?.[1].split('/') ?? [];
   const id = decodeURIComponent(named);
   Object.assign(shown, { id, title: '', turns: [], running: null, editing: null, isFollowing: true, stop: new AbortController() });
