@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -115,9 +114,10 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 	}
 	d := &document{file: file, places: map[string]*yaml.Node{}}
 	if root := d.root(data); root != nil {
-		r := &reader{doc: d, opts: opts, secrets: config.secrets, contexts: map[string]*yaml.Node{}}
+		r := &reader{doc: d, opts: opts, secrets: config.secrets, contexts: map[string]*yaml.Node{}, topics: map[*topic]*mention{}}
 		readSection(r, "", root, topSection(), config)
 		r.agentContexts(config)
+		r.tellTopics()
 		unread, warnings := len(d.issues) > 0, d.warnings
 		k := &checker{document: d, config: config, agentPaths: r.agentPaths}
 		k.check(root)
@@ -129,8 +129,7 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 		return nil, d.refusal()
 	}
 	sortIssues(d.warnings)
-	sortIssues(d.cosmetic)
-	config.Warnings, config.Cosmetic = d.warnings, d.cosmetic
+	config.Warnings, config.MassGen = d.warnings, d.massgen
 	config.places = map[string]Issue{}
 	for path, n := range d.places {
 		config.places[path] = d.issue(n, "")
@@ -139,10 +138,9 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 }
 
 func (d *document) refusal() error {
-	warnings := slices.Concat(d.warnings, d.cosmetic)
 	sortIssues(d.issues)
-	sortIssues(warnings)
-	return &refusal{d.issues, warnings}
+	sortIssues(d.warnings)
+	return &refusal{d.issues, d.warnings}
 }
 
 // root returns the root of the only document in data, or nil after an

@@ -33,6 +33,8 @@ type Tools struct {
 	// add to these.
 	AllowedTools []string
 	ExcludeTools []string
+	// Guards decide about the agent's calls beside Config.Permissions. The strictest decision holds.
+	Guards []Guard `json:",omitempty"`
 }
 
 // Any reports whether the agent has tools.
@@ -58,6 +60,8 @@ type MCPServer struct {
 	Headers      map[string]string
 	AllowedTools []string
 	ExcludeTools []string
+
+	security *serverSecurity // nil for none
 }
 
 // The types of a server's transport.
@@ -155,19 +159,6 @@ func toolName() parser[string] {
 	return parser[string]{"the name of a tool", func(s scalar) (string, bool) { return s.text, s.is("!!str") && s.text != "" }}
 }
 
-var programName = regexp.MustCompile(`^[A-Za-z0-9_.+*-]+$`)
-
-// programPattern accepts a pattern of a program's name, and MassGen's regular expressions that
-// mean such a pattern: "python.*", "git .*".
-func programPattern() parser[string] {
-	const wanted = "a pattern of a program's name, such as git or python*: rules on arguments belong in permissions: at the top level"
-	return parser[string]{wanted, func(s scalar) (string, bool) {
-		name := strings.TrimSuffix(strings.TrimPrefix(s.text, "^"), "$")
-		name = strings.ReplaceAll(strings.TrimSuffix(name, " .*"), ".*", "*")
-		return name, s.is("!!str") && programName.MatchString(name)
-	}}
-}
-
 // servers reads MCP servers: a list of servers with names, or a mapping by name.
 func (r *reader) servers(at string, n *yaml.Node) []MCPServer {
 	n = deref(n)
@@ -217,6 +208,11 @@ var massgenModule = regexp.MustCompile(`(^|\s)massgen(\.\w+(\.\w+|:\w+))|(^|[\s/
 func (d *document) checkServer(at string, n *yaml.Node, s MCPServer) {
 	if cure := s.MassGenCure(); cure != "" {
 		d.warn(n, "%s names a Python module of MassGen; %s", at, cure)
+	}
+	if s.security != nil {
+		if err := s.security.check(s); err != nil {
+			d.fail(n, "%s is refused by its security: %v", at, err)
+		}
 	}
 	switch {
 	case s.Name == "":
@@ -308,11 +304,13 @@ func (r *reader) serverEnv(at string, n *yaml.Node, s *MCPServer) {
 // checkTools checks settings of an agent, or of several agents, together.
 func (k *checker) checkTools() {
 	c := k.config
+	k.separateFolders()
 	for i, a := range c.Agents {
 		at := k.agentPaths[i] + ".backend."
 		t := a.Tools
 		if t.RunCommands && t.CWD == "" {
-			k.fail(k.places[at+"enable_mcp_command_line"], "%senable_mcp_command_line needs a cwd beside it: the folder that commands run in", at)
+			c.Agents[i].Tools.RunCommands = false
+			k.warn(k.places[at+"enable_mcp_command_line"], "%senable_mcp_command_line has no effect without a cwd beside it: the folder that commands run in", at)
 		}
 		if (t.Any() || len(c.Servers) > 0) && a.Backend.ToolMode == "json" {
 			k.fail(k.places[at+"tool_mode"], "%stool_mode json says that %s's model calls no tools, and it is given some (cwd, mcp_servers); leave one out", at, a.ID)

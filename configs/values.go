@@ -96,13 +96,11 @@ func enum[T any, V ~string](field func(*T) *V, allowed ...V) item[T] {
 	}, field)
 }
 
-// displayType accepts all display types of MassGen.
+// displayType accepts all display types of MassGen. Those that are not here are simple.
 func (r *reader) displayType(at string, n *yaml.Node, u *UI) {
 	typ := u.DisplayType
 	enum(func(t *string) *string { return t }, displaySimple, DisplaySilent, "rich_terminal", "textual_terminal").read(r, at, n, &typ)
-	if typ != displaySimple && typ != DisplaySilent {
-		r.doc.remark(n, "%s %s is a display of MassGen that is not here; %s is shown in its place",
-			at, typ, displaySimple)
+	if typ != DisplaySilent {
 		typ = displaySimple
 	}
 	u.DisplayType = typ

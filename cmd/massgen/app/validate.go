@@ -23,7 +23,7 @@ import (
 type validated struct {
 	Config string           `json:"config"`
 	Agents []validatedAgent `json:"agents"`
-	// Warnings lists what a run would warn of, then the cosmetic keys and values.
+	// Warnings lists what a run would warn of.
 	Warnings []string `json:"warnings"`
 	// Errors lists why a run would end before its first model call.
 	Errors []string `json:"errors"`
@@ -81,9 +81,6 @@ func (v *validated) check(ctx context.Context, p *program.Program) (err error) {
 	if err == nil {
 		defer func() { err = errors.Join(err, panel.Close()) }()
 		v.take(config, panel.Models())
-	}
-	for _, c := range config.Cosmetic {
-		warn(c.String())
 	}
 	for _, notice := range toolbox.Foresee(config) {
 		warn(notice)

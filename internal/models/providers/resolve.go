@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"slices"
 	"strings"
@@ -196,6 +197,21 @@ const ownType = "own"
 func (r *Resolver) Own(model string, b backends.Backend) Model {
 	r.owned++
 	return Model{Backend: r.wrap(connection{provider: ownType, baseURL: fmt.Sprint(r.owned), model: model}, b), Provider: ownType, Name: cmp.Or(model, ownType), Takes: allFiles()}
+}
+
+// Absent makes the backend of an agent whose type runs a program of others (see configs.Backend.Program). All
+// calls fail.
+func (r *Resolver) Absent(b configs.Backend) Model {
+	return Model{Backend: absent{}, Provider: b.Type, Name: cmp.Or(b.Model, b.Type)}
+}
+
+type absent struct{}
+
+// Stream implements backends.Backend.
+func (absent) Stream(context.Context, backends.Request) iter.Seq2[backends.Event, error] {
+	return func(yield func(backends.Event, error) bool) {
+		yield(nil, &backends.Error{Kind: backends.KindBadRequest, Message: "the program of this type is not run here"})
+	}
 }
 
 // smaller returns the smaller of two sizes. 0 means that a size is not known.
