@@ -19,6 +19,7 @@ func (k *checker) check(root *yaml.Node) {
 	k.checkPanel(root)
 	k.callBackends()
 	k.checkEfforts()
+	k.checkSent()
 	k.checkTools()
 	k.checkContextPaths()
 	k.checkFinalStep()

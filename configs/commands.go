@@ -106,7 +106,7 @@ func commandPattern() parser[string] {
 			return "", false
 		case programName.MatchString(name):
 			return name, true
-		case !commandLine.MatchString(name) || strings.TrimSpace(name) != name:
+		case !commandLine.MatchString(name) || !strings.Contains(strings.TrimSpace(name), " ") || strings.TrimSpace(name) != name:
 			return "", false
 		}
 		if !isWhole {

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,6 +31,8 @@ type massgenKeys struct {
 	names string
 	// hint is what to write in place of a key, empty for nothing.
 	hint string
+	// because is why a key is refused, empty for what it guards.
+	because string
 	// topic joins the warnings about several keys of a file in one; nil for a warning each.
 	topic *topic
 	// follows marks keys that mean nothing unless another key of the topic is on.
@@ -68,7 +71,8 @@ func (r *reader) massgen(path string, e entry, all []massgenKeys) bool {
 		r.mention(k, path, e, off)
 	case off:
 	case k.fate == Refused:
-		r.doc.fail(e.key, "%s guards something in MassGen that this program cannot translate; %s", path, k.hint)
+		because := cmp.Or(k.because, "guards something in MassGen that this program cannot translate")
+		r.doc.fail(e.key, "%s %s; %s", path, because, k.hint)
 	default:
 		message := path + " is a key of MassGen that has no effect here"
 		if k.hint != "" {

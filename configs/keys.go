@@ -39,6 +39,8 @@ type item[T any] struct {
 	// show returns its value for people, "" to omit it. It is nil if Describe has its own
 	// words.
 	show func(t *T) string
+	// shape returns the JSON Schema of its value; nil for any value.
+	shape func() shape
 }
 
 // by returns an item that is only read.
@@ -79,8 +81,9 @@ func within[T, S any](keys []key[S], part func(*T) *S) []key[T] {
 	var outer []key[T]
 	for _, k := range keys {
 		outer = append(outer, key[T]{k.name, item[T]{
-			func(r *reader, at string, n *yaml.Node, t *T) { k.read(r, at, n, part(t)) },
-			func(t *T) string { return k.text(part(t)) },
+			read:  func(r *reader, at string, n *yaml.Node, t *T) { k.read(r, at, n, part(t)) },
+			show:  func(t *T) string { return k.text(part(t)) },
+			shape: k.shape,
 		}})
 	}
 	return outer
@@ -89,20 +92,20 @@ func within[T, S any](keys []key[S], part func(*T) *S) []key[T] {
 func topSection() section[Config] {
 	return section[Config]{
 		keys: []key[Config]{
-			{"agents", by((*reader).agents)},
-			{"agent", by((*reader).agent)},
+			{"agents", by((*reader).agents).of(func() shape { return listShape(shapeOf(agentSection())) })},
+			{"agent", by((*reader).agent).of(func() shape { return shapeOf(agentSection()) })},
 			{"orchestrator", mapping(orchestratorSection, func(c *Config) *Orchestrator { return &c.Orchestrator })},
 			{"timeout_settings", mapping(timeoutSection, func(c *Config) *Orchestrator { return &c.Orchestrator })},
 			{"budget", mapping(budgetSection, func(c *Config) *budget.Budget { return &c.Budget })},
 			{"ui", mapping(uiSection, func(c *Config) *UI { return &c.UI })},
 			{"context", mapping(commonContextSection, func(c *Config) *Config { return c })},
 			{"topic", mapping(topicSection, func(c *Config) *Sidecall { return &c.Topic })},
-			{"memory", by((*reader).memory)},
+			{"memory", by((*reader).memory).of(func() shape { return shapeOf(memorySection(massgenMemory(emptyMapping()))) })},
 			{"attachments", enum(func(c *Config) *string { return &c.Attachments }, refuse, describe)},
 			{"permissions", mapping(permissionsSection, func(c *Config) *Permissions { return &c.Permissions })},
-			{"providers", by((*reader).providers)},
-			{"prices", by((*reader).prices)},
-			{"mcp_servers", by(func(r *reader, at string, n *yaml.Node, c *Config) { c.Servers = r.servers(at, n) })},
+			{"providers", by((*reader).providers).of(func() shape { return mapShape(shapeOf(providerSection())) })},
+			{"prices", by((*reader).prices).of(func() shape { return mapShape(shapeOf(priceSection())) })},
+			{"mcp_servers", by(func(r *reader, at string, n *yaml.Node, c *Config) { c.Servers = r.servers(at, n) }).of(serversShape)},
 		},
 		massgen: topMassGenKeys(),
 	}
@@ -111,10 +114,10 @@ func topSection() section[Config] {
 func agentSection() section[Agent] {
 	return section[Agent]{
 		keys: []key[Agent]{
-			{"id", by((*reader).agentID)},
+			{"id", by((*reader).agentID).of(wordShape)},
 			{"system_message", text(func(a *Agent) *string { return &a.SystemMessage })},
 			{"backend", mapping(agentBackendSection, func(a *Agent) *Agent { return a })},
-			{"context", by((*reader).agentContext)},
+			{"context", by((*reader).agentContext).of(func() shape { return shapeOf(contextSection()) })},
 		},
 		massgen: agentMassGenKeys(),
 	}
@@ -123,10 +126,10 @@ func agentSection() section[Agent] {
 func backendSection() section[Backend] {
 	return section[Backend]{
 		keys: append([]key[Backend]{
-			{"type", by((*reader).backendType)},
+			{"type", by((*reader).backendType).of(wordShape)},
 			{"model", text(func(b *Backend) *string { return &b.Model })},
-			{"base_url", by((*reader).baseURL)},
-			{"api_key", by((*reader).apiKey)},
+			{"base_url", by((*reader).baseURL).of(wordShape)},
+			{"api_key", by((*reader).apiKey).of(wordShape)},
 			{"api_version", text(func(b *Backend) *string { return &b.APIVersion })},
 			{"api", enum(func(b *Backend) *string { return &b.API }, "chat", "responses")},
 			{"fallback", by((*reader).fallback)},
@@ -144,7 +147,7 @@ func paramKeys() []key[Backend] {
 		{"top_p", optional(number(0, 1), func(b *Backend) **float64 { return &b.Params.TopP })},
 		{"max_tokens", optional(integer[int](1, math.MaxInt32), func(b *Backend) **int { return &b.Params.MaxTokens })},
 		{"seed", optional(integer[int64](math.MinInt64, math.MaxInt64), func(b *Backend) **int64 { return &b.Params.Seed })},
-		{"stop", item[Backend]{(*reader).stop, func(b *Backend) string { return strings.TrimPrefix(fmt.Sprintf("%q", b.Params.Stop), "[]") }}},
+		{"stop", item[Backend]{read: (*reader).stop, show: func(b *Backend) string { return strings.TrimPrefix(fmt.Sprintf("%q", b.Params.Stop), "[]") }}},
 		{"reasoning_effort", reasoningEffort()},
 		{"reasoning", mapping(reasoningSection, func(b *Backend) *Backend { return b })},
 		{"text", mapping(textSection, func(b *Backend) *Backend { return b })},
@@ -154,9 +157,9 @@ func paramKeys() []key[Backend] {
 		{"enable_code_interpreter", hosted(func(h *backends.HostedTools) *bool { return &h.CodeInterpreter })},
 		{"enable_code_execution", hosted(func(h *backends.HostedTools) *bool { return &h.CodeExecution })},
 		{"hosted_tool_max_uses", value(integer[int](1, 100), func(b *Backend) *int { return &b.Params.Hosted.MaxUses }).zero("")},
-		{"headers", item[Backend]{(*reader).headers, func(b *Backend) string { return namesOf(b.Params.Headers) }}},
+		{"headers", item[Backend]{read: (*reader).headers, show: func(b *Backend) string { return namesOf(b.Params.Headers) }}},
 		{"extra_headers", by((*reader).headers)},
-		{"extra_body", item[Backend]{(*reader).extraBody, func(b *Backend) string { return namesOf(b.Params.ExtraBody) }}},
+		{"extra_body", item[Backend]{read: (*reader).extraBody, show: func(b *Backend) string { return namesOf(b.Params.ExtraBody) }}},
 	}
 }
 
@@ -175,11 +178,11 @@ func toolKeys() []key[Agent] {
 		{"cwd", folder(func(a *Agent) *string { return &a.Tools.CWD })},
 		{"context_paths", contextPathsOf(func(a *Agent) *[]ContextPath { return &a.Tools.ContextPaths })},
 		{"enable_mcp_command_line", value(boolean(), func(a *Agent) *bool { return &a.Tools.RunCommands }).zero("")},
-		{"command_line_allowed_commands", item[Agent]{(*reader).allowedCommands, func(a *Agent) string { return joined(a.Tools.AllowedCommands, " ") }}},
-		{"command_line_blocked_commands", item[Agent]{(*reader).blockedCommands, func(a *Agent) string { return joined(a.Tools.BlockedCommands, " ") }}},
+		{"command_line_allowed_commands", item[Agent]{read: (*reader).allowedCommands, shape: textsShape, show: func(a *Agent) string { return joined(a.Tools.AllowedCommands, " ") }}},
+		{"command_line_blocked_commands", item[Agent]{read: (*reader).blockedCommands, shape: textsShape, show: func(a *Agent) string { return joined(a.Tools.BlockedCommands, " ") }}},
 		{"mcp_servers", item[Agent]{
-			func(r *reader, at string, n *yaml.Node, a *Agent) { a.Tools.Servers = r.servers(at, n) },
-			func(a *Agent) string { return joined(a.Tools.Servers, " ") },
+			read: func(r *reader, at string, n *yaml.Node, a *Agent) { a.Tools.Servers = r.servers(at, n) },
+			show: func(a *Agent) string { return joined(a.Tools.Servers, " ") }, shape: serversShape,
 		}},
 		{"allowed_tools", allowedTools(func(a *Agent) *[]string { return &a.Tools.AllowedTools })},
 		{"exclude_tools", listOf(toolName(), func(a *Agent) *[]string { return &a.Tools.ExcludeTools })},
@@ -268,7 +271,7 @@ func commonContextSection() section[Config] {
 }
 
 func summarizeSection() section[Backend] {
-	return section[Backend]{keys: []key[Backend]{{"backend", by((*reader).callBackend)}}}
+	return section[Backend]{keys: []key[Backend]{{"backend", by((*reader).callBackend).of(func() shape { return shapeOf(callBackendSection()) })}}}
 }
 
 func topicSection() section[Sidecall] { return sidecallSection("detect", nil) }
@@ -298,7 +301,7 @@ func contextSection() section[policy.Settings] {
 		{"max_messages", amount(func(c *policy.Settings) *int { return &c.MaxMessages })},
 		{"keep_recent", amount(func(c *policy.Settings) *int { return &c.KeepRecent })},
 		{"keep_system", value(boolean(), func(c *policy.Settings) *bool { return &c.KeepSystem })},
-		{"window", item[policy.Settings]{mapping(windowSection, func(c *policy.Settings) *policy.Settings { return c }).read, windowText}},
+		{"window", item[policy.Settings]{read: mapping(windowSection, func(c *policy.Settings) *policy.Settings { return c }).read, show: windowText, shape: func() shape { return shapeOf(windowSection()) }}},
 		{"carry", enum(func(c *policy.Settings) *policy.Carry { return &c.Carry }, policy.CarryNone, policy.CarryTools)},
 		{"warn_at", mapping(warnSection, func(c *policy.Settings) *policy.Settings { return c })},
 	}}
@@ -401,7 +404,7 @@ func timeoutSection() section[Orchestrator] {
 func uiSection() section[UI] {
 	return section[UI]{
 		keys: []key[UI]{
-			{"display_type", item[UI]{(*reader).displayType, func(u *UI) string { return u.DisplayType }}},
+			{"display_type", item[UI]{read: (*reader).displayType, show: func(u *UI) string { return u.DisplayType }}},
 		},
 		massgen: uiMassGenKeys(),
 	}

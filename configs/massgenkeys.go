@@ -1,6 +1,10 @@
 package configs
 
-import "gopkg.in/yaml.v3"
+import (
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
 
 // noCounterpart is the hint on a key for which there is nothing like it here.
 const noCounterpart = "it has no counterpart"
@@ -15,7 +19,7 @@ var (
 	notesTopic    = &topic{"the tools that keep memory in files are not here; memory.extract: true keeps facts about the user"}
 	skillsTopic   = &topic{"skills are not read here; put what they say into the agents' system_message"}
 	subagentTopic = &topic{"agents start no other agents here"}
-	criteriaTopic = &topic{"answers are judged by votes here, not by criteria or an evaluator; orchestrator.check runs a command on each answer"}
+	criteriaTopic = &topic{"answers are judged by votes here, not by criteria or an evaluator"}
 	talkTopic     = &topic{"agents put no questions to each other or to a person here; /note adds to the question while a turn runs"}
 	planRunTopic  = &topic{"there is no planning phase before the question here"}
 	nlipTopic     = &topic{"messages in NLIP are not read here"}
@@ -33,7 +37,7 @@ func topMassGenKeys() []massgenKeys {
 		{fate: Warned, names: "nlip enable_nlip nlip_config", topic: nlipTopic},
 		{fate: Refused, names: "hooks", hint: hooksCure},
 		{fate: Refused, names: "checkpoint", hint: "leave it out, and use permissions: for the tools that it gates", harmless: gatesNothing},
-		{fate: Refused, names: "models model_configs num_agents consensus_threshold voting_enabled enable_voting", hint: "it is a key of MassGen's first version; write agents:"},
+		{fate: Refused, names: "models model_configs num_agents consensus_threshold voting_enabled enable_voting", because: "is a key of MassGen's first version, which its later versions refuse too", hint: "write agents:"},
 	}
 }
 
@@ -114,13 +118,28 @@ func backendMassGenKeys() []massgenKeys {
 // sentKeys are parameters that MassGen sends to the service as they stand; so does this program.
 func sentKeys() []key[Backend] {
 	var keys []key[Backend]
-	for _, name := range []string{
-		"top_k", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty", "logit_bias", "logprobs", "user",
-		"parallel_tool_calls", "service_tier", "store", "metadata", "chat_template_kwargs", "search_parameters", "separate_reasoning",
-	} {
+	for _, name := range sentNames() {
 		keys = append(keys, key[Backend]{name, by(func(r *reader, at string, n *yaml.Node, b *Backend) { r.sent(at, name, n, b) })})
 	}
 	return keys
+}
+
+func sentNames() []string {
+	return strings.Fields(`top_k min_p frequency_penalty presence_penalty repetition_penalty logit_bias logprobs user
+		parallel_tool_calls service_tier store metadata chat_template_kwargs search_parameters separate_reasoning`)
+}
+
+// checkSent leaves out parameters that Gemini would refuse: its extra_body has another form.
+func (k *checker) checkSent() {
+	for i, a := range k.config.Agents {
+		for _, name := range sentNames() {
+			at := k.agentPaths[i] + ".backend." + name
+			if n := k.places[at]; n != nil && a.Backend.Type == "gemini" {
+				delete(a.Backend.Params.ExtraBody, name)
+				k.warn(n, "%s is not sent to Gemini; use extra_body: {generationConfig: {…}}", at)
+			}
+		}
+	}
 }
 
 // sent adds a parameter to the extra_body.
@@ -134,10 +153,6 @@ func (r *reader) sent(at, name string, n *yaml.Node, b *Backend) {
 		return
 	}
 	r.doc.massgen = true
-	if b.Type == "gemini" { // its extra_body has another form
-		r.doc.warn(n, "%s is not sent to Gemini; use extra_body: {generationConfig: {…}}", at)
-		return
-	}
 	if b.Params.ExtraBody == nil {
 		b.Params.ExtraBody = map[string]any{}
 	}

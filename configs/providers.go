@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -94,12 +95,13 @@ func (r *reader) isBackendType(n *yaml.Node, at, name string) bool {
 	if len(types) == 0 || slices.Contains(types, name) {
 		return r.isOneOf(n, at, name, types)
 	}
-	if cure := (Backend{Type: name}).Program(); cure != "" {
+	cure := Backend{Type: name}.Program()
+	if cure != "" && r.inProgram {
 		r.doc.massgen = true
 		r.doc.warn(n, "%s is %s, a program that is not run here, so that a run ends before any call; %s (docs/migration.md)", at, quoted(name), cure)
 		return true
 	}
-	if cure, ok := missingTypes()[name]; ok {
+	if cure = cmp.Or(cure, missingTypes()[name]); cure != "" {
 		r.doc.fail(n, "%s is %s, which is a backend of MassGen and none here; %s (docs/migration.md)", at, quoted(name), cure)
 		return false
 	}

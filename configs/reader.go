@@ -19,6 +19,8 @@ type reader struct {
 	contexts   map[string]*yaml.Node
 	// inServers reports whether MCP servers are being read, in which ${cwd} is the agent's folder.
 	inServers bool
+	// security is what the server that is being read allows, nil for anything.
+	security *serverSecurity
 	// inProgram reports whether the backend that is being read is a program of others, whose run ends
 	// before any call.
 	inProgram bool

@@ -35,12 +35,12 @@ func serverSecuritySection() section[serverSecurity] {
 	}
 }
 
-// serverSecurity reads what MassGen allows of a server. checkServer refuses what it does not allow.
-func (r *reader) serverSecurity(at string, n *yaml.Node, s *MCPServer) {
+// serverSecurity reads what MassGen allows of a server; servers refuses what it does not allow.
+func (r *reader) serverSecurity(at string, n *yaml.Node, _ *MCPServer) {
 	r.doc.massgen = true
 	var of serverSecurity
 	if readSection(r, at, n, serverSecuritySection(), &of) && !isNull(n) {
-		s.security = &of
+		r.security = &of
 	}
 }
 

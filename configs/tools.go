@@ -60,8 +60,6 @@ type MCPServer struct {
 	Headers      map[string]string
 	AllowedTools []string
 	ExcludeTools []string
-
-	security *serverSecurity // nil for none
 }
 
 // The types of a server's transport.
@@ -114,7 +112,7 @@ func pathOf[T any](what string, field func(*T) *string) item[T] {
 			*field(t) = path
 		}
 	}
-	return item[T]{read, func(t *T) string { return *field(t) }}
+	return item[T]{read: read, show: func(t *T) string { return *field(t) }, shape: wordShape}
 }
 
 // texts reads a list of texts. A list that is present is not nil.
@@ -137,8 +135,9 @@ func (r *reader) texts(at string, n *yaml.Node, p parser[string]) []string {
 // listOf reads a list of texts into a field.
 func listOf[T any](p parser[string], field func(*T) *[]string) item[T] {
 	return item[T]{
-		func(r *reader, at string, n *yaml.Node, t *T) { *field(t) = r.texts(at, n, p) },
-		func(t *T) string { return joined(*field(t), " ") },
+		read:  func(r *reader, at string, n *yaml.Node, t *T) { *field(t) = r.texts(at, n, p) },
+		show:  func(t *T) string { return joined(*field(t), " ") },
+		shape: textsShape,
 	}
 }
 
@@ -167,7 +166,13 @@ func (r *reader) servers(at string, n *yaml.Node) []MCPServer {
 	var list []MCPServer
 	read := func(path, name string, item *yaml.Node) {
 		s := MCPServer{Name: name}
+		r.security = nil
 		if readSection(r, path, item, serverSection(), &s) {
+			if r.security != nil {
+				if err := r.security.check(s); err != nil {
+					r.doc.fail(item, "%s is refused by its security: %v", path, err)
+				}
+			}
 			r.doc.checkServer(path, item, s)
 			if same := func(other MCPServer) bool { return other.Name == s.Name }; slices.ContainsFunc(list, same) {
 				r.doc.fail(item, "%s is a second server %s; give it another name", path, quoted(s.Name))
@@ -208,11 +213,6 @@ var massgenModule = regexp.MustCompile(`(^|\s)massgen(\.\w+(\.\w+|:\w+))|(^|[\s/
 func (d *document) checkServer(at string, n *yaml.Node, s MCPServer) {
 	if cure := s.MassGenCure(); cure != "" {
 		d.warn(n, "%s names a Python module of MassGen; %s", at, cure)
-	}
-	if s.security != nil {
-		if err := s.security.check(s); err != nil {
-			d.fail(n, "%s is refused by its security: %v", at, err)
-		}
 	}
 	switch {
 	case s.Name == "":

@@ -13,7 +13,7 @@ var layers = [][]string{
 	{"tests", "tests/arch", "tests/faults", "tests/keys", "tests/judges", "tests/clients", "tests/mcpservers", "tests/live", "tests/cross", "tests/fixtures", "tests/bench", "tests/bench/peers", "tests/attack", "tests/streams"},
 	{"cmd/massgen", "temporal/cmd/massgen-temporal"},
 	{"cmd/massgen/app", "temporal/engine", "examples/weather"},
-	{"cmd/massgen/app/talk", "cmd/massgen/app/serve"},
+	{"cmd/massgen/app/talk", "cmd/massgen/app/serve", "cmd/massgen/app/check"},
 	{"cmd/massgen/app/sessions", "cmd/massgen/app/inputs"},
 	{"cmd/massgen/app/program"},
 	{"cmd/massgen/app/archive"},

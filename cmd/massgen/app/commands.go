@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/massgen/massgen/cmd/massgen/app/archive"
+	"github.com/massgen/massgen/cmd/massgen/app/check"
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/inputs"
 	"github.com/massgen/massgen/cmd/massgen/app/program"
@@ -54,7 +55,7 @@ func commandsOf(p *program.Program) []*cli.Command {
 		newPermissions(p.Env, p.Console),
 		inputs.Replay(p.Env, p.Console, p.Kept, &p.Options.Budget, &p.Options.Panel.Config, talk.Rerun(p)), sessions.Describe(p.Console, p.Kept),
 		(&modelsCommand{env: p.Env, console: p.Console, log: p.Log}).cli(),
-		serve.Command(p), serve.MCP(p),
+		serve.Command(p), serve.MCP(p), check.Config(p),
 		completionCommand(p.Console), manCommand(), helpCommand(p.Console), versionCommand(),
 	}
 	if p.Env.Cluster != nil {
@@ -100,7 +101,7 @@ func root(ctx context.Context, p *program.Program, words []string) error {
 	case o.Example != "":
 		return printExample(p.Console, o.Example)
 	case o.Validate != "":
-		return validate(ctx, p, o.Validate)
+		return check.Validate(ctx, p, o.Validate)
 	}
 	return talk.Converse(ctx, p, words)
 }

@@ -118,6 +118,9 @@ func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) 
 	if c.baseURL == "" {
 		c.baseURL = r.address(p)
 	}
+	if c.baseURL == "" && r.World.Assume != nil && len(p.urlVars) > 0 {
+		c.baseURL = r.World.Assume(p.urlVars[0])
+	}
 	if c.baseURL == "" {
 		return Model{}, fmt.Errorf("type %s has no address: set base_url%s", p.name, orVariables(p.urlVars))
 	}
@@ -308,6 +311,9 @@ func (r *Resolver) key(p provider, b configs.Backend) (key, variable string, err
 	}
 	if len(p.keyVars) == 0 || b.BaseURL != "" || r.address(p) != p.baseURL {
 		return "", "", nil
+	}
+	if r.World.Assume != nil {
+		return r.World.Assume(p.keyVars[0]), p.keyVars[0], nil
 	}
 	return "", "", fmt.Errorf("type %s has no key: set %s in the environment or in .env", p.name, strings.Join(p.keyVars, " or "))
 }

@@ -24,6 +24,9 @@ type World struct {
 	// LocalServers are the base URLs of the model servers that type auto looks for, by
 	// type. Nil means the types' default addresses.
 	LocalServers map[string]string
+	// Assume is nil, or returns a value for a variable that is not set, for a config that is only read. Then
+	// no server is asked either.
+	Assume func(name string) string
 	// Slack is added to the time that such a server has to answer.
 	Slack time.Duration
 }
@@ -101,7 +104,16 @@ func (w World) ParseConfig(file, text string, secrets *configs.Secrets) (*config
 }
 
 func (w World) configOptions(secrets *configs.Secrets) configs.Options {
-	return configs.Options{Lookup: w.Lookup, BackendTypes: backendTypes(), Secrets: secrets}
+	o := configs.Options{Lookup: w.Lookup, BackendTypes: backendTypes(), Secrets: secrets}
+	if w.Assume != nil {
+		o.Lookup = func(name string) (string, bool) {
+			if value, set := w.Lookup(name); set {
+				return value, set
+			}
+			return w.Assume(name), true
+		}
+	}
+	return o
 }
 
 // HideKeys makes the keys of all providers secrets, also of those that nobody

@@ -23,6 +23,12 @@ func Foresee(config *configs.Config) (notices []string) {
 			}
 		}
 	}
+	return append(notices, ForeseeLists(config)...)
+}
+
+// ForeseeLists returns those of Foresee's warnings that do not depend on the machine: those about lists of
+// tools, and rules.
+func ForeseeLists(config *configs.Config) (notices []string) {
 	lists := make([]toolList, len(config.Agents))
 	for i, a := range config.Agents {
 		l := toolList{settings: a.Tools, known: map[string]bool{}}

@@ -87,7 +87,11 @@ func (p *Panels) Own() string {
 
 // Look connects the panel without its tools. It passes to warn what the user has to know.
 func (p *Panels) Look(ctx context.Context, store *store.Store, warn func(text string)) (*massgen.Panel, *configs.Config, error) {
-	world := cmdline.NewWorld(p.env, warn)
+	return p.LookIn(ctx, cmdline.NewWorld(p.env, warn), store, warn)
+}
+
+// LookIn is Look with keys and servers of another world.
+func (p *Panels) LookIn(ctx context.Context, world providers.World, store *store.Store, warn func(text string)) (*massgen.Panel, *configs.Config, error) {
 	config, err := p.Load(world)
 	if err != nil {
 		return nil, nil, err

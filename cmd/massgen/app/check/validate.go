@@ -1,4 +1,5 @@
-package app
+// Package check has the commands that read configs and the machine without asking a model.
+package check
 
 import (
 	"context"
@@ -38,10 +39,10 @@ type validatedAgent struct {
 	BaseURL string `json:"base_url"` // without user, password and query
 }
 
-// validate checks a config as a run does before its first model call: each agent must have a
+// Validate checks a config as a run does before its first model call: each agent must have a
 // service, an address, a key and a model. It prints the warnings that the run would print, in the
 // order of the file, also beside errors.
-func validate(ctx context.Context, p *program.Program, file string) error {
+func Validate(ctx context.Context, p *program.Program, file string) error {
 	v := validated{Config: file, Agents: []validatedAgent{}, Warnings: []string{}, Errors: []string{}}
 	err := v.check(ctx, p)
 	if err == nil {
