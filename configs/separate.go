@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// workspacesFolder has a folder for each agent whose own would be another's, too. MassGen has it in the
+// WorkspacesFolder has a folder for each agent whose own would be another's, too. MassGen has it in the
 // same place.
-const workspacesFolder = ".massgen/workspaces"
+const WorkspacesFolder = ".massgen/workspaces"
 
 // separateFolders gives each of several agents that share a folder one of its own, as MassGen does:
 // .massgen/workspaces/NAME_ID.
@@ -26,11 +26,11 @@ func (k *checker) separateFolders() {
 			continue
 		}
 		cwd := filepath.ToSlash(filepath.Clean(agents[i].Tools.CWD))
-		cwd = strings.TrimPrefix(cwd, workspacesFolder+"/")
+		cwd = strings.TrimPrefix(cwd, WorkspacesFolder+"/")
 		if !filepath.IsLocal(cwd) || cwd == "." {
 			cwd = filepath.Base(cwd)
 		}
 		name := strings.Trim(cwd+"_"+agents[i].ID, "./")
-		agents[i].Tools.CWD = filepath.Join(filepath.FromSlash(workspacesFolder), filepath.FromSlash(name))
+		agents[i].Tools.CWD = filepath.Join(filepath.FromSlash(WorkspacesFolder), filepath.FromSlash(name))
 	}
 }

@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"cmd/massgen/app/wording"},
 	{"cmd/massgen/tui", "cmd/massgen/server"},
 	{"."},
-	{"internal/setup/panels", "cmd/massgen/internal/inspect"},
+	{"internal/setup/panels", "cmd/massgen/internal/inspect", "cmd/massgen/internal/logtree"},
 	{"internal/setup/sidecalls", "internal/setup/toolbox"},
 	{"internal/storage/store"},
 	{"coordinator", "agents/conversation", "internal/tools/mcp", "cmd/massgen/internal/picture", "internal/setup/telemetry"},

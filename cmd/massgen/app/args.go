@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/program"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/configs"
@@ -121,7 +122,11 @@ func takeFlag(known []cli.Flag, args []string) (flag string, words int, err erro
 	}
 	words, flag = 1, "--"+f.Names()[0]
 	if takesValue(f) {
-		if !hasValue && len(args) > 1 {
+		switch {
+		case hasValue:
+		case name == "single-agent" && (len(args) < 3 || configs.CheckID(args[1]) != nil):
+			value = cmdline.FirstAgent
+		case len(args) > 1:
 			words, value = 2, args[1]
 		}
 		switch {
@@ -174,6 +179,9 @@ func unknownFlag(known []cli.Flag, arg, name string) error {
 	shown, _, _ := strings.Cut(arg, "=")
 	if strings.ContainsAny(arg, " \n") {
 		return fmt.Errorf("%s: a question that begins with a dash needs -- before it", wording.Shortened(shown, 40))
+	}
+	if cure := cmdline.InPlaceOf(name); cure != "" {
+		return fmt.Errorf("%s is a flag of MassGen that is not here: %s", shown, cure)
 	}
 	cure := "--help lists the flags"
 	var names []string

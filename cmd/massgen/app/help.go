@@ -111,7 +111,7 @@ func flagRows(flags []cli.Flag, names ...string) (rows [][2]string) {
 	}
 	for _, f := range flags {
 		doc, ok := f.(cli.DocGenerationFlag)
-		if !ok {
+		if visible, isKnown := f.(cli.VisibleFlag); !ok || isKnown && !visible.IsVisible() {
 			continue
 		}
 		before, rest, hasValue := strings.Cut(doc.GetUsage(), "`")

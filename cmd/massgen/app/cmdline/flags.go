@@ -32,6 +32,8 @@ type Options struct {
 	Attach  attachFlag
 	Session SessionFlags
 	Display DisplayFlags
+	Logs    LogFlags
+	Mode    ModeFlags
 	About   aboutFlags
 	Budget  budget.Budget
 	Cluster ClusterFlags
@@ -191,7 +193,7 @@ func (t *Texts) String() string { return strings.Join(*t, ", ") }
 
 // Flags binds the flags to the options. Flags of MassGen keep their names and meaning.
 func (o *Options) Flags() []cli.Flag {
-	return slices.Concat(o.Panel.flags(), o.Attach.flags(), o.Session.flags(), o.Display.flags(), o.About.flags(), BudgetFlags(&o.Budget, asking, ""))
+	return slices.Concat(o.Panel.flags(), o.Attach.flags(), o.Session.flags(), o.Display.flags(), o.Logs.flags(), o.Mode.flags(), silentFlags(), o.About.flags(), BudgetFlags(&o.Budget, asking, ""))
 }
 
 func (f *PanelFlags) flags() []cli.Flag {
@@ -238,7 +240,7 @@ func (f *DisplayFlags) flags() []cli.Flag {
 		SwitchFlag(output, "quiet", &f.Quiet, "show nothing but the answer and errors", "q"),
 		SwitchFlag(output, "raw", &f.Raw, "print the Markdown of the answer as it is, also on a terminal"),
 		SwitchFlag(output, "no-pager", &f.NoPager, "do not show an answer that is longer than the screen in $PAGER (else less -R)"),
-		SwitchFlag(output, "automation", &f.Automation, "for scripts: --no-display, and a question is required"),
+		SwitchFlag(output, "automation", &f.Automation, "for scripts: print where the logs and the answer are in place of the answer, and no progress; a question is required"),
 		TextFlag(output, "dump-inputs", &f.DumpInputs, "write every model call, exactly as it was sent, to `DIR`"),
 		SwitchFlag(output, "debug", &f.Debug, "log each step (also LOG_LEVEL=debug)"),
 	}
