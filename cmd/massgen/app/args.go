@@ -69,7 +69,7 @@ func splitArgs(app *cli.App, args []string) (invocation, error) {
 
 // reserved lists words that other programs of this kind have for commands, or that this one will have.
 // As questions they would cost money and mean nothing.
-const reserved = "acp configs doctor init simulate version viewer"
+const reserved = "acp configs export logs shares simulate version viewer"
 
 // meant returns the command that a person means by a word alone, "" for other words.
 func meant(word string) string {

@@ -55,7 +55,7 @@ func commandsOf(p *program.Program) []*cli.Command {
 		newPermissions(p.Env, p.Console),
 		inputs.Replay(p.Env, p.Console, p.Kept, &p.Options.Budget, &p.Options.Panel.Config, talk.Rerun(p)), sessions.Describe(p.Console, p.Kept),
 		(&modelsCommand{env: p.Env, console: p.Console, log: p.Log}).cli(),
-		serve.Command(p), serve.MCP(p), check.Config(p),
+		serve.Command(p), serve.MCP(p), check.Config(p), check.Doctor(p), check.Init(p),
 		completionCommand(p.Console), manCommand(), helpCommand(p.Console), versionCommand(),
 	}
 	if p.Env.Cluster != nil {
@@ -102,6 +102,14 @@ func root(ctx context.Context, p *program.Program, words []string) error {
 		return printExample(p.Console, o.Example)
 	case o.Validate != "":
 		return check.Validate(ctx, p, o.Validate)
+	}
+	if p.Options.Mode.Select {
+		if err := check.Select(p); err != nil {
+			return err
+		}
+	}
+	if p.Options.Logs.Web {
+		defer serve.Beside(ctx, p)()
 	}
 	return talk.Converse(ctx, p, words)
 }

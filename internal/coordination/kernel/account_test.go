@@ -208,7 +208,7 @@ func (c *checker) proceed(emit func(Command)) bool {
 			s.late, s.member = s.busy, false
 		}
 	}
-	if c.sameFirstAnswers() {
+	if c.sameFirstAnswers() || c.cfg.OneRound && len(c.answers) > 0 {
 		c.end(Completed, c.standing(c.standingAll()[0]), emit)
 	} else if c.round >= c.cfg.MaxRounds || len(c.answers) == c.roundSet && !all {
 		status, winner := c.byVotes()

@@ -53,6 +53,9 @@ type Config struct {
 	RoundGrace      time.Duration `json:"round_grace"`
 	TurnLimit       time.Duration `json:"turn_limit"`
 	Final           Strategy      `json:"final_answer_strategy"`
+	// OneRound ends the rounds with the first one in which an answer was accepted: the first answer that
+	// stands, in the config's order, wins without a vote. Only the pace of rounds has it.
+	OneRound bool `json:"one_round,omitempty"`
 }
 
 // Defaults returns the configuration of DESIGN §4 for the given agents.
@@ -70,6 +73,9 @@ func (c Config) Validate() error {
 	}
 	if c.MaxRounds < 2 {
 		return fmt.Errorf("max_rounds is %d: it must be at least 2, one round to answer and one to vote", c.MaxRounds)
+	}
+	if c.OneRound && c.Pace != PaceRounds {
+		return errors.New("one round needs the pace of rounds")
 	}
 	if !c.SelfVote && len(c.Agents) == 2 {
 		return errors.New("self_vote: false with two agents would let each vote only for the other: allow it, or add an agent")

@@ -59,7 +59,8 @@ func (m *Machine) graceIsOver(members, out int) bool {
 }
 
 // closeRound is rules 2 and 4: agents that are still out are late. Another round follows if
-// an answer was accepted or all members failed; otherwise the votes decide.
+// an answer was accepted or all members failed, unless one round is to be enough; otherwise the
+// votes decide.
 func (m *Machine) closeRound() {
 	m.s.RoundOpen, m.s.GraceAt = false, 0
 	allFailed := true
@@ -75,7 +76,7 @@ func (m *Machine) closeRound() {
 		}
 	}
 	switch {
-	case m.firstAnswersAgree():
+	case m.firstAnswersAgree(), m.cfg.OneRound && m.set() > 0:
 		m.elect(Completed, m.standing(m.current()[0].Agent))
 	case m.s.Round >= m.cfg.MaxRounds || m.set() == m.s.RoundSet && !allFailed:
 		m.electByVotes()

@@ -116,6 +116,9 @@ func byTrouble(base []scenario) []scenario {
 	for _, s := range base {
 		s.may = events{answers: 2, fail: true, abstain: true, equal: true, interrupt: true}
 		list = append(list, clocks()[0].set(s))
+		if s.cfg.OneRound = true; s.cfg.Validate() == nil {
+			list = append(list, clocks()[0].set(s), clocks()[4].set(s))
+		}
 	}
 	return list
 }

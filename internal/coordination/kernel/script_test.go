@@ -85,6 +85,8 @@ func (s *script) start(t *testing.T, d *datadriven.TestData) string {
 			_, err = fmt.Sscan(value, &cfg.MaxNewAnswersPerAgent)
 		case "global":
 			_, err = fmt.Sscan(value, &cfg.MaxNewAnswersGlobal)
+		case "one_round":
+			_, err = fmt.Sscan(value, &cfg.OneRound)
 		case "self_vote":
 			_, err = fmt.Sscan(value, &cfg.SelfVote)
 		default:

@@ -1,6 +1,8 @@
 package providers
 
 import (
+	"cmp"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -31,10 +33,21 @@ type World struct {
 	Slack time.Duration
 }
 
-// NewWorld knows an environment and the keys in the file .env of the current folder.
+// NewWorld knows an environment and the keys in the files .env: of the current folder, then of MassGen's folders
+// in the user's home, .config/massgen and .massgen.
 func NewWorld(environment Lookup) World {
-	lookup, others, unread := configs.WithDotEnv(".", environment)
-	w := World{Environment: environment, Lookup: lookup, Unread: unread}
+	w := World{Environment: environment, Lookup: environment}
+	folders := []string{"."}
+	if home, _ := environment("HOME"); filepath.IsAbs(home) {
+		folders = append(folders, filepath.Join(home, ".config", "massgen"), filepath.Join(home, ".massgen"))
+	}
+	var others []string
+	for i := range folders {
+		// The last file is asked last: each asks those before it.
+		lookup, names, unread := configs.WithDotEnv(folders[i], w.Lookup)
+		w.Lookup, others = lookup, append(others, names...)
+		w.Unread = cmp.Or(w.Unread, unread)
+	}
 	for _, p := range providers {
 		for _, name := range p.urlVars {
 			if value, _ := environment(name); strings.TrimSpace(value) == "" && slices.Contains(others, name) && !slices.Contains(w.PassedOver, name) {

@@ -146,6 +146,9 @@ func (f ModeFlags) Apply(c *configs.Config) error {
 	if err := f.single(c); err != nil {
 		return err
 	}
+	if f.Quick {
+		c.Orchestrator.Rules.OneRound, c.Orchestrator.Rules.Pace = true, kernel.PaceRounds
+	}
 	if f.Criteria != "" {
 		for i := range c.Agents {
 			c.Agents[i].SystemMessage = strings.TrimLeft(c.Agents[i].SystemMessage+"\n\n"+f.Criteria, "\n")
