@@ -25,7 +25,7 @@ func thinkingSection() section[Backend] {
 		keys: []key[Backend]{
 			{"budget_tokens", optional(integer[int](1, math.MaxInt32), func(b *Backend) **int { return &b.Params.ReasoningTokens })},
 		},
-		massgen: []massgenKeys{{fate: Accepted, names: "type"}},
+		massgen: []massgenKeys{{fate: accepted, names: "type"}},
 	}
 }
 

@@ -28,7 +28,7 @@ const (
 // allowedCommands reads the patterns of the commands that may run. Patterns with arguments make all of
 // them a guard: the fence would also apply a list of programs to those that a command starts.
 func (r *reader) allowedCommands(at string, n *yaml.Node, a *Agent) {
-	programs, lines := r.commands(at, n)
+	programs, lines := readCommands(r, at, n)
 	a.Tools.AllowedCommands = programs
 	if len(lines) == 0 {
 		return
@@ -48,7 +48,7 @@ func (r *reader) allowedCommands(at string, n *yaml.Node, a *Agent) {
 // blockedCommands reads the patterns of the commands that may not run. Patterns with arguments become
 // rules.
 func (r *reader) blockedCommands(at string, n *yaml.Node, a *Agent) {
-	programs, lines := r.commands(at, n)
+	programs, lines := readCommands(r, at, n)
 	a.Tools.BlockedCommands = programs
 	if len(lines) == 0 {
 		return
@@ -66,8 +66,8 @@ func commandRule(action permission.Action, line string) permission.Rule {
 	return permission.Rule{Action: action, Tool: runCommand, Arguments: map[string]string{argv: line}}
 }
 
-// commands reads patterns of commands: those of programs' names, and those of whole lines.
-func (r *reader) commands(at string, n *yaml.Node) (programs, lines []string) {
+// readCommands reads patterns of commands: those of programs' names, and those of whole lines.
+func readCommands(r *reader, at string, n *yaml.Node) (programs, lines []string) {
 	if isNull(n) {
 		return nil, nil
 	}

@@ -9,43 +9,36 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Fate is what becomes of a key of MassGen.
-type Fate string
+// fate is what becomes of a key of MassGen.
+type fate string
 
-// The fates of keys.
 const (
-	// Works is the fate of a key that has its effect here.
-	Works Fate = "works"
-	// Accepted is the fate of a key whose loss loses nothing. It causes no warning.
-	Accepted Fate = "accepted"
-	// Warned is the fate of a key without effect, of which a run warns.
-	Warned Fate = "warning"
-	// Refused is the fate of a key that guards something and cannot be translated. It is an error.
-	Refused Fate = "refused"
+	works    fate = "works"
+	accepted fate = "accepted" // its loss loses nothing; it causes no warning
+	warned   fate = "warning"  // it has no effect, and a run warns of it
+	refused  fate = "refused"  // it guards something and cannot be translated: an error
 )
 
 // massgenKeys are keys of MassGen that have no effect here and share a fate.
 type massgenKeys struct {
-	fate Fate
+	fate fate
 	// names are the keys, separated by white space.
 	names string
 	// hint is what to write in place of a key, empty for nothing.
 	hint string
 	// because is why a key is refused, empty for what it guards.
 	because string
-	// topic joins the warnings about several keys of a file in one; nil for a warning each.
-	topic *topic
+	// topic joins the warnings about several keys of a file in one; empty for a warning each.
+	topic topic
 	// follows marks keys that mean nothing unless another key of the topic is on.
 	follows bool
 	// harmless reports whether a value loses nothing, beside those that switch the key off.
 	harmless func(n *yaml.Node) bool
 }
 
-// topic is a feature of MassGen that several keys set. A file gets one warning about it.
-type topic struct {
-	// lost says what is different here.
-	lost string
-}
+// topic says what is different here in a feature of MassGen that several keys set. A file gets one warning
+// about it.
+type topic string
 
 // mention is what a file says about a topic.
 type mention struct {
@@ -66,11 +59,11 @@ func (r *reader) massgen(path string, e entry, all []massgenKeys) bool {
 	r.doc.massgen = true
 	off := isOff(e.value) || k.harmless != nil && k.harmless(deref(e.value))
 	switch {
-	case r.inProgram || k.fate == Accepted:
-	case k.topic != nil:
-		r.mention(k, path, e, off)
+	case r.inProgram || k.fate == accepted:
+	case k.topic != "":
+		r.topics.mention(k, path, e, off)
 	case off:
-	case k.fate == Refused:
+	case k.fate == refused:
 		because := cmp.Or(k.because, "guards something in MassGen that this program cannot translate")
 		r.doc.fail(e.key, "%s %s; %s", path, because, k.hint)
 	default:
@@ -83,13 +76,19 @@ func (r *reader) massgen(path string, e entry, all []massgenKeys) bool {
 	return true
 }
 
-// mention notes a key of a topic for tellTopics.
-func (r *reader) mention(k massgenKeys, path string, e entry, off bool) {
-	m := r.topics[k.topic]
+// topics are the topics that a file mentions.
+type topics struct {
+	of    map[topic]*mention
+	order []topic
+}
+
+// mention notes a key of a topic for warn.
+func (t *topics) mention(k massgenKeys, path string, e entry, off bool) {
+	m := t.of[k.topic]
 	if m == nil {
 		m = &mention{}
-		r.topics[k.topic] = m
-		r.topicOrder = append(r.topicOrder, k.topic)
+		t.of[k.topic] = m
+		t.order = append(t.order, k.topic)
 	}
 	name := e.key.Value
 	switch {
@@ -102,18 +101,18 @@ func (r *reader) mention(k massgenKeys, path string, e entry, off bool) {
 	}
 }
 
-// tellTopics warns of each topic that the file switches on.
-func (r *reader) tellTopics() {
-	for _, t := range r.topicOrder {
-		m := r.topics[t]
+// warn warns of each topic that the file switches on.
+func (t *topics) warn(d *document) {
+	for _, topic := range t.order {
+		m := t.of[topic]
 		if m.place == nil {
 			continue
 		}
-		message := fmt.Sprintf("%s: %s", m.path, t.lost)
+		message := fmt.Sprintf("%s: %s", m.path, topic)
 		if len(m.names) > 0 {
 			message += "; without effect beside it: " + strings.Join(m.names, ", ")
 		}
-		r.doc.warn(m.place, "%s", message)
+		d.warn(m.place, "%s", message)
 	}
 }
 
@@ -143,32 +142,28 @@ func isOneOfWords(words ...string) func(*yaml.Node) bool {
 	return func(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && slices.Contains(words, n.Value) }
 }
 
-// KeyFate is a key with its fate.
-type KeyFate struct {
+// Key is a key that a file may have.
+type Key struct {
 	// Path is the key with the keys above it, as in agents[].backend.cwd.
-	Path string
-	Fate Fate
+	Path string `json:"key"`
+	// Fate says what becomes of the key here: works, accepted (its loss loses nothing), warning, or refused.
+	Fate string `json:"fate"`
 	// Note says what to write in its place, or what is different here; it may be empty.
-	Note string
+	Note string `json:"note"`
 }
 
-// KeyFates returns all keys that a file may have, by their sections: those that are read here, then
-// those that only MassGen has.
-func KeyFates() (all []KeyFate) {
+// Keys returns all keys, by their sections: those that are read here, then those that only MassGen has.
+func Keys() (all []Key) {
 	for _, h := range homes() {
 		for _, name := range h.names {
-			all = append(all, KeyFate{Path: join(h.path, name), Fate: Works})
+			all = append(all, Key{Path: join(h.path, name), Fate: string(works)})
 		}
 		for _, name := range h.also {
-			all = append(all, KeyFate{Path: join(h.path, name), Fate: Works, Note: "as in MassGen"})
+			all = append(all, Key{Path: join(h.path, name), Fate: string(works), Note: "as in MassGen"})
 		}
 		for _, k := range h.massgen {
-			note := k.hint
-			if k.topic != nil {
-				note = k.topic.lost
-			}
 			for _, name := range strings.Fields(k.names) {
-				all = append(all, KeyFate{Path: join(h.path, name), Fate: k.fate, Note: note})
+				all = append(all, Key{join(h.path, name), string(k.fate), cmp.Or(string(k.topic), k.hint)})
 			}
 		}
 	}

@@ -341,7 +341,7 @@ func reasoningSection() section[Backend] {
 			{"summary", enum(func(b *Backend) *string { return &b.Params.ReasoningSummary }, "auto", "concise", "detailed", "none")},
 			{"budget_tokens", optional(integer[int](1, math.MaxInt32), func(b *Backend) **int { return &b.Params.ReasoningTokens })},
 		},
-		massgen: []massgenKeys{{fate: Accepted, names: "type generate_summary"}},
+		massgen: []massgenKeys{{fate: accepted, names: "type generate_summary"}},
 	}
 }
 
@@ -349,7 +349,7 @@ func reasoningSection() section[Backend] {
 func textSection() section[Backend] {
 	return section[Backend]{
 		keys:    []key[Backend]{{"verbosity", enum(func(b *Backend) *string { return &b.Params.Verbosity }, "low", "medium", "high")}},
-		massgen: []massgenKeys{{fate: Warned, names: "format", hint: "use --schema FILE"}},
+		massgen: []massgenKeys{{fate: warned, names: "format", hint: "use --schema FILE"}},
 	}
 }
 

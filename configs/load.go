@@ -114,10 +114,10 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 	}
 	d := &document{file: file, places: map[string]*yaml.Node{}}
 	if root := d.root(data); root != nil {
-		r := &reader{doc: d, opts: opts, secrets: config.secrets, contexts: map[string]*yaml.Node{}, topics: map[*topic]*mention{}}
+		r := &reader{doc: d, opts: opts, secrets: config.secrets, contexts: map[string]*yaml.Node{}, topics: topics{of: map[topic]*mention{}}}
 		readSection(r, "", root, topSection(), config)
 		r.agentContexts(config)
-		r.tellTopics()
+		r.topics.warn(d)
 		unread, warnings := len(d.issues) > 0, d.warnings
 		k := &checker{document: d, config: config, agentPaths: r.agentPaths}
 		k.check(root)

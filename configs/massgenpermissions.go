@@ -26,8 +26,8 @@ func massgenPermissionsSection() section[massgenPermissions] {
 			{"rules", mapping(massgenRulesSection, func(p *massgenPermissions) *massgenPermissions { return p })},
 		},
 		massgen: []massgenKeys{
-			{fate: Accepted, names: "audit persist_approvals settings_path approval_mode"},
-			{fate: Warned, names: "max_consecutive_auto", hint: "use max_tool_calls in orchestrator"},
+			{fate: accepted, names: "audit persist_approvals settings_path approval_mode"},
+			{fate: warned, names: "max_consecutive_auto", hint: "use max_tool_calls in orchestrator"},
 		},
 	}
 }

@@ -20,21 +20,21 @@ func massgenMemory(n *yaml.Node) []massgenKeys {
 		}
 	}
 	if disabled {
-		return []massgenKeys{{fate: Accepted, names: "enabled persistent_memory conversation_memory compression recording retrieval"}}
+		return []massgenKeys{{fate: accepted, names: "enabled persistent_memory conversation_memory compression recording retrieval"}}
 	}
 	keys := []massgenKeys{
-		{fate: Warned, names: "recording retrieval", hint: noCounterpart},
-		{fate: Warned, names: "conversation_memory", hint: "use context: at the top level"},
-		{fate: Warned, names: "compression", hint: "use context: {policy: summarize} at the top level"},
+		{fate: warned, names: "recording retrieval", hint: noCounterpart},
+		{fate: warned, names: "conversation_memory", hint: "use context: at the top level"},
+		{fate: warned, names: "compression", hint: "use context: {policy: summarize} at the top level"},
 	}
 	if extracts {
 		return append(keys,
-			massgenKeys{fate: Accepted, names: "enabled"},
-			massgenKeys{fate: Warned, names: "persistent_memory", hint: "its llm belongs in memory.backend; " + unmatched})
+			massgenKeys{fate: accepted, names: "enabled"},
+			massgenKeys{fate: warned, names: "persistent_memory", hint: "its llm belongs in memory.backend; " + unmatched})
 	}
 	return append(keys,
-		massgenKeys{fate: Warned, names: "enabled", hint: "use memory.extract: true"},
-		massgenKeys{fate: Warned, names: "persistent_memory", hint: "use memory.extract: true, and memory.backend for its llm; " + unmatched})
+		massgenKeys{fate: warned, names: "enabled", hint: "use memory.extract: true"},
+		massgenKeys{fate: warned, names: "persistent_memory", hint: "use memory.extract: true, and memory.backend for its llm; " + unmatched})
 }
 
 func memorySection(massgens []massgenKeys) section[Sidecall] {

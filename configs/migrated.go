@@ -8,12 +8,12 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Migrated returns a config of MassGen with the settings that keep MassGen's way here:
+// Migrated returns the text of a config of MassGen with the settings that keep MassGen's way here:
 // orchestrator.final_answer_strategy: winner_present, unless it names a strategy. The rest, with its comments,
 // stays as it is.
-func Migrated(data []byte) (string, error) {
+func (c *Config) Migrated() (string, error) {
 	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
+	if err := yaml.Unmarshal([]byte(c.Text), &doc); err != nil {
 		return "", errors.New(yamlReason(err))
 	}
 	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {

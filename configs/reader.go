@@ -24,9 +24,7 @@ type reader struct {
 	// inProgram reports whether the backend that is being read is a program of others, whose run ends
 	// before any call.
 	inProgram bool
-	// topics are the topics of MassGen's keys that the file mentions, and topicOrder their order.
-	topics     map[*topic]*mention
-	topicOrder []*topic
+	topics    topics
 }
 
 // document is a YAML file with its issues.

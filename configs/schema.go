@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -37,10 +38,7 @@ func shapeOf[T any](sec section[T]) shape {
 		keys[k.name] = k.schema()
 	}
 	for _, k := range sec.massgen {
-		text := k.hint
-		if k.topic != nil {
-			text = k.topic.lost
-		}
+		text := cmp.Or(string(k.topic), k.hint)
 		for _, name := range strings.Fields(k.names) {
 			keys[name] = shape{"description": strings.TrimSuffix("MassGen ("+string(k.fate)+"): "+text, ": "), "deprecated": true}
 		}

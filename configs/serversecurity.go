@@ -30,7 +30,7 @@ func serverSecuritySection() section[serverSecurity] {
 			{"allowed_executables", listOf(textParser(), func(s *serverSecurity) *[]string { return &s.executables })},
 		},
 		massgen: []massgenKeys{
-			{fate: Refused, names: "resolve_dns env", hint: "list what the server gets in env:, and leave this out"},
+			{fate: refused, names: "resolve_dns env", hint: "list what the server gets in env:, and leave this out"},
 		},
 	}
 }

@@ -154,7 +154,7 @@ var confined = map[string][]string{
 	"golang.org/x/image":                     {"internal/models/attach"},
 	"golang.org/x/time":                      {"internal/models/retry"},
 	// Each room of commands describes its flags.
-	"github.com/urfave/cli/v2":            {"cmd/massgen/app", "cmd/massgen/app/cmdline", "cmd/massgen/app/archive", "cmd/massgen/app/program", "cmd/massgen/app/sessions", "cmd/massgen/app/inputs", "cmd/massgen/app/serve"},
+	"github.com/urfave/cli/v2":            {"cmd/massgen/app", "cmd/massgen/app/cmdline", "cmd/massgen/app/archive", "cmd/massgen/app/program", "cmd/massgen/app/sessions", "cmd/massgen/app/inputs", "cmd/massgen/app/serve", "cmd/massgen/app/check"},
 	"github.com/joho/godotenv":            {"configs"},
 	"golang.org/x/term":                   {"cmd/massgen/app/cmdline", "cmd/massgen/app/inputs", "cmd/massgen/app/talk"},
 	"github.com/muesli/cancelreader":      {"cmd/massgen/app/talk"},

@@ -2,6 +2,7 @@ package providers
 
 import (
 	"cmp"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,7 +40,11 @@ func NewWorld(environment Lookup) World {
 	w := World{Environment: environment, Lookup: environment}
 	folders := []string{"."}
 	if home, _ := environment("HOME"); filepath.IsAbs(home) {
-		folders = append(folders, filepath.Join(home, ".config", "massgen"), filepath.Join(home, ".massgen"))
+		for _, folder := range []string{filepath.Join(home, ".config", "massgen"), filepath.Join(home, ".massgen")} {
+			if _, err := os.Stat(filepath.Join(folder, ".env")); err == nil { // else a file in its way is an error
+				folders = append(folders, folder)
+			}
+		}
 	}
 	var others []string
 	for i := range folders {

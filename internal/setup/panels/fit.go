@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
@@ -28,7 +29,7 @@ func (p *Opened) fitted(ctx context.Context, s Settings, agent int) (providers.M
 		if len(faults) != 1 || !s.Config.MassGen || !errors.As(faults[0], &param) || !leaveOut(&b.Params, param.Param) {
 			return m, b.Params, faults
 		}
-		p.notice(s, fmt.Sprintf("%s: it is left out", providers.Placed(place, faults[0])))
+		p.notice(s, strings.TrimSuffix(providers.Placed(place, faults[0]), ": leave it out")+", and is left out")
 	}
 }
 

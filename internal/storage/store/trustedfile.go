@@ -12,7 +12,7 @@ import (
 )
 
 // ProjectConfig is the config of a project, which is used if the user trusts it: it may start programs.
-var ProjectConfig = filepath.Join(OwnFolder, "config.yaml")
+const ProjectConfig = OwnFolder + "/config.yaml"
 
 // TrustFile remembers that the user trusts a file with its content of now.
 func TrustFile(lookup func(name string) (value string, set bool), file string) error {

@@ -49,18 +49,9 @@ func Config(p *program.Program) *cli.Command {
 
 // putKeys prints the table of keys.
 func putKeys(p *program.Program) error {
-	all := configs.KeyFates()
+	all := configs.Keys()
 	if p.Options.Display.JSON {
-		type row struct {
-			Key  string       `json:"key"`
-			Fate configs.Fate `json:"fate"`
-			Note string       `json:"note"`
-		}
-		rows := make([]row, len(all))
-		for i, k := range all {
-			rows[i] = row{k.Path, k.Fate, k.Note}
-		}
-		return p.Console.PutJSON(rows)
+		return p.Console.PutJSON(all)
 	}
 	var b strings.Builder
 	for _, k := range all {
@@ -102,7 +93,7 @@ func migrate(p *program.Program, file string) error {
 	for _, w := range config.Warnings {
 		p.Console.Warn(w.String())
 	}
-	text, err := configs.Migrated(data)
+	text, err := config.Migrated()
 	if err != nil {
 		return fmt.Errorf("config migrate: %s: %w", plain.Line(file), err)
 	}

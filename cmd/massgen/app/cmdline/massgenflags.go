@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -159,7 +158,7 @@ func (f ModeFlags) Apply(c *configs.Config) error {
 		paths = append(paths, configs.ContextPath{Path: ".", Write: f.Context == "rw" || f.Context == "write", At: "--cwd-context"})
 	}
 	for _, p := range paths {
-		f.show(c, p)
+		c.Show(p)
 	}
 	return nil
 }
@@ -179,24 +178,6 @@ func (f ModeFlags) single(c *configs.Config) error {
 		}
 	}
 	return fmt.Errorf("--single-agent: the panel has no agent %s", wording.Shortened(plain.Line(f.Single), 40))
-}
-
-// show shows a path to all agents. Those without a folder get one, in which they see it.
-func (f ModeFlags) show(c *configs.Config, p configs.ContextPath) {
-	same := func(other configs.ContextPath) bool { return filepath.Clean(other.Path) == filepath.Clean(p.Path) }
-	if i := slices.IndexFunc(c.Orchestrator.ContextPaths, same); i >= 0 {
-		c.Orchestrator.ContextPaths[i].Write = c.Orchestrator.ContextPaths[i].Write || p.Write
-	} else {
-		c.Orchestrator.ContextPaths = append(slices.Clip(c.Orchestrator.ContextPaths), p)
-	}
-	for i, a := range c.Agents {
-		if a.Tools.CWD == "" {
-			c.Agents[i].Tools.CWD = filepath.Join(configs.WorkspacesFolder, a.ID)
-		}
-	}
-	if p.Write && len(c.Agents) > 1 && c.Orchestrator.Rules.Final == kernel.WinnerReuse {
-		c.Orchestrator.Rules.Final = kernel.WinnerPresent // nobody else would write there
-	}
 }
 
 // Referenced returns a question without the @ before existing paths, with these paths. A path that ends in :w

@@ -91,11 +91,14 @@ const (
 // follow writes the files and events of a turn until its result is there. The returned function writes the
 // result, or gives up if there is none.
 func (l *runLog) follow(ctx context.Context, t *coordinator.Turn, a asked) (end func(r report.Result, failed error)) {
-	if l == nil || l.tree == nil && l.events == nil && l.inbox == nil {
+	if l == nil {
 		return func(report.Result, error) {}
 	}
 	if err := l.begin(t.Question()); err != nil {
 		l.console.Warn("the lines of --automation: " + err.Error())
+	}
+	if l.tree == nil && l.events == nil && l.inbox == nil {
+		return func(report.Result, error) {}
 	}
 	var turn *logtree.Turn
 	if l.tree != nil {
@@ -172,10 +175,13 @@ type finalAnswer struct {
 }
 
 func (l *runLog) event(e finalAnswer) {
-	line, err := plain.JSONLine(map[string]any{
-		"timestamp": e.At.Format("2006-01-02T15:04:05.000000"), "event_type": "final_answer", "agent_id": e.agent, "round_number": 0,
-		"data": map[string]string{"content": e.content},
-	})
+	line, err := plain.JSONLine(struct {
+		At    string            `json:"timestamp"`
+		Type  string            `json:"event_type"`
+		Agent string            `json:"agent_id"`
+		Round int               `json:"round_number"`
+		Data  map[string]string `json:"data"`
+	}{e.At.Format("2006-01-02T15:04:05.000000"), "final_answer", e.agent, 0, map[string]string{"content": e.content}})
 	if err == nil {
 		_, _ = io.WriteString(l.events, line+"\n") // as in watch
 	}
