@@ -26,31 +26,22 @@ type LogFlags struct {
 	WebHost, WebPort string
 }
 
-// LogFolderVariable names the folder of the logs, as in MassGen.
+// LogFolderVariable names the folder of the logs of --automation, as in MassGen.
 const LogFolderVariable = "MASSGEN_LOG_BASE_DIR"
 
-// inboxVariable names the folder of --inbox-dir.
-const inboxVariable = "MASSGEN_RUNTIME_INBOX_DIR"
+// InboxVariable names the folder of --inbox-dir with --automation.
+const InboxVariable = "MASSGEN_RUNTIME_INBOX_DIR"
 
 func (f *LogFlags) flags() []cli.Flag {
 	return []cli.Flag{
-		TextFlag(output, "log-dir", &f.Dir, "write the logs of a run below `DIR` (also "+LogFolderVariable+"); --automation writes them below .massgen/massgen_logs"),
+		TextFlag(output, "log-dir", &f.Dir, "write the logs of a run below `DIR`; --automation writes them below $"+LogFolderVariable+", else .massgen/massgen_logs"),
 		SwitchFlag(output, "no-logs", &f.None, "with --automation: write no logs"),
 		SwitchFlag(output, "stream-events", &f.Stream, "--automation that prints each event on standard output, as a line of JSON; its own lines go to standard error"),
-		TextFlag(asking, "inbox-dir", &f.Inbox, "while a turn runs, add what the files msg_*.json in `DIR` say to its question (also "+inboxVariable+")"),
+		TextFlag(asking, "inbox-dir", &f.Inbox, "while a turn runs, add what the files msg_*.json in `DIR` say to its question; --automation also knows $"+InboxVariable),
 		SwitchFlag(output, "web", &f.Web, "show the run on the page of massgen serve, too"),
 		TextFlag(output, "web-port", &f.WebPort, "the `PORT` of that page; 8000 without it"),
 		TextFlag(output, "web-host", &f.WebHost, "the `HOST` of that page; 127.0.0.1 without it"),
 	}
-}
-
-// InboxFolder returns the folder of the inbox, "" for none.
-func (f LogFlags) InboxFolder(env *Env) string {
-	if f.Inbox != "" {
-		return f.Inbox
-	}
-	folder, _ := env.Lookup(inboxVariable)
-	return folder
 }
 
 // ModeFlags change the panel of a config for a run, as MassGen's flags do.

@@ -38,7 +38,7 @@ func openRunLog(p *program.Program) (*runLog, error) {
 		l.lines = p.Console.Out
 	}
 	folder := flags.Dir
-	if folder == "" {
+	if folder == "" && l.lines != nil {
 		folder, _ = p.Env.Lookup(cmdline.LogFolderVariable)
 	}
 	if !flags.None && (folder != "" || l.lines != nil) {
@@ -47,11 +47,15 @@ func openRunLog(p *program.Program) (*runLog, error) {
 			return nil, fmt.Errorf("logs: %w; --log-dir DIR names another folder, and --no-logs writes none", err)
 		}
 	}
-	var err error
-	if folder := flags.InboxFolder(p.Env); folder != "" {
-		l.inbox, err = openInbox(folder)
+	inbox := flags.Inbox
+	if inbox == "" && l.lines != nil {
+		inbox, _ = p.Env.Lookup(cmdline.InboxVariable)
 	}
-	return l, errors.Join(err)
+	var err error
+	if inbox != "" {
+		l.inbox, err = openInbox(inbox)
+	}
+	return l, err
 }
 
 // prints reports whether MassGen's lines stand in the place of the answer.
