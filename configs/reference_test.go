@@ -134,8 +134,8 @@ func TestMigrationPage(t *testing.T) {
 }
 
 const migrationHead = `
-Every other key of MassGen works: [keys.md](keys.md) has them. ` + "`massgen config keys`" + ` prints this table, too; a test writes it
-from the code. A value that switches a key off causes no warning and no error.
+Every other key of MassGen works: [keys.md](keys.md) has them. ` + "`massgen config keys`" + ` prints this table, too; a test
+writes it from the code. A value that switches a key off causes no warning and no error.
 
 | Where | Keys | Fate | Here |
 | --- | --- | --- | --- |

@@ -175,11 +175,7 @@ func fenceHere() finding {
 
 // keyFilesHere looks at the rights of files with keys.
 func keyFilesHere(env *cmdline.Env) (found []finding) {
-	files := []string{".env"}
-	if home, _ := env.Lookup("HOME"); filepath.IsAbs(home) {
-		files = append(files, filepath.Join(home, ".config", "massgen", ".env"), filepath.Join(home, ".massgen", ".env"))
-	}
-	for _, file := range files {
+	for _, file := range append([]string{".env"}, store.KeyFiles(env.Lookup)...) {
 		info, err := os.Stat(file)
 		if err != nil || info.IsDir() {
 			continue
