@@ -40,6 +40,8 @@ func (r *reader) agent(at string, n *yaml.Node, c *Config) {
 
 func (r *reader) oneAgent(at string, n *yaml.Node, keys section[Agent], c *Config) {
 	a := Agent{ID: fmt.Sprintf("agent%d", len(c.Agents)+1)}
+	r.inProgram = isProgram(n)
+	defer func() { r.inProgram = false }()
 	if readSection(r, at, n, keys, &a) && !namesModel(a.Backend) {
 		r.doc.fail(n, "%s has no backend; add backend: with a type, such as auto, or a model", at)
 	}
@@ -63,6 +65,16 @@ func (r *reader) agentID(at string, n *yaml.Node, a *Agent) {
 	case ok:
 		a.ID = id
 	}
+}
+
+// isProgram reports whether the backend of an agent is a program of others.
+func isProgram(agent *yaml.Node) bool {
+	var a struct {
+		Backend struct {
+			Type string `yaml:"type"`
+		} `yaml:"backend"`
+	}
+	return agent.Decode(&a) == nil && Backend{Type: a.Backend.Type}.Program() != ""
 }
 
 // CheckID says what is wrong with the id of an agent, in words that follow the name of what has

@@ -21,6 +21,7 @@ func (k *checker) check(root *yaml.Node) {
 	k.checkSimulated()
 	k.callBackends()
 	k.checkEfforts()
+	k.checkSent()
 	k.checkTools()
 	k.checkContextPaths()
 	k.checkFinalStep()

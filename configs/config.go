@@ -54,9 +54,12 @@ type Config struct {
 	// Warnings name the keys and values that MassGen knows and that have no effect
 	// here, and what else a user should know of the file.
 	Warnings []Issue
-	// Cosmetic names the keys and values of MassGen without effect here that only change
-	// what MassGen displays or logs. A run does not warn of them; massgen --validate does.
-	Cosmetic []Issue
+	// Remarks are what --validate says beside the warnings, and a run does not.
+	Remarks []Issue
+	// Dropped names the keys that mean nothing with the preset or strategy that was laid over the file.
+	Dropped []Issue
+	// MassGen reports whether the file has a key that only MassGen knows.
+	MassGen bool
 
 	// Text is the YAML that it was read from, secrets included; empty if it was made otherwise.
 	Text string
@@ -201,7 +204,7 @@ const (
 // UI says how progress is shown.
 type UI struct {
 	// DisplayType is displaySimple, a few lines for each round, or DisplaySilent.
-	// What MassGen has beside these is displaySimple here, and is in Config.Cosmetic.
+	// What MassGen has beside these is displaySimple here.
 	DisplayType string
 }
 

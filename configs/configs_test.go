@@ -82,9 +82,6 @@ func TestParse(t *testing.T) {
 			for _, w := range config.Warnings {
 				b.WriteString("warning: " + w.String() + "\n")
 			}
-			for _, c := range config.Cosmetic {
-				b.WriteString("warning (cosmetic): " + c.String() + "\n")
-			}
 			if err := config.Describe(&b); err != nil {
 				t.Fatal(err)
 			}
@@ -316,11 +313,9 @@ func TestMaxOverlap(t *testing.T) {
 // TestSectionNames checks that no key is in a section's table twice.
 func TestSectionNames(t *testing.T) {
 	for _, section := range homes() {
-		names := slices.Clone(section.names)
-		for _, table := range []ignored{section.ignored, section.cosmetic} {
-			for _, ignored := range table {
-				names = append(names, strings.Fields(ignored)...)
-			}
+		names := slices.Concat(section.names, section.also)
+		for _, keys := range section.massgen {
+			names = append(names, strings.Fields(keys.names)...)
 		}
 		slices.Sort(names)
 		for i := 1; i < len(names); i++ {

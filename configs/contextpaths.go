@@ -77,7 +77,7 @@ func contextPathSection() section[ContextPath] {
 			access := accessRead
 			enum(func(a *string) *string { return a }, accessRead, accessWrite).read(r, at, n, &access)
 			p.Write = access == accessWrite
-		})},
+		}).of(func() shape { return shape{"enum": []string{accessRead, accessWrite}} })},
 		{"protected_paths", listOf(pathBelow(), func(p *ContextPath) *[]string { return &p.Protected })},
 	}}
 }
@@ -90,8 +90,9 @@ func pathBelow() parser[string] {
 
 func contextPathsOf[T any](field func(*T) *[]ContextPath) item[T] {
 	return item[T]{
-		func(r *reader, at string, n *yaml.Node, t *T) { *field(t) = r.contextPaths(at, n) },
-		func(t *T) string { return joined(*field(t), "\n") },
+		read:  func(r *reader, at string, n *yaml.Node, t *T) { *field(t) = r.contextPaths(at, n) },
+		show:  func(t *T) string { return joined(*field(t), "\n") },
+		shape: func() shape { return listShape(shapeOf(contextPathSection())) },
 	}
 }
 
@@ -220,6 +221,9 @@ func (k *checker) checkFinalStep() {
 	case len(c.Agents) == 1 || len(steps) == 0:
 	case place == nil:
 		o.Rules.Final = kernel.WinnerPresent
+		if k.massgen { // its winner always presents
+			return
+		}
 		k.warn(steps[0].place, "%s, so final_answer_strategy is winner_present: %s", steps[0].asked, steps[0].done)
 	case o.Rules.Final == kernel.WinnerReuse:
 		k.fail(place, "orchestrator.final_answer_strategy is winner_reuse and %s: %s", strings.TrimPrefix(steps[0].asked, "orchestrator."), steps[0].lost)

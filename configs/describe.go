@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/massgen/massgen/internal/coordination/policy"
+	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/internal/system/secrets"
 )
 
@@ -125,6 +127,9 @@ func agentLine(a Agent, context policy.Settings) string {
 		line += fmt.Sprintf(", system_message of %d characters", utf8.RuneCountInString(a.SystemMessage))
 	}
 	parts := append([]string{line}, shown(toolKeys(), &a)...)
+	for _, g := range a.Tools.Guards {
+		parts = append(parts, fmt.Sprintf("%s about %s", plain.Count(len(g.Rules.Rules), "rule"), cmp.Or(g.Tool, "all tools")))
+	}
 	return strings.Join(append(parts, ownContext(context, a.Context)...), ", ")
 }
 

@@ -3,7 +3,6 @@
 //
 // The shape is MassGen's: agents (or one agent), orchestrator,
 // timeout_settings, ui. A key that MassGen knows and that has no effect here is
-// named in Config.Warnings, or in Config.Cosmetic where it only changes what
-// MassGen displays or logs; a key known nowhere is an error with its line and
-// column. Nothing is silently ignored (DESIGN §8).
+// named in Config.Warnings, unless nothing is lost without it; a key known
+// nowhere is an error with its line and column (DESIGN §8).
 package configs

@@ -1,43 +1,51 @@
 package configs
 
-import "slices"
+import (
+	"slices"
+
+	"gopkg.in/yaml.v3"
+)
 
 // home is where some keys belong.
 type home struct {
-	where             string
-	names             []string
-	ignored, cosmetic ignored
+	where string
+	// path is the keys above them.
+	path        string
+	names, also []string
+	massgen     []massgenKeys
 }
 
 // homes are all sections, those first in which people look for a key first.
 func homes() []home {
 	return []home{
-		homeOf("in orchestrator", orchestratorSection()),
-		homeOf("in timeout_settings", timeoutSection()),
-		homeOf("in ui", uiSection()),
-		homeOf("in context", contextSection()),
-		homeOf("in the context at the top level", commonContextSection()),
-		homeOf("in context.window", windowSection()),
-		homeOf("in context.warn_at", warnSection()),
-		homeOf("in providers, under a backend type", providerSection()),
-		homeOf("in prices, under TYPE/MODEL", priceSection()),
-		homeOf("in an agent's backend", agentBackendSection()),
-		homeOf("in context_paths, beside a path", contextPathSection()),
-		homeOf("in mcp_servers, under a server", serverSection()),
-		homeOf("in an agent", agentSection()),
-		homeOf("in topic", topicSection()),
-		homeOf("in memory", memorySection(nil)),
-		homeOf("at the top level", topSection()),
-		homeOf("in an agent's backend, under reasoning", reasoningSection()),
-		homeOf("in context.summarize", summarizeSection()),
-		homeOf("in budget", budgetSection()),
-		homeOf("in permissions", permissionsSection()),
-		homeOf("in permissions.rules", permissionSection()),
+		homeOf("in orchestrator", "orchestrator", orchestratorSection()),
+		homeOf("in timeout_settings", "timeout_settings", timeoutSection()),
+		homeOf("in ui", "ui", uiSection()),
+		homeOf("in context", "agents[].context", contextSection()),
+		homeOf("in the context at the top level", "context", commonContextSection()),
+		homeOf("in context.window", "context.window", windowSection()),
+		homeOf("in context.warn_at", "context.warn_at", warnSection()),
+		homeOf("in providers, under a backend type", "providers.TYPE", providerSection()),
+		homeOf("in prices, under TYPE/MODEL", "prices.TYPE/MODEL", priceSection()),
+		homeOf("in an agent's backend", "agents[].backend", agentBackendSection()),
+		homeOf("in context_paths, beside a path", "orchestrator.context_paths[]", contextPathSection()),
+		homeOf("in mcp_servers, under a server", "mcp_servers[]", serverSection()),
+		homeOf("in an agent", "agents[]", agentSection()),
+		homeOf("in orchestrator.coordination", "orchestrator.coordination", coordinationSection()),
+		homeOf("in an agent's backend, under text", "agents[].backend.text", textSection()),
+		homeOf("in topic", "topic", topicSection()),
+		homeOf("in memory", "memory", memorySection(massgenMemory(&yaml.Node{Kind: yaml.MappingNode}))),
+		homeOf("at the top level", "", topSection()),
+		homeOf("in an agent's backend, under reasoning", "agents[].backend.reasoning", reasoningSection()),
+		homeOf("in context.summarize", "context.summarize", summarizeSection()),
+		homeOf("in budget", "budget", budgetSection()),
+		homeOf("in permissions", "permissions", permissionsSection()),
+		homeOf("in permissions.rules", "permissions.rules[]", permissionSection()),
 	}
 }
 
-func homeOf[T any](where string, sec section[T]) home {
-	return home{where, sec.names(), sec.ignored, sec.cosmetic}
+func homeOf[T any](where, path string, sec section[T]) home {
+	return home{where, path, sec.names(), namesIn(sec.also), sec.massgen}
 }
 
 // whereIs says where a key that stands in the wrong place belongs.

@@ -88,6 +88,6 @@ func (r *refusal) Error() string { return r.issues.Error() }
 
 func (r *refusal) Unwrap() error { return r.issues }
 
-// Warnings returns what Config.Warnings and Config.Cosmetic would hold, in the order of the file.
+// Warnings returns what Config.Warnings would hold, in the order of the file.
 // Warnings that follow from several keys are left out where a key could not be read.
 func (r *refusal) Warnings() []Issue { return r.warnings }

@@ -18,27 +18,14 @@ import (
 	"github.com/massgen/massgen/internal/models/prices"
 )
 
-// section lists the keys of one mapping of the file. Only this file defines keys: to add a
-// key, add a line here.
+// section lists the keys of one mapping of the file. Only this file, and massgenkeys.go for keys that only
+// MassGen has, define keys: to add a key, add a line here.
 type section[T any] struct {
 	keys []key[T]
-	// ignored are keys of MassGen that have no effect here.
-	ignored ignored
-	// cosmetic are ignored keys that only change MassGen's display or logs. A run does not warn
-	// about them.
-	cosmetic ignored
-}
-
-// ignored are names of keys, by the hint that follows in a message; the hint may be empty.
-type ignored map[string]string
-
-func (i ignored) hint(name string) (hint string, ok bool) {
-	for hint, names := range i {
-		if slices.Contains(strings.Fields(names), name) {
-			return hint, true
-		}
-	}
-	return "", false
+	// also are keys of MassGen that mean what others here do.
+	also []key[T]
+	// massgen are keys of MassGen that have no effect here.
+	massgen []massgenKeys
 }
 
 type key[T any] struct {
@@ -53,6 +40,8 @@ type item[T any] struct {
 	// show returns its value for people, "" to omit it. It is nil if Describe has its own
 	// words.
 	show func(t *T) string
+	// shape returns the JSON Schema of its value; nil for any value.
+	shape func() shape
 }
 
 // by returns an item that is only read.
@@ -93,8 +82,9 @@ func within[T, S any](keys []key[S], part func(*T) *S) []key[T] {
 	var outer []key[T]
 	for _, k := range keys {
 		outer = append(outer, key[T]{k.name, item[T]{
-			func(r *reader, at string, n *yaml.Node, t *T) { k.read(r, at, n, part(t)) },
-			func(t *T) string { return k.text(part(t)) },
+			read:  func(r *reader, at string, n *yaml.Node, t *T) { k.read(r, at, n, part(t)) },
+			show:  func(t *T) string { return k.text(part(t)) },
+			shape: k.shape,
 		}})
 	}
 	return outer
@@ -103,57 +93,52 @@ func within[T, S any](keys []key[S], part func(*T) *S) []key[T] {
 func topSection() section[Config] {
 	return section[Config]{
 		keys: []key[Config]{
-			{"agents", by((*reader).agents)},
-			{"agent", by((*reader).agent)},
+			{"agents", by((*reader).agents).of(func() shape { return listShape(shapeOf(agentSection())) })},
+			{"agent", by((*reader).agent).of(func() shape { return shapeOf(agentSection()) })},
 			{"orchestrator", mapping(orchestratorSection, func(c *Config) *Orchestrator { return &c.Orchestrator })},
 			{"timeout_settings", mapping(timeoutSection, func(c *Config) *Orchestrator { return &c.Orchestrator })},
 			{"budget", mapping(budgetSection, func(c *Config) *budget.Budget { return &c.Budget })},
 			{"ui", mapping(uiSection, func(c *Config) *UI { return &c.UI })},
 			{"context", mapping(commonContextSection, func(c *Config) *Config { return c })},
 			{"topic", mapping(topicSection, func(c *Config) *Sidecall { return &c.Topic })},
-			{"memory", by((*reader).memory)},
+			{"memory", by((*reader).memory).of(func() shape { return shapeOf(memorySection(massgenMemory(emptyMapping()))) })},
 			{"attachments", enum(func(c *Config) *string { return &c.Attachments }, refuse, describe)},
 			{"permissions", mapping(permissionsSection, func(c *Config) *Permissions { return &c.Permissions })},
-			{"providers", by((*reader).providers)},
-			{"prices", by((*reader).prices)},
-			{"mcp_servers", by(func(r *reader, at string, n *yaml.Node, c *Config) { c.Servers = r.servers(at, n) })},
+			{"providers", by((*reader).providers).of(func() shape { return mapShape(shapeOf(providerSection())) })},
+			{"prices", by((*reader).prices).of(func() shape { return mapShape(shapeOf(priceSection())) })},
+			{"mcp_servers", by(func(r *reader, at string, n *yaml.Node, c *Config) { c.Servers = r.servers(at, n) }).of(serversShape)},
 			{"presets", by((*reader).presets)},
 		},
-		ignored:  ignored{"": "filesystem_memory hooks checkpoint nlip"},
-		cosmetic: ignored{"": "logging display"},
+		massgen: topMassGenKeys(),
 	}
 }
 
 func agentSection() section[Agent] {
 	return section[Agent]{
 		keys: []key[Agent]{
-			{"id", by((*reader).agentID)},
+			{"id", by((*reader).agentID).of(wordShape)},
 			{"system_message", text(func(a *Agent) *string { return &a.SystemMessage })},
 			{"backend", mapping(agentBackendSection, func(a *Agent) *Agent { return a })},
-			{"context", by((*reader).agentContext)},
+			{"context", by((*reader).agentContext).of(func() shape { return shapeOf(contextSection()) })},
 		},
-		ignored: ignored{
-			"":                            "subtask subagent_agents main_agent nlip",
-			noCounterpart:                 "voting_sensitivity",
-			"use system_message":          "append_system_prompt",
-			"use memory at the top level": "memory",
-		},
+		massgen: agentMassGenKeys(),
 	}
 }
 
 func backendSection() section[Backend] {
 	return section[Backend]{
 		keys: append([]key[Backend]{
-			{"type", by((*reader).backendType)},
+			{"type", by((*reader).backendType).of(wordShape)},
 			{"model", text(func(b *Backend) *string { return &b.Model })},
-			{"base_url", by((*reader).baseURL)},
-			{"api_key", by((*reader).apiKey)},
+			{"base_url", by((*reader).baseURL).of(wordShape)},
+			{"api_key", by((*reader).apiKey).of(wordShape)},
 			{"api_version", text(func(b *Backend) *string { return &b.APIVersion })},
 			{"api", enum(func(b *Backend) *string { return &b.API }, "chat", "responses")},
 			{"fallback", by((*reader).fallback)},
 			{"tool_mode", enum(func(b *Backend) *string { return &b.ToolMode }, "auto", "native", "json")},
 		}, slices.Concat(paramKeys(), simulatedKeys())...),
-		ignored: ignoredBackendKeys(),
+		also:    append(sentKeys(), aliasKeys()...),
+		massgen: backendMassGenKeys(),
 	}
 }
 
@@ -164,7 +149,7 @@ func paramKeys() []key[Backend] {
 		{"top_p", optional(number(0, 1), func(b *Backend) **float64 { return &b.Params.TopP })},
 		{"max_tokens", optional(integer[int](1, math.MaxInt32), func(b *Backend) **int { return &b.Params.MaxTokens })},
 		{"seed", optional(integer[int64](math.MinInt64, math.MaxInt64), func(b *Backend) **int64 { return &b.Params.Seed })},
-		{"stop", item[Backend]{(*reader).stop, func(b *Backend) string { return strings.TrimPrefix(fmt.Sprintf("%q", b.Params.Stop), "[]") }}},
+		{"stop", item[Backend]{read: (*reader).stop, show: func(b *Backend) string { return strings.TrimPrefix(fmt.Sprintf("%q", b.Params.Stop), "[]") }}},
 		{"reasoning_effort", reasoningEffort()},
 		{"reasoning", mapping(reasoningSection, func(b *Backend) *Backend { return b })},
 		{"text", mapping(textSection, func(b *Backend) *Backend { return b })},
@@ -174,9 +159,9 @@ func paramKeys() []key[Backend] {
 		{"enable_code_interpreter", hosted(func(h *backends.HostedTools) *bool { return &h.CodeInterpreter })},
 		{"enable_code_execution", hosted(func(h *backends.HostedTools) *bool { return &h.CodeExecution })},
 		{"hosted_tool_max_uses", value(integer[int](1, 100), func(b *Backend) *int { return &b.Params.Hosted.MaxUses }).zero("")},
-		{"headers", item[Backend]{(*reader).headers, func(b *Backend) string { return namesOf(b.Params.Headers) }}},
+		{"headers", item[Backend]{read: (*reader).headers, show: func(b *Backend) string { return namesOf(b.Params.Headers) }}},
 		{"extra_headers", by((*reader).headers)},
-		{"extra_body", item[Backend]{(*reader).extraBody, func(b *Backend) string { return namesOf(b.Params.ExtraBody) }}},
+		{"extra_body", item[Backend]{read: (*reader).extraBody, show: func(b *Backend) string { return namesOf(b.Params.ExtraBody) }}},
 	}
 }
 
@@ -195,11 +180,11 @@ func toolKeys() []key[Agent] {
 		{"cwd", folder(func(a *Agent) *string { return &a.Tools.CWD })},
 		{"context_paths", contextPathsOf(func(a *Agent) *[]ContextPath { return &a.Tools.ContextPaths })},
 		{"enable_mcp_command_line", value(boolean(), func(a *Agent) *bool { return &a.Tools.RunCommands }).zero("")},
-		{"command_line_allowed_commands", listOf(programPattern(), func(a *Agent) *[]string { return &a.Tools.AllowedCommands })},
-		{"command_line_blocked_commands", listOf(programPattern(), func(a *Agent) *[]string { return &a.Tools.BlockedCommands })},
+		{"command_line_allowed_commands", item[Agent]{read: readAllowedCommands, shape: textsShape, show: func(a *Agent) string { return joined(a.Tools.AllowedCommands, " ") }}},
+		{"command_line_blocked_commands", item[Agent]{read: readBlockedCommands, shape: textsShape, show: func(a *Agent) string { return joined(a.Tools.BlockedCommands, " ") }}},
 		{"mcp_servers", item[Agent]{
-			func(r *reader, at string, n *yaml.Node, a *Agent) { a.Tools.Servers = r.servers(at, n) },
-			func(a *Agent) string { return joined(a.Tools.Servers, " ") },
+			read: func(r *reader, at string, n *yaml.Node, a *Agent) { a.Tools.Servers = r.servers(at, n) },
+			show: func(a *Agent) string { return joined(a.Tools.Servers, " ") }, shape: serversShape,
 		}},
 		{"allowed_tools", allowedTools(func(a *Agent) *[]string { return &a.Tools.AllowedTools })},
 		{"exclude_tools", listOf(toolName(), func(a *Agent) *[]string { return &a.Tools.ExcludeTools })},
@@ -211,7 +196,8 @@ func toolKeys() []key[Agent] {
 func agentBackendSection() section[Agent] {
 	backend := backendSection()
 	keys := within(backend.keys, func(a *Agent) *Backend { return &a.Backend })
-	return section[Agent]{keys: append(toolKeys(), keys...), ignored: backend.ignored}
+	also := within(backend.also, func(a *Agent) *Backend { return &a.Backend })
+	return section[Agent]{keys: append(toolKeys(), keys...), also: append(also, massgenToolKeys()...), massgen: backend.massgen}
 }
 
 func serverSection() section[MCPServer] {
@@ -229,11 +215,8 @@ func serverSection() section[MCPServer] {
 			{"allowed_tools", listOf(toolName(), func(s *MCPServer) *[]string { return &s.AllowedTools })},
 			{"exclude_tools", listOf(toolName(), func(s *MCPServer) *[]string { return &s.ExcludeTools })},
 		},
-		ignored: ignored{
-			"": "description category",
-			"use permissions: at the top level to limit its tools": "security",
-			"use tool_timeout_seconds in timeout_settings":         "timeout http_read_timeout",
-		},
+		also:    []key[MCPServer]{{"security", by(readServerSecurity)}},
+		massgen: serverMassGenKeys(),
 	}
 }
 
@@ -290,18 +273,18 @@ func commonContextSection() section[Config] {
 }
 
 func summarizeSection() section[Backend] {
-	return section[Backend]{keys: []key[Backend]{{"backend", by((*reader).callBackend)}}}
+	return section[Backend]{keys: []key[Backend]{{"backend", by((*reader).callBackend).of(func() shape { return shapeOf(callBackendSection()) })}}}
 }
 
 func topicSection() section[Sidecall] { return sidecallSection("detect", nil) }
 
-func sidecallSection(made string, ignored ignored) section[Sidecall] {
+func sidecallSection(made string, massgen []massgenKeys) section[Sidecall] {
 	return section[Sidecall]{
 		keys: []key[Sidecall]{
 			{made, value(boolean(), func(s *Sidecall) *bool { return &s.Made })},
 			{"backend", by(func(r *reader, at string, n *yaml.Node, s *Sidecall) { r.callBackend(at, n, &s.Backend) })},
 		},
-		ignored: ignored,
+		massgen: massgen,
 	}
 }
 
@@ -320,7 +303,7 @@ func contextSection() section[policy.Settings] {
 		{"max_messages", amount(func(c *policy.Settings) *int { return &c.MaxMessages })},
 		{"keep_recent", amount(func(c *policy.Settings) *int { return &c.KeepRecent })},
 		{"keep_system", value(boolean(), func(c *policy.Settings) *bool { return &c.KeepSystem })},
-		{"window", item[policy.Settings]{mapping(windowSection, func(c *policy.Settings) *policy.Settings { return c }).read, windowText}},
+		{"window", item[policy.Settings]{read: mapping(windowSection, func(c *policy.Settings) *policy.Settings { return c }).read, show: windowText, shape: func() shape { return shapeOf(windowSection()) }}},
 		{"carry", enum(func(c *policy.Settings) *policy.Carry { return &c.Carry }, policy.CarryNone, policy.CarryTools)},
 		{"warn_at", mapping(warnSection, func(c *policy.Settings) *policy.Settings { return c })},
 	}}
@@ -348,14 +331,8 @@ func warnSection() section[policy.Settings] {
 // coordinationSection is where MassGen has planning_mode.
 func coordinationSection() section[Orchestrator] {
 	return section[Orchestrator]{
-		keys: []key[Orchestrator]{{"enable_planning_mode", value(boolean(), func(o *Orchestrator) *bool { return &o.PlanningMode })}},
-		ignored: ignored{
-			"": `max_orchestration_restarts enable_agent_task_planning max_tasks_per_plan
-				task_planning_filesystem_mode enable_subagents fast_iteration_mode persona_generator
-				broadcast broadcast_timeout enable_memory_filesystem_mode use_two_tier_workspace write_mode`,
-			"put it into the agents' system_message":      "planning_mode_instruction",
-			"put what the skills say into system_message": "use_skills skills_directory massgen_skills",
-		},
+		keys:    []key[Orchestrator]{{"enable_planning_mode", value(boolean(), func(o *Orchestrator) *bool { return &o.PlanningMode })}},
+		massgen: coordinationMassGenKeys(),
 	}
 }
 
@@ -366,7 +343,7 @@ func reasoningSection() section[Backend] {
 			{"summary", enum(func(b *Backend) *string { return &b.Params.ReasoningSummary }, "auto", "concise", "detailed", "none")},
 			{"budget_tokens", optional(integer[int](1, math.MaxInt32), func(b *Backend) **int { return &b.Params.ReasoningTokens })},
 		},
-		ignored: ignored{"": "type"},
+		massgen: []massgenKeys{{fate: accepted, names: "type generate_summary"}},
 	}
 }
 
@@ -374,7 +351,7 @@ func reasoningSection() section[Backend] {
 func textSection() section[Backend] {
 	return section[Backend]{
 		keys:    []key[Backend]{{"verbosity", enum(func(b *Backend) *string { return &b.Params.Verbosity }, "low", "medium", "high")}},
-		ignored: ignored{"": "format"},
+		massgen: []massgenKeys{{fate: warned, names: "format", hint: "use --schema FILE"}},
 	}
 }
 
@@ -410,7 +387,7 @@ func orchestratorSection() section[Orchestrator] {
 			{"context_paths", contextPathsOf(func(o *Orchestrator) *[]ContextPath { return &o.ContextPaths })},
 			{"agent_temporary_workspace", folder(func(o *Orchestrator) *string { return &o.AgentTemporaryWorkspace })},
 		}, slices.Concat(deciding, votingKeys())...),
-		ignored: ignoredOrchestratorKeys(),
+		massgen: orchestratorMassGenKeys(),
 	}
 }
 
@@ -430,75 +407,8 @@ func timeoutSection() section[Orchestrator] {
 func uiSection() section[UI] {
 	return section[UI]{
 		keys: []key[UI]{
-			{"display_type", item[UI]{(*reader).displayType, func(u *UI) string { return u.DisplayType }}},
+			{"display_type", item[UI]{read: (*reader).displayType, show: func(u *UI) string { return u.DisplayType }}},
 		},
-		cosmetic: ignored{
-			"": "nlip",
-			"use massgen inputs and --debug in place of logs": "logging_enabled",
-			"use --automation on the command line":            "automation_mode",
-			"use display_type":                                "type",
-		},
-	}
-}
-
-// noCounterpart is the hint on a key for which there is nothing like it here.
-const noCounterpart = "it has no counterpart"
-
-func ignoredBackendKeys() ignored {
-	return ignored{
-		"": `agent_temporary_workspace_parent context_write_access_enabled
-			enforce_read_before_delete write_mode use_two_tier_workspace session_id filesystem_session_id session_storage_base
-			instance_id agent_id upload_files enable_multimodal_tools multimodal_config media_max_file_size_mb
-			enable_image_generation enable_audio_generation enable_video_generation enable_file_generation
-			image_generation_backend image_generation_model video_generation_backend video_generation_model
-			audio_generation_backend audio_generation_model
-			tools disallowed_tools exclude_file_operation_mcps
-			use_mcpwrapped_for_tool_filtering use_no_roots_wrapper enable_code_based_tools
-			exclude_custom_tools auto_discover_custom_tools direct_mcp_servers shared_tools_directory
-			concurrent_tool_execution max_concurrent_tools
-			enable_programmatic_flow enable_tool_search enable_strict_tool_use hooks
-			use_default_prompt max_thinking_tokens betas agent_config group_config
-			copilot_system_message_mode copilot_permission_policy websocket_mode enable_nlip nlip nlip_config
-			enable_rate_limit debug_delay_seconds debug_delay_after_n_tools vote_only
-			truncation`,
-		noCounterpart:           "voting_sensitivity voting_threshold",
-		"use enable_web_search": "enable_x_search",
-		"use an MCP server, or add tools in Go through the library": "custom_tools custom_tools_path",
-		"use permissions: at the top level":                         "permission_mode permissions",
-		"commands run behind the kernel's fence, without the network": `command_line_execution_mode command_line_docker_image
-			command_line_docker_memory_limit command_line_docker_cpu_limit command_line_docker_network_mode
-			command_line_docker_enable_sudo command_line_docker_credentials command_line_docker_packages
-			command_line_srt_network_allowed_domains command_line_srt_deny_read command_line_srt_allow_unix_sockets
-			command_line_srt_read_mode command_line_srt_allow_read`,
-		"use agent_temporary_workspace in orchestrator": "agent_temporary_workspace",
-		"use reasoning_effort":                          "model_reasoning_effort thinking",
-		"use system_message of the agent":               "system_prompt append_system_prompt",
-		"use max_tokens":                                "max_completion_tokens max_output_tokens",
-		"use --schema FILE":                             "output_schema",
-		"use stop":                                      "stop_sequences",
-		"use base_url":                                  "azure_endpoint",
-		"use text: {verbosity: …}":                      "verbosity",
-		"use extra_body with this key in it, if the service takes it": `top_k min_p frequency_penalty
-			presence_penalty repetition_penalty logit_bias logprobs user parallel_tool_calls tool_choice response_format
-			service_tier store metadata chat_template_kwargs search_parameters`,
-	}
-}
-
-func ignoredOrchestratorKeys() ignored {
-	return ignored{
-		"": `checklist_require_gap_report gap_report_mode
-			max_checklist_calls_per_round checklist_first_answer fairness_enabled fairness_lead_cap_answers
-			max_midstream_injections_per_round defer_peer_updates_until_restart
-			allow_midstream_peer_updates_before_checklist_submit defer_voting_until_all_answered coordination_mode
-			presenter_agent skip_voting disable_injection skip_coordination_rounds debug_final_answer
-			max_orchestration_restarts interactive_mode type dspy
-			skills_directory docker
-			enable_multimodal_tools multimodal_config image_generation_backend video_generation_backend
-			audio_generation_backend enable_nlip nlip nlip_config enable_rate_limit use_orchestrator_for_single_agent`,
-		noCounterpart:                      "voting_sensitivity voting_threshold",
-		"sessions are kept in --state-dir": "session_storage",
-		"use final_answer_strategy":        "skip_final_presentation",
-		"use timeout_settings":             "timeout max_duration",
-		"use max_rounds":                   "max_debate_rounds",
+		massgen: uiMassGenKeys(),
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -119,9 +118,10 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 	config.layers.opts, config.layers.hasSchema = opts, opts.HasSchema
 	d := &document{file: file, places: map[string]*yaml.Node{}}
 	if root := d.root(data); root != nil {
-		r := &reader{doc: d, opts: opts, secrets: config.secrets, contexts: map[string]*yaml.Node{}}
+		r := &reader{doc: d, opts: opts, secrets: config.secrets, contexts: map[string]*yaml.Node{}, topics: topics{of: map[topic]*mention{}}}
 		readSection(r, "", root, topSection(), config)
 		r.agentContexts(config)
+		r.topics.warn(d)
 		unread, warnings := len(d.issues) > 0, d.warnings
 		k := &checker{document: d, config: config, agentPaths: r.agentPaths}
 		k.check(root)
@@ -133,8 +133,7 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 		return nil, d.refusal()
 	}
 	sortIssues(d.warnings)
-	sortIssues(d.cosmetic)
-	config.Warnings, config.Cosmetic = d.warnings, d.cosmetic
+	config.Warnings, config.Remarks, config.MassGen = d.warnings, d.remarks, d.massgen
 	config.places = map[string]Issue{}
 	for path, n := range d.places {
 		config.places[path] = d.issue(n, "")
@@ -143,10 +142,9 @@ func Parse(file string, data []byte, opts Options) (*Config, error) {
 }
 
 func (d *document) refusal() error {
-	warnings := slices.Concat(d.warnings, d.cosmetic)
 	sortIssues(d.issues)
-	sortIssues(warnings)
-	return &refusal{d.issues, warnings}
+	sortIssues(d.warnings)
+	return &refusal{d.issues, d.warnings}
 }
 
 // root returns the root of the only document in data, or nil after an

@@ -149,7 +149,7 @@ func TestWithDotEnv(t *testing.T) {
 // TestWarningsBesideErrors: a file that is refused has its warnings as well, but for those that
 // a key that could not be read may have caused.
 func TestWarningsBesideErrors(t *testing.T) {
-	file := "hooks: {}\nagent:\n  backend:\n    typ: auto\n    top_k: 1\n    command_line_blocked_commands: [rm]\nui: {type: x}\n"
+	file := "task: x\nagent:\n  backend:\n    typ: auto\n    betas: [x]\n    command_line_blocked_commands: [rm]\nnlip: {enabled: true}\n"
 	_, err := Parse("f.yaml", []byte(file), Options{})
 	var refused interface{ Warnings() []Issue }
 	if !errors.As(err, &refused) {

@@ -6,17 +6,10 @@ func (r *reader) memory(at string, n *yaml.Node, c *Config) {
 	readSection(r, at, n, memorySection(massgenMemory(n)), &c.Memory)
 }
 
-// massgenMemory returns the hint on MassGen's keys of the mapping n. It does not advise to
+// massgenMemory returns MassGen's keys of the mapping n, with their hints. It does not advise to
 // switch on what is on already, or what MassGen has off.
-func massgenMemory(n *yaml.Node) ignored {
-	const (
-		on        = "enabled"
-		facts     = "persistent_memory"
-		messages  = "conversation_memory"
-		summaries = "compression"
-		others    = "recording retrieval"
-		unmatched = "its embedding, qdrant and vector_store have no counterpart"
-	)
+func massgenMemory(n *yaml.Node) []massgenKeys {
+	const unmatched = "its embedding, qdrant and vector_store have no counterpart"
 	disabled, extracts := false, false
 	for _, e := range (&document{}).entries("", n) { // readSection reports what is wrong with n
 		switch e.key.Value {
@@ -26,22 +19,24 @@ func massgenMemory(n *yaml.Node) ignored {
 			extracts, _ = boolean().parse(literal(e.value))
 		}
 	}
-	hint := ignored{
-		noCounterpart:                   others,
-		"use context: at the top level": messages,
-		"use context: {policy: summarize} at the top level": summaries,
+	if disabled {
+		return []massgenKeys{{fate: accepted, names: "enabled persistent_memory conversation_memory compression recording retrieval"}}
 	}
-	switch {
-	case disabled:
-		return ignored{"": on + " " + facts + " " + messages + " " + summaries + " " + others}
-	case extracts:
-		hint[""] = on
-		hint["its llm belongs in memory.backend; "+unmatched] = facts
-	default:
-		hint["use memory.extract: true"] = on
-		hint["use memory.extract: true, and memory.backend for its llm; "+unmatched] = facts
+	keys := []massgenKeys{
+		{fate: warned, names: "recording retrieval", hint: noCounterpart},
+		{fate: warned, names: "conversation_memory", hint: "use context: at the top level"},
+		{fate: warned, names: "compression", hint: "use context: {policy: summarize} at the top level"},
 	}
-	return hint
+	if extracts {
+		return append(keys,
+			massgenKeys{fate: accepted, names: "enabled"},
+			massgenKeys{fate: warned, names: "persistent_memory", hint: "its llm belongs in memory.backend; " + unmatched})
+	}
+	return append(keys,
+		massgenKeys{fate: warned, names: "enabled", hint: "use memory.extract: true"},
+		massgenKeys{fate: warned, names: "persistent_memory", hint: "use memory.extract: true, and memory.backend for its llm; " + unmatched})
 }
 
-func memorySection(massgens ignored) section[Sidecall] { return sidecallSection("extract", massgens) }
+func memorySection(massgens []massgenKeys) section[Sidecall] {
+	return sidecallSection("extract", massgens)
+}

@@ -19,7 +19,7 @@ type Permissions struct {
 
 func permissionsSection() section[Permissions] {
 	return section[Permissions]{keys: []key[Permissions]{
-		{"rules", by((*reader).permissionRules)},
+		{"rules", by((*reader).permissionRules).of(func() shape { return listShape(shapeOf(permissionSection())) })},
 		{"otherwise", enum(func(p *Permissions) *permission.Action { return &p.Otherwise }, permission.Allow, permission.Ask, permission.Deny)},
 		{"unattended", enum(func(p *Permissions) *permission.Action { return &p.Unattended }, permission.Allow, permission.Deny)},
 	}}

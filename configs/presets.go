@@ -101,7 +101,7 @@ func (c *Config) StrategyName() string {
 }
 
 // WithPreset returns the config with a preset laid over its orchestrator, and a strategy over that;
-// either may be "". Keys of a lower layer that mean nothing then are dropped, and are in Cosmetic.
+// either may be "". Keys of a lower layer that mean nothing then are dropped, and are in Dropped.
 func (c *Config) WithPreset(name, strategy string) (*Config, error) {
 	if name == "" && strategy == "" {
 		return c, nil
@@ -144,13 +144,13 @@ func (c *Config) WithPreset(name, strategy string) (*Config, error) {
 		}
 		return nil, errors.New(fault)
 	}
-	with.Cosmetic = slices.Clone(c.Cosmetic)
+	with.Dropped = nil
 	for _, issue := range dropped {
 		of := c.places["orchestrator."+issue.key]
 		of.File, of.Message = cmp.Or(of.File, c.File), issue.message
-		with.Cosmetic = append(with.Cosmetic, of)
+		with.Dropped = append(with.Dropped, of)
 	}
-	sortIssues(with.Cosmetic)
+	sortIssues(with.Dropped)
 	plan.resolve()
 	return with, nil
 }

@@ -67,7 +67,7 @@ presets:
 			t.Errorf("%s %s: %+v", test.preset, test.strategy, with.Orchestrator.Rules)
 		}
 		var dropped []string
-		for _, issue := range with.Cosmetic {
+		for _, issue := range with.Dropped {
 			message, isDropped := strings.CutPrefix(issue.Message, "dropped: ")
 			if !isDropped {
 				continue

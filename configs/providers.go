@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -91,23 +92,45 @@ const auto = "auto"
 // isBackendType reports whether a name is a backend type, after an issue if it is not.
 func (r *reader) isBackendType(n *yaml.Node, at, name string) bool {
 	types := r.opts.BackendTypes
-	if cure, ok := massgenTypes()[name]; ok && len(types) > 0 && !slices.Contains(types, name) {
+	if len(types) == 0 || slices.Contains(types, name) {
+		return r.isOneOf(n, at, name, types)
+	}
+	cure := Backend{Type: name}.Program()
+	if cure != "" && r.inProgram {
+		r.doc.massgen = true
+		r.doc.warn(n, "%s is %s, a program that is not run here, so that a run ends before any call; %s (docs/migration.md)", at, quoted(name), cure)
+		return true
+	}
+	if cure = cmp.Or(cure, missingTypes()[name]); cure != "" {
 		r.doc.fail(n, "%s is %s, which is a backend of MassGen and none here; %s (docs/migration.md)", at, quoted(name), cure)
 		return false
 	}
 	return r.isOneOf(n, at, name, types)
 }
 
-// massgenTypes are types of MassGen that are not here, with what to write in their place.
-func massgenTypes() map[string]string {
+// Program returns what to write in place of a type of MassGen that runs a program of others with tools of its
+// own, "" for other types. A config may name such a type, but no run can start with it.
+func (b Backend) Program() (cure string) {
 	const withTools = " with cwd: and enable_mcp_command_line: true"
+	switch b.Type {
+	case "claude_code":
+		return "write type: claude" + withTools
+	case "codex":
+		return "write type: openai" + withTools
+	case "gemini_cli", "antigravity_cli":
+		return "write type: gemini" + withTools
+	case "copilot":
+		return "write another type" + withTools
+	}
+	return ""
+}
+
+// missingTypes are types of MassGen that are not here, with what to write in their place.
+func missingTypes() map[string]string {
 	return map[string]string{
-		"claude_code": "write type: claude" + withTools,
-		"codex":       "write type: openai" + withTools,
-		"gemini_cli":  "write type: gemini" + withTools,
-		"copilot":     "write another type" + withTools,
-		"ag2":         "write the provider and model of its llm_config in type: and model:",
-		"inference":   "write type: vllm, sglang or chatcompletion with base_url:",
+		"ag2":       "write the provider and model of its llm_config in type: and model:",
+		"inference": "write type: vllm, sglang or chatcompletion with base_url:",
+		"uitars":    "write type: chatcompletion with base_url:",
 	}
 }
 

@@ -19,6 +19,12 @@ type reader struct {
 	contexts   map[string]*yaml.Node
 	// inServers reports whether MCP servers are being read, in which ${cwd} is the agent's folder.
 	inServers bool
+	// security is what the server that is being read allows, nil for anything.
+	security *serverSecurity
+	// inProgram reports whether the backend that is being read is a program of others, whose run ends
+	// before any call.
+	inProgram bool
+	topics    topics
 }
 
 // document is a YAML file with its issues.
@@ -28,7 +34,9 @@ type document struct {
 	simulated map[string]*yaml.Node
 	issues    []Issue
 	warnings  []Issue
-	cosmetic  []Issue
+	remarks   []Issue
+	// massgen reports whether the file has a key that only MassGen knows.
+	massgen bool
 	// places holds the node of each key that was read, by its path, for checks
 	// that look at several keys.
 	places map[string]*yaml.Node
@@ -46,7 +54,7 @@ func (d *document) warn(n *yaml.Node, format string, args ...any) {
 
 // remark adds an issue that a run does not report.
 func (d *document) remark(n *yaml.Node, format string, args ...any) {
-	d.cosmetic = append(d.cosmetic, d.issue(n, format, args...))
+	d.remarks = append(d.remarks, d.issue(n, format, args...))
 }
 
 func (d *document) issue(n *yaml.Node, format string, args ...any) Issue {
@@ -68,34 +76,17 @@ func readSection[T any](r *reader, at string, n *yaml.Node, sec section[T], t *T
 			sec.keys[i].read(r, path, e.value, t)
 			continue
 		}
-		if hint, ok := sec.ignored.hint(e.key.Value); ok {
-			r.doc.warn(e.key, "%s", withoutEffect(path, hint, e.value))
+		if i := slices.IndexFunc(sec.also, func(k key[T]) bool { return k.name == e.key.Value }); i >= 0 {
+			r.doc.places[path] = e.key
+			sec.also[i].read(r, path, e.value, t)
 			continue
 		}
-		if hint, ok := sec.cosmetic.hint(e.key.Value); ok {
-			r.doc.remark(e.key, "%s", withoutEffect(path, hint, e.value))
+		if r.massgen(path, e, sec.massgen) {
 			continue
 		}
 		r.doc.unknown(e.key, at, sec.names())
 	}
 	return len(r.doc.issues) == before
-}
-
-// withoutEffect returns the message about an ignored key of MassGen. A key that switches a feature
-// off needs no hint on how to get the feature.
-func withoutEffect(path, hint string, value *yaml.Node) string {
-	message := path + " is a key of MassGen that has no effect here"
-	name := path[strings.LastIndex(path, ".")+1:]
-	if hint != "" && (!strings.HasPrefix(name, "enable") || !isOff(value)) {
-		message += "; " + hint
-	}
-	return message
-}
-
-// isOff reports whether a value is false, by any of its words.
-func isOff(n *yaml.Node) bool {
-	on, ok := boolean().parse(literal(n))
-	return ok && !on
 }
 
 func (d *document) unknown(n *yaml.Node, at string, names []string) {
@@ -119,9 +110,11 @@ func movedKeys() map[string]string {
 	return map[string]string{"filesystem": "its cwd belongs in the agent's backend, its context_paths in orchestrator"}
 }
 
-func (s section[T]) names() []string {
+func (s section[T]) names() []string { return namesIn(s.keys) }
+
+func namesIn[T any](keys []key[T]) []string {
 	var names []string
-	for _, k := range s.keys {
+	for _, k := range keys {
 		names = append(names, k.name)
 	}
 	return names

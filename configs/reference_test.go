@@ -97,3 +97,46 @@ func meaningCell(key, value *yaml.Node) string {
 	}
 	return ""
 }
+
+// TestMigrationPage: docs/migration.md has the fate of each key that only MassGen has.
+func TestMigrationPage(t *testing.T) {
+	const page = "../docs/migration.md"
+	const head = "## Keys that only MassGen has\n"
+	kept, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, ok := strings.Cut(string(kept), head)
+	if !ok {
+		t.Fatalf("%s has no heading %s", page, head)
+	}
+	var b strings.Builder
+	b.WriteString(before + head + migrationHead)
+	for _, h := range homes() {
+		where := h.path
+		if where == "" {
+			where = "the top level"
+		}
+		for _, k := range h.massgen {
+			note := strings.TrimSpace(string(k.topic) + k.hint)
+			fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", where, strings.Join(strings.Fields(k.names), "` `"), k.fate, strings.ReplaceAll(note, "|", `\|`))
+		}
+	}
+	if string(kept) == b.String() {
+		return
+	}
+	if !*updateReference {
+		t.Fatalf("%s differs: go test ./configs -run TestMigrationPage -update-reference writes it", page)
+	}
+	if err := os.WriteFile(page, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const migrationHead = `
+Every other key of MassGen works: [keys.md](keys.md) has them. ` + "`massgen config keys`" + ` prints this table, too; a test
+writes it from the code. A value that switches a key off causes no warning and no error.
+
+| Where | Keys | Fate | Here |
+| --- | --- | --- | --- |
+`

@@ -23,15 +23,15 @@ func simulatedKeys() []key[Backend] {
 		return value(number(0, 1), func(b *Backend) *float64 { return field(&b.Simulated) }).zero("")
 	}
 	return []key[Backend]{
-		{"answers", item[Backend]{(*reader).answers, func(b *Backend) string { return b.Answers }}},
+		{"answers", item[Backend]{read: readAnswers, show: func(b *Backend) string { return b.Answers }}},
 		{"accuracy", chance(func(s *questions.Simulation) *float64 { return &s.Accuracy })},
 		{"correlation", chance(func(s *questions.Simulation) *float64 { return &s.Correlation })},
 		{"conformity", chance(func(s *questions.Simulation) *float64 { return &s.Conformity })},
 	}
 }
 
-// answers reads a file of questions.
-func (r *reader) answers(at string, n *yaml.Node, b *Backend) {
+// readAnswers reads a file of questions.
+func readAnswers(r *reader, at string, n *yaml.Node, b *Backend) {
 	before := len(r.doc.issues)
 	pathOf("a file of questions", func(b *Backend) *string { return &b.Answers }).read(r, at, n, b)
 	if len(r.doc.issues) > before {

@@ -62,14 +62,14 @@ func decidingKeys() []key[Deciding] {
 	final := enum(func(d *Deciding) *string { return &d.Final }, finalSelect, finalSynthesize)
 	return []key[Deciding]{
 		{"strategy", enum(func(d *Deciding) *string { return &d.Strategy }, strategies()...)},
-		{"cascade", item[Deciding]{(*reader).cascade, func(d *Deciding) string { return stagesText(d.Stages) }}},
+		{"cascade", item[Deciding]{read: readCascade, show: func(d *Deciding) string { return stagesText(d.Stages) }}},
 		{"agree", enum(func(d *Deciding) *kernel.Agreement { return &d.Agree }, kernel.AgreeByText, kernel.AgreeByVerdict)},
-		{"then", item[Deciding]{(*reader).then, func(d *Deciding) string { return string(d.Then) }}},
-		{"judge", item[Deciding]{(*reader).judge, func(d *Deciding) string { return d.Judge.Agent }}},
+		{"then", item[Deciding]{read: readThen, show: func(d *Deciding) string { return string(d.Then) }}},
+		{"judge", item[Deciding]{read: readJudge, show: func(d *Deciding) string { return d.Judge.Agent }}},
 		{"verdict", mapping(verdictSection, func(d *Deciding) *Deciding { return d })},
 		{"final", final},
 		{"analysis", value(boolean(), func(d *Deciding) *bool { return &d.Analysis }).zero("")},
-		{"answer_pattern", item[Deciding]{(*reader).answerPattern, func(d *Deciding) string { return d.AnswerPattern }}},
+		{"answer_pattern", item[Deciding]{read: readAnswerPattern, show: func(d *Deciding) string { return d.AnswerPattern }}},
 	}
 }
 
@@ -87,8 +87,8 @@ func verdictSection() section[Deciding] {
 	}}
 }
 
-// judge reads the id of an agent, or a judge outside of the panel.
-func (r *reader) judge(at string, n *yaml.Node, d *Deciding) {
+// readJudge reads the id of an agent, or a judge outside of the panel.
+func readJudge(r *reader, at string, n *yaml.Node, d *Deciding) {
 	if isNull(n) {
 		return
 	}
@@ -105,7 +105,7 @@ func (r *reader) judge(at string, n *yaml.Node, d *Deciding) {
 	}
 }
 
-func (r *reader) then(at string, n *yaml.Node, d *Deciding) {
+func readThen(r *reader, at string, n *yaml.Node, d *Deciding) {
 	name, ok := parseScalar(r, at, n, textParser())
 	switch {
 	case !ok:
@@ -118,8 +118,8 @@ func (r *reader) then(at string, n *yaml.Node, d *Deciding) {
 	}
 }
 
-// answerPattern reads a regular expression, whose text may have any signs.
-func (r *reader) answerPattern(at string, n *yaml.Node, d *Deciding) {
+// readAnswerPattern reads a regular expression, whose text may have any signs.
+func readAnswerPattern(r *reader, at string, n *yaml.Node, d *Deciding) {
 	text, ok := parseScalar(r, at, n, textParser())
 	if !ok {
 		return
@@ -131,8 +131,8 @@ func (r *reader) answerPattern(at string, n *yaml.Node, d *Deciding) {
 	d.AnswerPattern = text
 }
 
-// cascade reads the stages, each a list of ids or the word all.
-func (r *reader) cascade(at string, n *yaml.Node, d *Deciding) {
+// readCascade reads the stages, each a list of ids or the word all.
+func readCascade(r *reader, at string, n *yaml.Node, d *Deciding) {
 	d.Stages = nil
 	const wanted = "a list of stages, each a list of agents' ids or the word all"
 	for i, stage := range r.doc.list(at, n, wanted) {

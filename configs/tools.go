@@ -33,6 +33,8 @@ type Tools struct {
 	// add to these.
 	AllowedTools []string
 	ExcludeTools []string
+	// Guards decide about the agent's calls beside Config.Permissions. The strictest decision holds.
+	Guards []Guard `json:",omitempty"`
 }
 
 // Any reports whether the agent has tools.
@@ -110,7 +112,7 @@ func pathOf[T any](what string, field func(*T) *string) item[T] {
 			*field(t) = path
 		}
 	}
-	return item[T]{read, func(t *T) string { return *field(t) }}
+	return item[T]{read: read, show: func(t *T) string { return *field(t) }, shape: wordShape}
 }
 
 // texts reads a list of texts. A list that is present is not nil.
@@ -133,8 +135,9 @@ func (r *reader) texts(at string, n *yaml.Node, p parser[string]) []string {
 // listOf reads a list of texts into a field.
 func listOf[T any](p parser[string], field func(*T) *[]string) item[T] {
 	return item[T]{
-		func(r *reader, at string, n *yaml.Node, t *T) { *field(t) = r.texts(at, n, p) },
-		func(t *T) string { return joined(*field(t), " ") },
+		read:  func(r *reader, at string, n *yaml.Node, t *T) { *field(t) = r.texts(at, n, p) },
+		show:  func(t *T) string { return joined(*field(t), " ") },
+		shape: textsShape,
 	}
 }
 
@@ -155,19 +158,6 @@ func toolName() parser[string] {
 	return parser[string]{"the name of a tool", func(s scalar) (string, bool) { return s.text, s.is("!!str") && s.text != "" }}
 }
 
-var programName = regexp.MustCompile(`^[A-Za-z0-9_.+*-]+$`)
-
-// programPattern accepts a pattern of a program's name, and MassGen's regular expressions that
-// mean such a pattern: "python.*", "git .*".
-func programPattern() parser[string] {
-	const wanted = "a pattern of a program's name, such as git or python*: rules on arguments belong in permissions: at the top level"
-	return parser[string]{wanted, func(s scalar) (string, bool) {
-		name := strings.TrimSuffix(strings.TrimPrefix(s.text, "^"), "$")
-		name = strings.ReplaceAll(strings.TrimSuffix(name, " .*"), ".*", "*")
-		return name, s.is("!!str") && programName.MatchString(name)
-	}}
-}
-
 // servers reads MCP servers: a list of servers with names, or a mapping by name.
 func (r *reader) servers(at string, n *yaml.Node) []MCPServer {
 	n = deref(n)
@@ -176,7 +166,13 @@ func (r *reader) servers(at string, n *yaml.Node) []MCPServer {
 	var list []MCPServer
 	read := func(path, name string, item *yaml.Node) {
 		s := MCPServer{Name: name}
+		r.security = nil
 		if readSection(r, path, item, serverSection(), &s) {
+			if r.security != nil {
+				if err := r.security.check(s); err != nil {
+					r.doc.fail(item, "%s is refused by its security: %v", path, err)
+				}
+			}
 			r.doc.checkServer(path, item, s)
 			if same := func(other MCPServer) bool { return other.Name == s.Name }; slices.ContainsFunc(list, same) {
 				r.doc.fail(item, "%s is a second server %s; give it another name", path, quoted(s.Name))
@@ -308,11 +304,13 @@ func (r *reader) serverEnv(at string, n *yaml.Node, s *MCPServer) {
 // checkTools checks settings of an agent, or of several agents, together.
 func (k *checker) checkTools() {
 	c := k.config
+	k.separateFolders()
 	for i, a := range c.Agents {
 		at := k.agentPaths[i] + ".backend."
 		t := a.Tools
 		if t.RunCommands && t.CWD == "" {
-			k.fail(k.places[at+"enable_mcp_command_line"], "%senable_mcp_command_line needs a cwd beside it: the folder that commands run in", at)
+			c.Agents[i].Tools.RunCommands = false
+			k.warn(k.places[at+"enable_mcp_command_line"], "%senable_mcp_command_line has no effect without a cwd beside it: the folder that commands run in", at)
 		}
 		if (t.Any() || len(c.Servers) > 0) && a.Backend.ToolMode == "json" {
 			k.fail(k.places[at+"tool_mode"], "%stool_mode json says that %s's model calls no tools, and it is given some (cwd, mcp_servers); leave one out", at, a.ID)

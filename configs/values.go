@@ -41,24 +41,26 @@ func (s scalar) is(tags ...string) bool {
 // value reads a scalar into a field. Null leaves the field as it is.
 func value[T, V any](p parser[V], field func(*T) *V) item[T] {
 	return item[T]{
-		func(r *reader, at string, n *yaml.Node, t *T) {
+		shape: p.shape,
+		read: func(r *reader, at string, n *yaml.Node, t *T) {
 			if v, ok := parseScalar(r, at, n, p); ok {
 				*field(t) = v
 			}
 		},
-		func(t *T) string { return fmt.Sprint(*field(t)) },
+		show: func(t *T) string { return fmt.Sprint(*field(t)) },
 	}
 }
 
 // optional is value for a field that is nil while it is absent.
 func optional[T, V any](p parser[V], field func(*T) **V) item[T] {
 	return item[T]{
-		func(r *reader, at string, n *yaml.Node, t *T) {
+		shape: p.shape,
+		read: func(r *reader, at string, n *yaml.Node, t *T) {
 			if v, ok := parseScalar(r, at, n, p); ok {
 				*field(t) = &v
 			}
 		},
-		func(t *T) string {
+		show: func(t *T) string {
 			if *field(t) == nil {
 				return ""
 			}
@@ -80,7 +82,7 @@ func mapping[T, S any](sec func() section[S], field func(*T) *S) item[T] {
 	keys := sync.OnceValue(sec)
 	return by(func(r *reader, at string, n *yaml.Node, t *T) {
 		readSection(r, at, n, keys(), field(t))
-	})
+	}).of(func() shape { return shapeOf(keys()) })
 }
 
 func text[T any](field func(*T) *string) item[T] {
@@ -96,13 +98,11 @@ func enum[T any, V ~string](field func(*T) *V, allowed ...V) item[T] {
 	}, field)
 }
 
-// displayType accepts all display types of MassGen.
+// displayType accepts all display types of MassGen. Those that are not here are simple.
 func (r *reader) displayType(at string, n *yaml.Node, u *UI) {
 	typ := u.DisplayType
 	enum(func(t *string) *string { return t }, displaySimple, DisplaySilent, "rich_terminal", "textual_terminal").read(r, at, n, &typ)
-	if typ != displaySimple && typ != DisplaySilent {
-		r.doc.remark(n, "%s %s is a display of MassGen that is not here; %s is shown in its place",
-			at, typ, displaySimple)
+	if typ != DisplaySilent {
 		typ = displaySimple
 	}
 	u.DisplayType = typ

@@ -61,15 +61,15 @@ func votingKeys() []key[Orchestrator] {
 	yes := func(field func(*Orchestrator) *bool) item[Orchestrator] { return value(boolean(), field).zero("") }
 	return []key[Orchestrator]{
 		{"quorum", value(quorumParser(), func(o *Orchestrator) *float64 { return &o.Rules.Quorum }).zero("")},
-		{"weights", item[Orchestrator]{readWeights, func(o *Orchestrator) string { return weightsText(o.Weights) }}},
+		{"weights", item[Orchestrator]{read: readWeights, show: func(o *Orchestrator) string { return weightsText(o.Weights) }}},
 		{"ties", enum(func(o *Orchestrator) *election.Ties { return &o.Rules.Ties }, election.ByConfig, election.Earliest, election.ByJudge, election.NoTies)},
 		{"stop_early", yes(func(o *Orchestrator) *bool { return &o.Rules.StopEarly })},
 		{"both_orders", yes(func(o *Orchestrator) *bool { return &o.Rules.BothOrders })},
 		{"answer_order", enum(func(o *Orchestrator) *string { return &o.AnswerOrder }, orderConfig, orderShuffled)},
 		{"seed", optional(integer[int64](0, math.MaxInt64), func(o *Orchestrator) **int64 { return &o.Seed })},
 		{"straggler_factor", value(number(1, 1000), func(o *Orchestrator) *float64 { return &o.Rules.StragglerFactor }).zero("")},
-		{"peers", item[Orchestrator]{readPeers, func(o *Orchestrator) string { return peersText(o.Rules.Peers) }}},
-		{"check", item[Orchestrator]{readCheck, func(o *Orchestrator) string { return o.Check.text() }}},
+		{"peers", item[Orchestrator]{read: readPeers, show: func(o *Orchestrator) string { return peersText(o.Rules.Peers) }}},
+		{"check", item[Orchestrator]{read: readCheck, show: func(o *Orchestrator) string { return o.Check.text() }}},
 	}
 }
 

@@ -12,6 +12,7 @@ const reportDir = "coordinator/report"
 // eventFiles are the files that read events one by one: what they make of them is neither a state nor a sentence.
 var eventFiles = []string{
 	"cmd/massgen/server/deliberation.go", "internal/setup/telemetry/spans.go",
+	"cmd/massgen/internal/logtree/turn.go",
 	"cmd/massgen/app/talk/events.go", // the log of the tool loop, in the words of seed 004
 }
 

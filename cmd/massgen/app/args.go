@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/program"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/configs"
@@ -98,7 +99,7 @@ func isNoLetter(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(
 
 // reserved lists words that other programs of this kind have for commands, or that this one will have.
 // As questions they would cost money and mean nothing.
-const reserved = "acp config configs doctor init simulate version viewer"
+const reserved = "acp configs export logs shares simulate version viewer"
 
 // meant returns the command that a person means by a word alone, "" for other words.
 func meant(word string) string {
@@ -162,7 +163,11 @@ func takeFlag(known []cli.Flag, args []string) (flag string, words int, err erro
 	}
 	words, flag = 1, "--"+f.Names()[0]
 	if takesValue(f) {
-		if !hasValue && len(args) > 1 {
+		switch {
+		case hasValue:
+		case name == "single-agent" && (len(args) < 3 || configs.CheckID(args[1]) != nil):
+			value = cmdline.FirstAgent
+		case len(args) > 1:
 			words, value = 2, args[1]
 		}
 		switch {
@@ -223,6 +228,9 @@ func unknownFlag(known []cli.Flag, arg, name string) error {
 	shown, _, _ := strings.Cut(arg, "=")
 	if strings.ContainsAny(arg, " \n") {
 		return fmt.Errorf("%s: a question that begins with a dash needs -- before it", wording.Shortened(shown, 40))
+	}
+	if cure := cmdline.InPlaceOf(name); cure != "" {
+		return fmt.Errorf("%s is a flag of MassGen that is not here: %s", shown, cure)
 	}
 	cure := "--help lists the flags"
 	var names []string

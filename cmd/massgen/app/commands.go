@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/massgen/massgen/cmd/massgen/app/archive"
+	"github.com/massgen/massgen/cmd/massgen/app/check"
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/compare"
 	"github.com/massgen/massgen/cmd/massgen/app/inputs"
@@ -53,7 +54,7 @@ func commandsOf(p *program.Program) []*cli.Command {
 		newPermissions(p.Env, p.Console),
 		inputs.Replay(p.Env, p.Console, p.Kept, &p.Options.Budget, &p.Options.Panel.Config, talk.Rerun(p)), sessions.Describe(p.Console, p.Kept), lastCommand(p),
 		(&modelsCommand{env: p.Env, console: p.Console, log: p.Log}).cli(),
-		presetsCommand(p), compare.Command(p), serve.Command(p), serve.MCP(p),
+		presetsCommand(p), compare.Command(p), serve.Command(p), serve.MCP(p), check.Config(p), check.Doctor(p), check.Init(p),
 		completionCommand(p.Console), manCommand(), helpCommand(p.Console), versionCommand(),
 	}
 	if p.Env.Cluster != nil {
@@ -86,7 +87,15 @@ func root(ctx context.Context, p *program.Program, inv invocation) error {
 	case o.Example != "":
 		return printExample(p.Console, o.Example)
 	case o.Validate != "":
-		return validate(ctx, p, o.Validate)
+		return check.Validate(ctx, p, o.Validate)
+	}
+	if p.Options.Mode.Select {
+		if err := check.Select(p); err != nil {
+			return err
+		}
+	}
+	if p.Options.Logs.Web {
+		defer serve.Beside(ctx, p)()
 	}
 	return talk.Converse(ctx, p, inv.words, inv.doubt)
 }

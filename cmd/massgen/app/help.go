@@ -21,9 +21,10 @@ const usageText = `  massgen "question"             ask a panel
   massgen                        talk, in a new session; /help lists commands
   massgen --continue "question"  go on with this folder's last session`
 
-const description = `Without --config and --models, massgen/config.yaml of your configuration folder
-is the panel, else three agents on providers with a key, a local model server or
-the demo. The answer goes to standard output, all else to standard error.`
+const description = `Without --config and --models the panel is .massgen/config.yaml if you trust it,
+else massgen/config.yaml of your configuration folder, else three_agents, which
+takes what is here: keys, a model server, or a demo with canned answers. The
+answer goes to standard output, all else to standard error; -- ends the flags.`
 
 const statusIntroduction = "The exit status, with --lines the first that is not 0:"
 
@@ -89,6 +90,12 @@ func categoryOf(f cli.Flag) string {
 	return ""
 }
 
+// isHidden reports whether no help shows a flag: it is accepted for programs that give it to MassGen.
+func isHidden(f cli.Flag) bool {
+	visible, isKnown := f.(cli.VisibleFlag)
+	return isKnown && !visible.IsVisible()
+}
+
 // commandHelp returns what "massgen COMMAND --help" prints.
 func commandHelp(c *cli.Command) string {
 	text := fmt.Sprintf("massgen %s - %s\n\n%s\n", c.Name, c.Usage, strings.TrimRight(c.UsageText, "\n"))
@@ -109,7 +116,7 @@ func flagRows(flags []cli.Flag, names ...string) (rows [][2]string) {
 	}
 	for _, f := range flags {
 		doc, ok := f.(cli.DocGenerationFlag)
-		if !ok {
+		if !ok || isHidden(f) {
 			continue
 		}
 		before, rest, hasValue := strings.Cut(doc.GetUsage(), "`")

@@ -92,6 +92,17 @@ func Defaults(agents ...string) Config {
 	}
 }
 
+// AskOnce has each agent answer once; the first answer that stands is the result. Rules about what would
+// follow the first answers go.
+func (c *Config) AskOnce() {
+	c.Decider, c.Pace, c.Final = FirstAnswer, PaceRounds, WinnerReuse
+	c.Stages, c.Agree, c.Judge, c.VerdictByOther = nil, "", "", false
+	c.Analysis, c.BothOrders, c.StopEarly, c.Peers = false, false, false, Peers{}
+	if c.Ties == election.ByJudge {
+		c.Ties = ""
+	}
+}
+
 // Validate returns an error if c is wrong.
 func (c Config) Validate() error {
 	if len(c.Agents) == 0 {

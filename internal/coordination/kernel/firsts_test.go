@@ -34,7 +34,7 @@ type open struct {
 var analysed = blob.Ref{SHA256: "analysis", Bytes: 8}
 
 func (c *checker) ruledByFirsts() bool {
-	return len(c.cfg.Stages) > 0 || c.cfg.Decider == ByValue || c.cfg.Decider == ByJudge
+	return len(c.cfg.Stages) > 0 || slices.Contains([]Decider{ByValue, ByJudge, FirstAnswer}, c.cfg.Decider)
 }
 
 func (c *checker) lastRound() int {
@@ -105,6 +105,8 @@ func (c *checker) afterFirsts(emit func(Command)) bool {
 		return false
 	case len(who) == 0:
 		c.end(AllFailed, -1, emit)
+	case c.cfg.Decider == FirstAnswer:
+		c.end(Completed, c.standing(slices.Min(who)), emit)
 	case c.cfg.Decider == ByValue:
 		c.byValues(emit)
 	case c.cfg.Decider == ByJudge:
@@ -494,6 +496,8 @@ func strategiesOf(n int) []Config {
 	add(func(c *Config) { c.Decider = ByValue; c.Decision = election.Majority })
 	add(func(c *Config) { c.Decider, c.Values, c.Decision = ByValue, true, election.Unanimous })
 	add(func(c *Config) { c.Decider, c.Values = Blind, true })
+	add(func(c *Config) { c.Decider = FirstAnswer })
+	add(func(c *Config) { c.Decider, c.Decision, c.Final = FirstAnswer, election.Majority, WinnerPresent })
 	add(func(c *Config) { c.Decider, c.Judge = ByJudge, JudgeID })
 	add(func(c *Config) { c.Decider, c.Judge, c.Final = ByJudge, "a", SynthesizeByJudge })
 	add(func(c *Config) { c.Decider, c.Judge, c.Final = ByJudge, JudgeID, SynthesizeByJudge })

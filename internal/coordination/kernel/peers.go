@@ -34,7 +34,7 @@ func (c Config) validatePeers() error {
 		return fmt.Errorf("peers: %d is not between 1 and %d, the number of agents less two", k, most)
 	case c.Pace != PaceRounds:
 		return errors.New("peers need pace: rounds")
-	case c.Decider == ByValue || c.Decider == ByJudge:
+	case c.Decider == ByValue || c.Decider == ByJudge || c.Decider == FirstAnswer:
 		return fmt.Errorf("peers: nobody votes with strategy %s", c.Decider)
 	case c.Decision == election.Ranked:
 		return errors.New("peers: an agent cannot rank what it is not shown")

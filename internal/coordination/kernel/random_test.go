@@ -112,7 +112,7 @@ func drawVoting(t *rapid.T, cfg *Config) {
 	cfg.StopEarly = (n <= 3 || cfg.Decider != ByValue) && rapid.Bool().Draw(t, "stop early")
 	cfg.BothOrders = cfg.Decider == ByJudge && rapid.Bool().Draw(t, "both orders")
 	cfg.Check = rapid.SampledFrom([]CheckMode{"", CheckRequired, CheckShown}).Draw(t, "check")
-	if cfg.Pace == PaceRounds && cfg.Decider != ByValue && cfg.Decider != ByJudge && cfg.Decision != election.Ranked && n > 2 {
+	if cfg.Pace == PaceRounds && cfg.Decider != ByValue && cfg.Decider != ByJudge && cfg.Decider != FirstAnswer && cfg.Decision != election.Ranked && n > 2 {
 		k := rapid.IntRange(0, n-2).Draw(t, "peers")
 		if cfg.Peers.Ring = k; rapid.Bool().Draw(t, "drawn") {
 			cfg.Peers = Peers{Random: k, Seed: rapid.Uint64().Draw(t, "seed")}
@@ -135,7 +135,7 @@ func drawStrategy(t *rapid.T, cfg *Config) {
 	if cfg.Pace == PaceEager {
 		return
 	}
-	cfg.Decider = rapid.SampledFrom([]Decider{Consensus, Blind, ByValue, ByJudge}).Draw(t, "decider")
+	cfg.Decider = rapid.SampledFrom([]Decider{Consensus, Blind, ByValue, ByJudge, FirstAnswer}).Draw(t, "decider")
 	if cfg.Decider == ByJudge && rapid.Bool().Draw(t, "the judge writes") {
 		cfg.Final = SynthesizeByJudge
 	}

@@ -99,7 +99,7 @@ func (m *Machine) grace() time.Duration {
 }
 
 // closeRound is rules 2 and 4: agents that are still out are late. Another round follows if
-// an answer was accepted or all members failed; otherwise the votes decide.
+// an answer was accepted or all members failed, otherwise the votes decide.
 func (m *Machine) closeRound() {
 	m.keepElectorate()
 	m.s.RoundOpen, m.s.GraceAt = false, 0

@@ -19,6 +19,8 @@ const (
 	Blind     Decider = "blind"
 	ByValue   Decider = "majority"
 	ByJudge   Decider = "judge"
+	// FirstAnswer elects the first answer that stands, in the config's order, without a vote.
+	FirstAnswer Decider = "first"
 )
 
 // Cascade is the strategy of a turn with stages.
@@ -52,7 +54,7 @@ func (c Config) Strategy() string {
 // lastRound is rule 15: after first answers that are not improved, one round of votes is the last.
 func (m *Machine) lastRound() int {
 	switch m.cfg.Decider {
-	case Blind, ByValue, ByJudge:
+	case Blind, ByValue, ByJudge, FirstAnswer:
 		return 2
 	}
 	return m.cfg.MaxRounds
@@ -60,14 +62,14 @@ func (m *Machine) lastRound() int {
 
 func (c Config) validateStrategy() error {
 	switch c.Decider {
-	case "", Consensus, Blind, ByValue, ByJudge:
+	case "", Consensus, Blind, ByValue, ByJudge, FirstAnswer:
 	default:
 		return fmt.Errorf("strategy %q: it is consensus, blind, majority, judge or cascade", c.Decider)
 	}
 	staged := len(c.Stages) > 0
 	switch {
 	case c.Strategy() == "" || c.Strategy() == string(Consensus):
-	case len(c.Agents) == 1:
+	case len(c.Agents) == 1 && c.Decider != FirstAnswer:
 		return fmt.Errorf("strategy %s needs at least two agents", c.Strategy())
 	case c.Pace == PaceEager:
 		return fmt.Errorf("strategy %s needs pace: rounds", c.Strategy())
@@ -123,7 +125,8 @@ func (c Config) validateStages() error {
 
 // decidesFirst reports whether rule 15 or 16 says what follows the first answers.
 func (m *Machine) decidesFirst() bool {
-	return len(m.cfg.Stages) > 0 || m.cfg.Decider == ByValue || m.cfg.Decider == ByJudge
+	return len(m.cfg.Stages) > 0 || m.cfg.Decider == ByValue || m.cfg.Decider == ByJudge ||
+		m.cfg.Decider == FirstAnswer
 }
 
 // isBlind is rule 16: agents of a later stage are not shown the answers of an earlier one.
@@ -167,6 +170,8 @@ func (m *Machine) decideFirst() bool {
 		return false
 	case len(standing) == 0:
 		m.electByVotes()
+	case m.cfg.Decider == FirstAnswer:
+		m.elect(Completed, m.standing(standing[0].Agent))
 	case m.cfg.Decider == ByValue:
 		m.electByValue()
 	case m.cfg.Decider == ByJudge:

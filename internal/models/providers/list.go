@@ -27,6 +27,38 @@ func (r *Resolver) Table(ctx context.Context) string {
 	return plain.Columns(rows) + "\nmassgen --list-backends TYPE shows the address, the variables and what is odd about one.\n"
 }
 
+// Usable is a type of backends as it is on this machine.
+type Usable struct {
+	Type, Title, Model string
+	// Works reports whether agents can have the type now, Local whether it is a model server of this machine.
+	Works, Local bool
+	// State says so in words, with a cure.
+	State string
+}
+
+// Usable returns all types of backends that have a key or a server of their own.
+func (r *Resolver) Usable(ctx context.Context) (list []Usable) {
+	asked := r.askLocal(ctx)
+	for _, p := range providers {
+		u := Usable{Type: p.name, Title: p.title, Model: p.model, Local: p.local, State: r.here(p, asked)}
+		_, variable := r.keyOf(p)
+		switch {
+		case p.local:
+			i := slices.IndexFunc(asked, func(s server) bool { return s.provider.name == p.name })
+			u.Works = i >= 0 && len(asked[i].models) > 0
+			if u.Works {
+				u.Model = asked[i].models[0]
+			}
+		case len(p.keyVars) == 0:
+			continue
+		default:
+			u.Works = variable != "" && r.address(p) != "" && p.model != ""
+		}
+		list = append(list, u)
+	}
+	return list
+}
+
 // taken tells people what type auto chose.
 func taken(chosen []choice) string {
 	if len(chosen) == 1 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"slices"
 	"strings"
@@ -117,6 +118,9 @@ func (r *Resolver) model(ctx context.Context, b configs.Backend) (Model, error) 
 	if c.baseURL == "" {
 		c.baseURL = r.address(p)
 	}
+	if c.baseURL == "" && r.World.Assume != nil && len(p.urlVars) > 0 {
+		c.baseURL = r.World.Assume(p.urlVars[0])
+	}
 	if c.baseURL == "" {
 		return Model{}, fmt.Errorf("type %s has no address: set base_url%s", p.name, orVariables(p.urlVars))
 	}
@@ -199,6 +203,21 @@ const ownType = "own"
 func (r *Resolver) Own(model string, b backends.Backend) Model {
 	r.owned++
 	return Model{Backend: r.wrap(connection{provider: ownType, baseURL: fmt.Sprint(r.owned), model: model}, b), Provider: ownType, Name: cmp.Or(model, ownType), Takes: allFiles()}
+}
+
+// Absent makes the backend of an agent whose type runs a program of others (see configs.Backend.Program). All
+// calls fail.
+func (r *Resolver) Absent(b configs.Backend) Model {
+	return Model{Backend: absent{}, Provider: b.Type, Name: cmp.Or(b.Model, b.Type)}
+}
+
+type absent struct{}
+
+// Stream implements backends.Backend.
+func (absent) Stream(context.Context, backends.Request) iter.Seq2[backends.Event, error] {
+	return func(yield func(backends.Event, error) bool) {
+		yield(nil, &backends.Error{Kind: backends.KindBadRequest, Message: "the program of this type is not run here"})
+	}
 }
 
 // smaller returns the smaller of two sizes. 0 means that a size is not known.
@@ -295,6 +314,9 @@ func (r *Resolver) key(p provider, b configs.Backend) (key, variable string, err
 	}
 	if len(p.keyVars) == 0 || b.BaseURL != "" || r.address(p) != p.baseURL {
 		return "", "", nil
+	}
+	if r.World.Assume != nil {
+		return r.World.Assume(p.keyVars[0]), p.keyVars[0], nil
 	}
 	return "", "", fmt.Errorf("type %s has no key: set %s in the environment or in .env", p.name, strings.Join(p.keyVars, " or "))
 }

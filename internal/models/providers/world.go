@@ -1,6 +1,9 @@
 package providers
 
 import (
+	"cmp"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -26,14 +29,32 @@ type World struct {
 	LocalServers map[string]string
 	// HasSchema reports whether the answers of the turns have to fit a schema.
 	HasSchema bool
+	// Assume is nil, or returns a value for a variable that is not set, for a config that is only read. Then
+	// no server is asked either.
+	Assume func(name string) string
 	// Slack is added to the time that such a server has to answer.
 	Slack time.Duration
 }
 
-// NewWorld knows an environment and the keys in the file .env of the current folder.
+// NewWorld knows an environment and the keys in the files .env: of the current folder, then of MassGen's folders
+// in the user's home, .config/massgen and .massgen.
 func NewWorld(environment Lookup) World {
-	lookup, others, unread := configs.WithDotEnv(".", environment)
-	w := World{Environment: environment, Lookup: lookup, Unread: unread}
+	w := World{Environment: environment, Lookup: environment}
+	folders := []string{"."}
+	if home, _ := environment("HOME"); filepath.IsAbs(home) {
+		for _, folder := range []string{filepath.Join(home, ".config", "massgen"), filepath.Join(home, ".massgen")} {
+			if _, err := os.Stat(filepath.Join(folder, ".env")); err == nil { // else a file in its way is an error
+				folders = append(folders, folder)
+			}
+		}
+	}
+	var others []string
+	for i := range folders {
+		// The last file is asked last: each asks those before it.
+		lookup, names, unread := configs.WithDotEnv(folders[i], w.Lookup)
+		w.Lookup, others = lookup, append(others, names...)
+		w.Unread = cmp.Or(w.Unread, unread)
+	}
 	for _, p := range providers {
 		for _, name := range p.urlVars {
 			if value, _ := environment(name); strings.TrimSpace(value) == "" && slices.Contains(others, name) && !slices.Contains(w.PassedOver, name) {
@@ -103,7 +124,16 @@ func (w World) ParseConfig(file, text string, secrets *configs.Secrets) (*config
 }
 
 func (w World) configOptions(secrets *configs.Secrets) configs.Options {
-	return configs.Options{Lookup: w.Lookup, BackendTypes: backendTypes(), Secrets: secrets, HasSchema: w.HasSchema}
+	o := configs.Options{Lookup: w.Lookup, BackendTypes: backendTypes(), Secrets: secrets, HasSchema: w.HasSchema}
+	if w.Assume != nil {
+		o.Lookup = func(name string) (string, bool) {
+			if value, set := w.Lookup(name); set {
+				return value, set
+			}
+			return w.Assume(name), true
+		}
+	}
+	return o
 }
 
 // HideKeys makes the keys of all providers secrets, also of those that nobody

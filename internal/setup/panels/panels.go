@@ -175,6 +175,11 @@ func (p *Opened) open(ctx context.Context, s Settings) error {
 	for _, change := range s.Rules {
 		change(&opts.Rules)
 	}
+	if !s.OnlyLooks {
+		if err := checkPrograms(s.Config); err != nil {
+			return err
+		}
+	}
 	for _, w := range s.Config.Warnings {
 		p.notice(s, w.String())
 	}
@@ -216,12 +221,7 @@ func (p *Opened) connect(ctx context.Context, s Settings, opts *coordinator.Opti
 	config := s.Config
 	for i, a := range config.Agents {
 		p.ids = append(p.ids, a.ID)
-		m, faults := p.model(ctx, s, i)
-		if len(faults) == 0 && hasTools(s, i) {
-			if err := m.CheckOwnTools(a.Backend.Params); err != nil {
-				faults = append(faults, err)
-			}
-		}
+		m, params, faults := p.fitted(ctx, s, i)
 		for _, err := range faults {
 			failed = append(failed, report.FailedAgent{
 				Agent: a.ID, Error: providers.Placed(func(key string) string { return config.BackendPlace(i, key) }, err),
@@ -231,8 +231,9 @@ func (p *Opened) connect(ctx context.Context, s Settings, opts *coordinator.Opti
 			continue
 		}
 		p.Models = append(p.Models, m)
-		search = append(search, p.searching(s, i, m))
+		search = append(search, p.searching(s, i, m, params))
 		p.CanSearch = p.CanSearch || search[len(search)-1] != nil
+		a.Backend.Params = params
 		opts.Agents = append(opts.Agents, p.agent(s, a.ID, m, a.SystemMessage, a.Backend, a.Context))
 	}
 	addSearching(opts, search)
@@ -284,10 +285,12 @@ func (p *Opened) connectConsultants(ctx context.Context, s Settings, opts *coord
 }
 
 // model connects an agent to its model.
-func (p *Opened) model(ctx context.Context, s Settings, agent int) (providers.Model, []error) {
-	b := s.Config.Agents[agent].Backend
+func (p *Opened) model(ctx context.Context, s Settings, agent int, b configs.Backend) (providers.Model, []error) {
 	if agent < len(s.Backends) && s.Backends[agent] != nil {
 		return p.resolver.Own(b.Model, s.Backends[agent]), nil
+	}
+	if s.OnlyLooks && b.Program() != "" {
+		return p.resolver.Absent(b), nil
 	}
 	return p.resolver.Resolve(ctx, b)
 }

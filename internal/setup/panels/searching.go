@@ -40,8 +40,9 @@ type searching struct {
 }
 
 // searching returns the searching of an agent; nil if its model cannot search.
-func (p *Opened) searching(s Settings, agent int, m providers.Model) *searching {
+func (p *Opened) searching(s Settings, agent int, m providers.Model, params backends.Params) *searching {
 	b := s.Config.Agents[agent].Backend
+	b.Params = params
 	b.Params.Hosted.WebSearch = true
 	if !m.CanSearch || hasTools(s, agent) && m.CheckOwnTools(b.Params) != nil {
 		return nil

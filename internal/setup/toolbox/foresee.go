@@ -15,6 +15,13 @@ func Foresee(config *configs.Config) (notices []string) {
 	if notice := Unfenced(config); notice != "" {
 		notices = append(notices, notice)
 	}
+	notices = append(notices, MissingPrograms(config)...)
+	return append(notices, ForeseeLists(config)...)
+}
+
+// MissingPrograms returns the warnings about MCP servers whose programs are not on this machine, without
+// starting one.
+func MissingPrograms(config *configs.Config) (notices []string) {
 	for _, w := range wantedServers(config) {
 		server, err := w.inFolder(config) // Check reports the error
 		if err == nil && !server.Required {
@@ -23,6 +30,12 @@ func Foresee(config *configs.Config) (notices []string) {
 			}
 		}
 	}
+	return notices
+}
+
+// ForeseeLists returns those of Foresee's warnings that do not depend on the machine: those about lists of
+// tools, and rules.
+func ForeseeLists(config *configs.Config) (notices []string) {
 	lists := make([]toolList, len(config.Agents))
 	for i, a := range config.Agents {
 		l := toolList{settings: a.Tools, known: map[string]bool{}}

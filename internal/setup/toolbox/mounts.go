@@ -90,7 +90,7 @@ func resolve(at, called string) (dir string, isFile bool, err error) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", false, fmt.Errorf("%s is not there: correct the path, or make it first", called)
+		return "", false, missing(called + " is not there: correct the path, or make it first")
 	case err != nil:
 		return "", false, err
 	case !info.IsDir() && !info.Mode().IsRegular():
@@ -101,6 +101,14 @@ func resolve(at, called string) (dir string, isFile bool, err error) {
 	return dir, !info.IsDir(), nil
 }
 
+// missing is the error of a file or folder that does not exist.
+type missing string
+
+func (m missing) Error() string { return string(m) }
+
+// Is implements the interface of errors.Is.
+func (missing) Is(target error) bool { return target == fs.ErrNotExist }
+
 // below returns the clean path, with slashes, of a protected file in a folder.
 func below(dir, name string) (string, error) {
 	file := filepath.Join(dir, name)
@@ -110,7 +118,7 @@ func below(dir, name string) (string, error) {
 	real, err := filepath.EvalSymlinks(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("%s is not there: correct the name, or leave it out", name)
+		return "", missing(name + " is not there: correct the name, or leave it out")
 	case err != nil:
 		return "", err
 	case real != file:

@@ -28,7 +28,7 @@ func Permit(opts *coordinator.Options, config *configs.Config, granted *permissi
 	for i := range opts.Agents {
 		of := rules
 		of.Look = lookFor(config, i)
-		opts.Agents[i].Permit = permit(of, p.Unattended, granted, asks)
+		opts.Agents[i].Permit = permit(of, config.Agents[i].Tools.Guards, p.Unattended, granted, asks)
 		if config.Orchestrator.PlanningMode {
 			opts.Agents[i].Plan = func(tool agents.Tool, arguments string) (string, bool) { return permission.Planning(tool, arguments) }
 		}
@@ -51,11 +51,11 @@ func commandsNeedPermission() permission.Rule {
 	return permission.Rule{Action: permission.Ask, Tool: "run_command"}
 }
 
-// permit decides about a call by rules. Unless asks is true, unattended replaces asking; empty
-// means no.
-func permit(rules permission.Rules, unattended permission.Action, granted *permission.Grants, asks bool) func(tool, arguments string) (effect.Permission, string) {
+// permit decides about a call by rules and the guards of an agent. Unless asks is true, unattended replaces
+// asking; empty means no.
+func permit(rules permission.Rules, guards []configs.Guard, unattended permission.Action, granted *permission.Grants, asks bool) func(tool, arguments string) (effect.Permission, string) {
 	unattended = cmp.Or(unattended, permission.Deny)
-	decide := decider(rules)
+	decide := guarded(decider(rules), guards, rules.Look, asks)
 	return func(tool, arguments string) (effect.Permission, string) {
 		d := decide(tool, arguments)
 		if d.Action == permission.Ask {
@@ -74,6 +74,26 @@ func permit(rules permission.Rules, unattended permission.Action, granted *permi
 		}
 		return effect.Allowed, d.Reason
 	}
+}
+
+// guarded returns a function that makes the strictest decision of decide and the guards.
+func guarded(decide func(tool, arguments string) permission.Ruling, guards []configs.Guard, look permission.Look, asks bool) func(tool, arguments string) permission.Ruling {
+	for _, g := range guards {
+		before, rules := decide, g.Rules
+		rules.Look = look
+		if !asks {
+			rules.Otherwise = cmp.Or(g.Unattended, rules.Otherwise)
+		}
+		tools := permission.Rule{Action: permission.Deny, Tool: cmp.Or(g.Tool, "*")}
+		decide = func(tool, arguments string) permission.Ruling {
+			d := before(tool, arguments)
+			if tools.About(tool) {
+				d = permission.Stricter(d, permission.Decide(rules, tool, arguments))
+			}
+			return d
+		}
+	}
+	return decide
 }
 
 // decider returns a function that decides by rules. A call is decided twice, when the model makes

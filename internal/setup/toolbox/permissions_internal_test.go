@@ -19,10 +19,10 @@ func TestCommandsThatNothingKeepsInAreAskedAbout(t *testing.T) {
 	if d := permission.Decide(rules, "read_file", `{"path":"x"}`); d.Action != permission.Allow {
 		t.Errorf("another tool: %+v", d)
 	}
-	if p, why := permit(rules, "", nil, false)("run_command", `{"command":["ls"]}`); p != effect.Denied || why == "" {
+	if p, why := permit(rules, nil, "", nil, false)("run_command", `{"command":["ls"]}`); p != effect.Denied || why == "" {
 		t.Errorf("with nobody there: %q, %q", p, why)
 	}
-	if p, _ := permit(rules, permission.Allow, nil, false)("run_command", `{"command":["ls"]}`); p != effect.Allowed {
+	if p, _ := permit(rules, nil, permission.Allow, nil, false)("run_command", `{"command":["ls"]}`); p != effect.Allowed {
 		t.Errorf("with nobody there, who allows it: %q", p)
 	}
 }
@@ -31,7 +31,7 @@ func TestCommandsThatNothingKeepsInAreAskedAbout(t *testing.T) {
 // asked.
 func TestAWorkerLeavesQuestionsToOthers(t *testing.T) {
 	rules := permission.Rules{Otherwise: permission.Ask}
-	if p, why := permit(rules, permission.Allow, nil, true)("run_command", "{}"); p != effect.Asked || why == "" {
+	if p, why := permit(rules, nil, permission.Allow, nil, true)("run_command", "{}"); p != effect.Asked || why == "" {
 		t.Errorf("%q, %q", p, why)
 	}
 }

@@ -68,9 +68,20 @@ func ConfigFolder(lookup func(name string) (value string, set bool)) string {
 	return userFolder(lookup, "XDG_CONFIG_HOME", ".config")
 }
 
-// OfUser returns the user's folders with the files that massgen trusts.
+// OfUser returns the user's folders with the files that massgen trusts, and the files with keys that MassGen has
+// in other folders.
 func OfUser(lookup func(name string) (value string, set bool)) []string {
-	return slices.DeleteFunc([]string{ConfigFolder(lookup), StateFolder(lookup)}, func(dir string) bool { return dir == "" })
+	own := slices.DeleteFunc([]string{ConfigFolder(lookup), StateFolder(lookup)}, func(dir string) bool { return dir == "" })
+	return append(own, KeyFiles(lookup)...)
+}
+
+// KeyFiles returns the files below the home folder from which keys are taken, as in MassGen, the first one first.
+func KeyFiles(lookup func(name string) (value string, set bool)) []string {
+	home, _ := lookup("HOME")
+	if !filepath.IsAbs(home) {
+		return nil
+	}
+	return []string{filepath.Join(home, ".config", "massgen", ".env"), filepath.Join(home, OwnFolder, ".env")}
 }
 
 // userFolder returns massgen's folder below the folder that a variable names, or else below a

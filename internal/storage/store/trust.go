@@ -234,3 +234,12 @@ func (p Place) remember(now trusted) error {
 func (p Place) record(folder string) string {
 	return filepath.Join(p.state, "trusted", fmt.Sprintf("%x.json", sha256.Sum256([]byte(folder))))
 }
+
+// IsAnothers reports whether another user owns a folder.
+func IsAnothers(dir string) (bool, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return false, fmt.Errorf("look at %s: %w", dir, err)
+	}
+	return ownersOf(info).isAnother, nil
+}

@@ -137,6 +137,16 @@ func (r Rules) About(tool string) string {
 	return strings.Join(words, "; ")
 }
 
+// Stricter returns the stricter of two decisions: deny before ask before allow, and the first of two that
+// are as strict.
+func Stricter(a, b Ruling) Ruling {
+	strictness := []Action{Allow, Ask, Deny}
+	if slices.Index(strictness, b.Action) > slices.Index(strictness, a.Action) {
+		return b
+	}
+	return a
+}
+
 // Unattended returns the decision where nobody can be asked: instead replaces Ask.
 func (d Ruling) Unattended(instead Action) Ruling {
 	if d.Action != Ask {

@@ -32,6 +32,8 @@ type Options struct {
 	Attach  attachFlag
 	Session SessionFlags
 	Display DisplayFlags
+	Logs    LogFlags
+	Mode    ModeFlags
 	About   aboutFlags
 	Budget  budget.Budget
 	Cluster ClusterFlags
@@ -195,7 +197,7 @@ func (t *Texts) String() string { return strings.Join(*t, ", ") }
 
 // Flags binds the flags to the options. Flags of MassGen keep their names and meaning.
 func (o *Options) Flags() []cli.Flag {
-	return slices.Concat(o.Panel.flags(), o.Attach.flags(), o.Session.flags(), o.Display.flags(), o.About.flags(), BudgetFlags(&o.Budget, asking, ""))
+	return slices.Concat(o.Panel.flags(), o.Attach.flags(), o.Session.flags(), o.Display.flags(), o.Logs.flags(), o.Mode.flags(), silentFlags(), o.About.flags(), BudgetFlags(&o.Budget, asking, ""))
 }
 
 func (f *PanelFlags) flags() []cli.Flag {
@@ -246,7 +248,7 @@ func (f *DisplayFlags) flags() []cli.Flag {
 		SwitchFlag(output, "raw", &f.Raw, "print the Markdown of the answer as it is, also on a terminal"),
 		SwitchFlag(output, "pager", &f.Pager, "show an answer that is longer than the screen in $PAGER (else less -FRX)"),
 		SwitchFlag(output, "no-pager", &f.NoPager, "use no pager, as without --pager: for an alias that has it"),
-		SwitchFlag(output, "automation", &f.Automation, "for scripts: --no-display, and a question is required"),
+		SwitchFlag(output, "automation", &f.Automation, "for scripts: print where the logs and the answer are in place of the answer, and no progress; a question is required"),
 		TextFlag(output, "dump-inputs", &f.DumpInputs, "write every model call, exactly as it was sent, to `DIR`"),
 		SwitchFlag(output, "debug", &f.Debug, "log each step (also LOG_LEVEL=debug)"),
 	}

@@ -26,6 +26,8 @@ type Panels struct {
 	env     *cmdline.Env
 	console *cmdline.Console
 	Flags   *cmdline.PanelFlags
+	// Trust reports that the user trusts the config of the current folder.
+	Trust *bool
 }
 
 // Load returns the config of the panel.
@@ -53,7 +55,7 @@ func (p *Panels) loadPlain(world providers.World) (*configs.Config, error) {
 	if p.Flags.Describes() {
 		return FlagsConfig(*p.Flags)
 	}
-	file := p.Flags.Config
+	file := p.named(p.Flags.Config)
 	if file == "" {
 		file = p.Own()
 	}
@@ -92,9 +94,29 @@ func FlagsConfig(o cmdline.PanelFlags) (*configs.Config, error) {
 	return c, nil
 }
 
-// Own returns the config in the user's configuration folder, else the default. It ignores a folder that
-// is not absolute: the current folder must not decide who is on the panel.
+// named returns the path of the config that a user means by a name: that of a file, else one of the user's own
+// below agents in the configuration folder.
+func (p *Panels) named(name string) string {
+	folder := store.ConfigFolder(p.env.Lookup)
+	if _, err := os.Stat(name); err == nil || name == "" || folder == "" || strings.HasPrefix(name, "@") || !filepath.IsLocal(name) {
+		return name
+	}
+	for _, ending := range []string{"", ".yaml", ".yml"} {
+		file := filepath.Join(folder, "agents", name+ending)
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+			return file
+		}
+	}
+	return name
+}
+
+// Own returns the config of the current folder if the user trusts it, else the one in the user's configuration
+// folder, else the default. It ignores a configuration folder that is not absolute: the current folder must not
+// decide who is on the panel.
 func (p *Panels) Own() string {
+	if p.usesProject() {
+		return store.ProjectConfig
+	}
 	folder := store.ConfigFolder(p.env.Lookup)
 	if folder == "" {
 		return defaultConfig
@@ -106,9 +128,31 @@ func (p *Panels) Own() string {
 	return defaultConfig
 }
 
+// usesProject reports whether the current folder has a config that the user trusts. It warns of another.
+func (p *Panels) usesProject() bool {
+	if info, err := os.Lstat(store.ProjectConfig); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	if p.Trust != nil && *p.Trust {
+		if err := store.TrustFile(p.env.Lookup, store.ProjectConfig); err != nil {
+			p.console.Warn(err.Error())
+		}
+	}
+	trusted, err := store.TrustsFile(p.env.Lookup, store.ProjectConfig)
+	if err != nil || !trusted {
+		p.console.Warn(fmt.Sprintf("%s is not used, since you have not trusted it as it is now, and a config may start programs: --trust uses it from now on, --config %s this once", store.ProjectConfig, store.ProjectConfig))
+		return false
+	}
+	return true
+}
+
 // Look connects the panel without its tools. It passes to warn what the user has to know.
 func (p *Panels) Look(ctx context.Context, store *store.Store, warn func(text string)) (*massgen.Panel, *configs.Config, error) {
-	world := cmdline.NewWorld(p.env, warn)
+	return p.LookIn(ctx, cmdline.NewWorld(p.env, warn), store, warn)
+}
+
+// LookIn is Look with keys and servers of another world.
+func (p *Panels) LookIn(ctx context.Context, world providers.World, store *store.Store, warn func(text string)) (*massgen.Panel, *configs.Config, error) {
 	config, err := p.Load(world)
 	if err != nil {
 		return nil, nil, err

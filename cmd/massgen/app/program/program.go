@@ -35,7 +35,7 @@ type Program struct {
 func New(env cmdline.Env) *Program {
 	p := &Program{Env: &env, Console: cmdline.NewConsole(&env), Log: slog.New(slog.DiscardHandler), Watch: cmdline.Unwatched()}
 	p.Kept = archive.New(p.Env, p.Console, &p.Options.Session, &p.Options.Display)
-	p.Panels = &Panels{p.Env, p.Console, &p.Options.Panel}
+	p.Panels = &Panels{p.Env, p.Console, &p.Options.Panel, &p.Options.Session.Trust}
 	p.Engines = &Engines{p.Env, p.Console, &p.Options.Cluster, p.Logger}
 	return p
 }

@@ -2,6 +2,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -37,6 +38,7 @@ type command struct {
 
 	configs     cmdline.Texts
 	listen      string
+	host, port  string
 	noReasoning bool
 	logLevel    string
 	access      accessFlags
@@ -57,6 +59,8 @@ func (c *command) cli() *cli.Command {
 		UsageText: "massgen serve [--config FILE ...] [--listen ADDRESS]\n\nEach config is a model, named like its file without the ending, and so is each\nof its agents: CONFIG/AGENT. The server runs until it is interrupted.",
 		Flags: slices.Concat([]cli.Flag{
 			listen,
+			cmdline.TextFlag("", "host", &c.host, "listen on this `HOST`, with the port of --port or --listen"),
+			cmdline.TextFlag("", "port", &c.port, "listen on this `PORT`, with the host of --host or --listen"),
 			cmdline.SwitchFlag("", "no-reasoning", &c.noReasoning, "send the answer alone, without what the agents say to each other"),
 		}, c.access.flags(), c.panelFlags(), cmdline.EngineFlags(c.env.Cluster, c.engines.Flags, c.session)),
 		Action: c.run,
@@ -74,13 +78,34 @@ func (c *command) panelFlags() []cli.Flag {
 	}
 }
 
+// place sets the address from --host and --port, MassGen's flags for it.
+func (c *command) place() error {
+	if c.host == "" && c.port == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(c.listen)
+	if err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	c.listen = net.JoinHostPort(cmp.Or(c.host, host), cmp.Or(c.port, port))
+	return nil
+}
+
 func (c *command) run(ctx *cli.Context) error {
+	if err := c.place(); err != nil {
+		return err
+	}
 	access, err := c.access.read(c.env.Lookup, c.console.Secrets)
 	if err != nil {
 		return err
 	}
 	asks := &server.Permissions{}
-	return c.with(ctx, "serve", asks, func(ctx context.Context, s server.Settings) error {
+	if ctx.NArg() > 0 {
+		return errors.New("serve: it takes no question")
+	}
+	served, stop := c.watch.Context(ctx.Context)
+	defer stop()
+	return c.with(served, asks, func(ctx context.Context, s server.Settings) error {
 		l, err := c.open(ctx, access)
 		if err != nil {
 			return err
@@ -115,13 +140,50 @@ func (c *command) serverLog() (*slog.Logger, error) {
 	return slog.New(slog.NewTextHandler(c.console.Err, &slog.HandlerOptions{Level: level})), nil
 }
 
-// with calls serve with the settings of a server of the configs' models. asks is asked about tool
-// calls; nil where nobody answers. An interrupt ends ctx.
-func (c *command) with(flags *cli.Context, name string, asks *server.Permissions, serve func(context.Context, server.Settings) error) (err error) {
-	ctx := flags.Context
-	if flags.NArg() > 0 {
-		return fmt.Errorf("%s: it takes no question", name)
+// Beside starts the page of a server beside the run of a question. The returned function ends it. A server that
+// cannot start costs a warning.
+func Beside(ctx context.Context, p *program.Program) (stop func()) {
+	c := newCommand(p)
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := c.beside(ctx, p.Options); err != nil && ctx.Err() == nil {
+			c.console.Warn("--web: there is no page: " + err.Error())
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
 	}
+}
+
+func (c *command) beside(ctx context.Context, o cmdline.Options) (err error) {
+	if c.listen, err = o.Logs.ListenAddress(); err != nil {
+		return err
+	}
+	if o.Panel.Config != "" {
+		c.configs = cmdline.Texts{o.Panel.Config}
+	}
+	c.logLevel = "error"
+	access, err := c.access.read(c.env.Lookup, c.console.Secrets)
+	if err != nil {
+		return err
+	}
+	return c.with(ctx, nil, func(ctx context.Context, s server.Settings) error {
+		l, err := c.open(ctx, access)
+		if err != nil {
+			return err
+		}
+		s.Access, s.Limits = access, c.access.limits
+		c.console.Say("massgen: the page is at http://%s/", l.Addr())
+		return server.New(s).Serve(ctx, l)
+	})
+}
+
+// with calls serve with the settings of a server of the configs' models. asks is asked about tool
+// calls; nil where nobody answers.
+func (c *command) with(ctx context.Context, asks *server.Permissions, serve func(context.Context, server.Settings) error) (err error) {
 	log, err := c.serverLog()
 	if err != nil {
 		return err
@@ -154,8 +216,6 @@ func (c *command) with(flags *cli.Context, name string, asks *server.Permissions
 	if err != nil {
 		return err
 	}
-	ctx, stop := c.watch.Context(ctx)
-	defer stop()
 	return serve(ctx, server.Settings{
 		Models: models, Store: o.store.Sessions, CheckRoom: o.store.CheckRoom, Redact: c.console.Secrets.Redact, Log: log, NoReasoning: c.noReasoning, PlayedElsewhere: o.engine != nil,
 		Version: cmdline.Version(),
@@ -183,7 +243,12 @@ func MCP(p *program.Program) *cli.Command {
 		UsageText: "massgen mcp [--config FILE ...]\n\nA coding agent starts this command and speaks with it over standard input and\noutput: docs/mcp_server.md says how to add it to one. It ends with its input.",
 		Flags:     slices.Concat(c.panelFlags(), cmdline.EngineFlags(c.env.Cluster, c.engines.Flags, c.session)),
 		Action: func(flags *cli.Context) error {
-			return c.with(flags, "mcp", nil, func(ctx context.Context, s server.Settings) error {
+			if flags.NArg() > 0 {
+				return errors.New("mcp: it takes no question")
+			}
+			ctx, stop := c.watch.Context(flags.Context)
+			defer stop()
+			return c.with(ctx, nil, func(ctx context.Context, s server.Settings) error {
 				return server.New(s).ServeMCP(ctx, c.env.Stdin, c.console.Out)
 			})
 		},

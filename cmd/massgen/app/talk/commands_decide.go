@@ -95,10 +95,8 @@ func (d *dialogue) checkAgain() error {
 
 // warnOfDropped prints the keys of the config that mean nothing with the strategy.
 func (d *dialogue) warnOfDropped(config *configs.Config) {
-	for _, issue := range config.Cosmetic {
-		if strings.HasPrefix(issue.Message, "dropped: ") {
-			d.s.console.Say("%s", plain.Line(issue.String()))
-		}
+	for _, issue := range config.Dropped {
+		d.s.console.Say("%s", plain.Line(issue.String()))
 	}
 }
 

@@ -28,6 +28,9 @@ func Converse(ctx context.Context, p *program.Program, words []string, doubt str
 	if err := p.Options.Check(); err != nil {
 		return err
 	}
+	if p.Options.Logs.Stream {
+		p.Options.Display.Automation = true
+	}
 	p.Console.IsQuiet = p.Options.Display.Quiet
 	p.Console.IsSpoken = p.Console.IsSpoken || p.Options.Display.Spoken
 	question, given, err := (&input{p.Env, p.Console, &p.Options.Session, p.Options.Display.Automation}).question(ctx, words)
@@ -38,6 +41,9 @@ func Converse(ctx context.Context, p *program.Program, words []string, doubt str
 		if err := confirm(p.Kept, question, doubt); err != nil {
 			return err
 		}
+	}
+	if given && len(words) > 0 && words[0] != "-" && !p.Options.Mode.PlainAt {
+		question = showReferences(p, words[0], question)
 	}
 	talks, isFull := p.Options.Session.Lines || cmdline.IsTerminal(p.Env.Stdin), !p.Console.IsSpoken && p.Options.OpensScreen(p.Env, given)
 	if !given && !talks && !p.Options.Session.GoOn {
@@ -89,6 +95,21 @@ func confirm(by *archive.Archive, word, doubt string) error {
 		err = errors.New(wording.OrAsk("nothing was asked", word))
 	}
 	return err
+}
+
+// showReferences shows the agents the paths that a question of the command line names as @path. What is piped
+// beside it names none.
+func showReferences(p *program.Program, typed, question string) string {
+	text, paths := cmdline.Referenced(typed)
+	for _, path := range paths {
+		access := "read"
+		if path.Write {
+			access = "change"
+		}
+		p.Console.Say("massgen: @%s: the agents may %s it; --no-parse-at-references takes it as plain text", plain.Line(path.Path), access)
+	}
+	p.Options.Mode.References = paths
+	return text + strings.TrimPrefix(question, typed)
 }
 
 // question returns the question of the command line with the piped text, or the piped text alone.

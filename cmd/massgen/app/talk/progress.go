@@ -35,6 +35,8 @@ type feed struct {
 	flags   *cmdline.DisplayFlags
 	asked   *asked
 	term    *terminal
+	// run tells programs that watch the run; nil before the session is open.
+	run *runLog
 }
 
 // isShown reports whether progress is shown.

@@ -62,6 +62,9 @@ func (o *results) deliver(r report.Result) (int, error) {
 		if err := os.WriteFile(o.feed.flags.OutputFile, []byte(o.feed.console.Secrets.Redact(wording.WithNewline(r.Answer))), 0o644); err != nil {
 			return cmdline.ExitUsage, fmt.Errorf("--output-file: %w; the answer is on standard output", err)
 		}
+		if err := o.feed.run.putOutput(o.feed.flags.OutputFile); err != nil {
+			return cmdline.ExitFailed, err
+		}
 	}
 	for _, line := range o.explanation(r) {
 		o.feed.console.Say("massgen: %s", line)
@@ -76,6 +79,9 @@ func (o *results) printResult(r report.Result) error {
 			return fmt.Errorf("encode the result: %w", err)
 		}
 		return o.print(r.SessionID, line)
+	}
+	if o.feed.run.prints() {
+		return o.feed.run.putResult(r)
 	}
 	if r.Winner == "" {
 		return nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/debugbackend"
+	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/models/providers"
 	"github.com/massgen/massgen/internal/setup/panels"
@@ -68,6 +70,20 @@ func (a asked) ids() (ids []string) {
 	return ids
 }
 
+// folders returns the absolute paths of the agents' folders, "" for an agent without one.
+func (a asked) folders() (dirs []string) {
+	for _, agent := range a.config.Agents {
+		dir := agent.Tools.CWD
+		if dir != "" {
+			if path, err := filepath.Abs(dir); err == nil {
+				dir = path
+			}
+		}
+		dirs = append(dirs, dir)
+	}
+	return dirs
+}
+
 // close closes the panel, if there is one.
 func (a asked) close() error {
 	if a.panel == nil {
@@ -83,7 +99,7 @@ func openSession(ctx context.Context, p *program.Program, like string) (*session
 		console: p.Console, options: &p.Options, log: p.Log, kept: p.Kept, panels: p.Panels,
 		term: &terminal{console: p.Console, env: p.Env, watch: p.Watch, requests: make(chan request), screen: &tui.Screen{}},
 	}
-	s.feed = feed{p.Console, p.Env, p.Log, &p.Options.Display, &s.asked, s.term}
+	s.feed = feed{p.Console, p.Env, p.Log, &p.Options.Display, &s.asked, s.term, nil}
 	s.results = results{answers: answers{p.Console, p.Env, p.Watch, &p.Options.Display}, kept: p.Kept, feed: &s.feed}
 	if err := p.Options.Display.Check(); err != nil {
 		return nil, err
@@ -126,6 +142,9 @@ func openSession(ctx context.Context, p *program.Program, like string) (*session
 	if err == nil {
 		err = s.checkContinue(ctx)
 	}
+	if err == nil {
+		s.feed.run, err = openRunLog(p)
+	}
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -140,6 +159,9 @@ func (s *session) connect(ctx context.Context, config *configs.Config, known arc
 	}
 	config.Budget = s.options.Budget.Over(known.SessionBudget()).Over(config.Budget)
 	program.WorkIn(config, known.CWD)
+	if err := s.options.Mode.Apply(config); err != nil {
+		return a, err
+	}
 	panel, err := massgen.Load(ctx, config.File, program.Settled(s.settings(config)))
 	if err != nil {
 		return a, err
@@ -269,6 +291,7 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, isInterrup
 	state.Mask = s.console.Secrets.Redact
 	s.term.live = openLive(s, state)
 	defer s.term.live.end()
+	logged := s.feed.run.follow(ctx, t, s.asked)
 	go func() {
 		defer close(shown)
 		s.feed.follow(ctx, t, state, cut)
@@ -295,6 +318,7 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, isInterrup
 		case <-shown:
 			person.notes.Wait()
 			r, err := t.Wait(ctx)
+			logged(r, err)
 			s.term.cut = time.Time{}
 			if isInterrupted {
 				s.term.cut = time.Now()
@@ -309,6 +333,7 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, isInterrup
 			case isInterrupted && signal == syscall.SIGHUP:
 				continue // it comes from the terminal and from the shell, and neither waits
 			case isInterrupted:
+				logged(report.Result{Status: kernel.Cut}, cmdline.ErrQuit)
 				return report.Result{}, cmdline.ErrQuit
 			}
 			s.term.terminated = cmdline.EndsProgram(signal)
@@ -364,7 +389,7 @@ func (s *session) close() error {
 	if s.engine != nil {
 		err = s.engine.Connection.Close()
 	}
-	err = errors.Join(err, s.asked.close(), s.store.Close())
+	err = errors.Join(err, s.feed.run.close(), s.asked.close(), s.store.Close())
 	if s.exporter != nil {
 		s.exporter.Close()
 	}

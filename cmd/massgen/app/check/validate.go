@@ -1,4 +1,5 @@
-package app
+// Package check has the commands that read configs and the machine without asking a model.
+package check
 
 import (
 	"context"
@@ -27,7 +28,7 @@ type validated struct {
 	// cost at most, nil if that is unknown.
 	Calls   *configs.CallCount `json:"calls"`
 	MostUSD *float64           `json:"most_usd"`
-	// Warnings lists what a run would warn of, then the cosmetic keys and values.
+	// Warnings lists what a run would warn of.
 	Warnings []string `json:"warnings"`
 	// Errors lists why a run would end before its first model call.
 	Errors []string `json:"errors"`
@@ -42,10 +43,10 @@ type validatedAgent struct {
 	BaseURL string `json:"base_url"` // without user, password and query
 }
 
-// validate checks a config as a run does before its first model call: each agent must have a
+// Validate checks a config as a run does before its first model call: each agent must have a
 // service, an address, a key and a model. It prints the warnings that the run would print, in the
 // order of the file, also beside errors.
-func validate(ctx context.Context, p *program.Program, file string) error {
+func Validate(ctx context.Context, p *program.Program, file string) error {
 	v := validated{Config: file, Agents: []validatedAgent{}, Warnings: []string{}, Errors: []string{}}
 	err := v.check(ctx, p)
 	if err == nil {
@@ -109,8 +110,8 @@ func (v *validated) check(ctx context.Context, p *program.Program) (err error) {
 			return err
 		}
 	}
-	for _, c := range config.Cosmetic {
-		warn(c.String())
+	for _, issue := range slices.Concat(config.Remarks, config.Dropped) {
+		warn(issue.String())
 	}
 	for _, notice := range toolbox.Foresee(config) {
 		warn(notice)

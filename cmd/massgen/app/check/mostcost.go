@@ -1,4 +1,4 @@
-package app
+package check
 
 import (
 	"github.com/massgen/massgen/configs"

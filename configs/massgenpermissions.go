@@ -1,0 +1,161 @@
+package configs
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/massgen/massgen/internal/tools/permission"
+)
+
+// massgenPermissions are MassGen's permissions of one agent: rules such as command(git push*), a role, and a
+// judgement of the risk for calls that no rule is about.
+type massgenPermissions struct {
+	enabled          bool
+	role             string
+	unattended       string
+	allow, ask, deny []string
+}
+
+func massgenPermissionsSection() section[massgenPermissions] {
+	return section[massgenPermissions]{
+		keys: []key[massgenPermissions]{
+			{"enabled", value(boolean(), func(p *massgenPermissions) *bool { return &p.enabled })},
+			{"role", enum(func(p *massgenPermissions) *string { return &p.role }, "read-only", "researcher", "read-write", "implementer")},
+			{"automation_default", enum(func(p *massgenPermissions) *string { return &p.unattended }, "risk-based", "deny-all", "allow-all")},
+			{"rules", mapping(massgenRulesSection, func(p *massgenPermissions) *massgenPermissions { return p })},
+		},
+		massgen: []massgenKeys{
+			{fate: accepted, names: "audit persist_approvals settings_path approval_mode"},
+			{fate: warned, names: "max_consecutive_auto", hint: "use max_tool_calls in orchestrator"},
+		},
+	}
+}
+
+func massgenRulesSection() section[massgenPermissions] {
+	return section[massgenPermissions]{keys: []key[massgenPermissions]{
+		{"allow", listOf(textParser(), func(p *massgenPermissions) *[]string { return &p.allow })},
+		{"ask", listOf(textParser(), func(p *massgenPermissions) *[]string { return &p.ask })},
+		{"deny", listOf(textParser(), func(p *massgenPermissions) *[]string { return &p.deny })},
+	}}
+}
+
+// guard translates the permissions. The guard is stricter in one way: a rule to ask holds beside a rule to
+// allow. Calls of some risk that no rule is about need a person; without one, those of high risk are refused.
+func (p massgenPermissions) guard() (Guard, error) {
+	deny, ask, allow := p.deny, p.ask, p.allow
+	if p.role == "read-only" || p.role == "researcher" {
+		deny = append(deny, "write_file(*)", "command(*)")
+		ask = append(ask, "read_url(*)")
+		allow = append(allow, "read_file(*)")
+	}
+	guard := Guard{Rules: permission.Rules{Otherwise: permission.Ask}, Unattended: permission.Allow}
+	if p.unattended == "deny-all" {
+		guard.Unattended = permission.Deny
+	}
+	for _, list := range []struct {
+		action permission.Action
+		specs  []string
+	}{{permission.Deny, deny}, {permission.Ask, ask}, {permission.Allow, allow}} {
+		for _, spec := range list.specs {
+			rules, err := massgenRules(list.action, spec)
+			if err != nil {
+				return Guard{}, err
+			}
+			guard.Rules.Rules = append(guard.Rules.Rules, rules...)
+		}
+	}
+	guard.Rules.Rules = append(guard.Rules.Rules, riskRules()...)
+	return guard, nil
+}
+
+// riskRules ask about calls of high risk and allow those of low risk, as MassGen judges them.
+func riskRules() (rules []permission.Rule) {
+	ask := func(line string) { rules = append(rules, commandRule(permission.Ask, line)) }
+	for _, word := range strings.Fields(`sudo ssh scp sftp rsync telnet curl wget netcat chmod chown mkfs fdisk kill killall
+		shutdown reboot crontab systemctl launchctl twine`) {
+		ask("*" + word + "*")
+	}
+	for _, line := range []string{"su *", "nc *", "dd *", "rm *-*r*"} { // these are parts of other words
+		ask(line)
+		for _, before := range " ;&|(`'\"\n" {
+			ask("*" + string(before) + line)
+		}
+	}
+	for _, line := range []string{"git push*-f*", "git reset*--hard*", "git clean*-*f*", "npm publish*", "yarn publish*", "gh release create*", "docker push*"} {
+		ask("*" + line)
+	}
+	for _, tool := range urlTools() {
+		rules = append(rules, permission.Rule{Action: permission.Ask, Tool: tool})
+	}
+	allow := func(line string) { rules = append(rules, commandRule(permission.Allow, line)) }
+	for _, program := range strings.Fields("ls cat head tail pwd echo which whoami date wc grep tree stat file") {
+		allow(program)
+		allow(program + " *")
+	}
+	for _, command := range strings.Fields("status diff log show branch remote") {
+		allow("git " + command + "*")
+	}
+	for _, tool := range []string{"read_file", "list_files", "search_files", "write_file", "edit_file", "move_file"} {
+		rules = append(rules, permission.Rule{Action: permission.Allow, Tool: tool})
+	}
+	return rules
+}
+
+// urlTools returns patterns of the tools that read the web, as MassGen tells them.
+func urlTools() []string {
+	return []string{"*fetch*", "*read_url*", "*websearch*", "*web_search*", "*browse*"}
+}
+
+var massgenRule = regexp.MustCompile(`^\s*([A-Za-z_*][\w*]*)\s*(?:\((.*)\)\s*)?$`)
+
+// massgenRules translates a rule such as write_file(/etc/**).
+func massgenRules(action permission.Action, spec string) (rules []permission.Rule, err error) {
+	m := massgenRule.FindStringSubmatch(spec)
+	if m == nil || strings.ContainsAny(m[2], "[]") {
+		return nil, fmt.Errorf("the rule %s cannot be translated", quoted(spec))
+	}
+	target := strings.ReplaceAll(m[2], "**", "*")
+	isAny := target == "" || target == "*"
+	add := func(tool, argument string) {
+		rule := permission.Rule{Action: action, Tool: tool}
+		if !isAny {
+			rule.Arguments = map[string]string{argument: target}
+		}
+		rules = append(rules, rule)
+	}
+	switch m[1] {
+	case "command":
+		add(runCommand, argv)
+	case "read_file":
+		add("read_file", "path")
+		add("list_files", "path")
+		add("search_files", "path")
+	case "write_file":
+		add("write_file", "path")
+		add("edit_file", "path")
+		add("delete_file", "path")
+		add("move_file", "to")
+		if action != permission.Allow {
+			add("move_file", "from")
+		}
+	case "read_url":
+		for _, tool := range urlTools() {
+			add(tool, "url")
+		}
+	case "mcp":
+		tool := "mcp__*"
+		if !isAny {
+			tool = "mcp__" + strings.Replace(target, "/", "__", 1)
+		}
+		rules = append(rules, permission.Rule{Action: action, Tool: tool})
+	case "*":
+		if !isAny {
+			return nil, fmt.Errorf("the rule %s cannot be translated", quoted(spec))
+		}
+		add("*", "")
+	default:
+		return nil, fmt.Errorf("the rule %s has no action of MassGen", quoted(spec))
+	}
+	return rules, nil
+}
