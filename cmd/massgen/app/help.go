@@ -22,8 +22,7 @@ const usageText = `  massgen "question"             ask a panel
   massgen --continue "question"  go on with this folder's last session`
 
 const description = `Without --config and --models the panel is .massgen/config.yaml if you trust it,
-else massgen/config.yaml of your configuration folder, else three_agents, which
-takes what is here: keys, a model server, or a demo with canned answers. The
+else massgen/config.yaml of your configuration folder, else three_agents. The
 answer goes to standard output, all else to standard error; -- ends the flags.`
 
 const statusIntroduction = "The exit status, with --lines the first that is not 0:"
@@ -42,7 +41,7 @@ func helpText(app *cli.App) string {
 	rows = append(rows, [2]string{"help TOPIC", "explain " + strings.Join(topicNames(), ", ")})
 	b.WriteString(wording.TwoColumns(rows))
 	b.WriteString("\nThe flags that are used most; massgen help flags has all of them:\n")
-	b.WriteString(wording.TwoColumns(flagRows(app.Flags, "config", "models", "session-id", "continue", "quiet", "json", "max-usd")))
+	b.WriteString(wording.TwoColumns(flagRows(app.Flags, "config", "models", "session-id", "quiet", "json", "max-usd")))
 	b.WriteString("\n" + description + "\n\n" + statusIntroduction + "\n" + wording.TwoColumns(exitRows()))
 	return b.String()
 }
