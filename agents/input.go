@@ -245,6 +245,7 @@ func (b *inputBuilder) firstMessages(in contextbuild.Input, call effect.ModelCal
 		winner := b.shared.ids[b.reader]
 		built = contextbuild.Present(in, winner, votes, call.Key.Purpose == effect.Synthesis)
 	default:
+		in.Guidance = b.text(b.turn.Agent(b.reader).Guidance)
 		built.System = in.System()
 		of := view{
 			question: b.turn.Question, history: historyKeyOf(b.turn, b.reader), answers: shown, notes: call.Notes,

@@ -31,7 +31,8 @@ func thinkingSection() section[Backend] {
 
 // massgenToolKeys are keys of MassGen about an agent's tools.
 func massgenToolKeys() []key[Agent] {
-	return []key[Agent]{{"permissions", by(readAgentPermissions)}}
+	return append(massgens(key[Agent]{"exclude_file_operation_mcps", value(boolean(), func(a *Agent) *bool { return &a.Tools.NoFileTools })}),
+		key[Agent]{"permissions", by(readAgentPermissions)})
 }
 
 // readAgentPermissions reads MassGen's permissions of one agent into a guard.

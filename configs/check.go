@@ -24,6 +24,7 @@ func (k *checker) check(root *yaml.Node) {
 	k.checkSent()
 	k.checkTools()
 	k.checkContextPaths()
+	k.checkMassGenWays()
 	k.checkFinalStep()
 	k.layer()
 	if isRead {

@@ -51,6 +51,8 @@ type Config struct {
 	Providers map[string]Provider
 	// Prices are by "TYPE/MODEL", and add to the table of package prices.
 	Prices map[string]prices.Override
+	// Prompt is the question where nobody asks one, and SessionID the session where nobody names one.
+	Prompt, SessionID string
 	// Warnings name the keys and values that MassGen knows and that have no effect
 	// here, and what else a user should know of the file.
 	Warnings []Issue
@@ -91,6 +93,8 @@ type Agent struct {
 	SystemMessage string
 	Backend       Backend
 	Tools         Tools
+	// VotingSensitivity replaces that of the orchestrator; empty keeps it.
+	VotingSensitivity string `json:",omitempty"`
 	// Context has the agent's own settings and, where it has none, those of all.
 	Context policy.Settings
 }
@@ -185,6 +189,17 @@ type Orchestrator struct {
 	// PlanningMode has tools that change the world describe what they would do until the
 	// winner presents the answer.
 	PlanningMode bool
+	// PlanningInstruction is what agents are told while they plan; empty for nothing.
+	PlanningInstruction string
+	// VotingSensitivity and VotingThreshold say how critical agents are before they vote, in MassGen's words;
+	// empty and 0 add nothing.
+	VotingSensitivity string
+	VotingThreshold   int
+	// Fair and LeadCap limit the answers that an agent is ahead of others, and SkipPresentation says whether the
+	// winner presents. Rules follow them; nil where the file says nothing.
+	Fair             *bool
+	LeadCap          *int
+	SkipPresentation *bool
 	// SnapshotStorage is the folder that keeps agents' workspaces as they were when they
 	// answered, relative to the current one unless it is absolute; empty is the default.
 	SnapshotStorage string

@@ -109,6 +109,7 @@ func topSection() section[Config] {
 			{"mcp_servers", by(func(r *reader, at string, n *yaml.Node, c *Config) { c.Servers = r.servers(at, n) }).of(serversShape)},
 			{"presets", by((*reader).presets)},
 		},
+		also:    massgenTopKeys(),
 		massgen: topMassGenKeys(),
 	}
 }
@@ -121,6 +122,7 @@ func agentSection() section[Agent] {
 			{"backend", mapping(agentBackendSection, func(a *Agent) *Agent { return a })},
 			{"context", by((*reader).agentContext).of(func() shape { return shapeOf(contextSection()) })},
 		},
+		also:    massgenAgentKeys(),
 		massgen: agentMassGenKeys(),
 	}
 }
@@ -332,6 +334,7 @@ func warnSection() section[policy.Settings] {
 func coordinationSection() section[Orchestrator] {
 	return section[Orchestrator]{
 		keys:    []key[Orchestrator]{{"enable_planning_mode", value(boolean(), func(o *Orchestrator) *bool { return &o.PlanningMode })}},
+		also:    massgenCoordinationKeys(),
 		massgen: coordinationMassGenKeys(),
 	}
 }
@@ -387,6 +390,7 @@ func orchestratorSection() section[Orchestrator] {
 			{"context_paths", contextPathsOf(func(o *Orchestrator) *[]ContextPath { return &o.ContextPaths })},
 			{"agent_temporary_workspace", folder(func(o *Orchestrator) *string { return &o.AgentTemporaryWorkspace })},
 		}, slices.Concat(deciding, votingKeys())...),
+		also:    massgenOrchestratorKeys(),
 		massgen: orchestratorMassGenKeys(),
 	}
 }

@@ -23,7 +23,6 @@ const (
 	talkTopic     topic = "agents put no questions to each other or to a person here; /note adds to the question while a turn runs"
 	planRunTopic  topic = "there is no planning phase before the question here"
 	nlipTopic     topic = "messages in NLIP are not read here"
-	fairnessTopic topic = "rounds keep agents together here: all act once on the same answers"
 	restartTopic  topic = "a turn is not started over here when its answer is judged insufficient"
 )
 
@@ -31,8 +30,7 @@ func topMassGenKeys() []massgenKeys {
 	return []massgenKeys{
 		{fate: accepted, names: "logging display"},
 		{fate: warned, names: "filesystem_memory"},
-		{fate: warned, names: "prompt task", hint: "put the question on the command line"},
-		{fate: warned, names: "session_id", hint: "use --session-id"},
+		{fate: warned, names: "task", hint: "put the question on the command line"},
 		{fate: warned, names: "timeout", hint: "use timeout_settings"},
 		{fate: warned, names: "nlip enable_nlip nlip_config", topic: nlipTopic},
 		{fate: refused, names: "hooks", hint: hooksCure},
@@ -58,7 +56,6 @@ func agentMassGenKeys() []massgenKeys {
 		{fate: warned, names: "subtask main_agent", hint: noCounterpart},
 		{fate: warned, names: "subagent_agents", topic: subagentTopic},
 		{fate: warned, names: "nlip enable_nlip nlip_config", topic: nlipTopic},
-		{fate: warned, names: "voting_sensitivity", hint: noCounterpart, harmless: isOneOfWords("lenient")},
 		{fate: warned, names: "append_system_prompt", hint: "use system_message"},
 		{fate: warned, names: "memory", hint: "use memory at the top level"},
 	}
@@ -73,7 +70,7 @@ func backendMassGenKeys() []massgenKeys {
 			debug_delay_seconds debug_delay_after_n_tools use_default_prompt max_mcp_message_history
 			gemini_backoff_max_attempts gemini_backoff_initial_delay gemini_backoff_max_delay gemini_backoff_multiplier gemini_backoff_jitter
 			max_incomplete_response_retries drift_conflict_policy disable_final_only_round_capture_fallback
-			fairness_enabled fairness_lead_cap_answers max_midstream_injections_per_round defer_peer_updates_until_restart
+			fairness_enabled fairness_lead_cap_answers voting_sensitivity voting_threshold max_midstream_injections_per_round defer_peer_updates_until_restart
 			allow_midstream_peer_updates_before_checklist_submit max_checklist_calls_per_round checklist_first_answer`},
 		// Programs of others take these; a backend with such a program causes its own warning.
 		{fate: accepted, names: `copilot_system_message_mode copilot_permission_policy system_message_mode permission_policy approval_mode
@@ -94,7 +91,6 @@ func backendMassGenKeys() []massgenKeys {
 		{fate: warned, names: "exclude_custom_tools", topic: customTopic, follows: true},
 		{fate: warned, names: "enable_code_based_tools enable_programmatic_flow", topic: codeTopic},
 		{fate: warned, names: "direct_mcp_servers shared_tools_directory", topic: codeTopic, follows: true},
-		{fate: warned, names: "exclude_file_operation_mcps", hint: "use exclude_tools: [read_file, write_file, …]"},
 		{fate: warned, names: "command_line_execution_mode", topic: sandboxTopic, harmless: isOneOfWords("local")},
 		{fate: warned, names: `command_line_docker_image command_line_docker_memory_limit command_line_docker_cpu_limit
 			command_line_docker_network_mode command_line_docker_enable_sudo command_line_docker_credentials command_line_docker_packages
@@ -104,7 +100,6 @@ func backendMassGenKeys() []massgenKeys {
 		{fate: warned, names: "agent_config group_config", hint: "write the provider and model of its llm_config in type: and model:"},
 		{fate: warned, names: "enable_nlip nlip nlip_config", topic: nlipTopic},
 		{fate: warned, names: "enable_rate_limit", hint: "use requests_per_minute in providers:"},
-		{fate: warned, names: "voting_sensitivity voting_threshold", hint: noCounterpart, harmless: isOneOfWords("lenient")},
 		{fate: warned, names: "enable_x_search", hint: "use enable_web_search"},
 		{fate: warned, names: "betas", hint: "use extra_headers: {anthropic-beta: …}"},
 		{fate: warned, names: "agent_temporary_workspace", hint: "use agent_temporary_workspace in orchestrator"},
@@ -174,13 +169,9 @@ func orchestratorMassGenKeys() []massgenKeys {
 			max_checklist_calls_per_round checklist_first_answer checklist_require_gap_report gap_report_mode
 			type interactive_mode session_storage use_orchestrator_for_single_agent skip_agent_selector`},
 		{fate: accepted, names: "debug_final_answer"},
-		{fate: warned, names: "voting_sensitivity voting_threshold", hint: noCounterpart, harmless: isOneOfWords("lenient")},
-		{fate: warned, names: "fairness_enabled", topic: fairnessTopic},
-		{fate: warned, names: "fairness_lead_cap_answers", topic: fairnessTopic, follows: true},
 		{fate: warned, names: "max_orchestration_restarts", topic: restartTopic},
 		{fate: warned, names: "coordination_mode", hint: noCounterpart, harmless: isOneOfWords("voting")},
 		{fate: warned, names: "presenter_agent", hint: "the winner presents; use final_answer_strategy: synthesize"},
-		{fate: warned, names: "skip_final_presentation", hint: "use final_answer_strategy"},
 		{fate: warned, names: "skip_voting skip_coordination_rounds", hint: "use max_rounds"},
 		{fate: warned, names: "timeout max_duration", hint: "use timeout_settings"},
 		{fate: warned, names: "max_debate_rounds", hint: "use max_rounds"},
@@ -199,7 +190,6 @@ func orchestratorMassGenKeys() []massgenKeys {
 func coordinationMassGenKeys() []massgenKeys {
 	return []massgenKeys{
 		{fate: accepted, names: "use_two_tier_workspace drift_conflict_policy async_subagents web_review disable_final_only_round_capture_fallback"},
-		{fate: warned, names: "planning_mode_instruction", hint: "put it into the agents' system_message"},
 		{fate: warned, names: "max_orchestration_restarts", topic: restartTopic},
 		{fate: warned, names: "enable_agent_task_planning", topic: planTopic},
 		{fate: warned, names: "task_planning_filesystem_mode max_tasks_per_plan", topic: planTopic, follows: true},

@@ -9,7 +9,7 @@ import (
 )
 
 // Migrated returns the text of a config of MassGen with the settings that keep MassGen's way here:
-// orchestrator.final_answer_strategy: winner_present, unless it names a strategy. The rest, with its comments,
+// orchestrator.final_answer_strategy: winner_present, unless it says what becomes of the winning answer. The rest, with its comments,
 // stays as it is.
 func (c *Config) Migrated() (string, error) {
 	var doc yaml.Node
@@ -28,7 +28,7 @@ func (c *Config) Migrated() (string, error) {
 	if isNull(orchestrator) {
 		*orchestrator = *emptyMapping()
 	}
-	if valueOf(orchestrator, "final_answer_strategy") == nil {
+	if valueOf(orchestrator, "final_answer_strategy") == nil && c.Orchestrator.SkipPresentation == nil {
 		orchestrator.Content = append(orchestrator.Content,
 			&yaml.Node{Kind: yaml.ScalarNode, Value: "final_answer_strategy"},
 			&yaml.Node{Kind: yaml.ScalarNode, Value: "winner_present", LineComment: "# the winner presents the answer, as in MassGen"})

@@ -33,6 +33,8 @@ type Tools struct {
 	// add to these.
 	AllowedTools []string
 	ExcludeTools []string
+	// NoFileTools leaves the agent run_command of the tools of its workspace.
+	NoFileTools bool `json:",omitempty"`
 	// Guards decide about the agent's calls beside Config.Permissions. The strictest decision holds.
 	Guards []Guard `json:",omitempty"`
 }

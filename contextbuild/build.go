@@ -71,6 +71,8 @@ type Input struct {
 	// Answers has the current answers in the order to show, which is the config's. Their agents
 	// are among the participants.
 	Answers []Answer
+	// Guidance stands after the coordination text of a step that answers or votes; empty for none.
+	Guidance string
 	// Sections are further parts of the system message (topic, memory), after the coordination
 	// text. An empty one is omitted.
 	Sections []string
@@ -80,7 +82,10 @@ type Input struct {
 type Messages struct{ System, User string }
 
 // System returns the system message of a coordination step (DESIGN §5).
-func (in Input) System() string { return systemMessage(in, coordinationPrompt) }
+func (in Input) System() string {
+	in.Sections = append([]string{in.Guidance}, in.Sections...)
+	return systemMessage(in, coordinationPrompt)
+}
 
 // User returns the user message of a coordination step. It is the same for all agents with the
 // same history, question, notes and answers. It panics if the agent of an answer is no

@@ -10,6 +10,12 @@ import (
 var (
 	//go:embed prompts/coordination.txt
 	coordinationPrompt string
+	//go:embed prompts/voting_balanced.txt
+	votingBalanced string
+	//go:embed prompts/voting_strict.txt
+	votingStrict string
+	//go:embed prompts/voting_threshold.txt
+	votingThreshold string
 	//go:embed prompts/context_note.txt
 	contextNote string
 	//go:embed prompts/summary_question.txt

@@ -54,7 +54,9 @@ type Agent struct {
 	ID string
 	// SystemMessage comes before the coordination text; it may be empty.
 	SystemMessage string
-	Backend       backends.Backend
+	// Guidance stands after the coordination text of the agent's steps; empty for nothing.
+	Guidance string
+	Backend  backends.Backend
 	// Provider is the type of the model's provider, for results; it may be empty.
 	Provider string
 	Model    string
@@ -436,6 +438,11 @@ func (p *Panel) describe(ctx context.Context, t *Turn, history blob.Ref) (effect
 		}
 		agent.ToolMode, agent.Workspace, agent.Bounded = a.ToolMode, a.Snapshot != nil, a.Bounded
 		agent.TextCalls = a.TextCalls
+		if a.Guidance != "" {
+			if agent.Guidance, err = p.opts.Store.Put(ctx, []byte(a.Guidance)); err != nil {
+				return d, err
+			}
+		}
 		switch known {
 		case p.opts.Judge:
 			d.Judge = &agent

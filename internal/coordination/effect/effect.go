@@ -63,7 +63,9 @@ type Turn struct {
 type Agent struct {
 	ID     string   `json:"id"`
 	System blob.Ref `json:"system"`
-	Model  string   `json:"model"`
+	// Guidance stands after the coordination text of the agent's steps; zero for none.
+	Guidance blob.Ref `json:"guidance,omitzero"`
+	Model    string   `json:"model"`
 	// Params is the JSON of backends.Params, Tools that of a list of backends.Tool, the agent's
 	// own tools.
 	Params   blob.Ref `json:"params"`

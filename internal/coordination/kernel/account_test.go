@@ -324,7 +324,7 @@ func (c *checker) offerTo(agent, round int) Offer {
 		o = Offer{MayVote: []int{}}
 	}
 	mine, all := c.cfg.MaxNewAnswersPerAgent, c.cfg.MaxNewAnswersGlobal
-	o.MayAnswer = round < c.lastRound() && (mine == 0 || c.seats[agent].count < mine) && (all == 0 || len(c.answers) < all)
+	o.MayAnswer = round < c.lastRound() && (mine == 0 || c.seats[agent].count < mine) && (all == 0 || len(c.answers) < all) && !c.leads(agent)
 	return o
 }
 

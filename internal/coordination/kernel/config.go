@@ -44,6 +44,9 @@ type Config struct {
 	MaxNewAnswersPerAgent int  `json:"max_new_answers_per_agent"`
 	MaxNewAnswersGlobal   int  `json:"max_new_answers_global"`
 	SelfVote              bool `json:"self_vote"`
+	// LeadCap is how many answers an agent may be ahead of the slowest live agent that has not voted; 0 means
+	// any number (rule 6).
+	LeadCap int `json:"lead_cap,omitempty"`
 	// FirstRoundLimit, RoundLimit and TurnLimit are time limits; 0 means no limit.
 	// RoundGrace is the time from a round's limit to the cancellation of the call.
 	FirstRoundLimit time.Duration `json:"first_round_limit"`
@@ -111,7 +114,7 @@ func (c Config) Validate() error {
 	if c.MaxRounds < 2 {
 		return fmt.Errorf("max_rounds is %d: it must be at least 2, one round to answer and one to vote", c.MaxRounds)
 	}
-	for _, n := range []int{c.MaxNewAnswersPerAgent, c.MaxNewAnswersGlobal} {
+	for _, n := range []int{c.MaxNewAnswersPerAgent, c.MaxNewAnswersGlobal, c.LeadCap} {
 		if n < 0 {
 			return errors.New("a limit of new answers cannot be negative; 0 means none")
 		}

@@ -21,6 +21,16 @@ func (c *checker) valid() []ballot {
 	return list
 }
 
+// leads says whether another answer would put an agent too far ahead of one that may still answer.
+func (c *checker) leads(agent int) bool {
+	for i, s := range c.seats {
+		if ahead := c.seats[agent].count + 1 - s.count; c.cfg.LeadCap > 0 && i != agent && !s.failed && !c.hasVoted(i) && ahead > c.cfg.LeadCap {
+			return true
+		}
+	}
+	return false
+}
+
 // hasVoted says whether an agent's vote counts.
 func (c *checker) hasVoted(agent int) bool {
 	return slices.ContainsFunc(c.valid(), func(b ballot) bool { return b.voter == agent })

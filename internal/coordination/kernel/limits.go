@@ -2,8 +2,10 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
@@ -43,11 +45,31 @@ func (m *Machine) start(agent, round int) {
 func (m *Machine) offer(agent, round int) Offer {
 	may := round < m.lastRound() &&
 		(m.cfg.MaxNewAnswersPerAgent == 0 || m.s.Members[agent].Answers < m.cfg.MaxNewAnswersPerAgent) &&
-		(m.cfg.MaxNewAnswersGlobal == 0 || m.set() < m.cfg.MaxNewAnswersGlobal)
+		(m.cfg.MaxNewAnswersGlobal == 0 || m.set() < m.cfg.MaxNewAnswersGlobal) && !m.wouldLead(agent)
 	if m.isBlind() {
 		return Offer{Shown: []Answer{}, MayAnswer: may, MayVote: []int{}}
 	}
 	return Offer{Set: m.set(), Shown: m.shownTo(agent, round), MayAnswer: may, MayVote: m.votableBy(agent, round)}
+}
+
+// wouldLead is rule 6: one more answer would put an agent further ahead than LeadCap of a live agent that has
+// not voted.
+func (m *Machine) wouldLead(agent int) bool {
+	if m.cfg.LeadCap == 0 {
+		return false
+	}
+	most := m.s.Members[agent].Answers + 1 - m.cfg.LeadCap
+	for other, x := range m.s.Members {
+		if other != agent && !x.Failed && x.Answers < most && !m.hasVoted(other) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasVoted reports whether an agent has a valid vote.
+func (m *Machine) hasVoted(agent int) bool {
+	return slices.ContainsFunc(m.ballots(), func(b election.Ballot) bool { return b.Voter == agent })
 }
 
 func (m *Machine) stepLimit(round int) time.Duration {

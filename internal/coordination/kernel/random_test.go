@@ -81,6 +81,7 @@ func drawConfig(t *rapid.T) Config {
 		StragglerGrace:        limit.Draw(t, "grace"),
 		MaxNewAnswersPerAgent: rapid.IntRange(0, 3).Draw(t, "per agent"),
 		MaxNewAnswersGlobal:   rapid.SampledFrom([]int{0, 0, 1, 5, len(ids)}).Draw(t, "global"),
+		LeadCap:               rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "lead"),
 		SelfVote:              rapid.Bool().Draw(t, "self vote"),
 		FirstRoundLimit:       limit.Draw(t, "first round"),
 		RoundLimit:            limit.Draw(t, "round"),

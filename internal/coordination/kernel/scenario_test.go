@@ -23,8 +23,8 @@ func (s scenario) String() string {
 	if c.StopEarly || c.Check != "" || c.Peers != (Peers{}) || c.Ties != "" || c.BothOrders {
 		strategy += fmt.Sprintf("stop_early %t, check %q, peers %+v, ties %q, both_orders %t, ", c.StopEarly, c.Check, c.Peers, c.Ties, c.BothOrders)
 	}
-	return strategy + fmt.Sprintf("%d agents, %s, %s, answers per agent %d and in all %d, self_vote %t, %d rounds, %s, limits %v %v %v %v %v, %+v",
-		len(c.Agents), c.Pace, c.Decision, c.MaxNewAnswersPerAgent, c.MaxNewAnswersGlobal, c.SelfVote, c.MaxRounds, c.Final,
+	return strategy + fmt.Sprintf("%d agents, %s, %s, answers per agent %d, in all %d and ahead %d, self_vote %t, %d rounds, %s, limits %v %v %v %v %v, %+v",
+		len(c.Agents), c.Pace, c.Decision, c.MaxNewAnswersPerAgent, c.MaxNewAnswersGlobal, c.LeadCap, c.SelfVote, c.MaxRounds, c.Final,
 		c.StragglerGrace, c.FirstRoundLimit, c.RoundLimit, c.RoundGrace, c.TurnLimit, s.may)
 }
 
@@ -151,7 +151,21 @@ func fullProduct() []scenario {
 	list := byCaps(basics(2, 3, 4))
 	list = append(list, byClock(basics(2, 3))...)
 	list = append(list, byTrouble(basics(3))...)
+	list = append(list, byLead(basics(3, 4))...)
 	return append(list, byDismissal(basics(2))...)
+}
+
+// byLead limits how far an agent may be ahead of others.
+func byLead(base []scenario) []scenario {
+	var list []scenario
+	for _, s := range base {
+		for s.cfg.LeadCap = 1; s.cfg.LeadCap < 3; s.cfg.LeadCap++ {
+			for _, may := range []events{{answers: 2, fail: true}, {answers: 2, abstain: true}, {answers: 2, dismiss: true}} {
+				list = append(list, clocks()[0].set(scenario{s.cfg, may}))
+			}
+		}
+	}
+	return list
 }
 
 // strata are three agents under each pace, decision and self_vote, so that no

@@ -1,13 +1,16 @@
 package panels
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/models/providers"
 	"github.com/massgen/massgen/internal/system/plain"
 )
@@ -31,6 +34,16 @@ func (p *Opened) fitted(ctx context.Context, s Settings, agent int) (providers.M
 		}
 		p.notice(s, strings.TrimSuffix(providers.Placed(place, faults[0]), ": leave it out")+", and is left out")
 	}
+}
+
+// guidance returns what an agent is told beside the coordination text: when to vote, and what planning means.
+func guidance(c *configs.Config, agent int) string {
+	o := c.Orchestrator
+	sections := []string{contextbuild.VotingGuidance(cmp.Or(c.Agents[agent].VotingSensitivity, o.VotingSensitivity), o.VotingThreshold)}
+	if o.PlanningMode {
+		sections = append(sections, strings.TrimSpace(o.PlanningInstruction))
+	}
+	return strings.Join(slices.DeleteFunc(sections, func(s string) bool { return s == "" }), "\n\n")
 }
 
 // leaveOut removes a parameter that MassGen sends or drops. It returns false if it is another, or not there.

@@ -71,6 +71,8 @@ type Settings struct {
 	// Topic and Facts are sidecalls that turns make, also if the config does not ask for them; nil leaves that to the
 	// config.
 	Topic, Facts *Sidecall
+	// Hidden are files and folders that no agent reads, beside those of store.LogFolder.
+	Hidden []string
 	// OnlyLooks opens no tools, for a panel that is only checked or shown.
 	OnlyLooks bool
 	Listener
@@ -234,7 +236,9 @@ func (p *Opened) connect(ctx context.Context, s Settings, opts *coordinator.Opti
 		search = append(search, p.searching(s, i, m, params))
 		p.CanSearch = p.CanSearch || search[len(search)-1] != nil
 		a.Backend.Params = params
-		opts.Agents = append(opts.Agents, p.agent(s, a.ID, m, a.SystemMessage, a.Backend, a.Context))
+		member := p.agent(s, a.ID, m, a.SystemMessage, a.Backend, a.Context)
+		member.Guidance = guidance(config, i)
+		opts.Agents = append(opts.Agents, member)
 	}
 	addSearching(opts, search)
 	failed = append(failed, p.connectConsultants(ctx, s, opts)...)
@@ -320,7 +324,7 @@ func (p *Opened) openTools(ctx context.Context, s Settings, opts *coordinator.Op
 		p.notice(s, notice)
 	}
 	options := toolbox.Options{
-		Given: s.Given, Without: s.Store.Files(), Own: store.OfUser(s.World.Environment), Waiting: s.Waiting,
+		Given: s.Given, Without: s.Store.Files(), Own: store.OfUser(s.World.Environment), Hidden: append(slices.Clip(s.Hidden), store.LogFolder), Waiting: s.Waiting,
 		Warn: func(text string) { p.notice(s, text) }, Unfit: p.unfit,
 		Most: func(agent int) (int, error, bool) {
 			return p.Models[agent].Schemas.Most(len(s.Config.Agents) > 1, s.Config.Agents[agent].Backend.Params.Hosted)

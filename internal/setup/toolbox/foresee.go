@@ -1,8 +1,10 @@
 package toolbox
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/tools/mcp"
 	"github.com/massgen/massgen/internal/tools/workspace"
@@ -41,6 +43,9 @@ func ForeseeLists(config *configs.Config) (notices []string) {
 		l := toolList{settings: a.Tools, known: map[string]bool{}}
 		if a.Tools.CWD != "" {
 			l.all = workspace.Definitions(a.Tools.RunCommands)
+		}
+		if a.Tools.NoFileTools {
+			l.all = slices.DeleteFunc(l.all, func(t backends.Tool) bool { return t.Name != runCommand })
 		}
 		for _, tool := range l.all {
 			l.known[tool.Name] = true

@@ -14,6 +14,9 @@ import (
 	"github.com/massgen/massgen/internal/tools/workspace"
 )
 
+// runCommand is the tool of a workspace that runs commands.
+const runCommand = "run_command"
+
 // Permit gives the agents of a panel the rules of a config about their tools. If asks is true,
 // a person may be asked about a call, here or in a process that watches the turn. A question
 // that was put before a kill may return in a process that can ask nobody. Calls that the person
@@ -48,7 +51,7 @@ func rulesOf(config *configs.Config) permission.Rules {
 // commandsNeedPermission returns the rule for commands without a fence. The strictest rule that
 // fits holds, so no other rule lets them run silently.
 func commandsNeedPermission() permission.Rule {
-	return permission.Rule{Action: permission.Ask, Tool: "run_command"}
+	return permission.Rule{Action: permission.Ask, Tool: runCommand}
 }
 
 // permit decides about a call by rules and the guards of an agent. Unless asks is true, unattended replaces

@@ -53,6 +53,8 @@ type Options struct {
 	Given func(agent int) []agents.Tool
 	// Without are files that do not belong to an agent's work, such as the store's.
 	Without []string
+	// Hidden are files and folders that no agent reads, such as the logs of runs.
+	Hidden []string
 	// Own are the user's folders with massgen's programs and keys. No agent may write there.
 	Own []string
 	// Unfit returns the reason why an agent's model cannot be sent a tool; nil for a tool that it
@@ -179,7 +181,7 @@ func (b *Toolbox) openWorkspaces() error {
 		if a.Tools.CWD == "" {
 			continue
 		}
-		w, err := openWorkspace(config, i, shown[i], storage)
+		w, err := openWorkspace(config, i, shown[i], storage, slices.Concat(b.Hidden, b.Without))
 		if err == nil {
 			b.opened = append(b.opened, w)
 			err = errors.Join(apart(folders, w.Dir()), outside(w.Dir(), config, storage), b.clearOfOwn(w.Dir()))
@@ -192,7 +194,11 @@ func (b *Toolbox) openWorkspaces() error {
 			continue
 		}
 		folders[a.ID] = w.Dir()
-		b.own[i] = append(b.own[i], w.Tools()...)
+		for _, tool := range w.Tools() {
+			if !a.Tools.NoFileTools || tool.Definition().Name == runCommand {
+				b.own[i] = append(b.own[i], tool)
+			}
+		}
 		b.keep[i], b.snapshots[i] = w.KeepResult, keepsSnapshots(storage, w, b.Without)
 	}
 	return errors.Join(errs...)
@@ -226,11 +232,11 @@ func apart(folders map[string]string, dir string) error {
 	return nil
 }
 
-func openWorkspace(config *configs.Config, agent int, shown mounts, storage workspace.SnapshotFolder) (*workspace.Workspace, error) {
+func openWorkspace(config *configs.Config, agent int, shown mounts, storage workspace.SnapshotFolder, hidden []string) (*workspace.Workspace, error) {
 	a := config.Agents[agent]
 	t := a.Tools
 	o := workspace.Options{
-		Dir: t.CWD, Reads: shown.reads, Writes: shown.writes, Protected: shown.protected,
+		Dir: t.CWD, Reads: shown.reads, Writes: shown.writes, Protected: shown.protected, Hidden: hidden,
 	}
 	if len(config.Agents) > 1 {
 		o.Answers = storage.Has

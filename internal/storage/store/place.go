@@ -68,6 +68,9 @@ func ConfigFolder(lookup func(name string) (value string, set bool)) string {
 	return userFolder(lookup, "XDG_CONFIG_HOME", ".config")
 }
 
+// LogFolder is the folder of the logs of runs, relative to the current one, unless the user names another.
+const LogFolder = OwnFolder + "/massgen_logs"
+
 // OfUser returns the user's folders with the files that massgen trusts, and the files with keys that MassGen has
 // in other folders.
 func OfUser(lookup func(name string) (value string, set bool)) []string {

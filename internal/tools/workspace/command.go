@@ -64,9 +64,6 @@ func newCommand(o CommandOptions, w *Workspace) (*command, error) {
 		return c, nil
 	}
 	c.fence = &fence{Writes: []string{w.own.dir}}
-	for _, m := range w.mounts {
-		c.fence.Reads = append(c.fence.Reads, m.dir)
-	}
 	if len(o.Allow) == 0 {
 		return c, nil
 	}
@@ -294,6 +291,13 @@ func (v *view) fence(temp string) (*fence, error) {
 		return nil, nil
 	}
 	fence := *v.command.fence
+	for i := range v.mounts {
+		m := &v.mounts[i]
+		dirs = append(dirs, m.readable()...)
+		if len(m.hidden) > 0 {
+			fence.Lists = append(slices.Clip(fence.Lists), m.dir)
+		}
+	}
 	fence.Reads, fence.Writes = slices.Concat(fence.Reads, dirs), append(slices.Clip(fence.Writes), temp)
 	return &fence, nil
 }

@@ -37,6 +37,8 @@ type fence struct {
 	Writes []string `json:"writes"`
 	// Reads lists trees and files that the command may read, and execute if Programs is nil.
 	Reads []string `json:"reads"`
+	// Lists are folders whose names, and those in them, the command may list.
+	Lists []string `json:"lists,omitempty"`
 	// Programs lists the only files that the command and its children may execute (see
 	// withLoaders); nil allows every file that they may read.
 	Programs []string `json:"programs"`

@@ -54,6 +54,9 @@ func (f *fence) rules() []landlock.Rule {
 	for _, path := range slices.Concat(systemTrees(), f.Reads) {
 		rules = append(rules, accessTo(path, accessReadTree|run))
 	}
+	for _, folder := range f.Lists {
+		rules = append(rules, accessTo(folder, landlock.AccessFSSet(ll.AccessFSReadDir)))
+	}
 	for _, tree := range f.Writes {
 		rules = append(rules, accessTo(tree, accessReadTree|accessChangeTree|run))
 	}

@@ -165,6 +165,9 @@ func (v *view) listed(p place) (all []place, err error) {
 	}
 	for _, e := range entries {
 		at := place{path.Join(p.name, e.Name()), p.tree, path.Join(p.rel, e.Name())}
+		if p.tree.isHidden(at.rel) {
+			continue
+		}
 		if p.name != "." || v.locate(at.name).tree == p.tree { // else a mount hides it
 			all = append(all, at)
 		}

@@ -3,6 +3,7 @@ package workspace
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -51,6 +52,9 @@ func (v *view) find(name string) (place, error) {
 		return place{}, err
 	}
 	p := v.locate(clean)
+	if p.tree != v.answers && p.tree.isHidden(p.rel) {
+		return place{}, p.failure(fs.ErrNotExist)
+	}
 	if p.tree != v.answers || p.rel == "." {
 		return p, nil
 	}

@@ -34,6 +34,9 @@ type Options struct {
 	// Protected has paths within Writes, as tools name them, that must not change, with everything
 	// below them, by whichever of Writes a call reaches them. Reads within Writes are protected too.
 	Protected []string
+	// Hidden has files and folders, by their paths on this machine, that no tool shows and no fenced command
+	// reads. They need not exist. A command may read all of Dir.
+	Hidden []string
 	// Answers shows an agent of a panel the folders of the answers that it was shown
 	// (agents.CallInfo), as answers/NAME and for reading only. It reports whether a folder is one
 	// that keeps the session's answers: an imported journal may name any folder. A mount cannot be
@@ -71,6 +74,7 @@ type tree struct {
 	dir      string // its path without symbolic links
 	writable bool
 	kept     []kept
+	hidden   []string // paths within the tree that nobody reads
 }
 
 // Open opens a workspace. An error names the option and the cure.
@@ -101,6 +105,7 @@ func Open(o Options) (w *Workspace, err error) {
 			return w, err
 		}
 	}
+	w.hide(o.Hidden)
 	if err := w.protect(o.Protected); err != nil {
 		return w, err
 	}

@@ -28,6 +28,8 @@ type validated struct {
 	// cost at most, nil if that is unknown.
 	Calls   *configs.CallCount `json:"calls"`
 	MostUSD *float64           `json:"most_usd"`
+	// Hint is what a user of MassGen should know of the config; it is no warning.
+	Hint string `json:"hint,omitempty"`
 	// Warnings lists what a run would warn of.
 	Warnings []string `json:"warnings"`
 	// Errors lists why a run would end before its first model call.
@@ -64,6 +66,9 @@ func Validate(ctx context.Context, p *program.Program, file string) error {
 		v.Config, plain.Count(len(v.Agents), "agent"), plain.Count(len(v.Warnings), "warning"))
 	if len(v.Agents) > 1 {
 		text += "a turn makes " + v.Calls.String() + " model calls, and more for tools; " + costText(v.MostUSD) + "\n"
+	}
+	if v.Hint != "" {
+		text += v.Hint + "\n"
 	}
 	return p.Console.Put(text)
 }
@@ -102,6 +107,7 @@ func (v *validated) check(ctx context.Context, p *program.Program) (err error) {
 	if err == nil {
 		defer func() { err = errors.Join(err, panel.Close()) }()
 		v.take(config, panel.Models())
+		v.Hint = config.Hint()
 		if config, err = config.WithPreset(given.Preset, given.Strategy); err != nil {
 			return err
 		}

@@ -31,6 +31,15 @@ const LogFolderVariable = "MASSGEN_LOG_BASE_DIR"
 // InboxVariable names the folder of --inbox-dir with --automation.
 const InboxVariable = "MASSGEN_RUNTIME_INBOX_DIR"
 
+// Folder returns the folder of the logs that the flags or the environment name, "" for none.
+func (f LogFlags) Folder(lookup func(name string) (value string, set bool)) string {
+	if f.Dir != "" {
+		return f.Dir
+	}
+	folder, _ := lookup(LogFolderVariable)
+	return folder
+}
+
 func (f *LogFlags) flags() []cli.Flag {
 	return []cli.Flag{
 		TextFlag(output, "log-dir", &f.Dir, "write the logs of a run below `DIR`; --automation writes them below $"+LogFolderVariable+", else .massgen/massgen_logs"),

@@ -33,7 +33,9 @@ func Converse(ctx context.Context, p *program.Program, words []string, doubt str
 	}
 	p.Console.IsQuiet = p.Options.Display.Quiet
 	p.Console.IsSpoken = p.Console.IsSpoken || p.Options.Display.Spoken
-	question, given, err := (&input{p.Env, p.Console, &p.Options.Session, p.Options.Display.Automation}).question(ctx, words)
+	in := &input{env: p.Env, console: p.Console, flags: &p.Options.Session, automation: p.Options.Display.Automation}
+	in.prompt = func() (string, error) { return promptOf(p) }
+	question, given, err := in.question(ctx, words)
 	if err != nil {
 		return err
 	}
@@ -84,6 +86,19 @@ func Converse(ctx context.Context, p *program.Program, words []string, doubt str
 	return err
 }
 
+// promptOf returns the question in the config that the flags name, empty for none. The config is read again for
+// the session.
+func promptOf(p *program.Program) (string, error) {
+	if p.Options.Panel.Config == "" {
+		return "", nil
+	}
+	config, err := p.Panels.Load(cmdline.NewWorld(p.Env, func(string) {}))
+	if err != nil {
+		return "", err
+	}
+	return config.Prompt, nil
+}
+
 // confirm asks a person whether one word is a question. It returns an error if the answer is no, or nobody can
 // answer.
 func confirm(by *archive.Archive, word, doubt string) error {
@@ -120,7 +135,9 @@ func (p *input) question(ctx context.Context, words []string) (question string, 
 	case len(words) == 0 && p.flags.Lines:
 		return "", false, nil
 	case len(words) == 0:
-		question, err = p.inPlace(ctx)
+		if question, err = p.inPlace(ctx); err == nil && question == "" && !p.flags.GoOn {
+			question, err = p.prompt()
+		}
 		if err == nil && question == "" && p.automation && !p.flags.GoOn {
 			err = errors.New("question: --automation needs one: massgen --automation \"question\"")
 		}
@@ -161,6 +178,8 @@ type input struct {
 	console    *cmdline.Console
 	flags      *cmdline.SessionFlags
 	automation bool // nobody is there
+	// prompt returns the question of the config, empty for none.
+	prompt func() (string, error)
 }
 
 // besides returns a question with the piped text behind it. waits waits for the text, however late it

@@ -38,8 +38,8 @@ func openRunLog(p *program.Program) (*runLog, error) {
 		l.lines = p.Console.Out
 	}
 	folder := flags.Dir
-	if folder == "" && l.lines != nil {
-		folder, _ = p.Env.Lookup(cmdline.LogFolderVariable)
+	if l.lines != nil {
+		folder = flags.Folder(p.Env.Lookup)
 	}
 	if !flags.None && (folder != "" || l.lines != nil) {
 		var err error

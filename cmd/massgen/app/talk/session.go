@@ -130,7 +130,12 @@ func openSession(ctx context.Context, p *program.Program, like string) (*session
 	}
 	s.results.store = s.store
 	s.memory = memory{p.Console, p.Env.Lookup, &p.Options.Panel, &p.Options.Budget, world, s.store}
-	if s.chat.id, err = p.Kept.SessionID(ctx, s.store); err == nil {
+	if s.chat.id, err = p.Kept.SessionID(ctx, s.store); err == nil && config != nil && config.SessionID != "" && p.Options.Session.ID == "" && !p.Options.Session.GoOn {
+		if s.chat.id, err = config.SessionID, sessions.CheckID(config.SessionID); err != nil {
+			err = fmt.Errorf("session_id in %s: %w", plain.Line(config.File), err)
+		}
+	}
+	if err == nil {
 		s.engine, err = p.Engines.Connect(ctx, p.Kept.Database())
 	}
 	if err == nil {
@@ -188,6 +193,9 @@ func (s *session) settings(config *configs.Config) panels.Settings {
 		settings.NotRecorded = func(err error) { // the exit status is the result's
 			s.console.Complain(fmt.Errorf("--dump-inputs: %w", err))
 		}
+	}
+	if folder := s.options.Logs.Folder(s.memory.lookup); folder != "" {
+		settings.Hidden = []string{folder}
 	}
 	if s.engine != nil {
 		settings.Engine = s.engine

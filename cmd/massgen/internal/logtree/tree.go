@@ -14,8 +14,8 @@ import (
 	"github.com/massgen/massgen/internal/storage/store"
 )
 
-// Default is the folder of the logs, relative to the current one, unless the user names another.
-const Default = store.OwnFolder + "/massgen_logs"
+// Default is the folder of the logs unless the user names another.
+const Default = store.LogFolder
 
 // Tree is the folder of one run. Files are reached through root alone: an agent may be able to write to the
 // folder, and a link of it must lead nowhere else.
