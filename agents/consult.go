@@ -20,6 +20,8 @@ func (b *inputBuilder) consultation(in contextbuild.Input, call effect.ModelCall
 	switch call.Key.Purpose {
 	case effect.Verdict:
 		built, b.opinion = contextbuild.Verdict(in)
+	case effect.Review:
+		built, b.opinion = contextbuild.ReviewCall(in)
 	case effect.TieBreak:
 		built, b.opinion = contextbuild.Tie(in)
 	default:
@@ -44,6 +46,13 @@ func (r *replyReader) readOpinion(said string, reply *effect.ModelReply) {
 		same, problem := contextbuild.ReadVerdict(said)
 		if reply.Problem = problem; problem == "" {
 			reply.Opinion = &effect.Opinion{Same: same}
+		}
+		return
+	}
+	if r.call.Key.Purpose == effect.Review {
+		review, problem := contextbuild.ReadReview(said)
+		if reply.Problem = problem; problem == "" {
+			reply.Opinion = &effect.Opinion{Same: review.Submits(), Analysis: r.encode(review)}
 		}
 		return
 	}

@@ -231,7 +231,7 @@ func (b *inputBuilder) firstMessages(in contextbuild.Input, call effect.ModelCal
 	case effect.Conversation:
 		in.Notes = b.notes(call.Notes)
 		return b.withFiles(contextbuild.Solo(in))
-	case effect.Judgement, effect.Analysis, effect.TieBreak, effect.Verdict:
+	case effect.Judgement, effect.Analysis, effect.TieBreak, effect.Verdict, effect.Review:
 		return b.withFiles(b.consultation(in, call))
 	case effect.Presentation, effect.Synthesis:
 		if isJudge(call) {
@@ -246,6 +246,9 @@ func (b *inputBuilder) firstMessages(in contextbuild.Input, call effect.ModelCal
 		built = contextbuild.Present(in, winner, votes, call.Key.Purpose == effect.Synthesis)
 	default:
 		in.Guidance = b.text(b.turn.Agent(b.reader).Guidance)
+		if former := call.Offer.Former; former.Review != (blob.Ref{}) {
+			in.Sections = append(in.Sections, contextbuild.Restarted(decoded[contextbuild.Review](&b.textStore, former.Review), b.text(former.Text)))
+		}
 		built.System = in.System()
 		of := view{
 			question: b.turn.Question, history: historyKeyOf(b.turn, b.reader), answers: shown, notes: call.Notes,

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -39,12 +40,17 @@ func massgenOrchestratorKeys() []key[Orchestrator] {
 		key[Orchestrator]{"voting_threshold", value(integer[int](0, 100), func(o *Orchestrator) *int { return &o.VotingThreshold })},
 		key[Orchestrator]{"fairness_enabled", optional(boolean(), func(o *Orchestrator) **bool { return &o.Fair })},
 		key[Orchestrator]{"fairness_lead_cap_answers", optional(integer[int](1, 1000), func(o *Orchestrator) **int { return &o.LeadCap })},
+		key[Orchestrator]{"max_orchestration_restarts", restarts()},
 		key[Orchestrator]{"skip_final_presentation", optional(boolean(), func(o *Orchestrator) **bool { return &o.SkipPresentation })},
 	)
 }
 
 func massgenCoordinationKeys() []key[Orchestrator] {
-	return massgens(key[Orchestrator]{"planning_mode_instruction", text(func(o *Orchestrator) *string { return &o.PlanningInstruction })})
+	return massgens(key[Orchestrator]{"max_orchestration_restarts", restarts()}, key[Orchestrator]{"planning_mode_instruction", text(func(o *Orchestrator) *string { return &o.PlanningInstruction })})
+}
+
+func restarts() item[Orchestrator] {
+	return value(integer[int](0, 100), func(o *Orchestrator) *int { return &o.Rules.MaxRestarts })
 }
 
 // sensitivity reads how critical agents are before they vote. Values without a section of their own act as
@@ -80,6 +86,9 @@ func (k *checker) checkMassGenWays() {
 		o.Rules.LeadCap = *o.LeadCap
 	case o.Fair != nil:
 		o.Rules.LeadCap = leadCap
+	}
+	if restarts := cmp.Or(k.places["orchestrator.max_orchestration_restarts"], k.places["orchestrator.coordination.max_orchestration_restarts"]); len(k.config.Agents) == 1 && o.Rules.MaxRestarts > 0 {
+		k.warn(restarts, "max_orchestration_restarts has no effect with one agent: nobody reviews its answer")
 	}
 	if o.SkipPresentation != nil && !*o.SkipPresentation && k.places["orchestrator.final_answer_strategy"] == nil {
 		o.Rules.Final = kernel.WinnerPresent

@@ -71,6 +71,9 @@ func (c *Config) MostCalls() MostCalls {
 	if tries := c.Orchestrator.Check.Tries; tries > 1 {
 		most.Each, most.Final = most.Each*tries, most.Final*tries
 	}
+	if attempts := rules.MaxRestarts + 1; attempts > 1 {
+		most = MostCalls{most.Each * attempts, most.Final*attempts + rules.MaxRestarts, most.Judge * attempts, most.Verdict * attempts}
+	}
 	return most
 }
 
@@ -102,6 +105,9 @@ func (c *Config) Calls() CallCount {
 	}
 	if rules.Analysis && rules.Decider != kernel.ByJudge {
 		count.Most++
+	}
+	if rules.MaxRestarts > 0 {
+		count.Most, count.IsOpen = count.Most+1, true // a review, after which all may start over
 	}
 	count.IsOpen = count.IsOpen || c.Orchestrator.Check.Tries > 1
 	least := count.Most

@@ -23,7 +23,6 @@ const (
 	talkTopic     topic = "agents put no questions to each other or to a person here; /note adds to the question while a turn runs"
 	planRunTopic  topic = "there is no planning phase before the question here"
 	nlipTopic     topic = "messages in NLIP are not read here"
-	restartTopic  topic = "a turn is not started over here when its answer is judged insufficient"
 )
 
 func topMassGenKeys() []massgenKeys {
@@ -169,7 +168,6 @@ func orchestratorMassGenKeys() []massgenKeys {
 			max_checklist_calls_per_round checklist_first_answer checklist_require_gap_report gap_report_mode
 			type interactive_mode session_storage use_orchestrator_for_single_agent skip_agent_selector`},
 		{fate: accepted, names: "debug_final_answer"},
-		{fate: warned, names: "max_orchestration_restarts", topic: restartTopic},
 		{fate: warned, names: "coordination_mode", hint: noCounterpart, harmless: isOneOfWords("voting")},
 		{fate: warned, names: "presenter_agent", hint: "the winner presents; use final_answer_strategy: synthesize"},
 		{fate: warned, names: "skip_voting skip_coordination_rounds", hint: "use max_rounds"},
@@ -190,7 +188,6 @@ func orchestratorMassGenKeys() []massgenKeys {
 func coordinationMassGenKeys() []massgenKeys {
 	return []massgenKeys{
 		{fate: accepted, names: "use_two_tier_workspace drift_conflict_policy async_subagents web_review disable_final_only_round_capture_fallback"},
-		{fate: warned, names: "max_orchestration_restarts", topic: restartTopic},
 		{fate: warned, names: "enable_agent_task_planning", topic: planTopic},
 		{fate: warned, names: "task_planning_filesystem_mode max_tasks_per_plan", topic: planTopic, follows: true},
 		{fate: warned, names: "enable_memory_filesystem_mode", topic: notesTopic},

@@ -78,6 +78,10 @@ var (
 	checkFailedReply string
 	//go:embed prompts/check_line.txt
 	checkLine string
+	//go:embed prompts/review.txt
+	reviewPrompt string
+	//go:embed prompts/restarted.txt
+	restartedPrompt string
 	//go:embed prompts/verdict.txt
 	verdictPrompt string
 	//go:embed prompts/judge_form.txt

@@ -230,14 +230,16 @@ type Presented struct {
 type Consulted struct {
 	StepEnd
 	Purpose effect.Purpose `json:"purpose"`
-	// Label names the best answer, empty for a verdict. Same reports a verdict that the answers say
-	// the same.
+	// Label names the best answer, empty for a verdict and a review. Same reports a verdict that the answers say
+	// the same, or a review that submits the answer.
 	Label string `json:"label,omitempty"`
 	Same  bool   `json:"same,omitempty"`
 	// Why is why the consultation failed, empty if it did not.
 	Why string `json:"text,omitempty"`
 	// Analysis compares the answers, which it names by their labels; nil if the judge was asked for none.
 	Analysis *contextbuild.Analysis `json:"analysis,omitempty"`
+	// Review is what the winner thinks of its answer; nil for another purpose.
+	Review *contextbuild.Review `json:"review,omitempty"`
 }
 
 // WentToJSON reports that an agent's model does not use tools and writes JSON objects from now on.

@@ -1,5 +1,7 @@
 package report
 
+import "github.com/massgen/massgen/contextbuild"
+
 // masked returns an event without the secrets in its whole texts. The events of pieces have none.
 func (s *State) masked(ev Event) Event {
 	if s.Mask == nil {
@@ -17,6 +19,9 @@ func (s *State) masked(ev Event) Event {
 	case Consulted:
 		if ev.Analysis != nil {
 			ev.Analysis = new(ev.Analysis.Rewritten(s.Mask))
+		}
+		if ev.Review != nil {
+			ev.Review = &contextbuild.Review{Action: ev.Review.Action, Reason: s.Mask(ev.Review.Reason), Instructions: s.Mask(ev.Review.Instructions)}
 		}
 		return ev
 	case CallEnded:

@@ -1,11 +1,13 @@
 package report
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/policy"
@@ -241,9 +243,22 @@ func (r *Report) consulted(end StepEnd, c turn.StepEnded) Event {
 	ev := Consulted{StepEnd: end, Purpose: c.Purpose, Label: c.Label, Why: c.Outcome.Reason}
 	if o := c.Outcome.Opinion; o != nil {
 		ev.Same = o.Same
+		if c.Purpose == effect.Review {
+			ev.Review = r.review(o.Analysis)
+			return ev
+		}
 		ev.Analysis, _ = r.analysis(o.Analysis, r.machine.Result())
 	}
 	return ev
+}
+
+// review reads the text of a review.
+func (r *Report) review(ref blob.Ref) *contextbuild.Review {
+	review := &contextbuild.Review{}
+	if err := json.Unmarshal([]byte(r.textOf(ref)), review); err != nil {
+		review.Reason = "its review cannot be read"
+	}
+	return review
 }
 
 // sidecallEnded adds the events of a sidecall that ended.

@@ -146,6 +146,8 @@ func beginning(names []string, round int, stage string, purpose effect.Purpose, 
 		return plain.List(names) + is + " breaking the tie"
 	case purpose == effect.Verdict:
 		return plain.List(names) + is + " deciding whether the answers say the same"
+	case purpose == effect.Review:
+		return plain.List(names) + is + " reviewing the answer"
 	case purpose.IsFinalAnswer():
 		return plain.List(names) + is + " presenting the answer"
 	case stage != "":
@@ -229,6 +231,10 @@ func (c Consulted) Words() string {
 		return c.Agent + " found that the answers say the same"
 	case c.Purpose == effect.Verdict:
 		return c.Agent + " found that the answers differ"
+	case c.Purpose == effect.Review && c.Same:
+		return c.Agent + " submits the answer"
+	case c.Purpose == effect.Review:
+		return c.Agent + " has the turn start over: " + c.Review.Reason
 	case c.Purpose == effect.Analysis:
 		return c.Agent + " compared the answers"
 	}

@@ -482,6 +482,9 @@ func (s *State) applyEnd(ev Event) {
 		if ev.Analysis != nil {
 			s.Analysis = ev.Analysis
 		}
+		if ev.Review != nil && !ev.Same {
+			s.startOver()
+		}
 		if a := s.Agent(ev.Agent); ev.Why != "" && a.Phase == step.PhaseJudged {
 			a.Doing = fmt.Sprintf("its %s came to nothing", ev.Purpose)
 		}
@@ -514,6 +517,16 @@ func (s *State) voidVotes(answer *Act) {
 			v.Void = "a newer answer was accepted"
 		}
 	}
+}
+
+// startOver voids the votes of an attempt that is started over, and its analysis.
+func (s *State) startOver() {
+	for i := range s.Acts {
+		if v := &s.Acts[i]; v.Phase == step.PhaseVoted && v.Void == "" {
+			v.Void = "the turn was started over"
+		}
+	}
+	s.Analysis = nil
 }
 
 // to changes the phase of an agent. Nothing changes the phase of a dismissed agent.

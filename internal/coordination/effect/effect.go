@@ -295,11 +295,12 @@ const (
 	Analysis  = Purpose(kernel.Analysis)
 	TieBreak  = Purpose(kernel.TieBreak)
 	Verdict   = Purpose(kernel.Verdict)
+	Review    = Purpose(kernel.Review)
 )
 
 // IsConsultation reports whether a step gives an opinion about the answers, and no answer.
 func (p Purpose) IsConsultation() bool {
-	return p == Judgement || p == Analysis || p == TieBreak || p == Verdict
+	return p == Judgement || p == Analysis || p == TieBreak || p == Verdict || p == Review
 }
 
 // IsAnswer reports whether a step writes the turn's answer: a step of rule 9, or the step of a

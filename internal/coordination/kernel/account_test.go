@@ -23,9 +23,12 @@ func (c *checker) expect(ev Event) []Command {
 		return want
 	}
 	c.checkLimits(ev, emit)
-	for !c.decided && c.proceed(emit) {
-	}
-	if c.decided && !c.over {
+	for again := true; again; again = !c.decided && !c.over {
+		for !c.decided && c.proceed(emit) {
+		}
+		if !c.decided || c.over {
+			break
+		}
 		c.conclude(emit)
 	}
 	return want
@@ -71,8 +74,8 @@ func (c *checker) book(ev Event, emit func(Command)) {
 	case Consulted:
 		c.bookConsulted(ev, emit)
 	case Presented:
-		c.presenting, c.over, c.shown = false, true, ev.Answer
-		emit(Finish{})
+		c.presenting, c.shown = false, ev.Answer
+		c.finalIsThere(emit)
 	}
 }
 
@@ -308,14 +311,14 @@ func (c *checker) begin(i, round int, emit func(Command)) {
 		s.restrictAt = c.later(limit.Milliseconds())
 		s.cancelAt = c.later((limit + c.cfg.RoundGrace).Milliseconds())
 	}
-	emit(Start{i, round, o})
+	emit(Start{i, c.formerRounds + round, o})
 }
 
 func (c *checker) offerTo(agent, round int) Offer {
 	o := Offer{Set: len(c.answers), MayVote: []int{}}
 	for _, i := range c.shownTo(agent, round) {
 		e := c.answers[c.standing(i)]
-		o.Shown = append(o.Shown, Answer{Agent: i, N: c.seats[i].count, Hash: e.hash})
+		o.Shown = append(o.Shown, Answer{Agent: i, N: c.seats[i].former + c.seats[i].count, Hash: e.hash})
 		if i != agent || c.cfg.SelfVote {
 			o.MayVote = append(o.MayVote, i)
 		}
@@ -324,7 +327,7 @@ func (c *checker) offerTo(agent, round int) Offer {
 		o = Offer{MayVote: []int{}}
 	}
 	mine, all := c.cfg.MaxNewAnswersPerAgent, c.cfg.MaxNewAnswersGlobal
-	o.MayAnswer = round < c.lastRound() && (mine == 0 || c.seats[agent].count < mine) && (all == 0 || len(c.answers) < all) && !c.leads(agent)
+	o.MayAnswer = round < c.lastRound() && (mine == 0 || c.seats[agent].count < mine) && (all == 0 || len(c.answers)-c.formerAnswers < all) && !c.leads(agent)
 	return o
 }
 
@@ -389,7 +392,9 @@ func (c *checker) end(status Status, winner int, emit func(Command)) {
 		status = NoConsensus
 	}
 	c.status, c.winner = status, winner
-	if winner < 0 && (status == Completed || status == NoConsensus) {
+	if winner < 0 && c.restarts > 0 {
+		c.fallBack()
+	} else if winner < 0 && (status == Completed || status == NoConsensus) {
 		c.status = AllFailed
 	}
 	for i := range c.seats {
@@ -412,6 +417,10 @@ func (c *checker) end(status Status, winner int, emit func(Command)) {
 
 // conclude is rules 9 and 17, for a turn that is decided.
 func (c *checker) conclude(emit func(Command)) {
+	if c.final || c.fellBack {
+		c.reviewed(emit)
+		return
+	}
 	byAgreement := (c.status == Completed || c.status == NoConsensus) && len(c.cfg.Agents) > 1
 	switch {
 	case c.presenting || c.consulting.open:
@@ -421,9 +430,16 @@ func (c *checker) conclude(emit func(Command)) {
 			return
 		}
 	}
-	if !byAgreement || !c.isPresented() || c.isGone(c.presenter()) {
+	switch {
+	case !byAgreement:
 		c.over = true
 		emit(Finish{})
+		return
+	case !c.isPresented() || c.isGone(c.presenter()):
+		c.finalIsThere(emit)
+		if !c.over {
+			c.reviewed(emit)
+		}
 		return
 	}
 	w := c.presenter()
@@ -432,7 +448,7 @@ func (c *checker) conclude(emit func(Command)) {
 	}
 	c.presenting = true
 	o := c.allStanding()
-	p := Present{Agent: w, Round: c.round, Offer: o, Votes: make([]Vote, len(c.valid())), Synthesize: c.cfg.Final != WinnerPresent}
+	p := Present{Agent: w, Round: c.formerRounds + c.round, Offer: o, Votes: make([]Vote, len(c.valid())), Synthesize: c.cfg.Final != WinnerPresent}
 	if c.cfg.Final == SynthesizeByJudge {
 		p.Votes, p.Analysis = nil, analysed
 	}

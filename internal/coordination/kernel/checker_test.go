@@ -35,6 +35,7 @@ type checker struct {
 
 	panelFirsts
 	panelVotes
+	attempts
 }
 
 // panelVotes is what the checker knows of a quorum and of ties.
@@ -55,6 +56,7 @@ type seat struct {
 	restrictAt, cancelAt Time
 	act                  Act
 
+	former   int  // answers of earlier attempts
 	asked    bool // by a stage
 	recalled bool // its late call was cancelled for a consultation
 }
@@ -123,10 +125,10 @@ func (c *checker) invariants(ev Event, got []Command) error {
 			if slices.Contains(cmd.Offer.MayVote, cmd.Agent) && !c.cfg.SelfVote {
 				return fmt.Errorf("agent %d was offered a vote for itself", cmd.Agent)
 			}
-			if cmd.Round >= c.lastRound() && cmd.Offer.MayAnswer {
+			if c.inAttempt(cmd.Round) >= c.lastRound() && cmd.Offer.MayAnswer {
 				return fmt.Errorf("agent %d was offered new_answer in round %d", cmd.Agent, cmd.Round)
 			}
-			newSet = newSet || len(c.answers) != c.roundSet || c.round == 0 || c.followsFirsts(cmd.Round)
+			newSet = newSet || len(c.answers) != c.roundSet || c.round == 0 || c.followsFirsts(c.inAttempt(cmd.Round)) || c.final
 			if c.cfg.Pace == PaceRounds && !newSet && !c.allMembersFailed(ev) {
 				return fmt.Errorf("a round opened on an unchanged set")
 			}

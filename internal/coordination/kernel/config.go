@@ -83,6 +83,8 @@ type Config struct {
 	StragglerFactor float64 `json:"straggler_factor,omitempty"`
 	// Peers limits the answers that an agent is shown (rule 19).
 	Peers Peers `json:"peers,omitzero"`
+	// MaxRestarts is how often the winner may have the turn start over (rule 21).
+	MaxRestarts int `json:"max_restarts,omitempty"`
 	// Check says what a failed check of an answer means; empty if answers are not checked (rule 20).
 	Check CheckMode `json:"check,omitempty"`
 }
@@ -100,7 +102,7 @@ func Defaults(agents ...string) Config {
 func (c *Config) AskOnce() {
 	c.Decider, c.Pace, c.Final = FirstAnswer, PaceRounds, WinnerReuse
 	c.Stages, c.Agree, c.Judge, c.VerdictByOther = nil, "", "", false
-	c.Analysis, c.BothOrders, c.StopEarly, c.Peers = false, false, false, Peers{}
+	c.Analysis, c.BothOrders, c.StopEarly, c.Peers, c.MaxRestarts = false, false, false, Peers{}, 0
 	if c.Ties == election.ByJudge {
 		c.Ties = ""
 	}
@@ -118,6 +120,9 @@ func (c Config) Validate() error {
 		if n < 0 {
 			return errors.New("a limit of new answers cannot be negative; 0 means none")
 		}
+	}
+	if c.MaxRestarts < 0 {
+		return errors.New("max_orchestration_restarts cannot be negative; 0 means none")
 	}
 	for _, d := range []time.Duration{c.StragglerGrace, c.FirstRoundLimit, c.RoundLimit, c.RoundGrace, c.TurnLimit, c.ConsultationLimit} {
 		if d < 0 {

@@ -19,6 +19,8 @@ const (
 	TieBreak  Purpose = "tie"
 	Analysis  Purpose = "analysis"
 	Verdict   Purpose = "verdict"
+	// Review asks the winner whether the final answer will do (rule 21).
+	Review Purpose = "review"
 )
 
 // consultation is a consultation under way.
@@ -50,6 +52,9 @@ func (m *Machine) consult(p Purpose) bool {
 // consultOffer returns the answers that a consultation is about.
 func (m *Machine) consultOffer(p Purpose) Offer {
 	offer := Offer{Set: m.set(), Shown: m.current(), MayVote: []int{}, Reversed: p == Judgement && len(m.s.Picks) > 0}
+	if p == Review {
+		offer.Shown = []Answer{m.finalAnswer()}
+	}
 	if p == TieBreak {
 		offer.Shown = []Answer{}
 		for _, agent := range m.s.Tie.Among {
@@ -121,6 +126,8 @@ func (m *Machine) concludeConsultation(p Purpose, ev Consulted) {
 			return
 		}
 		m.s.Analysis = ev.Analysis
+	case Review:
+		m.concludeReview(ev)
 	case Verdict:
 		if failed {
 			m.warn("the verdict came to nothing (%s), and counts as disagreement", ev.Reason)

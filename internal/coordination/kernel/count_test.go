@@ -13,7 +13,7 @@ import (
 // valid are the ballots that count: cast in time, on the set that stands now.
 func (c *checker) valid() []ballot {
 	var list []ballot
-	for _, b := range c.votes {
+	for _, b := range c.votes[c.formerVotes:] {
 		if !b.late && b.set == len(c.answers) {
 			list = append(list, b)
 		}
@@ -39,9 +39,9 @@ func (c *checker) hasVoted(agent int) bool {
 // standing is the index of an agent's newest answer, or -1.
 func (c *checker) standing(agent int) int {
 	at := -1
-	for i, e := range c.answers {
+	for i, e := range c.answers[c.formerAnswers:] {
 		if e.agent == agent {
-			at = i
+			at = c.formerAnswers + i
 		}
 	}
 	return at
@@ -83,7 +83,7 @@ func (c *checker) shownTo(agent, round int) []int {
 	if p.Ring > 0 {
 		list = append(list, others[:min(p.Ring, len(others))]...)
 	}
-	for place, i := range draw.Order(len(others), p.Seed, uint64(p.Turn), uint64(round), uint64(agent)) {
+	for place, i := range draw.Order(len(others), p.Seed, uint64(p.Turn), uint64(c.formerRounds+round), uint64(agent)) {
 		if place < p.Random {
 			list = append(list, others[i])
 		}

@@ -113,5 +113,8 @@ func (m *Machine) describeOffer(o Offer) string {
 	if o.Reversed {
 		line += " reversed"
 	}
+	if o.Former != (Former{}) {
+		line += " former=" + o.Former.Text.SHA256
+	}
 	return line
 }

@@ -84,7 +84,9 @@ func (m *Machine) mayDismissOutsider(agent int) error {
 
 // isStillAsked reports whether an agent is or will be asked after the election.
 func (m *Machine) isStillAsked(agent int) bool {
-	return m.s.Consulting != nil && m.s.Consulting.Agent == agent || m.isPresented() && m.presenter() == agent
+	return m.s.Consulting != nil && m.s.Consulting.Agent == agent ||
+		m.isPresented() && !m.s.Final && m.presenter() == agent ||
+		m.isReviewDue() && !m.s.Restarting && m.consultant(Review) == agent
 }
 
 // voters returns the weight of the agents that count under pace: eager. They are the live agents, and

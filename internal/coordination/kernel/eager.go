@@ -10,8 +10,8 @@ func (m *Machine) stepEager() bool {
 	}
 	for agent, x := range m.s.Members {
 		if !x.Failed && !x.out() && (x.Starts == 0 || x.Seen != m.set()) {
-			m.start(agent, x.Starts+1)
-			m.s.Round = max(m.s.Round, m.s.Members[agent].Starts)
+			m.start(agent, m.s.FormerRounds+x.Starts+1)
+			m.s.Round = max(m.s.Round, m.s.FormerRounds+m.s.Members[agent].Starts)
 		}
 	}
 	isOut := func(x member) bool { return !x.Failed && x.out() }

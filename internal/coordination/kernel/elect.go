@@ -78,11 +78,12 @@ func (m *Machine) nobodyLeft() bool {
 // During a presentation the winner is known already (rule 9).
 func (m *Machine) endEarly(status Status) {
 	if m.s.Stage == stagePresenting {
-		what := "presentation"
-		if m.s.Consulting != nil {
-			what = "analysis"
+		switch {
+		case m.s.Consulting != nil:
+			m.warn("the %s was ended (%s): the winning answer stands as it was", m.s.Consulting.Purpose, status)
+		case !m.s.Final:
+			m.warn("the presentation was ended (%s): the winning answer stands as it was", status)
 		}
-		m.warn("the %s was ended (%s): the winning answer stands as it was", what, status)
 		m.finish()
 		return
 	}
@@ -98,6 +99,10 @@ func (m *Machine) endEarly(status Status) {
 // nothing to present: its text is the answer (rule 1).
 func (m *Machine) elect(status Status, winner int) {
 	voted := status == Completed || status == NoConsensus
+	if winner < 0 && m.hasFormer() {
+		m.fallBack(status)
+		return
+	}
 	if voted && winner < 0 {
 		status = AllFailed
 	}
@@ -110,7 +115,7 @@ func (m *Machine) elect(status Status, winner int) {
 		m.cutOff(agent, status)
 	}
 	m.s.Stage = stagePresenting
-	if winner < 0 || !voted || len(m.cfg.Agents) == 1 || !m.isAnalysisDue() && !m.isPresented() {
+	if winner < 0 || !voted || len(m.cfg.Agents) == 1 || !m.isAnalysisDue() && !m.isPresented() && !m.isReviewDue() {
 		m.finish()
 	}
 }
@@ -163,20 +168,23 @@ func (m *Machine) present() {
 	switch {
 	case m.s.Presenting || m.s.Consulting != nil:
 		return
+	case m.s.Final:
+		m.review()
+		return
 	case m.isAnalysisDue():
 		if m.awaitsConsultant(Analysis) || m.consult(Analysis) {
 			return
 		}
 	}
 	if !m.isPresented() {
-		m.finish()
+		m.review()
 		return
 	}
 	agent := m.presenter()
 	switch {
 	case m.isOut(agent):
 		m.warn("%s won and is out: its answer stands as it was", m.name(agent))
-		m.finish()
+		m.review()
 	case m.isReturning(agent):
 	default:
 		m.s.Presenting = true
@@ -206,7 +214,9 @@ func (m *Machine) applyPresented(ev Presented) {
 	if m.cfg.Final == SynthesizeByJudge { // the files are the winner's
 		m.s.PresentedWork = m.s.Answers[m.s.Winner].Work
 	}
-	m.finish()
+	if m.s.Final = m.isReviewDue(); !m.s.Final { // else present goes on with the review
+		m.finish()
+	}
 }
 
 // finish ends the turn.

@@ -87,7 +87,8 @@ type Presented struct {
 }
 
 // Consulted ends a consultation. Reason is why it failed, empty for a success. Best is the agent
-// that a judgement or a tie found best, Same a verdict, Analysis the text of an analysis.
+// that a judgement or a tie found best, Same a verdict or a review that submits the answer, Analysis the
+// text of an analysis or of a review.
 type Consulted struct {
 	At       Time
 	Best     int
@@ -136,6 +137,8 @@ type Offer struct {
 	MayAnswer bool `json:"may_answer"`
 	// MayVote are the agents that a vote may name; it is empty in a blind first round.
 	MayVote []int `json:"may_vote"`
+	// Former is what the step is told of the attempt before; zero in the first one.
+	Former Former `json:"former,omitzero"`
 	// Reversed reports whether the step is shown the answers in the reverse order.
 	Reversed bool `json:"reversed,omitempty"`
 }

@@ -242,7 +242,10 @@ func (c *checker) consult(p Purpose, agent int, emit func(Command)) bool {
 	if o.Reversed = p == Judgement && len(c.picks) > 0; p == TieBreak {
 		o.Shown = slices.DeleteFunc(o.Shown, func(a Answer) bool { return !slices.Contains(c.tied, a.Agent) })
 	}
-	emit(Consult{Agent: agent, Round: c.round, Purpose: p, Offer: o})
+	if p == Review {
+		o.Shown = slices.DeleteFunc(o.Shown, func(a Answer) bool { return a.Agent != agent })
+	}
+	emit(Consult{Agent: agent, Round: c.formerRounds + c.round, Purpose: p, Offer: o})
 	return true
 }
 
@@ -250,7 +253,7 @@ func (c *checker) consult(p Purpose, agent int, emit func(Command)) bool {
 func (c *checker) allStanding() Offer {
 	o := Offer{Set: len(c.answers)}
 	for _, i := range c.standingAll() {
-		o.Shown = append(o.Shown, Answer{Agent: i, N: c.seats[i].count, Hash: c.answers[c.standing(i)].hash})
+		o.Shown = append(o.Shown, Answer{Agent: i, N: c.seats[i].former + c.seats[i].count, Hash: c.answers[c.standing(i)].hash})
 	}
 	return o
 }
@@ -267,6 +270,11 @@ func (c *checker) bookConsulted(ev Consulted, emit func(Command)) {
 func (c *checker) concluded(p Purpose, ev Consulted, emit func(Command)) {
 	failed := ev.Reason != ""
 	switch {
+	case p == Review:
+		if c.restarting = !failed && !ev.Same; !c.restarting {
+			c.over = true
+			emit(Finish{})
+		}
 	case p == Verdict && !failed && ev.Same:
 		c.end(Completed, c.standing(c.standingAll()[0]), emit)
 	case p == Verdict:
@@ -324,7 +332,8 @@ func (c *checker) mayDismissOutsider(agent int) bool {
 
 // isStillAsked says whether an agent is asked after the decision, or will be.
 func (c *checker) isStillAsked(agent int) bool {
-	return c.consulting.open && c.consulting.agent == agent || c.isPresented() && c.presenter() == agent
+	return c.consulting.open && c.consulting.agent == agent || c.isPresented() && !c.final && c.presenter() == agent ||
+		c.reviewIsDue() && !c.restarting && c.answers[c.winner].agent == agent
 }
 
 func (c *checker) isGone(agent int) bool {
@@ -375,10 +384,10 @@ func (w world) opinions(list []Event, at Time) []Event {
 	}
 	list = append(list, Consulted{At: at, Reason: "r"})
 	switch {
-	case x.purpose == Verdict:
+	case x.purpose == Verdict || x.purpose == Review:
 		list = append(list, Consulted{At: at, Same: true})
 		if !x.ended {
-			list = append(list, Consulted{At: at})
+			list = append(list, Consulted{At: at, Analysis: analysed})
 		}
 	case x.purpose == TieBreak && !x.ended:
 		for _, best := range w.c.tied {
@@ -421,15 +430,16 @@ func appendStrategy(b []byte, m *Machine) []byte {
 	var under byte
 	var limit byte
 	if c := s.Consulting; c != nil {
-		under = byte(c.Agent) + 1 | bit(c.Ended != "")<<3 | bit(c.Purpose == Verdict)<<4 | bit(c.Purpose == Analysis)<<5 | bit(c.Purpose == TieBreak)<<6
+		under = byte(c.Agent) + 1 | bit(c.Ended != "")<<3 | bit(c.Purpose == Verdict)<<4 | bit(c.Purpose == Analysis)<<5 | bit(c.Purpose == TieBreak)<<6 | bit(c.Purpose == Review)<<7
 		limit = left(c.LimitAt, s.Now)
 	}
 	return append(b, byte(s.StagesBegun)<<4|byte(s.Differing), under, limit,
-		bit(s.Judged)|bit(s.Unjudged)<<1|bit(s.Analysis != blob.Ref{})<<2|byte(len(s.Outsiders))<<3, outsiders(s.Outsiders, len(s.Members)))
+		bit(s.Judged)|bit(s.Unjudged)<<1|bit(s.Analysis != blob.Ref{})<<2|byte(len(s.Outsiders))<<3, outsiders(s.Outsiders, len(s.Members)),
+		bit(s.Final)|bit(s.Restarting)<<1|bit(s.Former.Text != blob.Ref{})<<2|byte(s.Restarts)<<3)
 }
 
 func hasFirsts(cfg Config) bool {
-	return cfg.Strategy() != "" || cfg.Analysis || cfg.Ties == election.ByJudge
+	return cfg.Strategy() != "" || cfg.Analysis || cfg.MaxRestarts > 0 || cfg.Ties == election.ByJudge
 }
 
 func outsiders(list []int, n int) (bits byte) {
@@ -446,6 +456,7 @@ func (w world) appendFirsts(b []byte) []byte {
 		return b
 	}
 	x := c.consulting
+	b = append(b, bit(c.final)|bit(c.restarting)<<1|bit(c.formerShown != blob.Ref{})<<2|byte(c.restarts)<<3)
 	b = append(b, byte(c.stages)<<4|byte(c.differing), byte(x.agent)<<2|bit(x.open)|bit(x.ended)<<1, left(x.limitAt, c.now),
 		bit(c.judged)|bit(c.unjudged)<<1|bit(c.hasAnalysis)<<2, outsiders(c.outsiders, len(c.seats)))
 	for _, s := range c.seats {

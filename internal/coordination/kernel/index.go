@@ -43,8 +43,8 @@ func (m *Machine) ix() *index {
 		for _, x := range m.s.Members {
 			m.index.book(x, 1)
 		}
-		for i, a := range m.s.Answers {
-			m.index.standing[a.Agent] = i
+		for i, a := range m.s.Answers[m.s.FormerAnswers:] {
+			m.index.standing[a.Agent] = m.s.FormerAnswers + i
 		}
 	}
 	return m.index

@@ -30,12 +30,12 @@ func (w world) key() key {
 func appendMachine(b []byte, m *Machine) []byte {
 	s, eager := &m.s, bit(m.cfg.Pace == PaceEager)
 	set, last := len(s.Answers), m.cfg.MaxRounds-1
-	b = append(b, s.Stage[0], (1-eager)*byte(s.Round), bit(s.RoundOpen)|bit(s.Presenting)<<1, bit(set > s.RoundSet),
-		left(s.GraceAt, s.Now), left(s.TurnAt, s.Now), left(s.WakeAt, s.Now), newest(m), byte(s.Winner+1))
+	b = append(b, s.Stage[0], (1-eager)*byte(s.Round-s.FormerRounds), bit(s.RoundOpen)|bit(s.Presenting)<<1, bit(set > s.RoundSet),
+		left(s.GraceAt, s.Now), left(s.TurnAt, s.Now), left(s.WakeAt, s.Now), newest(m), byte(winnerIn(s.Winner, s.FormerAnswers)))
 	for i, x := range s.Members {
 		flags := bit(x.Failed) | bit(x.InRound)<<1 | bit(x.Seen == set)<<2 | bit(x.Round == 0)<<6 | bit(x.Phase == Stopping && x.Act == ActLate)<<7
 		if x.Phase != Idle {
-			flags |= bit(x.Round == 1)<<3 | bit(x.MayAnswer)<<4
+			flags |= bit(m.isFirst(x.Round))<<3 | bit(x.MayAnswer)<<4
 		}
 		if at := m.standing(i); at >= 0 {
 			flags |= bit(s.Answers[at].Hash == sharedText) << 5
@@ -62,7 +62,7 @@ func (w world) appendAccount(b []byte) []byte {
 	c, eager := w.c, bit(w.c.cfg.Pace == PaceEager)
 	set, last := len(c.answers), c.cfg.MaxRounds-1
 	b = append(b, bit(c.open)|bit(c.decided)<<1|bit(c.presenting)<<2|bit(c.over)<<3|bit(set > c.roundSet)<<4,
-		(1-eager)*byte(c.round), left(c.graceAt, c.now), left(c.timer, c.now), byte(c.winner+1))
+		(1-eager)*byte(c.round), left(c.graceAt, c.now), left(c.timer, c.now), byte(winnerIn(c.winner, c.formerAnswers)))
 	for i, s := range c.seats {
 		flags := bit(s.busy) | bit(s.stopping)<<1 | bit(s.late)<<2 | bit(s.failed)<<3 | bit(s.member)<<4 | bit(s.seen == set)<<5
 		if s.out() {
@@ -86,7 +86,7 @@ func (w world) appendAccount(b []byte) []byte {
 
 // mayVoteOn says whether there is anybody to vote for in a set.
 func (w world) mayVoteOn(agent, set int) bool {
-	for _, e := range w.c.answers[:set] {
+	for _, e := range w.c.answers[min(w.c.formerAnswers, set):set] {
 		if e.agent != agent || w.c.cfg.SelfVote {
 			return true
 		}
@@ -95,10 +95,21 @@ func (w world) mayVoteOn(agent, set int) bool {
 }
 
 func newest(m *Machine) byte {
-	if n := len(m.s.Answers); n > 0 {
+	if n := len(m.s.Answers); n > m.s.FormerAnswers {
 		return byte(m.s.Answers[n-1].Agent + 1)
 	}
 	return 0
+}
+
+// winnerIn numbers a winner within its attempt: 0 for none, 100 and more for one of an earlier attempt.
+func winnerIn(winner, former int) int {
+	switch {
+	case winner < 0:
+		return 0
+	case winner < former:
+		return 100 + winner
+	}
+	return winner - former + 1
 }
 
 // left is the time to a deadline: 0 for none, 1 for one that is past.
@@ -134,8 +145,9 @@ func TestKeyKnowsEveryField(t *testing.T) {
 	}{
 		{fields(state{}), []string{"Stage", "Now", "Members", "Answers", "Votes", "Round", "RoundOpen", "RoundSet",
 			"GraceAt", "TurnAt", "WakeAt", "Status", "Winner", "Presenting", "Presented", "PresentedWork", "Warnings",
+			"Final", "FormerRounds", "FormerAnswers", "Restarts", "Former", "Restarting",
 			"StagesBegun", "Differing", "Consulting", "Analysis", "Judged", "Unjudged", "Outsiders", "Picks", "Tie", "Electorate"}},
-		{fields(member{}), []string{"Phase", "Failed", "Reason", "Starts", "Answers", "Round", "Seen", "InRound",
+		{fields(member{}), []string{"Phase", "Failed", "Reason", "Starts", "Answers", "FormerAnswers", "Round", "Seen", "InRound",
 			"Act", "MayAnswer", "RestrictAt", "CancelAt", "Since", "Took"}},
 		{fields(consultation{}), []string{"Purpose", "Agent", "LimitAt", "Ended"}},
 	} {

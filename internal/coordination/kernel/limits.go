@@ -45,11 +45,11 @@ func (m *Machine) start(agent, round int) {
 func (m *Machine) offer(agent, round int) Offer {
 	may := round < m.lastRound() &&
 		(m.cfg.MaxNewAnswersPerAgent == 0 || m.s.Members[agent].Answers < m.cfg.MaxNewAnswersPerAgent) &&
-		(m.cfg.MaxNewAnswersGlobal == 0 || m.set() < m.cfg.MaxNewAnswersGlobal) && !m.wouldLead(agent)
+		(m.cfg.MaxNewAnswersGlobal == 0 || m.set()-m.s.FormerAnswers < m.cfg.MaxNewAnswersGlobal) && !m.wouldLead(agent)
 	if m.isBlind() {
-		return Offer{Shown: []Answer{}, MayAnswer: may, MayVote: []int{}}
+		return Offer{Shown: []Answer{}, MayAnswer: may, MayVote: []int{}, Former: m.s.Former}
 	}
-	return Offer{Set: m.set(), Shown: m.shownTo(agent, round), MayAnswer: may, MayVote: m.votableBy(agent, round)}
+	return Offer{Set: m.set(), Shown: m.shownTo(agent, round), MayAnswer: may, MayVote: m.votableBy(agent, round), Former: m.s.Former}
 }
 
 // wouldLead is rule 6: one more answer would put an agent further ahead than LeadCap of a live agent that has
@@ -73,7 +73,7 @@ func (m *Machine) hasVoted(agent int) bool {
 }
 
 func (m *Machine) stepLimit(round int) time.Duration {
-	if round == 1 {
+	if m.isFirst(round) {
 		return m.cfg.FirstRoundLimit
 	}
 	return m.cfg.RoundLimit
@@ -121,7 +121,7 @@ func (m *Machine) applyStopped(agent int) {
 	switch {
 	case m.s.Stage == stagePresenting || m.s.Members[agent].Failed || m.s.Members[agent].Act == ActLate: // the state says why already
 		m.change(agent, func(x *member) { x.Phase = Idle })
-	case m.s.Members[agent].Round == 1:
+	case m.isFirst(m.s.Members[agent].Round):
 		m.endStep(agent, ActFailed, "it did not answer within the first round's time limit")
 	default:
 		m.endStep(agent, ActAbstained, "it did not act within the round's time limit")

@@ -149,7 +149,10 @@ func (m *Machine) stoodIn(agent, set int) bool {
 		return false
 	}
 	newest := m.standing(agent)
-	return newest >= 0 && (newest < set || slices.ContainsFunc(m.s.Answers[:set], func(a Answer) bool { return a.Agent == agent }))
+	if set < m.s.FormerAnswers {
+		return false
+	}
+	return newest >= 0 && (newest < set || slices.ContainsFunc(m.s.Answers[m.s.FormerAnswers:set], func(a Answer) bool { return a.Agent == agent }))
 }
 
 // take books the event. advance draws the consequences.
@@ -193,10 +196,15 @@ func (m *Machine) take(ev Event) {
 
 // advance draws the consequences until there are none.
 func (m *Machine) advance() {
-	for m.s.Stage == stageRunning && m.step() {
-	}
-	if m.s.Stage == stagePresenting {
-		m.present()
+	for {
+		for m.s.Stage == stageRunning && m.step() {
+		}
+		if m.s.Stage != stagePresenting {
+			return
+		}
+		if m.present(); m.s.Stage != stageRunning { // it is, if the turn starts over
+			return
+		}
 	}
 }
 

@@ -82,6 +82,7 @@ func drawConfig(t *rapid.T) Config {
 		MaxNewAnswersPerAgent: rapid.IntRange(0, 3).Draw(t, "per agent"),
 		MaxNewAnswersGlobal:   rapid.SampledFrom([]int{0, 0, 1, 5, len(ids)}).Draw(t, "global"),
 		LeadCap:               rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "lead"),
+		MaxRestarts:           rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(t, "restarts"),
 		SelfVote:              rapid.Bool().Draw(t, "self vote"),
 		FirstRoundLimit:       limit.Draw(t, "first round"),
 		RoundLimit:            limit.Draw(t, "round"),

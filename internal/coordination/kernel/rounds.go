@@ -9,10 +9,10 @@ import (
 // answer voids the votes before it, so judging an incomplete set would waste calls.
 func (m *Machine) stepRounds() bool {
 	if !m.s.RoundOpen {
-		if m.s.Round == 0 && len(m.cfg.Stages) > 0 {
+		if m.s.Round == m.s.FormerRounds && len(m.cfg.Stages) > 0 {
 			return m.openStage()
 		}
-		if m.s.Round == 1 && m.decidesFirst() {
+		if m.isFirst(m.s.Round) && m.decidesFirst() {
 			return m.decideFirst()
 		}
 		return m.openRound()
@@ -116,7 +116,7 @@ func (m *Machine) closeRound() {
 		}
 	}
 	switch {
-	case m.s.Round == 1 && m.decidesFirst():
+	case m.isFirst(m.s.Round) && m.decidesFirst():
 	case m.firstAnswersAgree():
 		m.elect(Completed, m.standing(m.current()[0].Agent))
 	case m.s.Round >= m.lastRound() || m.set() == m.s.RoundSet && !allFailed:
@@ -166,7 +166,7 @@ func (m *Machine) applyAnswer(ev Answered) {
 	}
 	m.change(ev.Agent, func(x *member) { x.Answers++ })
 	x := m.s.Members[ev.Agent]
-	answer := Answer{Agent: ev.Agent, N: x.Answers, Round: x.Round, Text: ev.Answer, Hash: ev.Hash, Value: ev.Value, Work: ev.Work, FailedCheck: ev.FailedCheck, Check: ev.Check}
+	answer := Answer{Agent: ev.Agent, N: x.FormerAnswers + x.Answers, Round: x.Round, Text: ev.Answer, Hash: ev.Hash, Value: ev.Value, Work: ev.Work, FailedCheck: ev.FailedCheck, Check: ev.Check}
 	m.s.Answers = append(m.s.Answers, answer)
 	m.voidVotes()
 	m.ix().add(answer, m.set()-1)
@@ -217,7 +217,7 @@ func (m *Machine) answerIn(agent, set int) Answer {
 	if i := m.standing(agent); i >= 0 && i < set {
 		return m.s.Answers[i]
 	}
-	for i := set - 1; i >= 0; i-- {
+	for i := set - 1; i >= m.s.FormerAnswers; i-- {
 		if m.s.Answers[i].Agent == agent {
 			return m.s.Answers[i]
 		}

@@ -20,6 +20,9 @@ func (s scenario) String() string {
 		strategy = fmt.Sprintf("strategy %s then %s, stages %v agree by %s, judge %q, other verdicts %t, values %t, analysis %t, limit %v, ",
 			c.Strategy(), c.Decider, c.Stages, c.Agree, c.Judge, c.VerdictByOther, c.Values, c.Analysis, c.ConsultationLimit)
 	}
+	if c.MaxRestarts > 0 {
+		strategy += fmt.Sprintf("%d restarts, ", c.MaxRestarts)
+	}
 	if c.StopEarly || c.Check != "" || c.Peers != (Peers{}) || c.Ties != "" || c.BothOrders {
 		strategy += fmt.Sprintf("stop_early %t, check %q, peers %+v, ties %q, both_orders %t, ", c.StopEarly, c.Check, c.Peers, c.Ties, c.BothOrders)
 	}

@@ -125,6 +125,8 @@ func (s *script) start(t *testing.T, d *datadriven.TestData) string {
 			_, err = fmt.Sscan(value, &cfg.MaxNewAnswersPerAgent)
 		case "global":
 			_, err = fmt.Sscan(value, &cfg.MaxNewAnswersGlobal)
+		case "restarts":
+			_, err = fmt.Sscan(value, &cfg.MaxRestarts)
 		case "lead":
 			_, err = fmt.Sscan(value, &cfg.LeadCap)
 		case "self_vote":

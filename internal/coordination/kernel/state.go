@@ -97,6 +97,8 @@ type member struct {
 	Reason  string `json:"reason,omitempty"`
 	Starts  int    `json:"starts"`
 	Answers int    `json:"answers"`
+	// FormerAnswers counts the agent's answers of earlier attempts.
+	FormerAnswers int `json:"former_answers,omitempty"`
 	// Round and Seen belong to the current or the last step: its round (eager: its number
 	// of starts) and the set that it saw.
 	Round int `json:"round"`
@@ -156,6 +158,17 @@ type state struct {
 	// PresentedWork is the Work of the presentation.
 	PresentedWork blob.Ref `json:"presented_work,omitzero"`
 	Warnings      []string `json:"warnings,omitempty"`
+
+	// Final reports whether the final answer is there, which the winner may review. FormerRounds and
+	// FormerAnswers count those of earlier attempts, Restarts the attempts after the first. Former is what an
+	// attempt is told of the one before. Restarting reports whether the next attempt waits for cancelled calls
+	// (rule 21).
+	Final         bool   `json:"final,omitempty"`
+	FormerRounds  int    `json:"former_rounds,omitempty"`
+	FormerAnswers int    `json:"former_answers,omitempty"`
+	Restarts      int    `json:"restarts,omitempty"`
+	Former        Former `json:"former,omitzero"`
+	Restarting    bool   `json:"restarting,omitempty"`
 
 	// StagesBegun counts the stages that have begun, and Differing is the newest stage whose
 	// answers were found to differ by a verdict.

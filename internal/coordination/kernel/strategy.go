@@ -55,9 +55,9 @@ func (c Config) Strategy() string {
 func (m *Machine) lastRound() int {
 	switch m.cfg.Decider {
 	case Blind, ByValue, ByJudge, FirstAnswer:
-		return 2
+		return m.s.FormerRounds + 2
 	}
-	return m.cfg.MaxRounds
+	return m.s.FormerRounds + m.cfg.MaxRounds
 }
 
 func (c Config) validateStrategy() error {
@@ -130,13 +130,13 @@ func (m *Machine) decidesFirst() bool {
 }
 
 // isBlind is rule 16: agents of a later stage are not shown the answers of an earlier one.
-func (m *Machine) isBlind() bool { return len(m.cfg.Stages) > 0 && m.s.Round == 1 }
+func (m *Machine) isBlind() bool { return len(m.cfg.Stages) > 0 && m.isFirst(m.s.Round) }
 
 // openStage is rule 16: the next stage asks those of its agents that have not been asked.
 func (m *Machine) openStage() bool {
 	stage := m.cfg.Stages[m.s.StagesBegun]
 	m.s.StagesBegun++
-	m.s.Round = 1
+	m.s.Round = m.s.FormerRounds + 1
 	m.s.RoundOpen, m.s.RoundSet, m.s.GraceAt = true, m.set(), 0
 	for agent := range m.s.Members {
 		m.change(agent, func(x *member) {
@@ -145,7 +145,7 @@ func (m *Machine) openStage() bool {
 	}
 	for agent, x := range m.s.Members {
 		if x.InRound {
-			m.start(agent, 1)
+			m.start(agent, m.s.Round)
 		}
 	}
 	return true
@@ -291,6 +291,9 @@ func (m *Machine) name(agent int) string {
 func (m *Machine) consultant(p Purpose) int {
 	if p == Verdict && m.cfg.VerdictByOther {
 		return len(m.cfg.Agents) + 1
+	}
+	if p == Review {
+		return m.s.Answers[m.s.Winner].Agent
 	}
 	if i := slices.Index(m.cfg.Agents, m.cfg.Judge); i >= 0 {
 		return i

@@ -80,7 +80,7 @@ func (m *Machine) keepElectorate() {
 		return
 	}
 	before := m.s.Electorate
-	if m.s.Round > 1 || m.s.StagesBegun < 2 {
+	if m.s.Round > m.s.FormerRounds+1 || m.s.StagesBegun < 2 {
 		before = 0
 	}
 	m.s.Electorate = before + m.electorate()
@@ -262,6 +262,9 @@ func (m *Machine) settleTie(best int) {
 // agreement returns the weight of the votes for the winner, and that of all valid votes. Without
 // votes each standing answer counts as its author's vote.
 func (m *Machine) agreement(winner int) (backing, all int) {
+	if m.s.Winner < m.s.FormerAnswers { // of an earlier attempt
+		return 0, 0
+	}
 	candidates := m.candidates()
 	backing, all = election.Agreement(m.count(), candidates[winner])
 	if all > 0 {

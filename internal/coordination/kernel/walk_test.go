@@ -183,9 +183,9 @@ func checkRefusals(w world) error {
 func walkSize() []scenario {
 	switch os.Getenv("MASSGEN_WALK") {
 	case "full":
-		return slices.Concat(fullProduct(), deciders(), deeperDeciders(), voting(3))
+		return slices.Concat(fullProduct(), deciders(), deeperDeciders(), voting(3), restarts())
 	case "small":
-		return slices.Concat(sample(59, 401), fewStrata(), fewDeciders(), fewVoting())
+		return slices.Concat(sample(59, 401), fewStrata(), fewDeciders(), fewVoting(), fewRestarts())
 	}
 	return slices.Concat(strata(), deciders(), voting(2), sample(13, 173))
 }

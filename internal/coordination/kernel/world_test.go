@@ -201,13 +201,14 @@ func (w world) seenBy(s seat) []int {
 }
 
 func (w world) hadAnswer(agent, set int) bool {
-	return slices.ContainsFunc(w.c.answers[:set], func(e entry) bool { return e.agent == agent })
+	return slices.ContainsFunc(w.c.answers[min(w.c.formerAnswers, set):set], func(e entry) bool { return e.agent == agent })
 }
 
 // wasShown says whether a text stood in a set: giving it again is a tool error.
 func (w world) wasShown(text string, set int) bool {
-	for i, e := range w.c.answers[:set] {
-		replaced := slices.ContainsFunc(w.c.answers[i+1:set], func(later entry) bool { return later.agent == e.agent })
+	shown := w.c.answers[min(w.c.formerAnswers, set):set]
+	for i, e := range shown {
+		replaced := slices.ContainsFunc(shown[i+1:], func(later entry) bool { return later.agent == e.agent })
 		if e.hash == text && !replaced {
 			return true
 		}

@@ -186,7 +186,7 @@ func (m *Machine) ended(at kernel.Time, agent int, s *openStep, o step.Outcome) 
 	}
 	switch {
 	case s.Purpose.IsFinalAnswer(): // it has no label, and nothing can make it void
-	case o.Opinion != nil && s.Purpose != effect.Verdict:
+	case o.Opinion != nil && s.Purpose != effect.Verdict && s.Purpose != effect.Review:
 		told.Label = m.labelOf(o.Opinion.Best)
 	case o.Answer != (blob.Ref{}):
 		told.Label, told.Void = m.s.Kernel.LastAnswer(agent, o.Answer)
