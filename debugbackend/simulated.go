@@ -18,8 +18,10 @@ const (
 	judgement = "judgement"
 	verdict   = "verdict"
 	synthesis = "synthesis"
+	review    = "review"
 	fieldBest = `"best"`
 	fieldSame = `"same"`
+	fieldTold = `"instructions"`
 )
 
 const ofSidecall = "A simulated member has nothing to say about this."
@@ -80,6 +82,8 @@ func (s *simulated) answer(req backends.Request) ([]backends.Event, error) {
 	switch {
 	case asksFor(req, verdict, fieldSame):
 		return inText(map[string]bool{"same": sameTexts(seen.answers)})
+	case asksFor(req, review, fieldTold):
+		return inText(map[string]string{"action": "submit"})
 	case asksFor(req, judgement, fieldBest):
 		return inText(m.judge(req, seen.answers))
 	case offers(req, toolVote) && len(seen.answers) > 0:

@@ -35,6 +35,30 @@ func strategyBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			}
 			return decide(c, judgement, "true")
 		},
+		"restarts": func(c backendtest.Call) backendtest.Reply {
+			switch {
+			case isConsulted(c, "You decide whether the CURRENT ANSWER, which"):
+				return backendtest.Reply{Text: `{"action":"restart_orchestration","reason":"It names one.","instructions":"Name both."}`}
+			case isConsulted(c, "was found insufficient"):
+				return backendtest.Reply{ToolCalls: []backends.ToolCall{{ID: "a", Name: "new_answer", Arguments: `{"content":"Both."}`}}}
+			}
+			return decide(c, judgement, "true")
+		},
+		"submits": func(c backendtest.Call) backendtest.Reply {
+			if isConsulted(c, "You decide whether the CURRENT ANSWER, which") {
+				return backendtest.Reply{Text: "```json\n{\"action\":\"submit\",\"reason\":\"\",\"instructions\":\"\"}\n```"}
+			}
+			return decide(c, judgement, "true")
+		},
+		"one-answers": func(c backendtest.Call) backendtest.Reply {
+			if isBlind(c) && c.Model() == "b" {
+				return backendtest.Reply{Text: " "}
+			}
+			if isBlind(c) {
+				return decide(c, judgement, "true")
+			}
+			return voteFor("agent1")
+		},
 		// Its second reply is one.
 		"judges-late": func(c backendtest.Call) backendtest.Reply {
 			texts := textsOf(c.Request().Messages, "user")
