@@ -31,7 +31,13 @@ func thinkingSection() section[Backend] {
 
 // massgenToolKeys are keys of MassGen about an agent's tools.
 func massgenToolKeys() []key[Agent] {
-	return []key[Agent]{{"permissions", by((*reader).agentPermissions)}}
+	return []key[Agent]{
+		{"permissions", by((*reader).agentPermissions)},
+		{"custom_tools", item[Agent]{
+			read: (*reader).customTools, show: func(a *Agent) string { return joined(a.Tools.Custom, " ") },
+			shape: func() shape { return listShape(shapeOf(customToolSection())) },
+		}},
+	}
 }
 
 // agentPermissions reads MassGen's permissions of one agent into a guard.

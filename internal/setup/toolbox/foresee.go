@@ -3,8 +3,8 @@ package toolbox
 import (
 	"strings"
 
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/internal/tools/mcp"
 	"github.com/massgen/massgen/internal/tools/workspace"
 )
 
@@ -42,12 +42,16 @@ func ForeseeLists(config *configs.Config) (notices []string) {
 		if a.Tools.CWD != "" {
 			l.all = workspace.Definitions(a.Tools.RunCommands)
 		}
+		for _, tool := range a.Tools.Custom {
+			l.all = append(l.all, backends.Tool{Name: tool.Name})
+			l.known[strings.TrimPrefix(tool.Name, configs.CustomToolPrefix)] = true
+		}
 		for _, tool := range l.all {
 			l.known[tool.Name] = true
 		}
 		for _, w := range wantedServers(config) {
 			if w.agent == ofAll || w.agent == i {
-				l.unlisted = append(l.unlisted, mcp.Prefix(w.server.Name))
+				l.unlisted = append(l.unlisted, w.prefix())
 			}
 		}
 		lists[i] = l

@@ -67,8 +67,8 @@ type Options struct {
 	Waiting func(servers []string)
 }
 
-// Open opens the tools and folders of a config's agents: their workspaces and the MCP servers,
-// all in parallel.
+// Open opens the tools and folders of a config's agents: their workspaces, the MCP servers and the helpers for
+// their functions in Python.
 func Open(ctx context.Context, config *configs.Config, log *slog.Logger, o Options) (*Toolbox, error) {
 	n := len(config.Agents)
 	b := &Toolbox{
@@ -82,7 +82,7 @@ func Open(ctx context.Context, config *configs.Config, log *slog.Logger, o Optio
 	}
 	err := b.openWorkspaces()
 	if err == nil {
-		err = b.openServers(ctx)
+		err = errors.Join(b.openServers(ctx), b.openHelpers(ctx))
 	}
 	if err != nil {
 		b.Close()
@@ -256,14 +256,18 @@ func toolFault(config *configs.Config, agent int, key string, err error) error {
 	return placed(config.BackendPlace(agent, key), fmt.Errorf("%s: %s: %w", config.Agents[agent].ID, key, err))
 }
 
-// Unfenced returns the reason why massgen asks about commands on this system, if an agent has
-// any.
+// Unfenced returns the reason why massgen asks about commands and functions in Python on this system, if an
+// agent has any.
 func Unfenced(config *configs.Config) (notice string) {
+	key, what := "enable_mcp_command_line", "commands"
 	if !slices.ContainsFunc(config.Agents, func(a configs.Agent) bool { return a.Tools.RunCommands }) {
-		return ""
+		key, what = "custom_tools", "functions in Python"
+		if !slices.ContainsFunc(config.Agents, func(a configs.Agent) bool { return len(a.Tools.Custom) > 0 }) {
+			return ""
+		}
 	}
 	if ok, reason := workspace.CanFence(); !ok {
-		return "enable_mcp_command_line: commands cannot be fenced in on this system, so a person is asked about each: " + reason
+		return key + ": " + what + " cannot be fenced in on this system, so a person is asked about each: " + reason
 	}
 	return ""
 }
