@@ -15,8 +15,6 @@ const (
 	mediaTopic    topic = "the tools that look at or make pictures, sound and video are not here; ask with --attach, or use an MCP server that has such tools"
 	customTopic   topic = "functions in Python are not looked for in a folder; list their files in custom_tools"
 	codeTopic     topic = "agents call tools directly here, and not from code"
-	planTopic     topic = "the tools for lists of tasks are not here"
-	notesTopic    topic = "the tools that keep memory in files are not here; memory.extract: true keeps facts about the user"
 	skillsTopic   topic = "skills are not read here; put what they say into the agents' system_message"
 	subagentTopic topic = "agents start no other agents here"
 	criteriaTopic topic = "answers are judged by votes here, not by criteria or an evaluator"
@@ -201,10 +199,7 @@ func coordinationMassGenKeys() []massgenKeys {
 		{fate: accepted, names: "use_two_tier_workspace drift_conflict_policy async_subagents web_review disable_final_only_round_capture_fallback"},
 		{fate: warned, names: "planning_mode_instruction", hint: "put it into the agents' system_message"},
 		{fate: warned, names: "max_orchestration_restarts", topic: restartTopic},
-		{fate: warned, names: "enable_agent_task_planning", topic: planTopic},
-		{fate: warned, names: "task_planning_filesystem_mode max_tasks_per_plan", topic: planTopic, follows: true},
-		{fate: warned, names: "enable_memory_filesystem_mode", topic: notesTopic},
-		{fate: warned, names: "compression_target_ratio learning_capture_mode", topic: notesTopic, follows: true},
+		{fate: warned, names: "compression_target_ratio learning_capture_mode", hint: "massgen shortens long inputs by context:"},
 		{fate: warned, names: "use_skills", topic: skillsTopic},
 		{fate: warned, names: "skills_directory massgen_skills load_previous_session_skills skill_lifecycle_mode", topic: skillsTopic, follows: true},
 		{fate: warned, names: "enable_subagents", topic: subagentTopic},

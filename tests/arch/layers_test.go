@@ -25,7 +25,7 @@ var layers = [][]string{
 	{"internal/setup/sidecalls", "internal/setup/toolbox"},
 	{"internal/storage/store", "internal/tools/pytools"},
 	{"coordinator", "agents/conversation", "internal/tools/mcp", "cmd/massgen/internal/picture", "internal/setup/telemetry"},
-	{"internal/tools/workspace", "internal/coordination/driver", "coordinator/report"},
+	{"internal/tools/workspace", "internal/tools/tasks", "internal/coordination/driver", "coordinator/report"},
 	{"agents", "internal/coordination/turn", "sessions/sqlite", "tests/storetest", "temporal/postgres", "tests/limitertest"},
 	{"internal/storage/sqlstore", "internal/models/providers"},
 	{
