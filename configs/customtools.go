@@ -57,7 +57,7 @@ type functions struct {
 
 func customToolSection() section[functions] {
 	return section[functions]{
-		keys: []key[functions]{
+		also: []key[functions]{
 			{"path", pathOf("a file in Python", func(f *functions) *string { return &f.tool.Path })},
 			{"function", oneOrMore(func(f *functions) *[]string { return &f.functions })},
 			{"func", oneOrMore(func(f *functions) *[]string { return &f.functions })},

@@ -196,10 +196,10 @@ func orchestratorMassGenKeys() []massgenKeys {
 
 func coordinationMassGenKeys() []massgenKeys {
 	return []massgenKeys{
-		{fate: accepted, names: "use_two_tier_workspace drift_conflict_policy async_subagents web_review disable_final_only_round_capture_fallback"},
+		{fate: accepted, names: `use_two_tier_workspace drift_conflict_policy async_subagents web_review disable_final_only_round_capture_fallback
+			task_planning_filesystem_mode compression_target_ratio learning_capture_mode`},
 		{fate: warned, names: "planning_mode_instruction", hint: "put it into the agents' system_message"},
 		{fate: warned, names: "max_orchestration_restarts", topic: restartTopic},
-		{fate: warned, names: "compression_target_ratio learning_capture_mode", hint: "massgen shortens long inputs by context:"},
 		{fate: warned, names: "use_skills", topic: skillsTopic},
 		{fate: warned, names: "skills_directory massgen_skills load_previous_session_skills skill_lifecycle_mode", topic: skillsTopic, follows: true},
 		{fate: warned, names: "enable_subagents", topic: subagentTopic},

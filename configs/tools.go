@@ -307,6 +307,10 @@ func (r *reader) serverEnv(at string, n *yaml.Node, s *MCPServer) {
 func (k *checker) checkTools() {
 	c := k.config
 	k.separateFolders()
+	const memoryFiles = "orchestrator.coordination.enable_memory_filesystem_mode"
+	if c.Orchestrator.MemoryFiles && !slices.ContainsFunc(c.Agents, func(a Agent) bool { return a.Tools.CWD != "" }) {
+		k.warn(k.places[memoryFiles], "%s has no effect without an agent that has a cwd: the folder of its memories", memoryFiles)
+	}
 	for i, a := range c.Agents {
 		at := k.agentPaths[i] + ".backend."
 		t := a.Tools

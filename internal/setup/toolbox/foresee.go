@@ -42,6 +42,13 @@ func ForeseeLists(config *configs.Config) (notices []string) {
 		if a.Tools.CWD != "" {
 			l.all = workspace.Definitions(a.Tools.RunCommands)
 		}
+		tools, err := taskTools(config, i)
+		if err != nil {
+			notices = append(notices, err.Error())
+		}
+		for _, tool := range tools {
+			l.all = append(l.all, tool.Definition())
+		}
 		for _, tool := range a.Tools.Custom {
 			l.all = append(l.all, backends.Tool{Name: tool.Name})
 			l.known[strings.TrimPrefix(tool.Name, configs.CustomToolPrefix)] = true

@@ -17,6 +17,7 @@ import (
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/tools/tasks"
 	"github.com/massgen/massgen/internal/tools/workspace"
 )
 
@@ -81,6 +82,9 @@ func Open(ctx context.Context, config *configs.Config, log *slog.Logger, o Optio
 		}
 	}
 	err := b.openWorkspaces()
+	if err == nil {
+		err = b.addTasks()
+	}
 	if err == nil {
 		err = errors.Join(b.openServers(ctx), b.openHelpers(ctx))
 	}
@@ -196,6 +200,42 @@ func (b *Toolbox) openWorkspaces() error {
 		b.keep[i], b.snapshots[i] = w.KeepResult, keepsSnapshots(storage, w, b.Without)
 	}
 	return errors.Join(errs...)
+}
+
+// addTasks gives each agent its tools for plans and memories.
+func (b *Toolbox) addTasks() error {
+	for i := range b.config.Agents {
+		tools, err := taskTools(b.config, i)
+		if err != nil {
+			return err
+		}
+		b.own[i] = append(b.own[i], tools...)
+	}
+	return nil
+}
+
+// taskTools returns the tools of an agent for plans and memories. It opens nothing.
+func taskTools(config *configs.Config, agent int) (tools []agents.Tool, err error) {
+	o, a := config.Orchestrator, config.Agents[agent]
+	folder := ""
+	if a.Tools.CWD != "" {
+		if folder, err = filepath.Abs(a.Tools.CWD); err != nil {
+			return nil, toolFault(config, agent, "cwd", err)
+		}
+	}
+	if o.TaskPlans {
+		if tools, err = tasks.PlanTools(tasks.PlanOptions{Agent: a.ID, Folder: folder, Most: o.MaxTasks}); err != nil {
+			return nil, err
+		}
+	}
+	if o.MemoryFiles && folder != "" {
+		memories, err := tasks.MemoryTools(folder)
+		if err != nil {
+			return nil, err
+		}
+		tools = append(tools, memories...)
+	}
+	return tools, nil
 }
 
 // clearOfOwn refuses a writable folder that contains one of the user's own folders, or lies in

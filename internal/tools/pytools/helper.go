@@ -24,6 +24,9 @@ var source []byte
 // Prefix begins the names of the tools for models, as in MassGen.
 const Prefix = configs.CustomToolPrefix
 
+// startLimit is for a helper to load its files, which may import large packages.
+const startLimit = 2 * time.Minute
+
 // settingsVariable has the helper's settings. A list of processes does not show it.
 const settingsVariable = "MASSGEN_CUSTOM_TOOLS"
 
@@ -99,7 +102,7 @@ func (o Options) server(folder string) (mcp.Server, error) {
 	}
 	network := slices.ContainsFunc(o.Tools, func(t configs.CustomTool) bool { return t.Network })
 	s := mcp.Server{
-		Name: o.Name, Prefix: Prefix, Warns: true, CallTimeout: o.CallTimeout, Confined: !network,
+		Name: o.Name, Prefix: Prefix, Warns: true, StartTimeout: startLimit, CallTimeout: o.CallTimeout, Confined: !network,
 		Env: map[string]string{settingsVariable: settings},
 	}
 	argv := []string{o.Python.Program, "-I", "-B", "-X", "utf8", file}

@@ -47,10 +47,13 @@ func (w *warnings) all() []string {
 	return slices.Clone(w.list)
 }
 
+// python is the machine's own.
+var python = sync.OnceValues(func() (Python, error) { return Find(context.Background()) })
+
 // options are for a helper with functions of a file of this source, in a folder that has nothing else.
 func options(t *testing.T, source string, functions ...string) (Options, *warnings) {
 	t.Helper()
-	python, err := Find(t.Context())
+	found, err := python()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +71,7 @@ func options(t *testing.T, source string, functions ...string) (Options, *warnin
 	}
 	warned := &warnings{}
 	o := Options{
-		Python: python, Name: "custom_tools", Folder: t.TempDir(), CallTimeout: time.Minute,
+		Python: found, Name: "custom_tools", Folder: t.TempDir(), CallTimeout: time.Minute,
 		Agent: configs.Agent{ID: "builder", Backend: configs.Backend{Type: "openai", Model: "m"}},
 		MCP:   mcp.Options{Launcher: launcher, Warn: warned.add, Log: func(_, line string) { t.Log(line) }},
 	}

@@ -24,8 +24,8 @@ type Python struct {
 // probe prints what Python knows about itself.
 const probe = `import json, sys; print(json.dumps({"program": sys.executable, "trees": [sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix], "version": list(sys.version_info[:2])}))`
 
-// probeLimit is for Python to start and to answer.
-const probeLimit = 30 * time.Second
+// probeLimit is for Python to start and to answer, also on a busy machine.
+const probeLimit = 2 * time.Minute
 
 // oldest is the first version of Python that the helper works with.
 var oldest = [2]int{3, 9}

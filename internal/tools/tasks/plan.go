@@ -426,8 +426,12 @@ func (p *plan) blocking(t *task) (ids []string) {
 	return ids
 }
 
-func (p *plan) ready() []*task   { return p.pending(func(t *task) bool { return len(p.blocking(t)) == 0 }) }
-func (p *plan) blocked() []*task { return p.pending(func(t *task) bool { return len(p.blocking(t)) > 0 }) }
+func (p *plan) ready() []*task {
+	return p.pending(func(t *task) bool { return len(p.blocking(t)) == 0 })
+}
+func (p *plan) blocked() []*task {
+	return p.pending(func(t *task) bool { return len(p.blocking(t)) > 0 })
+}
 
 func (p *plan) pending(is func(*task) bool) []*task {
 	list := []*task{}
