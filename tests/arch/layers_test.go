@@ -10,7 +10,7 @@ import (
 // Tests may also import from their own row. A new package gets its place here
 // and in DESIGN.md.
 var layers = [][]string{
-	{"tests", "tests/arch", "tests/faults", "tests/keys", "tests/judges", "tests/clients", "tests/mcpservers", "tests/live", "tests/cross", "tests/fixtures", "tests/bench", "tests/bench/peers", "tests/attack", "tests/streams"},
+	{"tests", "tests/arch", "tests/faults", "tests/keys", "tests/judges", "tests/clients", "tests/mcpservers", "tests/wheel", "tests/live", "tests/cross", "tests/fixtures", "tests/bench", "tests/bench/peers", "tests/attack", "tests/streams"},
 	{"cmd/massgen", "temporal/cmd/massgen-temporal"},
 	{"cmd/massgen/app", "temporal/engine", "examples/weather"},
 	{"cmd/massgen/app/talk", "cmd/massgen/app/serve", "cmd/massgen/app/check"},
