@@ -249,6 +249,8 @@ long_cross() {
   GOOS=windows GOARCH=amd64 go build -o /dev/null ./cmd/massgen
 }
 long_mutants() { make mutants; }
+# Configs of MassGen's wheel with functions in Python run to their end.
+long_wheel() { as_built && bash scripts/wheel.sh; }
 
 # summary prints of a step's log what people want to see when all has passed.
 summary() {

@@ -32,7 +32,11 @@ func thinkingSection() section[Backend] {
 // massgenToolKeys are keys of MassGen about an agent's tools.
 func massgenToolKeys() []key[Agent] {
 	return append(massgens(key[Agent]{"exclude_file_operation_mcps", value(boolean(), func(a *Agent) *bool { return &a.Tools.NoFileTools })}),
-		key[Agent]{"permissions", by(readAgentPermissions)})
+		key[Agent]{"permissions", by(readAgentPermissions)},
+		key[Agent]{"custom_tools", item[Agent]{
+			read: readCustomTools, show: func(a *Agent) string { return joined(a.Tools.Custom, " ") },
+			shape: func() shape { return listShape(shapeOf(customToolSection())) },
+		}})
 }
 
 // readAgentPermissions reads MassGen's permissions of one agent into a guard.

@@ -200,6 +200,11 @@ type Orchestrator struct {
 	Fair             *bool
 	LeadCap          *int
 	SkipPresentation *bool
+	// TaskPlans gives each agent tools for a plan of at most MaxTasks tasks (0: 10), and MemoryFiles tools for
+	// memories in its folder.
+	TaskPlans   bool `json:",omitempty"`
+	MaxTasks    int  `json:",omitempty"`
+	MemoryFiles bool `json:",omitempty"`
 	// SnapshotStorage is the folder that keeps agents' workspaces as they were when they
 	// answered, relative to the current one unless it is absolute; empty is the default.
 	SnapshotStorage string

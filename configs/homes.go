@@ -29,6 +29,7 @@ func homes() []home {
 		homeOf("in prices, under TYPE/MODEL", "prices.TYPE/MODEL", priceSection()),
 		homeOf("in an agent's backend", "agents[].backend", agentBackendSection()),
 		homeOf("in context_paths, beside a path", "orchestrator.context_paths[]", contextPathSection()),
+		homeOf("in custom_tools, beside a path", "agents[].backend.custom_tools[]", customToolSection()),
 		homeOf("in mcp_servers, under a server", "mcp_servers[]", serverSection()),
 		homeOf("in an agent", "agents[]", agentSection()),
 		homeOf("in orchestrator.coordination", "orchestrator.coordination", coordinationSection()),

@@ -333,8 +333,12 @@ func warnSection() section[policy.Settings] {
 // coordinationSection is where MassGen has planning_mode.
 func coordinationSection() section[Orchestrator] {
 	return section[Orchestrator]{
-		keys:    []key[Orchestrator]{{"enable_planning_mode", value(boolean(), func(o *Orchestrator) *bool { return &o.PlanningMode })}},
-		also:    massgenCoordinationKeys(),
+		keys: []key[Orchestrator]{{"enable_planning_mode", value(boolean(), func(o *Orchestrator) *bool { return &o.PlanningMode })}},
+		also: append(massgenCoordinationKeys(),
+			key[Orchestrator]{"enable_agent_task_planning", value(boolean(), func(o *Orchestrator) *bool { return &o.TaskPlans }).zero("")},
+			key[Orchestrator]{"max_tasks_per_plan", value(integer[int](1, 1000), func(o *Orchestrator) *int { return &o.MaxTasks }).zero("")},
+			key[Orchestrator]{"enable_memory_filesystem_mode", value(boolean(), func(o *Orchestrator) *bool { return &o.MemoryFiles }).zero("")},
+		),
 		massgen: coordinationMassGenKeys(),
 	}
 }

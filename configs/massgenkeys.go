@@ -13,10 +13,8 @@ const noCounterpart = "it has no counterpart"
 const (
 	sandboxTopic  topic = "commands run behind the kernel's fence, without the network, which is tighter than MassGen's container or sandbox; images, packages, credentials and sudo do not exist here"
 	mediaTopic    topic = "the tools that look at or make pictures, sound and video are not here; ask with --attach, or use an MCP server that has such tools"
-	customTopic   topic = "tools in Python are not run here; use an MCP server, or add tools in Go through the library"
+	customTopic   topic = "functions in Python are not looked for in a folder; list their files in custom_tools"
 	codeTopic     topic = "agents call tools directly here, and not from code"
-	planTopic     topic = "the tools for lists of tasks are not here"
-	notesTopic    topic = "the tools that keep memory in files are not here; memory.extract: true keeps facts about the user"
 	skillsTopic   topic = "skills are not read here; put what they say into the agents' system_message"
 	subagentTopic topic = "agents start no other agents here"
 	criteriaTopic topic = "answers are judged by votes here, not by criteria or an evaluator"
@@ -86,8 +84,8 @@ func backendMassGenKeys() []massgenKeys {
 		{fate: warned, names: `enable_image_generation enable_audio_generation enable_video_generation enable_file_generation enable_multimodal_tools`, topic: mediaTopic},
 		{fate: warned, names: `multimodal_config media_max_file_size_mb image_generation_backend image_generation_model video_generation_backend
 			video_generation_model audio_generation_backend audio_generation_model`, topic: mediaTopic, follows: true},
-		{fate: warned, names: "custom_tools custom_tools_path auto_discover_custom_tools", topic: customTopic},
-		{fate: warned, names: "exclude_custom_tools", topic: customTopic, follows: true},
+		{fate: warned, names: "custom_tools_path auto_discover_custom_tools", topic: customTopic},
+		{fate: warned, names: "exclude_custom_tools", hint: "leave the functions out of custom_tools"},
 		{fate: warned, names: "enable_code_based_tools enable_programmatic_flow", topic: codeTopic},
 		{fate: warned, names: "direct_mcp_servers shared_tools_directory", topic: codeTopic, follows: true},
 		{fate: warned, names: "command_line_execution_mode", topic: sandboxTopic, harmless: isOneOfWords("local")},
@@ -187,11 +185,8 @@ func orchestratorMassGenKeys() []massgenKeys {
 
 func coordinationMassGenKeys() []massgenKeys {
 	return []massgenKeys{
-		{fate: accepted, names: "use_two_tier_workspace drift_conflict_policy async_subagents web_review disable_final_only_round_capture_fallback"},
-		{fate: warned, names: "enable_agent_task_planning", topic: planTopic},
-		{fate: warned, names: "task_planning_filesystem_mode max_tasks_per_plan", topic: planTopic, follows: true},
-		{fate: warned, names: "enable_memory_filesystem_mode", topic: notesTopic},
-		{fate: warned, names: "compression_target_ratio learning_capture_mode", topic: notesTopic, follows: true},
+		{fate: accepted, names: `use_two_tier_workspace drift_conflict_policy async_subagents web_review disable_final_only_round_capture_fallback
+			task_planning_filesystem_mode compression_target_ratio learning_capture_mode`},
 		{fate: warned, names: "use_skills", topic: skillsTopic},
 		{fate: warned, names: "skills_directory massgen_skills load_previous_session_skills skill_lifecycle_mode", topic: skillsTopic, follows: true},
 		{fate: warned, names: "enable_subagents", topic: subagentTopic},

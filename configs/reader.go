@@ -84,7 +84,11 @@ func readSection[T any](r *reader, at string, n *yaml.Node, sec section[T], t *T
 		if r.massgen(path, e, sec.massgen) {
 			continue
 		}
-		r.doc.unknown(e.key, at, sec.names())
+		names := sec.names()
+		if len(names) == 0 { // a section that is MassGen's
+			names = namesIn(sec.also)
+		}
+		r.doc.unknown(e.key, at, names)
 	}
 	return len(r.doc.issues) == before
 }

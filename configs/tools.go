@@ -35,12 +35,14 @@ type Tools struct {
 	ExcludeTools []string
 	// NoFileTools leaves the agent run_command of the tools of its workspace.
 	NoFileTools bool `json:",omitempty"`
+	// Custom are functions in Python.
+	Custom []CustomTool `json:",omitempty"`
 	// Guards decide about the agent's calls beside Config.Permissions. The strictest decision holds.
 	Guards []Guard `json:",omitempty"`
 }
 
 // Any reports whether the agent has tools.
-func (t Tools) Any() bool { return t.CWD != "" || len(t.Servers) > 0 }
+func (t Tools) Any() bool { return t.CWD != "" || len(t.Servers) > 0 || len(t.Custom) > 0 }
 
 // MCPServer says how to reach a server of the Model Context Protocol. It has either a
 // Command or a URL.
@@ -307,6 +309,10 @@ func (r *reader) serverEnv(at string, n *yaml.Node, s *MCPServer) {
 func (k *checker) checkTools() {
 	c := k.config
 	k.separateFolders()
+	const memoryFiles = "orchestrator.coordination.enable_memory_filesystem_mode"
+	if c.Orchestrator.MemoryFiles && !slices.ContainsFunc(c.Agents, func(a Agent) bool { return a.Tools.CWD != "" }) {
+		k.warn(k.places[memoryFiles], "%s has no effect without an agent that has a cwd: the folder of its memories", memoryFiles)
+	}
 	for i, a := range c.Agents {
 		at := k.agentPaths[i] + ".backend."
 		t := a.Tools
@@ -315,8 +321,9 @@ func (k *checker) checkTools() {
 			k.warn(k.places[at+"enable_mcp_command_line"], "%senable_mcp_command_line has no effect without a cwd beside it: the folder that commands run in", at)
 		}
 		if (t.Any() || len(c.Servers) > 0) && a.Backend.ToolMode == "json" {
-			k.fail(k.places[at+"tool_mode"], "%stool_mode json says that %s's model calls no tools, and it is given some (cwd, mcp_servers); leave one out", at, a.ID)
+			k.fail(k.places[at+"tool_mode"], "%stool_mode json says that %s's model calls no tools, and it is given some (cwd, mcp_servers, custom_tools); leave one out", at, a.ID)
 		}
+		k.checkCustomTools(i, at)
 		if !t.RunCommands {
 			for _, key := range []string{"command_line_allowed_commands", "command_line_blocked_commands"} {
 				if n := k.places[at+key]; n != nil {

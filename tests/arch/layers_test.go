@@ -10,7 +10,7 @@ import (
 // Tests may also import from their own row. A new package gets its place here
 // and in DESIGN.md.
 var layers = [][]string{
-	{"tests", "tests/arch", "tests/faults", "tests/keys", "tests/judges", "tests/clients", "tests/mcpservers", "tests/live", "tests/cross", "tests/fixtures", "tests/bench", "tests/bench/peers", "tests/attack", "tests/streams"},
+	{"tests", "tests/arch", "tests/faults", "tests/keys", "tests/judges", "tests/clients", "tests/mcpservers", "tests/wheel", "tests/live", "tests/cross", "tests/fixtures", "tests/bench", "tests/bench/peers", "tests/attack", "tests/streams"},
 	{"cmd/massgen", "temporal/cmd/massgen-temporal"},
 	{"cmd/massgen/app", "temporal/engine", "examples/weather"},
 	{"cmd/massgen/app/talk", "cmd/massgen/app/serve", "cmd/massgen/app/check"},
@@ -23,9 +23,9 @@ var layers = [][]string{
 	{"."},
 	{"internal/setup/panels", "cmd/massgen/internal/inspect", "cmd/massgen/internal/findings", "cmd/massgen/internal/logtree"},
 	{"internal/setup/sidecalls", "internal/setup/toolbox"},
-	{"internal/storage/store"},
+	{"internal/storage/store", "internal/tools/pytools"},
 	{"coordinator", "agents/conversation", "internal/tools/mcp", "cmd/massgen/internal/picture", "cmd/massgen/internal/signs", "cmd/massgen/internal/failures", "internal/setup/telemetry"},
-	{"internal/tools/workspace", "internal/coordination/driver", "coordinator/report"},
+	{"internal/tools/workspace", "internal/tools/tasks", "internal/coordination/driver", "coordinator/report"},
 	{"agents", "internal/coordination/turn", "sessions/sqlite", "tests/storetest", "temporal/postgres", "tests/limitertest"},
 	{"internal/storage/sqlstore", "internal/models/providers"},
 	{

@@ -341,6 +341,7 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 	maps.Copy(list, refusals())
 	maps.Copy(list, toolBehaviours())
 	maps.Copy(list, mcpBehaviours())
+	maps.Copy(list, customBehaviours())
 	maps.Copy(list, schemaBehaviours())
 	maps.Copy(list, strategyBehaviours())
 	maps.Copy(list, votingBehaviours())

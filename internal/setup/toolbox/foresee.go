@@ -6,7 +6,6 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
-	"github.com/massgen/massgen/internal/tools/mcp"
 	"github.com/massgen/massgen/internal/tools/workspace"
 )
 
@@ -47,12 +46,23 @@ func ForeseeLists(config *configs.Config) (notices []string) {
 		if a.Tools.NoFileTools {
 			l.all = slices.DeleteFunc(l.all, func(t backends.Tool) bool { return t.Name != runCommand })
 		}
+		tools, err := taskTools(config, i)
+		if err != nil {
+			notices = append(notices, err.Error())
+		}
+		for _, tool := range tools {
+			l.all = append(l.all, tool.Definition())
+		}
+		for _, tool := range a.Tools.Custom {
+			l.all = append(l.all, backends.Tool{Name: tool.Name})
+			l.known[strings.TrimPrefix(tool.Name, configs.CustomToolPrefix)] = true
+		}
 		for _, tool := range l.all {
 			l.known[tool.Name] = true
 		}
 		for _, w := range wantedServers(config) {
 			if w.agent == ofAll || w.agent == i {
-				l.unlisted = append(l.unlisted, mcp.Prefix(w.server.Name))
+				l.unlisted = append(l.unlisted, w.prefix())
 			}
 		}
 		lists[i] = l

@@ -1,6 +1,7 @@
 package toolbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,26 +24,36 @@ const ofAll = -1
 type wanted struct {
 	agent  int
 	server configs.MCPServer
+	// names begins the names of its tools, empty for those of an MCP server of that name.
+	names string
 }
+
+// prefix returns the beginning of the names of its tools.
+func (w wanted) prefix() string { return cmp.Or(w.names, mcp.Prefix(w.server.Name)) }
 
 func wantedServers(config *configs.Config) []wanted {
 	var list []wanted
 	for _, s := range config.Servers {
-		list = append(list, wanted{ofAll, s})
+		list = append(list, wanted{agent: ofAll, server: s})
 	}
 	for i, a := range config.Agents {
 		for _, s := range a.Tools.Servers {
-			list = append(list, wanted{i, s})
+			list = append(list, wanted{agent: i, server: s})
 		}
 	}
 	return list
 }
 
-// Runs names a command or MCP server that the config starts, for an error; "" if it starts no program.
+// Runs names a command, a function in Python or an MCP server that the config starts, for an error; "" if it starts no program.
 func Runs(config *configs.Config) string {
 	for _, a := range config.Agents {
 		if a.Tools.RunCommands {
 			return "agent " + a.ID + " has commands"
+		}
+	}
+	for _, a := range config.Agents {
+		if len(a.Tools.Custom) > 0 {
+			return "agent " + a.ID + " has custom_tools in Python"
 		}
 	}
 	for _, w := range wantedServers(config) {

@@ -11,7 +11,7 @@ import (
 func TestServersOfOneNameAreNamedOnce(t *testing.T) {
 	var list []wanted
 	for agent, name := range []string{"search", "homes", "search"} {
-		list = append(list, wanted{agent, configs.MCPServer{Name: name}})
+		list = append(list, wanted{agent: agent, server: configs.MCPServer{Name: name}})
 	}
 	if got := serverNames(list); !slices.Equal(got, []string{"search", "homes"}) {
 		t.Error(got)

@@ -39,19 +39,20 @@ func Permit(opts *coordinator.Options, config *configs.Config, granted *permissi
 	return nil
 }
 
-// rulesOf returns the rules of a config, with one for commands if no fence confines them.
+// rulesOf returns the rules of a config, with rules for commands and functions in Python if no fence confines
+// them.
 func rulesOf(config *configs.Config) permission.Rules {
 	rules := config.Permissions.Rules
 	if fenced, _ := workspace.CanFence(); !fenced {
-		rules.Rules = append(slices.Clip(rules.Rules), commandsNeedPermission())
+		rules.Rules = append(slices.Clip(rules.Rules), unfencedRules()...)
 	}
 	return rules
 }
 
-// commandsNeedPermission returns the rule for commands without a fence. The strictest rule that
-// fits holds, so no other rule lets them run silently.
-func commandsNeedPermission() permission.Rule {
-	return permission.Rule{Action: permission.Ask, Tool: runCommand}
+// unfencedRules returns the rules for what runs without a fence. The strictest rule that fits holds, so no other
+// rule lets it run silently.
+func unfencedRules() []permission.Rule {
+	return []permission.Rule{{Action: permission.Ask, Tool: runCommand}, {Action: permission.Ask, Tool: configs.CustomToolPrefix + "*"}}
 }
 
 // permit decides about a call by rules and the guards of an agent. Unless asks is true, unattended replaces

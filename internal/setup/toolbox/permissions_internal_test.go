@@ -9,12 +9,15 @@ import (
 	"github.com/massgen/massgen/internal/tools/permission"
 )
 
-// TestCommandsThatNothingKeepsInAreAskedAbout, whatever the config allows; and nobody
+// TestCommandsThatNothingKeepsInAreAskedAbout, and functions in Python, whatever the config allows; and nobody
 // is there to be asked.
 func TestCommandsThatNothingKeepsInAreAskedAbout(t *testing.T) {
-	rules := permission.Rules{Rules: []permission.Rule{{Action: permission.Allow, Tool: "*"}, commandsNeedPermission()}}
+	rules := permission.Rules{Rules: append([]permission.Rule{{Action: permission.Allow, Tool: "*"}}, unfencedRules()...)}
 	if d := permission.Decide(rules, "run_command", `{"command":["ls"]}`); d.Action != permission.Ask {
 		t.Errorf("a command: %+v", d)
+	}
+	if d := permission.Decide(rules, "custom_tool__add", `{}`); d.Action != permission.Ask {
+		t.Errorf("a function in Python: %+v", d)
 	}
 	if d := permission.Decide(rules, "read_file", `{"path":"x"}`); d.Action != permission.Allow {
 		t.Errorf("another tool: %+v", d)

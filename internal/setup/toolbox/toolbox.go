@@ -17,6 +17,7 @@ import (
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/tools/tasks"
 	"github.com/massgen/massgen/internal/tools/workspace"
 )
 
@@ -69,8 +70,8 @@ type Options struct {
 	Waiting func(servers []string)
 }
 
-// Open opens the tools and folders of a config's agents: their workspaces and the MCP servers,
-// all in parallel.
+// Open opens the tools and folders of a config's agents: their workspaces, the MCP servers and the helpers for
+// their functions in Python.
 func Open(ctx context.Context, config *configs.Config, log *slog.Logger, o Options) (*Toolbox, error) {
 	n := len(config.Agents)
 	b := &Toolbox{
@@ -84,7 +85,10 @@ func Open(ctx context.Context, config *configs.Config, log *slog.Logger, o Optio
 	}
 	err := b.openWorkspaces()
 	if err == nil {
-		err = b.openServers(ctx)
+		err = b.addTasks()
+	}
+	if err == nil {
+		err = errors.Join(b.openServers(ctx), b.openHelpers(ctx))
 	}
 	if err != nil {
 		b.Close()
@@ -204,6 +208,42 @@ func (b *Toolbox) openWorkspaces() error {
 	return errors.Join(errs...)
 }
 
+// addTasks gives each agent its tools for plans and memories.
+func (b *Toolbox) addTasks() error {
+	for i := range b.config.Agents {
+		tools, err := taskTools(b.config, i)
+		if err != nil {
+			return err
+		}
+		b.own[i] = append(b.own[i], tools...)
+	}
+	return nil
+}
+
+// taskTools returns the tools of an agent for plans and memories. It opens nothing.
+func taskTools(config *configs.Config, agent int) (tools []agents.Tool, err error) {
+	o, a := config.Orchestrator, config.Agents[agent]
+	folder := ""
+	if a.Tools.CWD != "" {
+		if folder, err = filepath.Abs(a.Tools.CWD); err != nil {
+			return nil, toolFault(config, agent, "cwd", err)
+		}
+	}
+	if o.TaskPlans {
+		if tools, err = tasks.PlanTools(tasks.PlanOptions{Agent: a.ID, Folder: folder, Most: o.MaxTasks}); err != nil {
+			return nil, err
+		}
+	}
+	if o.MemoryFiles && folder != "" {
+		memories, err := tasks.MemoryTools(folder)
+		if err != nil {
+			return nil, err
+		}
+		tools = append(tools, memories...)
+	}
+	return tools, nil
+}
+
 // clearOfOwn refuses a writable folder that contains one of the user's own folders, or lies in
 // one: the next run would trust an agent's files there.
 func (b *Toolbox) clearOfOwn(dir string) error {
@@ -262,14 +302,18 @@ func toolFault(config *configs.Config, agent int, key string, err error) error {
 	return placed(config.BackendPlace(agent, key), fmt.Errorf("%s: %s: %w", config.Agents[agent].ID, key, err))
 }
 
-// Unfenced returns the reason why massgen asks about commands on this system, if an agent has
-// any.
+// Unfenced returns the reason why massgen asks about commands and functions in Python on this system, if an
+// agent has any.
 func Unfenced(config *configs.Config) (notice string) {
+	key, what := "enable_mcp_command_line", "commands"
 	if !slices.ContainsFunc(config.Agents, func(a configs.Agent) bool { return a.Tools.RunCommands }) {
-		return ""
+		key, what = "custom_tools", "functions in Python"
+		if !slices.ContainsFunc(config.Agents, func(a configs.Agent) bool { return len(a.Tools.Custom) > 0 }) {
+			return ""
+		}
 	}
 	if ok, reason := workspace.CanFence(); !ok {
-		return "enable_mcp_command_line: commands cannot be fenced in on this system, so a person is asked about each: " + reason
+		return key + ": " + what + " cannot be fenced in on this system, so a person is asked about each: " + reason
 	}
 	return ""
 }

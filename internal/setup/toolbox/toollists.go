@@ -49,13 +49,9 @@ type toolList struct {
 }
 
 // add adds tools, except those that the agent's settings exclude. Models know them by their
-// names, with the prefix of their server, if they have one ("" for none); settings may omit the
+// names, with a prefix, if they are those of a server ("" for none); settings may omit the
 // prefix. If allowed is true, the settings' own list of allowed tools holds.
-func (l *toolList) add(tools []agents.Tool, server string, allowed bool) {
-	prefix := ""
-	if server != "" {
-		prefix = mcp.Prefix(server)
-	}
+func (l *toolList) add(tools []agents.Tool, server, prefix string, allowed bool) {
 	for _, tool := range tools {
 		definition := tool.Definition()
 		l.all = append(l.all, definition)
@@ -115,15 +111,15 @@ func (b *Toolbox) lists() []toolList {
 		if b.Unfit != nil {
 			l.check = func(t backends.Tool) error { return b.Unfit(i, t) }
 		}
-		l.add(b.own[i], "", true)
+		l.add(b.own[i], "", "", true)
 		for _, s := range b.servers {
 			if s.agent == ofAll || s.agent == i {
-				l.add(s.client.Tools(), s.server.Name, s.server.AllowedTools == nil)
+				l.add(s.client.Tools(), s.server.Name, s.prefix(), s.server.AllowedTools == nil)
 			}
 		}
 		for _, w := range b.missing {
 			if w.agent == ofAll || w.agent == i {
-				l.unlisted = append(l.unlisted, mcp.Prefix(w.server.Name))
+				l.unlisted = append(l.unlisted, w.prefix())
 			}
 		}
 		if b.Most != nil {
@@ -139,7 +135,7 @@ func (b *Toolbox) lists() []toolList {
 // Listed is a tool in the form for people.
 type Listed struct {
 	Name string
-	From string // "workspace", or the MCP server
+	From string // "workspace", "custom_tools", or the MCP server
 	Rule string // whether its calls may run, in words
 }
 
@@ -152,10 +148,13 @@ func (b *Toolbox) Listed() [][]Listed {
 	for i, l := range b.lists() {
 		for j, tool := range l.tools {
 			from := "workspace"
-			if l.sources[j] != "" {
+			name := tool.Definition().Name
+			switch {
+			case strings.HasPrefix(name, configs.CustomToolPrefix):
+				from = l.sources[j]
+			case l.sources[j] != "":
 				from = "MCP server " + l.sources[j]
 			}
-			name := tool.Definition().Name
 			all[i] = append(all[i], Listed{name, from, rules.About(name)})
 		}
 	}

@@ -277,9 +277,12 @@ func (c *Client) list(ctx context.Context, s *session) error {
 		names[i] = t.name
 	}
 	tools := make([]agents.Tool, len(found))
-	for i, name := range visibleNames(c.server.Name, names) {
+	for i, name := range visibleNames(c.server.prefix(), names) {
 		found[i].definition.Name = name
 		tools[i] = tool{c, found[i]}
+		if c.server.Confined {
+			tools[i] = confined{tool{c, found[i]}}
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -326,6 +329,15 @@ func (t tool) Idempotent() bool { return t.listed.idempotent }
 
 // ChangesWorld reports whether the tool may change something: the server does not call it read-only.
 func (t tool) ChangesWorld(string) bool { return !t.listed.readsOnly }
+
+// confined is a tool of a server that changes no more than the folder of its agent.
+type confined struct{ tool }
+
+// ChangesWorld returns false: the agent's folder is not the world.
+func (confined) ChangesWorld(string) bool { return false }
+
+// ChangesFiles returns true: a call may change files of the agent's folder (agents.Doer.OnFiles).
+func (confined) ChangesFiles() bool { return true }
 
 // Call runs the tool. A cancelled ctx ends the call at once and notifies the server.
 func (t tool) Call(ctx context.Context, arguments string) (string, error) {

@@ -136,7 +136,7 @@ func (l *listing) wanted(tool string) bool {
 
 // named reports whether a tool is in a list of a config.
 func named(server Server, list []string, tool string) bool {
-	return slices.Contains(list, tool) || slices.Contains(list, plainName(Prefix(server.Name), tool))
+	return slices.Contains(list, tool) || slices.Contains(list, plainName(server.prefix(), tool))
 }
 
 // recordUnknown notes names in the config that match no tool.

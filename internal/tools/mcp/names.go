@@ -10,12 +10,11 @@ import (
 // mostName is the length of the longest name of a tool that providers accept.
 const mostName = 64
 
-// visibleNames returns the names of a server's tools for models: mcp__SERVER__TOOL, as in MassGen, with
+// visibleNames returns the names of a server's tools for models: a prefix and the tool's own name, with
 // "_" for characters that providers refuse. A name that is too long, or equal to another after such a
 // change, ends with a part of a hash. The names do not depend on the order of the tools, which have
 // different names.
-func visibleNames(server string, tools []string) []string {
-	prefix := Prefix(server)
+func visibleNames(prefix string, tools []string) []string {
 	count := map[string]int{}
 	for _, tool := range tools {
 		count[plainName(prefix, tool)]++
@@ -31,7 +30,7 @@ func visibleNames(server string, tools []string) []string {
 	return names
 }
 
-// Prefix returns the beginning of the names of a server's tools.
+// Prefix returns the beginning of the names of a server's tools, as in MassGen, unless its settings have another.
 func Prefix(server string) string { return "mcp__" + server + "__" }
 
 func plainName(prefix, tool string) string {

@@ -26,7 +26,7 @@ func TestNames(t *testing.T) {
 		tools := rapid.SliceOfDistinct(rapid.OneOf(
 			rapid.StringMatching(`[ab._ ]{1,3}`), rapid.StringMatching(`x{50,80}[a.]`), rapid.String(),
 		), rapid.ID[string]).Draw(t, "tools")
-		names := visibleNames(server, tools)
+		names := visibleNames(Prefix(server), tools)
 		for _, name := range names {
 			if !taken.MatchString(name) {
 				t.Errorf("%q is no name", name)
@@ -37,7 +37,7 @@ func TestNames(t *testing.T) {
 		}
 		backwards := slices.Clone(tools)
 		slices.Reverse(backwards)
-		other := visibleNames(server, backwards)
+		other := visibleNames(Prefix(server), backwards)
 		slices.Reverse(other)
 		if !slices.Equal(names, other) {
 			t.Errorf("in another order %q are called %q, not %q", tools, other, names)

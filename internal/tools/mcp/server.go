@@ -30,6 +30,13 @@ type Server struct {
 	URL     string
 	Headers map[string]string
 
+	// Prefix begins the names of its tools for models; empty means mcp__NAME__.
+	Prefix string
+	// Warns shows the warnings that the server sends as log messages. Only the program's own helpers have it.
+	Warns bool
+	// Confined reports whether the server's calls change no more than the folder of its agent.
+	Confined bool
+
 	// AllowedTools names the tools to use; nil means all. ExcludeTools names tools to leave out.
 	// Both have the server's names, or the names that models see.
 	AllowedTools []string
@@ -45,6 +52,9 @@ type Server struct {
 const mostServerName = 40
 
 var serverName = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+
+// prefix returns the beginning of the names of its tools.
+func (s Server) prefix() string { return cmp.Or(s.Prefix, Prefix(s.Name)) }
 
 // check returns what is wrong with a Server, before anything is started.
 func (s Server) check() error {

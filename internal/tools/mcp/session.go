@@ -155,6 +155,11 @@ func (s *session) notified(method string, params json.RawMessage) {
 		if json.Unmarshal(params, &p) == nil {
 			s.progressed(&p)
 		}
+	case "notifications/message":
+		var p struct{ Level, Data string }
+		if s.server.Warns && json.Unmarshal(params, &p) == nil && p.Level == "warning" {
+			s.options.warn(s.server.Name, oneLine(p.Data, mostError))
+		}
 	}
 }
 

@@ -37,8 +37,11 @@ type fence struct {
 	Writes []string `json:"writes"`
 	// Reads lists trees and files that the command may read, and execute if Programs is nil.
 	Reads []string `json:"reads"`
-	// Lists are folders whose names, and those in them, the command may list.
+	// Lists lists folders whose names the command may list, with those of the folders below. It reads no file in
+	// them that no other list has.
 	Lists []string `json:"lists,omitempty"`
+	// Network lets the command open sockets of the internet protocols, and no others.
+	Network bool `json:"network,omitempty"`
 	// Programs lists the only files that the command and its children may execute (see
 	// withLoaders); nil allows every file that they may read.
 	Programs []string `json:"programs"`
@@ -56,6 +59,8 @@ type process struct {
 	Env []string `json:"env"`
 	// Fence is nil for a command with all rights of its user.
 	Fence *fence `json:"fence"`
+	// HandsOn hands the standard input of the launching process on to the program, in place of Stdin.
+	HandsOn bool `json:"hands_on,omitempty"`
 	// Timeout ends it; 0 means never.
 	Timeout time.Duration `json:"-"`
 	// MaxOutput is how many bytes of output are kept, from its beginning and its end.
@@ -98,7 +103,7 @@ func runProcess(ctx context.Context, c process) (outcome, error) {
 	}
 	defer cancel()
 	out := &clip{most: c.MaxOutput}
-	said, err := launch(limited, c, out)
+	said, err := launch(limited, c, out, out)
 	result := outcome{Exit: said.Exit, Signal: said.Signal, Output: out.text(), Omitted: out.omitted()}
 	switch {
 	case ctx.Err() != nil:

@@ -83,7 +83,7 @@ func (f *fence) putUp(ownSpaces bool) error {
 		{"refuse dumps of memory", refuseDumps},
 		{"drop capabilities", dropCapabilities},
 		{"put Landlock to use", f.landlock},
-		{"put the filter of system calls to use", func() error { return setFilter(ownSpaces) }},
+		{"put the filter of system calls to use", func() error { return setFilter(ownSpaces, f.Network) }},
 	} {
 		if err := step.do(); err != nil {
 			return fmt.Errorf("%s: %w", step.what, err)

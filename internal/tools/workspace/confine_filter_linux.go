@@ -23,12 +23,11 @@ const (
 	verdictKill    = unix.SECCOMP_RET_KILL_PROCESS
 )
 
-// neverCalls returns calls that lead around the fence, or to other things than files: a socket leads
-// to services and the network, a ring makes calls that the filter does not see, handles open files by
-// number, keyrings hold passwords.
+// neverCalls returns calls that lead around the fence, or to other things than files: a ring makes calls
+// that the filter does not see, handles open files by number, keyrings hold passwords.
 func neverCalls() []uint32 {
 	return []uint32{
-		unix.SYS_SOCKET, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
+		unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 		unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
 		unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
 	}
@@ -74,6 +73,16 @@ func pairCalls() []limitedCall {
 	return []limitedCall{{unix.SYS_SOCKETPAIR, 1, socketType, []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}}}
 }
 
+// socketCall returns the call that makes a socket, which leads to services and the network, limited to the
+// internet protocols if network is true, and to none if it is not.
+func socketCall(network bool) limitedCall {
+	limited := limitedCall{call: unix.SYS_SOCKET, mask: wholeArgument}
+	if network {
+		limited.values = []uint32{unix.AF_INET, unix.AF_INET6}
+	}
+	return limited
+}
+
 // setID has the bits of a mode that lend the rights of a file's owner or group to everybody who runs
 // the file: another user of the machine would become this one.
 const setID = unix.S_ISUID | unix.S_ISGID
@@ -105,8 +114,8 @@ func processCalls() []limitedCall {
 
 // setFilter makes the kernel refuse calls of this thread and of the command that it becomes. Without
 // own namespaces it refuses more calls.
-func setFilter(ownSpaces bool) error {
-	never, some := neverCalls(), slices.Concat(pairCalls(), modeCalls())
+func setFilter(ownSpaces, network bool) error {
+	never, some := neverCalls(), append(slices.Concat(pairCalls(), modeCalls()), socketCall(network))
 	if !ownSpaces {
 		never = slices.Concat(never, attributeCalls(), ipcCalls())
 		some = slices.Concat(some, processCalls())

@@ -31,7 +31,8 @@ func CanFence() (ok bool, reason string) {
 
 const (
 	accessReadFile  = landlock.AccessFSSet(ll.AccessFSReadFile)
-	accessReadTree  = accessReadFile | ll.AccessFSReadDir
+	accessList      = landlock.AccessFSSet(ll.AccessFSReadDir)
+	accessReadTree  = accessReadFile | accessList
 	accessExecute   = landlock.AccessFSSet(ll.AccessFSExecute)
 	accessWriteFile = landlock.AccessFSSet(ll.AccessFSWriteFile | ll.AccessFSTruncate)
 	// accessChangeTree leaves out what makes devices.
@@ -54,8 +55,8 @@ func (f *fence) rules() []landlock.Rule {
 	for _, path := range slices.Concat(systemTrees(), f.Reads) {
 		rules = append(rules, accessTo(path, accessReadTree|run))
 	}
-	for _, folder := range f.Lists {
-		rules = append(rules, accessTo(folder, landlock.AccessFSSet(ll.AccessFSReadDir)))
+	for _, path := range f.Lists {
+		rules = append(rules, accessTo(path, accessList))
 	}
 	for _, tree := range f.Writes {
 		rules = append(rules, accessTo(tree, accessReadTree|accessChangeTree|run))

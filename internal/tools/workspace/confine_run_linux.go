@@ -35,6 +35,9 @@ const patience = 15 * time.Second
 // does not return. It must be the first call in main, before flags and files, and in TestMain of
 // tests that run commands.
 func Launcher() {
+	if len(os.Args) == 3 && os.Args[1] == fencedArg {
+		runFenced(os.Args[2])
+	}
 	if len(os.Args) != 2 {
 		return
 	}
@@ -58,7 +61,7 @@ type launched struct {
 	OwnUsers bool `json:"own_users"`
 }
 
-func launch(ctx context.Context, c process, out io.Writer) (report, error) {
+func launch(ctx context.Context, c process, out, errs io.Writer) (report, error) {
 	leashEnd, leash, err := os.Pipe()
 	if err != nil {
 		return report{}, fmt.Errorf("make a pipe to the supervisor: %w", err)
@@ -75,7 +78,10 @@ func launch(ctx context.Context, c process, out io.Writer) (report, error) {
 	var spaces uintptr
 	for _, spaces = range namespaces(c) {
 		cmd = exec.CommandContext(ctx, self, superviseArg)
-		cmd.Stdout, cmd.Stderr = out, out
+		cmd.Stdout, cmd.Stderr = out, errs
+		if c.HandsOn {
+			cmd.Stdin = os.Stdin
+		}
 		cmd.Env = []string{} // the supervisor needs none, and its command gets its own
 		cmd.ExtraFiles = []*os.File{leashEnd, statusEnd}
 		cmd.Cancel, cmd.WaitDelay = leash.Close, patience

@@ -29,13 +29,13 @@ func CanFence() (ok bool, reason string) {
 
 // launch runs a command, and kills its process group at the end: a process that left the group is
 // not known here.
-func launch(ctx context.Context, c process, out io.Writer) (report, error) {
+func launch(ctx context.Context, c process, out, errs io.Writer) (report, error) {
 	if err := ctx.Err(); err != nil {
 		return report{}, err
 	}
 	cmd := exec.Command(c.Path)
 	cmd.Args, cmd.Dir, cmd.Env = c.Argv, c.Dir, c.Env
-	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Stdout, cmd.Stderr = out, errs
 	if c.Stdin != "" {
 		in, err := os.Open(c.Stdin)
 		if err != nil {

@@ -71,14 +71,16 @@ func startBecoming(c launched, status *os.File) (pid int, err error) {
 	}
 	defer out.Close()
 	defer in.Close()
-	null, err := os.Open(os.DevNull)
-	if err != nil {
-		return 0, fmt.Errorf("open the command's standard input: %w", err)
+	input := os.Stdin
+	if !c.HandsOn {
+		if input, err = os.Open(os.DevNull); err != nil {
+			return 0, fmt.Errorf("open the command's standard input: %w", err)
+		}
+		defer input.Close()
 	}
-	defer null.Close()
 	pid, err = syscall.ForkExec(self, []string{os.Args[0], becomeArg}, &syscall.ProcAttr{
 		Env:   []string{},
-		Files: []uintptr{null.Fd(), 1, 2, in.Fd(), status.Fd()},
+		Files: []uintptr{input.Fd(), 1, 2, in.Fd(), status.Fd()},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
