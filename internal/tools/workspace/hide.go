@@ -53,7 +53,8 @@ func (t *tree) isHidden(rel string) bool {
 	})
 }
 
-// readable returns paths that together have everything in the tree but what is hidden.
+// readable returns paths that together have everything in the tree but what is hidden. Links are left out: what
+// they lead to within the tree is there under its own name.
 func (t *tree) readable() []string {
 	if len(t.hidden) == 0 {
 		return []string{t.dir}
@@ -76,6 +77,9 @@ func (t *tree) around(rel string) (list []string) {
 		return nil // nothing of it can be read
 	}
 	for _, e := range entries {
+		if e.Type()&os.ModeSymlink != 0 { // a rule about a link is one about its target
+			continue
+		}
 		list = append(list, t.around(path.Join(rel, e.Name()))...)
 	}
 	return list
