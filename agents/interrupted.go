@@ -23,8 +23,13 @@ func (d *Doer) OnFiles(call effect.ToolCall) (touches, changes bool) {
 	if call.Key.Purpose != effect.Tool && call.Key.Purpose != effect.FinalTool {
 		return false, false
 	}
-	tool, touches := d.member(call.Key.Agent).tool(call.Name).(interface{ ChangesFiles() bool })
-	return touches, touches && tool.ChangesFiles()
+	tool, ok := d.member(call.Key.Agent).tool(call.Name).(interface {
+		OnFiles() (touches, changes bool)
+	})
+	if !ok {
+		return false, false
+	}
+	return tool.OnFiles()
 }
 
 // MayRepeat reports whether a tool call may be made again if it was perhaps made before: a planned

@@ -30,7 +30,7 @@ func (d diary) Definition() backends.Tool {
 	return backends.Tool{Name: d.name, Schema: json.RawMessage(`{"type":"object"}`)}
 }
 
-func (d diary) ChangesFiles() bool { return d.changes }
+func (d diary) OnFiles() (touches, changes bool) { return true, d.changes }
 
 func (d diary) Call(ctx context.Context, arguments string) (string, error) {
 	var args struct {
@@ -149,7 +149,7 @@ func (deaf) Definition() backends.Tool {
 	return backends.Tool{Name: "stuck", Schema: json.RawMessage(`{"type":"object"}`)}
 }
 
-func (deaf) ChangesFiles() bool { return true }
+func (deaf) OnFiles() (touches, changes bool) { return true, true }
 
 func (d deaf) Call(context.Context, string) (string, error) {
 	<-d.free

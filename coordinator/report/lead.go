@@ -50,3 +50,13 @@ func (s *State) author(label string) int {
 	}
 	return slices.IndexFunc(s.Agents, func(a AgentState) bool { return a.ID == s.Acts[given].Agent })
 }
+
+// startOver voids the votes of an attempt that is started over, and its analysis.
+func (s *State) startOver() {
+	for i := range s.Acts {
+		if v := &s.Acts[i]; v.Phase == step.PhaseVoted && v.Void == "" {
+			v.Void = "the turn was started over"
+		}
+	}
+	s.Analysis = nil
+}

@@ -519,16 +519,6 @@ func (s *State) voidVotes(answer *Act) {
 	}
 }
 
-// startOver voids the votes of an attempt that is started over, and its analysis.
-func (s *State) startOver() {
-	for i := range s.Acts {
-		if v := &s.Acts[i]; v.Phase == step.PhaseVoted && v.Void == "" {
-			v.Void = "the turn was started over"
-		}
-	}
-	s.Analysis = nil
-}
-
 // to changes the phase of an agent. Nothing changes the phase of a dismissed agent.
 func (a *AgentState) to(phase step.Phase, detail string, at time.Time) {
 	detail = plain.Line(detail)

@@ -338,13 +338,11 @@ func behaviours() map[string]func(backendtest.Call) backendtest.Reply {
 			return backendtest.Reply{Text: "The key is " + keyOf(c) + ", the header " + c.Header.Get("X-Auth-Token") + "."}
 		},
 	}
-	maps.Copy(list, refusals())
-	maps.Copy(list, toolBehaviours())
-	maps.Copy(list, mcpBehaviours())
-	maps.Copy(list, customBehaviours())
-	maps.Copy(list, schemaBehaviours())
-	maps.Copy(list, strategyBehaviours())
-	maps.Copy(list, votingBehaviours())
+	for _, more := range []map[string]func(backendtest.Call) backendtest.Reply{
+		refusals(), toolBehaviours(), mcpBehaviours(), customBehaviours(), schemaBehaviours(), strategyBehaviours(), votingBehaviours(),
+	} {
+		maps.Copy(list, more)
+	}
 	return list
 }
 

@@ -280,9 +280,6 @@ func (c *Client) list(ctx context.Context, s *session) error {
 	for i, name := range visibleNames(c.server.prefix(), names) {
 		found[i].definition.Name = name
 		tools[i] = tool{c, found[i]}
-		if c.server.Confined {
-			tools[i] = confined{tool{c, found[i]}}
-		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -327,17 +324,15 @@ func (t tool) Definition() backends.Tool { return t.listed.definition }
 // Idempotent reports whether the server calls the tool idempotent or read-only.
 func (t tool) Idempotent() bool { return t.listed.idempotent }
 
-// ChangesWorld reports whether the tool may change something: the server does not call it read-only.
-func (t tool) ChangesWorld(string) bool { return !t.listed.readsOnly }
+// ChangesWorld reports whether the tool may change something: the server does not call it read-only, and is not
+// confined to the agent's folder, which is not the world.
+func (t tool) ChangesWorld(string) bool { return !t.listed.readsOnly && !t.client.server.Confined }
 
-// confined is a tool of a server that changes no more than the folder of its agent.
-type confined struct{ tool }
-
-// ChangesWorld returns false: the agent's folder is not the world.
-func (confined) ChangesWorld(string) bool { return false }
-
-// ChangesFiles returns true: a call may change files of the agent's folder (agents.Doer.OnFiles).
-func (confined) ChangesFiles() bool { return true }
+// OnFiles reports whether a call may change files of the agent's folder (agents.Doer.OnFiles), as one of a confined
+// server may.
+func (t tool) OnFiles() (touches, changes bool) {
+	return t.client.server.Confined, t.client.server.Confined
+}
 
 // Call runs the tool. A cancelled ctx ends the call at once and notifies the server.
 func (t tool) Call(ctx context.Context, arguments string) (string, error) {

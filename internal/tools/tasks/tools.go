@@ -15,8 +15,8 @@ type ownTool struct{ agents.Tool }
 // ChangesWorld returns false: the agent's folder is not the world.
 func (ownTool) ChangesWorld(string) bool { return false }
 
-// ChangesFiles returns true: a call may change files of the agent's folder (agents.Doer.OnFiles).
-func (ownTool) ChangesFiles() bool { return true }
+// OnFiles returns true: a call may change files of the agent's folder (agents.Doer.OnFiles).
+func (ownTool) OnFiles() (touches, changes bool) { return true, true }
 
 // maker makes tools, and keeps the first error.
 type maker struct {

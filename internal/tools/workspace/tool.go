@@ -83,8 +83,8 @@ func (t *tool[A]) Idempotent() bool {
 	return !changes
 }
 
-// ChangesFiles reports whether a call may change files of the workspace (agents.Doer.OnFiles).
-func (t *tool[A]) ChangesFiles() bool { return !t.Idempotent() }
+// OnFiles reports whether a call may change files of the workspace (agents.Doer.OnFiles).
+func (t *tool[A]) OnFiles() (touches, changes bool) { return true, !t.Idempotent() }
 
 // ChangesWorld reports whether a call with these arguments changes more than the agent's own
 // folder.
