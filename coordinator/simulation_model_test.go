@@ -109,7 +109,7 @@ func (s *simulation) message(req backends.Request) (events []backends.Event) {
 		events = append(events, backends.TextDelta{Text: pick(s.choices, "well", " ", "let me see")})
 	}
 	if effect.Purpose(req.Key.Purpose).IsConsultation() && !s.rarely(4) {
-		return append(events, backends.TextDelta{Text: s.opinion()})
+		return append(events, backends.TextDelta{Text: s.opinion(effect.Purpose(req.Key.Purpose))})
 	}
 	if s.plan.agents == 1 && s.below(3) == 0 {
 		return append(events, backends.TextDelta{Text: fmt.Sprintf("the answer %d", s.below(4))})
@@ -120,8 +120,11 @@ func (s *simulation) message(req backends.Request) (events []backends.Event) {
 	return events
 }
 
-// opinion draws the reply of a judge, which may be about an agent without an answer.
-func (s *simulation) opinion() string {
+// opinion draws the reply of a consultant, which may be about an agent without an answer.
+func (s *simulation) opinion(purpose effect.Purpose) string {
+	if purpose == effect.Review {
+		return pick(s.choices, `{"action":"submit"}`, `{"action":"restart_orchestration","reason":"It is wrong.","instructions":"Be right."}`)
+	}
 	if s.rarely(2) {
 		return pick(s.choices, `{"same":true}`, `{"same":false}`)
 	}

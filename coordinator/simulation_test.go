@@ -136,6 +136,9 @@ func drawPlan(c *choices) plan {
 	if c.rarely(3) {
 		p.drawVoting(c)
 	}
+	if c.rarely(3) {
+		p.rules.MaxRestarts = 1 + c.below(2)
+	}
 	return p
 }
 

@@ -212,7 +212,7 @@ func (r *Report) Agreement() *float64 { return agreement(r.machine.Result()) }
 
 // agreement returns Decision.Agreement.
 func agreement(k kernel.Result) *float64 {
-	if k.Winner == nil {
+	if k.Winner == nil || k.Ballots == 0 { // the winner of an earlier attempt has no votes
 		return nil
 	}
 	return new(float64(k.Backing) / float64(k.Ballots))
@@ -252,10 +252,11 @@ func (r *Report) recordSeen(c turn.StepEnded) {
 // changedAnswers returns the flips of kind answer, in the order of the answers.
 func (r *Report) changedAnswers(k kernel.Result) []Flip {
 	flips, before := []Flip{}, map[int]kernel.Answer{}
-	for _, a := range k.All {
+	for _, a := range k.All[k.FormerAnswers:] { // those of another attempt were not shown
 		was, isNext := before[a.Agent]
 		before[a.Agent] = a
-		sawOthers := slices.ContainsFunc(k.All[:r.seen[r.machine.Label(a)]], func(o kernel.Answer) bool { return o.Agent != a.Agent })
+		seen := max(k.FormerAnswers, r.seen[r.machine.Label(a)])
+		sawOthers := slices.ContainsFunc(k.All[k.FormerAnswers:seen], func(o kernel.Answer) bool { return o.Agent != a.Agent })
 		if isNext && sawOthers && !r.areEqual(was, a) {
 			flips = append(flips, Flip{r.id(a.Agent), "answer", r.machine.Label(was), r.machine.Label(a), a.Round})
 		}
@@ -265,7 +266,7 @@ func (r *Report) changedAnswers(k kernel.Result) []Flip {
 
 // changedVotes returns the flips of kind vote, by round.
 func (r *Report) changedVotes(k kernel.Result) []Flip {
-	votes := slices.Concat(k.Votes, k.Void)
+	votes := slices.DeleteFunc(slices.Concat(k.Votes, k.Void), func(v kernel.Vote) bool { return v.Round <= k.FormerRounds })
 	slices.SortStableFunc(votes, func(a, b kernel.Vote) int {
 		return cmp.Or(cmp.Compare(a.Round, b.Round), cmp.Compare(a.Voter, b.Voter))
 	})

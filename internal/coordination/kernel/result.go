@@ -33,8 +33,9 @@ type Result struct {
 	Void    []Vote
 	Agents  []AgentState
 	Rounds  int
-	// Restarts counts the attempts after the first.
-	Restarts int
+	// Restarts counts the attempts after the first. FormerRounds and FormerAnswers count the rounds and the answers
+	// in All of the attempts before the last.
+	Restarts, FormerRounds, FormerAnswers int
 	// Stage is the stage that the turn has come to, 0 without stages. Analysis is the judge's
 	// text, zero for none.
 	Stage    int
@@ -49,7 +50,7 @@ type Result struct {
 func (m *Machine) Result() Result {
 	r := Result{
 		Status: m.s.Status, Answers: m.standingAnswers(), All: slices.Clip(m.s.Answers), Agents: make([]AgentState, 0, len(m.s.Members)),
-		Rounds: m.s.Round, Restarts: m.s.Restarts, Stage: m.s.StagesBegun, Analysis: m.s.Analysis, Judged: m.s.Judged, Warnings: append([]string(nil), m.s.Warnings...),
+		Rounds: m.s.Round, Restarts: m.s.Restarts, FormerRounds: m.s.FormerRounds, FormerAnswers: m.s.FormerAnswers, Stage: m.s.StagesBegun, Analysis: m.s.Analysis, Judged: m.s.Judged, Warnings: append([]string(nil), m.s.Warnings...),
 	}
 	for _, v := range m.s.Votes {
 		if v.Void == "" {

@@ -98,6 +98,7 @@ func drawAccepted(t *rapid.T) turn.Accepted {
 		*limit = time.Duration(rapid.SampledFrom([]int{0, 0, 3, 20}).Draw(t, "limit")) * time.Millisecond
 	}
 	judge := drawStrategy(t, &rules)
+	rules.MaxRestarts = rapid.SampledFrom([]int{0, 0, 1}).Draw(t, "restarts")
 	check := drawCheck(t, &rules)
 	list := make([]effect.Agent, len(ids))
 	for i := range list {
