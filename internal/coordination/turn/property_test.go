@@ -419,7 +419,7 @@ func (p *play) tookEnd(c turn.StepEnded) {
 	if o := c.Outcome; hasAnswer != (o.Kind == step.Answered) && (o.Kind != step.OutOfTurns || c.Purpose != effect.Conversation) {
 		p.t.Fatalf("agent %d ends %s with %+v", c.Agent, c.Purpose, o)
 	}
-	acted := hasAnswer || c.Outcome.Kind == step.Voted || c.Outcome.Opinion != nil && c.Purpose != effect.Verdict
+	acted := hasAnswer || c.Outcome.Kind == step.Voted || c.Outcome.Opinion != nil && c.Purpose != effect.Verdict && c.Purpose != effect.Review
 	if told := c.Label != "" || c.Void != ""; told != (acted && !isFinal) {
 		p.t.Fatalf("%s of a %s has the label %q and is void for %q", c.Outcome.Kind, c.Purpose, c.Label, c.Void)
 	}
