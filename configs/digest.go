@@ -22,6 +22,9 @@ func (c *Config) Digest() (string, error) {
 		DetectTopic, FindFact bool
 		DescribeFiles         bool `json:",omitempty"`
 		PlanningMode          bool
+		TaskPlans             bool `json:",omitempty"`
+		MaxTasks              int  `json:",omitempty"`
+		MemoryFiles           bool `json:",omitempty"`
 		Limits                [4]int
 		Novelty               novelty
 		ToolTimeout           time.Duration
@@ -36,6 +39,7 @@ func (c *Config) Digest() (string, error) {
 		Helpers: public(c.Summary, c.Topic.Backend, c.Memory.Backend), Servers: publicServers(c.Servers),
 		Permissions: c.Permissions, DetectTopic: c.Topic.Made, FindFact: c.Memory.Made, DescribeFiles: c.DescribesFiles(),
 		PlanningMode: c.Orchestrator.PlanningMode, Novelty: c.Orchestrator.AnswerNoveltyRequirement, ToolTimeout: c.Orchestrator.ToolTimeout,
+		TaskPlans: c.Orchestrator.TaskPlans, MaxTasks: c.Orchestrator.MaxTasks, MemoryFiles: c.Orchestrator.MemoryFiles,
 		Rights: rights(c), JudgeMessage: c.Orchestrator.Judge.SystemMessage, AnswerPattern: c.Orchestrator.AnswerPattern,
 		Limits: [4]int{limits.MaxTurns, limits.MaxAttempts, limits.MaxToolCalls, limits.ResultLimit},
 	}
@@ -48,6 +52,7 @@ func (c *Config) Digest() (string, error) {
 	for _, a := range c.Agents {
 		a.Backend = public(a.Backend)[0]
 		a.Tools.Servers = publicServers(a.Tools.Servers)
+		a.Tools.Custom = publicCustom(a.Tools.Custom)
 		a.Tools.ContextPaths = nil
 		if a.Tools.CWD != "" {
 			a.Tools.CWD = "a folder"
@@ -60,6 +65,15 @@ func (c *Config) Digest() (string, error) {
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:8]), nil
+}
+
+// publicCustom returns custom tools without their paths, and without the arguments and variables, which may be
+// secrets.
+func publicCustom(tools []CustomTool) (list []CustomTool) {
+	for _, t := range tools {
+		list = append(list, CustomTool{Name: t.Name, Function: t.Function, Description: t.Description, Network: t.Network})
+	}
+	return list
 }
 
 // rights returns for the panel and each agent what may be done with its context paths; nil if

@@ -17,7 +17,7 @@ agents:
     system_message: Think.
     backend: {model: m, base_url: "http://127.0.0.1:1/v1", api_key: secret1, temperature: 0.5, cwd: here}
   - id: bob
-    backend: {model: n, base_url: "http://127.0.0.1:1/v1", mcp_servers: [{name: own, command: server, env: {TOKEN: secret2}}]}
+    backend: {model: n, base_url: "http://127.0.0.1:1/v1", mcp_servers: [{name: own, command: server, env: {TOKEN: secret2}}], custom_tools: [{path: x.py, function: f, preset_args: {a: secret3}, env: {A: secret4}}]}
 `
 	digest := func(replaced ...string) string {
 		t.Helper()
@@ -38,12 +38,12 @@ agents:
 	if paths("read") == paths("write") {
 		t.Error("a folder to read and one to write are the same")
 	}
-	for _, same := range [][]string{{"secret1", "another"}, {"secret2", "another"}, {"cwd: here", "cwd: there"}, {"command: server", "command: its"}} {
+	for _, same := range [][]string{{"secret1", "another"}, {"secret2", "another"}, {"cwd: here", "cwd: there"}, {"command: server", "command: its"}, {"secret3", "another"}, {"secret4", "another"}, {"x.py", "y.py"}} {
 		if got := digest(same...); got != want {
 			t.Errorf("with %q it is %s, not %s", same, got, want)
 		}
 	}
-	for _, other := range [][]string{{"Think.", "Guess."}, {"model: n", "model: m"}, {"0.5", "0.6"}, {", cwd: here", ""}, {"name: own", "name: its"}, {"id: bob", "id: bo"}, {":1/v1", ":2/v1"},
+	for _, other := range [][]string{{"Think.", "Guess."}, {"model: n", "model: m"}, {"0.5", "0.6"}, {", cwd: here", ""}, {"name: own", "name: its"}, {"function: f", "function: g"}, {"id: bob", "id: bo"}, {":1/v1", ":2/v1"},
 		{"planning_mode: false", "planning_mode: true"}, {"max_turns: 7", "max_turns: 8"}, {"strict", "lenient"}, {"99", "98"}} {
 		if got := digest(other...); got == want {
 			t.Errorf("with %q it is the same", other)

@@ -24,6 +24,10 @@ import types
 import typing
 
 MOST_MESSAGE = 7 << 20  # of an answer, in bytes; massgen reads 8 MiB
+TOO_LARGE = {
+    "content": [{"type": "text", "text": "Error: the result is larger than the 7 MiB that can be read; return less, or write it into a file"}],
+    "isError": True,
+}
 MOST_DEPTH = 6  # of a schema of classes, which may contain themselves
 
 
@@ -399,7 +403,9 @@ class Call:
 
     def run(self):
         try:
-            answer = {"content": contents(self.results())}
+            parts = contents(self.results())
+            # JSON of a huge text takes minutes on a busy machine.
+            answer = TOO_LARGE if sum(len(p.get("text") or p.get("data") or "") for p in parts) > MOST_MESSAGE else {"content": parts}
         except Cancelled:
             return
         except BaseException as e:
@@ -531,12 +537,9 @@ class Server:
     def send(self, message):
         data = json.dumps({"jsonrpc": "2.0", **message}).encode()
         if len(data) > MOST_MESSAGE:
-            data = None
-        if data is None and "result" in message:
-            text = "Error: the result is larger than the 7 MiB that can be read; return less, or write it into a file"
-            data = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"content": [{"type": "text", "text": text}], "isError": True}}).encode()
-        if data is None:
-            return
+            if "result" not in message:
+                return
+            data = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": TOO_LARGE}).encode()
         with self.lock:
             self.sink.write(data + b"\n")
             self.sink.flush()

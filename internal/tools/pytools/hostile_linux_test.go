@@ -2,6 +2,7 @@ package pytools
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,7 +29,7 @@ def prints():
     subprocess.run(["echo", "nor is this"])
     return "printed"
 def floods():
-    for _ in range(64): os.write(1, b"x" * (1 << 20))
+    for _ in range(10): os.write(1, b"x" * (1 << 20))
     return "flooded"
 def forges():
     for fd in range(3, 32):
@@ -54,14 +55,14 @@ func hostileNames() []string {
 	return strings.Fields("read write listing connect send local variables command prints floods forges much dies crashes hangs hangs_too spawns alive")
 }
 
-// TestHostileFunctions do no harm: each call ends with an error or its own result, and the next call works.
-func TestHostileFunctions(t *testing.T) {
+// hostileGrounds returns options for the file, and files that its functions must not read or write.
+func hostileGrounds(t *testing.T) (o Options, dir, outside string) {
+	t.Helper()
 	t.Setenv("OPENAI_API_KEY", "sk-of-somebody")
-	o, _ := options(t, hostile, hostileNames()...)
-	outside := t.TempDir()
-	secret, canary := filepath.Join(outside, "secret"), filepath.Join(outside, "canary")
-	dir := filepath.Dir(o.Tools[0].Path)
-	other := filepath.Join(dir, "other_agent")
+	o, _ = options(t, hostile, hostileNames()...)
+	outside = t.TempDir()
+	dir = filepath.Dir(o.Tools[0].Path)
+	secret, other := filepath.Join(outside, "secret"), filepath.Join(dir, "other_agent")
 	for _, file := range []string{secret, filepath.Join(dir, ".env"), filepath.Join(dir, "notes.txt"), filepath.Join(other, "work.txt")} {
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)
@@ -75,6 +76,13 @@ func TestHostileFunctions(t *testing.T) {
 	}
 	o.Hidden = []string{other}
 	o.Tools[0].Env = map[string]string{"WEATHER_KEY": "of the tool"}
+	return o, dir, outside
+}
+
+// TestHostileFunctions do no harm: each call ends with an error or its own result, and the next call works.
+func TestHostileFunctions(t *testing.T) {
+	o, dir, outside := hostileGrounds(t)
+	secret, canary := filepath.Join(outside, "secret"), filepath.Join(outside, "canary")
 	h := start(t, o)
 	at := func(path string) string { return `{"path":"` + path + `"}` }
 	const refused = "Permission denied"
@@ -83,7 +91,7 @@ func TestHostileFunctions(t *testing.T) {
 		{"read", at(secret), "", refused},
 		{"read", at(filepath.Join(dir, ".env")), "", refused},
 		{"read", at(filepath.Join(dir, "link")), "", refused},
-		{"read", at(filepath.Join(other, "work.txt")), "", refused},
+		{"read", at(filepath.Join(dir, "other_agent", "work.txt")), "", refused},
 		{"read", at("/etc/shadow"), "", refused},
 		{"listing", at(outside), "", refused},
 		{"write", at(canary), "", ""},
@@ -117,23 +125,31 @@ func TestHostileFunctions(t *testing.T) {
 	}
 }
 
-// TestFunctionsThatHang are given up at the time limit, and when the call is cancelled. The others go on.
+// TestFunctionsThatHang are given up at the time limit.
 func TestFunctionsThatHang(t *testing.T) {
 	o, _ := options(t, hostile, hostileNames()...)
-	o.CallTimeout = 2 * time.Second
+	o.CallTimeout = time.Second
 	h := start(t, o)
 	for _, function := range []string{"hangs", "hangs_too"} {
-		if _, err := call(t.Context(), t, h, function, `{}`); err == nil || !strings.Contains(err.Error(), "it did not answer within 2s") {
+		if _, err := call(t.Context(), t, h, function, `{}`); err == nil || !strings.Contains(err.Error(), "it did not answer within 1s") {
 			t.Errorf("%s: %v", function, err)
 		}
+	}
+}
+
+// TestCancelledFunctions: the others go on after a call that hangs was cancelled.
+func TestCancelledFunctions(t *testing.T) {
+	o, _ := options(t, hostile, hostileNames()...)
+	h := start(t, o)
+	for _, function := range []string{"hangs", "hangs_too"} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		if _, err := call(ctx, t, h, function, `{}`); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v", function, err)
+		}
+		cancel()
 		if got, err := call(t.Context(), t, h, "alive", `{}`); err != nil || !strings.HasPrefix(got, "alive") {
 			t.Errorf("after %s: %q, %v", function, got, err)
 		}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := call(ctx, t, h, "hangs", `{}`); err == nil {
-		t.Error("a cancelled call has no error")
 	}
 }
 
