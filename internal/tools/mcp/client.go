@@ -330,8 +330,8 @@ func (t tool) Idempotent() bool { return t.listed.idempotent }
 // ChangesWorld reports whether the tool may change something: the server does not call it read-only.
 func (t tool) ChangesWorld(string) bool { return !t.listed.readsOnly }
 
-// confined is a tool of a server that changes no more than the folder of its agent.
-type confined struct{ tool }
+// confined is a tool of a server that changes no more than the folder of its agent. It is not idempotent.
+type confined struct{ agents.Tool }
 
 // ChangesWorld returns false: the agent's folder is not the world.
 func (confined) ChangesWorld(string) bool { return false }
