@@ -139,7 +139,7 @@ func readCustomTools(r *reader, at string, n *yaml.Node, a *Agent) {
 		if !readSection(r, path, item, customToolSection(), &f) {
 			continue
 		}
-		for _, t := range r.eachFunction(path, item, f) {
+		for _, t := range f.each(r.doc, path, item) {
 			if slices.ContainsFunc(a.Tools.Custom, func(other CustomTool) bool { return other.Name == t.Name }) {
 				r.doc.warn(item, "%s is a second tool %s, and the first counts; give it another name", path, t.Name)
 				continue
@@ -150,11 +150,11 @@ func readCustomTools(r *reader, at string, n *yaml.Node, a *Agent) {
 	}
 }
 
-// eachFunction returns the tools of an entry.
-func (r *reader) eachFunction(at string, n *yaml.Node, f functions) (list []CustomTool) {
+// each returns the tools of an entry.
+func (f functions) each(d *document, at string, n *yaml.Node) (list []CustomTool) {
 	count := len(f.functions)
 	if count == 0 {
-		r.doc.fail(n, "%s names no function; write function: with its name", at)
+		d.fail(n, "%s names no function; write function: with its name", at)
 		return nil
 	}
 	for _, l := range []struct {
@@ -163,7 +163,7 @@ func (r *reader) eachFunction(at string, n *yaml.Node, f functions) (list []Cust
 		isOfAll bool // one element may be for all functions
 	}{{"name", len(f.names), false}, {"description", len(f.descriptions), true}, {"preset_args", len(f.presets), true}, {"default_params", len(f.defaults), true}} {
 		if l.n != 0 && l.n != count && (l.n != 1 || !l.isOfAll) {
-			r.doc.fail(r.doc.places[join(at, l.key)], "%s.%s has %d elements for %d functions; write one for each", at, l.key, l.n, count)
+			d.fail(d.places[join(at, l.key)], "%s.%s has %d elements for %d functions; write one for each", at, l.key, l.n, count)
 			return nil
 		}
 	}

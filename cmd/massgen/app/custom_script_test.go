@@ -28,11 +28,11 @@ func customBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 	}
 }
 
-// questionOf returns the last text of a person, without what a panel's input has around it.
+// questionOf returns the first text of a person that names a tool, without what a panel's input has around it.
 func questionOf(c backendtest.Call) (question string) {
 	for _, m := range c.Messages() {
 		for _, p := range m.Parts {
-			if text, ok := p.(backends.Text); ok && m.Role == backends.RoleUser && strings.Contains(text.Text, "custom_tool__") {
+			if text, ok := p.(backends.Text); ok && question == "" && m.Role == backends.RoleUser && strings.Contains(text.Text, "custom_tool__") {
 				question = text.Text
 			}
 		}

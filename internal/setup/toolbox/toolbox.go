@@ -230,7 +230,7 @@ func taskTools(config *configs.Config, agent int) (tools []agents.Tool, err erro
 		}
 	}
 	if o.TaskPlans {
-		if tools, err = tasks.PlanTools(tasks.PlanOptions{Agent: a.ID, Folder: folder, Most: o.MaxTasks}); err != nil {
+		if tools, err = tasks.PlanTools(a.ID, folder, o.MaxTasks); err != nil {
 			return nil, err
 		}
 	}

@@ -321,8 +321,8 @@ type tool struct {
 // Definition returns the definition that models get.
 func (t tool) Definition() backends.Tool { return t.listed.definition }
 
-// Idempotent reports whether the server calls the tool idempotent or read-only.
-func (t tool) Idempotent() bool { return t.listed.idempotent }
+// Idempotent reports whether the server calls the tool idempotent or read-only. A confined server knows it of none.
+func (t tool) Idempotent() bool { return t.listed.idempotent && !t.client.server.Confined }
 
 // ChangesWorld reports whether the tool may change something: the server does not call it read-only, and is not
 // confined to the agent's folder, which is not the world.

@@ -21,9 +21,6 @@ import (
 //go:embed helper.py
 var source []byte
 
-// Prefix begins the names of the tools for models, as in MassGen.
-const Prefix = configs.CustomToolPrefix
-
 // startLimit is for a helper to load its files, which may import large packages.
 const startLimit = 2 * time.Minute
 
@@ -102,7 +99,7 @@ func (o Options) server(folder string) (mcp.Server, error) {
 	}
 	network := slices.ContainsFunc(o.Tools, func(t configs.CustomTool) bool { return t.Network })
 	s := mcp.Server{
-		Name: o.Name, Prefix: Prefix, Warns: true, StartTimeout: startLimit, CallTimeout: o.CallTimeout, Confined: !network,
+		Name: o.Name, Prefix: configs.CustomToolPrefix, Warns: true, StartTimeout: startLimit, CallTimeout: o.CallTimeout, Confined: !network,
 		Env: map[string]string{settingsVariable: settings},
 	}
 	argv := []string{o.Python.Program, "-I", "-B", "-X", "utf8", file}
@@ -158,7 +155,7 @@ func (o Options) settings() (string, error) {
 	tools := make([]setting, len(o.Tools))
 	for i, t := range o.Tools {
 		s := setting{
-			Name: strings.TrimPrefix(t.Name, Prefix), Path: t.Path, Shown: t.Path, Function: t.Function, About: t.Description,
+			Name: strings.TrimPrefix(t.Name, configs.CustomToolPrefix), Path: t.Path, Shown: t.Path, Function: t.Function, About: t.Description,
 			Presets: t.Presets, Defaults: t.Defaults,
 		}
 		if t.IsFile() {

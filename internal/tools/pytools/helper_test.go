@@ -76,7 +76,7 @@ func options(t *testing.T, source string, functions ...string) (Options, *warnin
 		MCP:   mcp.Options{Launcher: launcher, Warn: warned.add, Log: func(_, line string) { t.Log(line) }},
 	}
 	for _, function := range functions {
-		o.Tools = append(o.Tools, configs.CustomTool{Name: Prefix + function, Path: path, Function: function})
+		o.Tools = append(o.Tools, configs.CustomTool{Name: configs.CustomToolPrefix + function, Path: path, Function: function})
 	}
 	return o, warned
 }
@@ -100,7 +100,7 @@ func start(t *testing.T, o Options) *Helper {
 func call(ctx context.Context, t *testing.T, h *Helper, function, arguments string) (string, error) {
 	t.Helper()
 	for _, tool := range h.Tools() {
-		if tool.Definition().Name == Prefix+function {
+		if tool.Definition().Name == configs.CustomToolPrefix+function {
 			return tool.Call(ctx, arguments)
 		}
 	}
@@ -242,13 +242,13 @@ func TestFaultsOfFiles(t *testing.T) {
 		if err := os.WriteFile(path, []byte(source), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		o.Tools = append(o.Tools, configs.CustomTool{Name: Prefix + name, Path: path, Function: name})
+		o.Tools = append(o.Tools, configs.CustomTool{Name: configs.CustomToolPrefix + name, Path: path, Function: name})
 	}
 	o.Tools = append(o.Tools,
-		configs.CustomTool{Name: Prefix + "gone", Path: filepath.Join(dir, "gone.py"), Function: "gone"},
-		configs.CustomTool{Name: Prefix + "of_massgen", Function: "of_massgen"},
-		configs.CustomTool{Name: Prefix + "also", Path: "massgen/tool/_basic/no_such_file.py", Function: "also"},
-		configs.CustomTool{Name: Prefix + "preset", Path: filepath.Join(dir, "good.py"), Function: "good", Presets: map[string]any{"x": 1}},
+		configs.CustomTool{Name: configs.CustomToolPrefix + "gone", Path: filepath.Join(dir, "gone.py"), Function: "gone"},
+		configs.CustomTool{Name: configs.CustomToolPrefix + "of_massgen", Function: "of_massgen"},
+		configs.CustomTool{Name: configs.CustomToolPrefix + "also", Path: "massgen/tool/_basic/no_such_file.py", Function: "also"},
+		configs.CustomTool{Name: configs.CustomToolPrefix + "preset", Path: filepath.Join(dir, "good.py"), Function: "good", Presets: map[string]any{"x": 1}},
 	)
 	h := start(t, o)
 	if got, err := call(t.Context(), t, h, "good", ""); got != "good" || err != nil || len(h.Tools()) != 1 {

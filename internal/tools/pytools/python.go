@@ -27,9 +27,6 @@ const probe = `import json, sys; print(json.dumps({"program": sys.executable, "t
 // probeLimit is for Python to start and to answer, also on a busy machine.
 const probeLimit = 2 * time.Minute
 
-// oldest returns the first version of Python that the helper works with.
-func oldest() []int { return []int{3, 9} }
-
 // Find looks for Python in PATH, as python3 or python. The error says in one line what to install.
 func Find(ctx context.Context) (Python, error) {
 	var file string
@@ -51,15 +48,17 @@ func Find(ctx context.Context) (Python, error) {
 	var p struct {
 		Program string
 		Trees   []string
-		Version [2]int
+		Version []int
 	}
 	if err == nil {
-		err = json.Unmarshal(said, &p)
+		if err = json.Unmarshal(said, &p); err == nil && len(p.Version) != 2 {
+			err = errors.New("it does not tell its version")
+		}
 	}
 	switch {
 	case err != nil:
 		return Python{}, fmt.Errorf("%s does not run: %w: install Python 3.9 or newer", file, err)
-	case slices.Compare(p.Version[:], oldest()) < 0:
+	case slices.Compare(p.Version, []int{3, 9}) < 0:
 		return Python{}, fmt.Errorf("%s is Python %d.%d: install 3.9 or newer, and put it first in the PATH", file, p.Version[0], p.Version[1])
 	}
 	return Python{Program: p.Program, Trees: readable(p.Trees)}, nil

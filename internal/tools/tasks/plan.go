@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -19,22 +20,10 @@ const planFile = "tasks/plan.json"
 // defaultMostTasks is MassGen's limit of a plan.
 const defaultMostTasks = 10
 
-// PlanOptions describe the plan of an agent.
-type PlanOptions struct {
-	// Agent is the agent's id.
-	Agent string
-	// Folder is the agent's folder. Without one the plan lasts as long as the tools.
-	Folder string
-	// Most is how many tasks the plan may have; 0 means 10.
-	Most int
-}
-
-// PlanTools returns the tools for the plan of an agent. They are safe for concurrent use.
-func PlanTools(o PlanOptions) ([]agents.Tool, error) {
-	if o.Most == 0 {
-		o.Most = defaultMostTasks
-	}
-	k := &keeper{PlanOptions: o}
+// PlanTools returns the tools for the plan of an agent, which has at most so many tasks; 0 means 10. The plan is in
+// the agent's folder. Without a folder it lasts as long as the tools. They are safe for concurrent use.
+func PlanTools(agent, folder string, most int) ([]agents.Tool, error) {
+	k := &keeper{agent: agent, folder: folder, most: cmp.Or(most, defaultMostTasks)}
 	m := &maker{}
 	add(m, "create_task_plan", `Creates a plan of tasks, which get_task_plan shows. A task may depend on earlier tasks of the list, by their ids or their indices from 0.`, k.create)
 	add(m, "add_task", "Adds a task to the plan.", k.add)
@@ -82,7 +71,9 @@ type plan struct {
 
 // keeper keeps the plan of an agent.
 type keeper struct {
-	PlanOptions
+	agent, folder string
+	most          int
+
 	mu   sync.Mutex
 	kept *plan // where there is no folder
 }
@@ -91,14 +82,14 @@ func now() string { return time.Now().Format("2006-01-02T15:04:05.000000") }
 
 // load returns the plan. An agent may have changed the file itself.
 func (k *keeper) load() (*plan, error) {
-	empty := &plan{AgentID: k.Agent, CreatedAt: now(), UpdatedAt: now(), Tasks: []*task{}, Subagents: map[string]any{}}
-	if k.Folder == "" {
+	empty := &plan{AgentID: k.agent, CreatedAt: now(), UpdatedAt: now(), Tasks: []*task{}, Subagents: map[string]any{}}
+	if k.folder == "" {
 		if k.kept != nil {
 			return k.kept, nil
 		}
 		return empty, nil
 	}
-	data, err := readFile(k.Folder, planFile)
+	data, err := readFile(k.folder, planFile)
 	if err != nil || data == nil {
 		return empty, err
 	}
@@ -136,7 +127,7 @@ func (k *keeper) change(do func(*plan) (result, error)) (result, error) {
 		return nil, err
 	}
 	p.UpdatedAt = now()
-	if k.Folder == "" {
+	if k.folder == "" {
 		k.kept = p
 		return r, nil
 	}
@@ -144,7 +135,7 @@ func (k *keeper) change(do func(*plan) (result, error)) (result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the plan: %w", err)
 	}
-	return r, writeFile(k.Folder, planFile, data)
+	return r, writeFile(k.folder, planFile, data)
 }
 
 // look reads the plan.
@@ -214,8 +205,8 @@ func (k *keeper) append(p *plan, s spec, after string) (*task, error) {
 	switch {
 	case strings.TrimSpace(s.Description) == "":
 		return nil, errors.New("a task has no description: say what is to be done")
-	case len(p.Tasks) >= k.Most:
-		return nil, fmt.Errorf("a plan has at most %d tasks: join some, or delete_task one", k.Most)
+	case len(p.Tasks) >= k.most:
+		return nil, fmt.Errorf("a plan has at most %d tasks: join some, or delete_task one", k.most)
 	case !slices.Contains([]string{"low", "medium", "high"}, s.Priority):
 		return nil, fmt.Errorf("the priority %q is none: write low, medium or high", s.Priority)
 	case p.find(s.ID) != nil:
@@ -355,12 +346,12 @@ func (k *keeper) remove(a removeArgs) (result, error) {
 func (k *keeper) clear(none) (result, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.Folder == "" {
+	if k.folder == "" {
 		had := k.kept != nil
 		k.kept = nil
 		return result{"had_existing_plan": had}, nil
 	}
-	had, err := removeFile(k.Folder, planFile)
+	had, err := removeFile(k.folder, planFile)
 	return result{"had_existing_plan": had}, err
 }
 

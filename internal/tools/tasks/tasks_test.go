@@ -64,7 +64,7 @@ func planScript() [][3]string {
 func TestPlans(t *testing.T) {
 	for name, folder := range map[string]string{"in a folder": t.TempDir(), "in memory": ""} {
 		t.Run(name, func(t *testing.T) {
-			tools, err := PlanTools(PlanOptions{Agent: "a", Folder: folder, Most: 3})
+			tools, err := PlanTools("a", folder, 3)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +76,7 @@ func TestPlans(t *testing.T) {
 // TestPlanFile: MassGen's own file is read, a broken one is reported, and no link leads out of the folder.
 func TestPlanFile(t *testing.T) {
 	folder, outside := t.TempDir(), t.TempDir()
-	tools, err := PlanTools(PlanOptions{Agent: "a", Folder: folder})
+	tools, err := PlanTools("a", folder, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
