@@ -45,6 +45,15 @@ func (t CustomTool) IsMassGens() bool {
 	return t.Path == "" || strings.HasPrefix(filepath.ToSlash(filepath.Clean(t.Path)), "massgen/")
 }
 
+// IsMissing reports whether the function's file does not exist. It does not look for MassGen's own files.
+func (t CustomTool) IsMissing() bool {
+	if !t.IsFile() || t.IsMassGens() {
+		return false
+	}
+	_, err := os.Stat(t.Path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 // functions is an entry of custom_tools: functions of one file. A list has an element for each function.
 type functions struct {
 	tool         CustomTool
@@ -199,15 +208,9 @@ func (k *checker) checkCustomTools(i int, at string) {
 		if t.Network && !k.hasRule(i, t.Name) {
 			k.fail(n, "%scustom_tools: %s has network: true, which needs a rule in permissions: such as {action: ask, tool: %s}", at, t.Name, t.Name)
 		}
-		if !t.IsFile() || t.IsMassGens() || missing[t.Path] {
-			continue
-		}
-		if _, err := os.Stat(t.Path); err != nil {
+		if t.IsMissing() && !missing[t.Path] {
 			missing[t.Path] = true
-			if errors.Is(err, fs.ErrNotExist) {
-				err = errors.New("there is no such file")
-			}
-			k.warn(n, "%scustom_tools: %s: %v; its tools are left out", at, t.Path, err)
+			k.warn(n, "%scustom_tools: %s: there is no such file; its tools are left out", at, t.Path)
 		}
 	}
 }

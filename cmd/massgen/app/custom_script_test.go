@@ -12,7 +12,7 @@ func customBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 	return map[string]func(backendtest.Call) backendtest.Reply{
 		// A question is "TOOL ARGUMENTS", or several of these with " ; " between them, one for each model call.
 		"obeys": func(c backendtest.Call) backendtest.Reply {
-			results := resultsOf(c)
+			results := allResults(c)
 			return working(func([]string) backendtest.Reply {
 				orders := strings.Split(questionOf(c), " ; ")
 				if len(results) < len(orders) {
@@ -28,17 +28,40 @@ func customBehaviours() map[string]func(backendtest.Call) backendtest.Reply {
 	}
 }
 
+// allResults returns the texts of all tool results, also of those whose picture stands in a message after them.
+func allResults(c backendtest.Call) (results []string) {
+	for _, m := range c.Messages() {
+		for _, p := range m.Parts {
+			if r, ok := p.(backends.ToolResult); ok {
+				results = append(results, r.Content)
+			}
+		}
+	}
+	return results
+}
+
 // questionOf returns the first text of a person that names a tool, without what a panel's input has around it.
 func questionOf(c backendtest.Call) (question string) {
 	for _, m := range c.Messages() {
 		for _, p := range m.Parts {
-			if text, ok := p.(backends.Text); ok && question == "" && m.Role == backends.RoleUser && strings.Contains(text.Text, "custom_tool__") {
+			if text, ok := p.(backends.Text); ok && question == "" && m.Role == backends.RoleUser && firstTool(text.Text) >= 0 {
 				question = text.Text
 			}
 		}
 	}
-	if begin := strings.Index(question, "custom_tool__"); begin >= 0 {
+	if begin := firstTool(question); begin >= 0 {
 		question, _, _ = strings.Cut(question[begin:], "\n")
+		question, _, _ = strings.Cut(question, " <END OF")
 	}
 	return question
+}
+
+// firstTool returns where a text names a tool, -1 for nowhere.
+func firstTool(text string) int {
+	for _, tool := range []string{"custom_tool__", "create_task_plan"} {
+		if at := strings.Index(text, tool); at >= 0 {
+			return at
+		}
+	}
+	return -1
 }

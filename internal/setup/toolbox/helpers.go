@@ -25,6 +25,8 @@ const (
 	networkHelperName = "custom_tools_network"
 )
 
+// wantedHelpers returns the helpers that a config needs. Files that are missing have caused a warning when the
+// config was read.
 func wantedHelpers(config *configs.Config) (list []*helper) {
 	for i, a := range config.Agents {
 		for _, hasNetwork := range []bool{false, true} {
@@ -34,7 +36,7 @@ func wantedHelpers(config *configs.Config) (list []*helper) {
 			}
 			h := &helper{wanted: wanted{agent: i, server: configs.MCPServer{Name: name}, names: configs.CustomToolPrefix}}
 			for _, tool := range a.Tools.Custom {
-				if tool.Network == hasNetwork {
+				if tool.Network == hasNetwork && !tool.IsMissing() {
 					h.tools = append(h.tools, tool)
 				}
 			}
