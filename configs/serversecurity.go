@@ -85,7 +85,7 @@ func (s serverSecurity) check(server MCPServer) error {
 func (s serverSecurity) checkURL(address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil // address has complained
+		return nil //nolint:nilerr // address has complained
 	}
 	host := strings.ToLower(u.Hostname())
 	if !slices.ContainsFunc(s.hostnames, func(name string) bool { return strings.EqualFold(name, host) }) {

@@ -97,9 +97,6 @@ const voidFormer = "the turn was started over"
 
 // fallBack ends the coordination of an attempt that has no answer: the answer of the one before is the result.
 func (m *Machine) fallBack(status Status) {
-	if status == Completed || status == AllFailed {
-		status = NoConsensus
-	}
 	m.warn("this attempt has no answer: the answer of the one before stands")
 	m.s.Status, m.s.Winner = status, m.s.Former.Winner
 	m.s.RoundOpen, m.s.GraceAt = false, 0

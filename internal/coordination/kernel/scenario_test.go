@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/massgen/massgen/internal/coordination/election"
@@ -156,6 +157,11 @@ func fullProduct() []scenario {
 	list = append(list, byTrouble(basics(3))...)
 	list = append(list, byLead(basics(3, 4))...)
 	return append(list, byDismissal(basics(2))...)
+}
+
+// fewBasics are the basics of two agents with one rule of voting.
+func fewBasics() []scenario {
+	return slices.DeleteFunc(basics(4), func(s scenario) bool { return len(s.cfg.Agents) != 2 || s.cfg.Decision != election.AllVoted })
 }
 
 // byLead limits how far an agent may be ahead of others.

@@ -185,9 +185,9 @@ func walkSize() []scenario {
 	case "full":
 		return slices.Concat(fullProduct(), deciders(), deeperDeciders(), voting(3), restarts())
 	case "small":
-		return slices.Concat(sample(59, 401), fewStrata(), fewDeciders(), fewVoting(), fewRestarts())
+		return slices.Concat(sample(59, 401), fewStrata(), fewDeciders(), fewVoting(), fewRestarts(), byLead(fewBasics()))
 	}
-	return slices.Concat(strata(), deciders(), voting(2), sample(13, 173))
+	return slices.Concat(strata(), deciders(), voting(2), fewRestarts(), byLead(fewBasics()), sample(13, 173))
 }
 
 // TestWalk is rule 10: every interleaving of up to three agents, under a sample

@@ -163,10 +163,10 @@ func (f ModeFlags) Apply(c *configs.Config) error {
 }
 
 func (f ModeFlags) single(c *configs.Config) error {
-	switch {
-	case f.Single == "":
+	switch f.Single {
+	case "":
 		return nil
-	case f.Single == FirstAgent:
+	case FirstAgent:
 		c.Agents = c.Agents[:min(1, len(c.Agents))]
 		return nil
 	}
