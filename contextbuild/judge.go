@@ -63,11 +63,11 @@ func SynthesisCall(judged []backends.Message, analysis, schema string) []backend
 func BadOpinion(problem string) string { return strings.ReplaceAll(judgeAgain, "{problem}", problem) }
 
 // Most of a small model's analysis: a grammar that a server enforces needs limits, or the model may
-// write for ever.
+// write for ever. With three answers the longest analysis has some 1,200 characters, about 400 tokens.
 const (
 	boundedItems     = 1
-	boundedClaim     = 100
-	boundedQuotation = 60
+	boundedClaim     = 60
+	boundedQuotation = 30
 )
 
 // analysisSchema returns the JSON Schema of an analysis of the answers of some agents.
