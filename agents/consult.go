@@ -23,9 +23,21 @@ func (b *inputBuilder) consultation(in contextbuild.Input, call effect.ModelCall
 	case effect.TieBreak:
 		built, b.opinion = contextbuild.Tie(in)
 	default:
-		built, b.opinion = contextbuild.Judge(in, b.turn.Agent(b.reader).Bounded)
+		built, b.opinion = contextbuild.Judge(in, b.mostOfAnalysis())
 	}
 	return []backends.Message{backends.System(built.System), backends.User(built.User)}
+}
+
+// mostOfAnalysis returns how many tokens the analysis of a small model may have, 0 for a model without limits.
+func (b *inputBuilder) mostOfAnalysis() int {
+	judge := b.turn.Agent(b.reader)
+	if !judge.Bounded {
+		return 0
+	}
+	if most := bounded(decoded[backends.Params](&b.textStore, judge.Params)).MaxTokens; most != nil {
+		return *most
+	}
+	return boundedReply
 }
 
 // synthesis returns the messages with which a judge writes the answer. They begin with those of its
