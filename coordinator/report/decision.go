@@ -82,7 +82,7 @@ func (r *Report) checks(k kernel.Result) (list []ResultCheck, err error) {
 // that.
 func (r *Report) isDescribed() bool {
 	rules := r.machine.Rules()
-	if rules.Strategy() != "" || rules.Analysis || rules.StopEarly || rules.Weights != nil || rules.Peers != (kernel.Peers{}) {
+	if rules.Strategy() != "" || rules.Values && len(rules.Agents) > 1 || rules.Analysis || rules.StopEarly || rules.Weights != nil || rules.Peers != (kernel.Peers{}) {
 		return true
 	}
 	isNewRule := slices.Contains([]election.Rule{election.Quorum, election.Approval, election.Ranked}, rules.Decision)

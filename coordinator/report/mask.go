@@ -18,7 +18,7 @@ func (s *State) masked(ev Event) Event {
 		if ev.Analysis != nil {
 			ev.Analysis = new(ev.Analysis.Rewritten(s.Mask))
 		}
-		return ev
+		return hidden(&ev, s.Mask, &ev.Why)
 	case CallEnded:
 		return hidden(&ev, s.Mask, &ev.Why)
 	case Retrying:

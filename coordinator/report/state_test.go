@@ -261,6 +261,7 @@ func TestSecretsAreMaskedBeforeTheyAreCut(t *testing.T) {
 	for at := range 2 * len(key) {
 		tool := report.ToolCall{Name: "search", Arguments: strings.Repeat("x", 60-len(key)+at/2) + key}
 		s.Apply(report.ToolEnded{Actor: by, Call: fmt.Sprint(at), Tool: tool})
+		s.Apply(report.Consulted{StepEnd: report.StepEnd{Actor: by}, Purpose: effect.Judgement, Why: "best names " + key})
 		s.Apply(report.Answered{StepEnd: report.StepEnd{Actor: by}, Label: "ada.1", Content: strings.Repeat("x", 4<<10-len(key)+at/2) + key})
 	}
 	data, err := json.Marshal(s)
