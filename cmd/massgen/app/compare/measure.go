@@ -3,10 +3,8 @@ package compare
 import (
 	"context"
 	"errors"
-	"maps"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/massgen/massgen/internal/coordination/evidence"
 	"github.com/massgen/massgen/internal/coordination/turn"
@@ -24,6 +22,8 @@ type measured struct {
 	// graded counts the answers where the score and the exact score could be compared, and agreed those where
 	// they agree.
 	graded, agreed int
+	// silent counts the grader's replies that say neither RIGHT nor WRONG.
+	silent int
 }
 
 // meter computes a comparison from journals.
@@ -103,9 +103,8 @@ func (m *meter) measure(ctx context.Context) (*measured, error) {
 		}
 	}
 	if m.grader != nil {
-		for _, session := range slices.Sorted(maps.Keys(m.grader.spent)) {
-			spent = spent.Plus(m.grader.spent[session])
-		}
+		spent = spent.Plus(m.grader.cost())
+		of.silent = len(m.grader.silent)
 	}
 	of.report = of.table.Figure()
 	of.report.Runs = m.plan.Runs

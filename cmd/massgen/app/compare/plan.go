@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/models/attach"
@@ -51,11 +51,11 @@ type plan struct {
 
 // question is a question with the hash of all that belongs to it.
 type question struct {
-	ID       string         `json:"id"`
-	Question string         `json:"question"`
-	Expected string         `json:"expected,omitempty"`
-	Hash     string         `json:"hash"`
-	files    []massgen.File // read when the comparison begins
+	ID       string          `json:"id"`
+	Question string          `json:"question"`
+	Expected string          `json:"expected,omitempty"`
+	Hash     string          `json:"hash"`
+	files    []backends.File // read when the comparison begins
 }
 
 // kind says what a column is.
@@ -171,7 +171,7 @@ func withFiles(q questions.Question) (question, error) {
 		if err != nil {
 			return one, err
 		}
-		one.files = append(one.files, massgen.File{Name: f.Name, Data: f.Data})
+		one.files = append(one.files, f)
 		_, _ = fmt.Fprintf(sum, " %q %x", f.Name, sha256.Sum256(f.Data)) // a hash takes all
 	}
 	one.Hash = hex.EncodeToString(sum.Sum(nil)[:16])

@@ -47,6 +47,9 @@ func (c *command) play(ctx context.Context, p *plan, how *scorer, config *config
 	}
 	ended := c.interruptible(ctx, r, func() error { return c.playAll(ctx, r, m) })
 	r.progress.clear()
+	if m.grader != nil {
+		m.grader.panel = nil // what is not graded by now is left out of the table
+	}
 	if ended != nil && !errors.Is(ended, errInterrupted) && !errors.Is(ended, errBudget) {
 		return ended
 	}
@@ -79,16 +82,18 @@ func (c *command) prepare(ctx context.Context, r *runner, m *meter) (err error) 
 				limit(u.config, *most)
 			}
 		}
-		if r.purse.spent, err = m.spent(ctx); err != nil {
-			return err
-		}
 	}
 	if err := c.connectScore(ctx, r, m); err != nil {
 		return err
 	}
-	text, isAny, err := r.estimate(ctx)
+	text, isAny, err := r.estimate(ctx) // it reads what the grades have cost
 	if err != nil || !isAny {
 		return err
+	}
+	if c.flags.maxUSD != nil {
+		if r.purse.spent, err = m.spent(ctx); err != nil {
+			return err
+		}
 	}
 	c.program.Console.Say("massgen: %s", text)
 	if c.flags.yes || !c.program.Kept.CanAsk() {
@@ -125,16 +130,16 @@ func (c *command) playAll(ctx context.Context, r *runner, m *meter) error {
 }
 
 func (r *runner) playColumns(ctx context.Context, wanted func(column) bool, atOnce int) error {
-	list, cells, err := r.pending(ctx, r.plan.jobs(wanted))
+	left, err := r.pending(ctx, r.plan.jobs(wanted))
 	if err != nil {
 		return err
 	}
 	all := 0
-	for _, n := range cells {
+	for _, n := range left.cells {
 		all += n
 	}
 	r.progress.begin(all)
-	return r.run(ctx, list, atOnce)
+	return r.run(ctx, left.jobs, atOnce)
 }
 
 // interruptible runs do until an interrupt, which stops the runner.
@@ -273,7 +278,7 @@ func (m *meter) each(ctx context.Context, c column, do func(one cell)) error {
 	return nil
 }
 
-// spent returns the dollars that the cells have cost so far.
+// spent returns the dollars that the cells, and the grades that were read, have cost so far.
 func (m *meter) spent(ctx context.Context) (usd float64, err error) {
 	for _, q := range m.plan.Questions {
 		cells := make([][][]cell, len(m.plan.Columns))
@@ -292,6 +297,11 @@ func (m *meter) spent(ctx context.Context) (usd float64, err error) {
 			usd += *cost
 		}
 	}
+	if m.grader != nil {
+		if cost := m.grader.cost().CostUSD; cost != nil {
+			usd += *cost
+		}
+	}
 	return usd, nil
 }
 
@@ -299,13 +309,13 @@ func (m *meter) spent(ctx context.Context) (usd float64, err error) {
 func (r *runner) estimate(ctx context.Context) (text string, isAny bool, err error) {
 	var most float64
 	calls, answers, isOpen, isPriced := 0, 0, false, true
-	_, cells, err := r.pending(ctx, r.plan.jobs(func(column) bool { return true }))
+	left, err := r.pending(ctx, r.plan.jobs(func(column) bool { return true }))
 	if err != nil {
 		return "", false, err
 	}
 	hasShared := 0
 	for _, c := range r.plan.Columns {
-		n := cells[c.Name]
+		n := left.cells[c.Name]
 		if n == 0 {
 			continue
 		}
@@ -329,12 +339,21 @@ func (r *runner) estimate(ctx context.Context) (text string, isAny bool, err err
 		isPriced = isPriced && ok
 		most += float64(n) * price
 	}
-	if answers == 0 {
+	if answers == 0 && left.grades == 0 {
 		return "", false, nil
+	}
+	if left.grades > 0 {
+		price := r.grading.grader.price(ctx, r.plan.longest(question.text)+prompt+answer)
+		if isPriced = isPriced && price != nil; isPriced {
+			most += float64(left.grades) * *price
+		}
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s: %s to get with some %s", plain.Count(len(r.plan.Questions), "question"), plain.Count(len(r.plan.Columns), "column"),
 		plain.Count(answers, "answer"), plain.Count(calls, "call"))
+	if left.grades > 0 {
+		fmt.Fprintf(&b, ", and %s of the grader at most", plain.Count(left.grades, "call"))
+	}
 	if isOpen {
 		b.WriteString(", and more where agents improve their answers")
 	}

@@ -30,8 +30,8 @@ type runner struct {
 	world    providers.World
 	purse    *purse
 	progress *progress
-	// score has the texts of a cell graded; nil without a grader.
-	score func(ctx context.Context, q question, session string) error
+	// grading has the texts of a cell graded; nil without a grader.
+	grading *meter
 	// stop ends the comparison. Turns under way can be resumed.
 	stop context.CancelCauseFunc
 
@@ -125,8 +125,8 @@ func (r *runner) do(ctx context.Context, j job) error {
 			r.share(session, known)
 		}
 		err := r.answer(ctx, j, u, session)
-		if err == nil && r.score != nil {
-			err = r.score(ctx, j.question, session)
+		if err == nil && r.grading != nil {
+			err = r.grading.scoreCell(ctx, j.question, session)
 		}
 		if err == nil && u.Shares && i < len(j.units)-1 {
 			err = r.learn(ctx, session, known)
@@ -188,26 +188,45 @@ func (r *runner) answer(ctx context.Context, j job, u place, session string) err
 	return err
 }
 
-// pending returns the jobs with cells that are not finished, and counts these cells by column.
-func (r *runner) pending(ctx context.Context, list []job) (rest []job, cells map[string]int, err error) {
-	cells = map[string]int{}
+// work is what is to be done: jobs with cells that are not finished or not graded, the number of cells that are not
+// finished by column, and the most calls of the grader.
+type work struct {
+	jobs   []job
+	cells  map[string]int
+	grades int
+}
+
+// pending returns the work that jobs have left.
+func (r *runner) pending(ctx context.Context, list []job) (rest work, err error) {
+	rest.cells = map[string]int{}
 	for _, j := range list {
 		isFinished := true
 		for _, u := range j.units {
-			status, err := statusOf(ctx, r.store.Sessions, r.plan.session(u.unit, j.question, j.run))
+			session := r.plan.session(u.unit, j.question, j.run)
+			status, err := statusOf(ctx, r.store.Sessions, session)
 			if err != nil {
-				return nil, nil, err
+				return work{}, err
 			}
+			grades := 0
 			if !isFinal(status) {
 				isFinished = false
-				cells[u.column]++
+				rest.cells[u.column]++
+				grades = len(inputs(j.question, ""))
+			} else if r.grading != nil {
+				if grades, err = r.grading.ungraded(ctx, j.question, session); err != nil {
+					return work{}, err
+				}
+				isFinished = isFinished && grades == 0
+			}
+			if r.grading != nil {
+				rest.grades += grades
 			}
 		}
 		if !isFinished {
-			rest = append(rest, j)
+			rest.jobs = append(rest.jobs, j)
 		}
 	}
-	return rest, cells, nil
+	return rest, nil
 }
 
 // isFinal reports whether a cell is finished. A turn without an answer, as when a service is down, is played
@@ -238,7 +257,11 @@ func (r *runner) begin(ctx context.Context, panel *massgen.Panel, j job, u place
 		}
 	}
 	ctx = sessions.WithMetadata(ctx, session, map[string]string{"compared": fmt.Sprintf("question %s, %s, run %d", j.question.ID, u.column, j.run+1)})
-	return panel.AskWith(ctx, session, j.question.Question, j.question.files...)
+	files := make([]massgen.File, len(j.question.files))
+	for i, f := range j.question.files {
+		files[i] = massgen.File{Name: f.Name, Data: f.Data}
+	}
+	return panel.AskWith(ctx, session, j.question.Question, files...)
 }
 
 // panel returns the panel of a unit, which is opened once.

@@ -134,3 +134,19 @@ func TestMostFrequentSample(t *testing.T) {
 		}
 	}
 }
+
+func TestVerdictOf(t *testing.T) {
+	t.Parallel()
+	for reply, want := range map[string][2]bool{
+		"RIGHT":                             {true, true},
+		"It is RIGHT or WRONG. I say WRONG": {false, true},
+		"The same city.\n**Right.**":        {true, true},
+		"Another city.\nwrong\n":            {false, true},
+		"It has the right form.":            {false, false},
+		"I cannot help with that.":          {false, false},
+	} {
+		if right, ok := verdictOf(reply); right != want[0] || ok != want[1] {
+			t.Errorf("%q: %t, %t, want %v", reply, right, ok, want)
+		}
+	}
+}

@@ -118,6 +118,9 @@ func notes(of *measured) (lines []string) {
 	if of.graded > 0 {
 		add("The grader agrees with the exact text on %s of %s.", percent(float64(of.agreed)/float64(of.graded)), plain.Count(of.graded, "answer"))
 	}
+	if of.silent > 0 {
+		add("The grader said neither RIGHT nor WRONG %s, which counts as wrong.", plain.Count(of.silent, "time"))
+	}
 	switch n := r.RepeatedCalls; {
 	case n == 1:
 		add("A call was cut off and made again.")
