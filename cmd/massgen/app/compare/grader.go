@@ -7,7 +7,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -64,12 +66,12 @@ func (g *grader) connect(ctx context.Context, r *runner) (err error) {
 		limit(config, *most)
 	}
 	g.leave = ctx
-	g.panel, err = massgen.Load(context.WithoutCancel(ctx), "", program.Settled(r.settings(config)))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	g.panel, err = massgen.Load(context.WithoutCancel(ctx), "", program.Settled(r.settings(config, graderScore)))
 	if err != nil {
 		return fmt.Errorf("--score: %w", err)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.panels[graderScore] = g.panel
 	return nil
 }
@@ -165,6 +167,36 @@ func (g *grader) play(ctx context.Context, session, text string, goesOn bool) (e
 		return fmt.Errorf("ask the grader about %s: %w", plain.Line(session), err)
 	}
 	return nil
+}
+
+// score has the texts of a cell graded, or reads the grades that there are.
+func (g *grader) score(ctx context.Context, q question, c cell) error {
+	var texts []string
+	if c.hasAnswer {
+		texts = append(texts, c.answer)
+	}
+	for _, change := range c.changes {
+		texts = append(texts, change.first, change.last)
+	}
+	for _, p := range c.picks {
+		texts = append(texts, p.shown...)
+	}
+	slices.Sort(texts)
+	for _, text := range slices.Compact(texts) {
+		if _, err := g.isRight(ctx, q, text); err != nil && !errors.Is(err, errNotGraded) {
+			return err
+		}
+	}
+	return nil
+}
+
+// cost returns what all grades have cost.
+func (g *grader) cost() evidence.Usage {
+	sum := evidence.Usage{CostUSD: new(float64)}
+	for _, session := range slices.Sorted(maps.Keys(g.spent)) {
+		sum = sum.Plus(g.spent[session])
+	}
+	return sum
 }
 
 // pay counts what a grade has cost.

@@ -48,23 +48,7 @@ func (m *meter) scoreCell(ctx context.Context, q question, session string) error
 	if err != nil || !ok {
 		return err
 	}
-	var texts []string
-	if c.hasAnswer {
-		texts = append(texts, c.answer)
-	}
-	for _, change := range c.changes {
-		texts = append(texts, change.first, change.last)
-	}
-	for _, p := range c.picks {
-		texts = append(texts, p.shown...)
-	}
-	slices.Sort(texts)
-	for _, text := range slices.Compact(texts) {
-		if _, err := m.grader.isRight(ctx, q, text); err != nil && !errors.Is(err, errNotGraded) {
-			return err
-		}
-	}
-	return nil
+	return m.grader.score(ctx, q, c)
 }
 
 // The files of a command's folder.
