@@ -132,7 +132,7 @@ func (r *runner) do(ctx context.Context, j job) error {
 	}
 	for i, u := range j.units {
 		if ctx.Err() != nil {
-			return nil // run returns the cause
+			break // run returns the cause
 		}
 		session := r.plan.session(u.unit, j.question, j.run)
 		isNew, err := r.answer(ctx, j, u, session)
