@@ -101,7 +101,8 @@ func (d *Doer) broken(ctx context.Context, eff effect.Effect, r *running, f effe
 		text = f.Message
 	}
 	stored := context.WithoutCancel(ctx)
-	ref, err := blob.Ref{}, error(nil)
+	var ref blob.Ref
+	var err error
 	if call.IsCheck() {
 		ref, err = PutJSON(stored, d.Blobs, Checked{Exit: -1, Output: f.Message})
 	} else {

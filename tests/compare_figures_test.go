@@ -333,7 +333,7 @@ func effective(errors [][]float64) float64 {
 func TestCompareAsksAGrader(t *testing.T) {
 	list, jsonl := comparedQuestions(5)
 	simulated := simulatedReply(list)
-	r := killPanel{name: "compare", config: comparedConfig, reply: func(c backendtest.Call) backendtest.Reply {
+	r := killPanel{name: "compare", config: comparedConfig + "  openai/gpt-grader: {input: 1000, output: 1000}\n", reply: func(c backendtest.Call) backendtest.Reply {
 		if c.Model() != "gpt-grader" {
 			return simulated(c)
 		}
@@ -379,6 +379,22 @@ func TestCompareAsksAGrader(t *testing.T) {
 	if want := "0 answers to get with some 0 calls, and 40 calls of the grader at most"; !strings.Contains(r.stderr, want) {
 		t.Errorf("before the grader was asked %s, want %s", r.stderr, want)
 	}
+	var graded comparison
+	if err := json.Unmarshal([]byte(r.stdout), &graded); err != nil {
+		t.Fatal(err)
+	}
+	if _, usd := r.journaled(); math.Abs(graded.SpentUSD-usd) > 1e-9 {
+		t.Errorf("$%v are spent, but the journals have $%v", graded.SpentUSD, usd)
+	}
+	more := strings.Replace(jsonl, "0 + 0", "9 + 0", 1) // another question, for which there is less than all has cost
+	write(t, filepath.Join(r.dir, "more.jsonl"), []byte(jsonl+more[:strings.IndexByte(more, '\n')+1]))
+	args[3] = "more.jsonl"
+	r.run("before 0", append(args, "--score", "grader:openai/gpt-grader", "--json", "--max-usd", fmt.Sprint(graded.SpentUSD))...)
+	if len(r.calls()) != len(calls) || !strings.Contains(r.stderr, "the budget is spent") {
+		t.Errorf("with nothing left %d calls are made: %s", len(r.calls())-len(calls), r.stderr)
+	}
+	args[3] = "questions.jsonl"
+	r.run("before 0", append(args, "--score", "grader:openai/gpt-grader", "--json")...)
 	r.run("before 0", "compare", "--from", "state")
 	if want := fmt.Sprintf("The grader agrees with the exact text on 100 %% of %d answers.", 4*len(list)); !strings.Contains(r.stdout, want) || len(r.calls()) != len(calls) {
 		t.Errorf("from the journals, after %d calls: %s%s", len(r.calls())-len(calls), r.stdout, r.stderr)

@@ -71,14 +71,14 @@ func (g *grader) connect(ctx context.Context, r *runner) (err error) {
 		limit(config, *most)
 	}
 	g.leave = ctx
-	g.panel, err = massgen.Load(context.WithoutCancel(ctx), "", program.Settled(r.settings(config)))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	g.panel, err = massgen.Load(context.WithoutCancel(ctx), "", program.Settled(r.settings(config, graderScore)))
 	if err != nil {
 		return fmt.Errorf("--score: %w", err)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.panels[graderScore] = g.panel
-	model, backend := r.models[config.Agents[0].ID], config.Agents[0].Backend
+	model, backend := r.models[agentOf{graderScore, config.Agents[0].ID}], config.Agents[0].Backend
 	g.price = func(ctx context.Context, bytes int) *float64 {
 		return mostOf(ctx, model, backend, backends.User(words(bytes)))
 	}
@@ -236,6 +236,16 @@ func (g *grader) play(ctx context.Context, session, text string, goesOn bool) (e
 	}
 	if err != nil {
 		return fmt.Errorf("ask the grader about %s: %w", plain.Line(session), err)
+	}
+	return nil
+}
+
+// score has the texts of a cell graded, or reads the grades that there are.
+func (g *grader) score(ctx context.Context, q question, c cell) error {
+	for _, text := range c.texts() {
+		if _, err := g.isRight(ctx, q, text); err != nil && !errors.Is(err, errNotGraded) {
+			return err
+		}
 	}
 	return nil
 }

@@ -48,12 +48,7 @@ func (m *meter) scoreCell(ctx context.Context, q question, session string) error
 	if err != nil || !ok {
 		return err
 	}
-	for _, text := range c.texts() {
-		if _, err := m.grader.isRight(ctx, q, text); err != nil && !errors.Is(err, errNotGraded) {
-			return err
-		}
-	}
-	return nil
+	return m.grader.score(ctx, q, c)
 }
 
 // ungraded counts the calls with which a cell is still to be graded, at most.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/massgen/massgen"
@@ -26,14 +27,11 @@ func (c *command) play(ctx context.Context, p *plan, how *scorer, config *config
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	if err := p.save(dir); err != nil {
-		return err
-	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	r := &runner{
-		program: c.program, plan: p, store: opened, world: world, stop: stop, panels: map[string]*massgen.Panel{}, models: map[string]providers.Model{},
-		shared: map[string]*replies{},
+		program: c.program, plan: p, store: opened, world: world, stop: stop, panels: map[string]*massgen.Panel{}, models: map[agentOf]providers.Model{},
+		shared: map[string]*replies{}, again: c.flags.again,
 	}
 	r.purse = newPurse(c.flags.maxUSD, func() { stop(errBudget) })
 	r.progress = &progress{
@@ -43,6 +41,9 @@ func (c *command) play(ctx context.Context, p *plan, how *scorer, config *config
 	defer func() { err = errors.Join(err, r.close()) }()
 	m := &meter{plan: p, store: opened.Sessions, scorer: how}
 	if err := c.prepare(ctx, r, m); err != nil {
+		return err
+	}
+	if err := p.save(dir); err != nil {
 		return err
 	}
 	ended := c.interruptible(ctx, r, func() error { return c.playAll(ctx, r, m) })
@@ -69,13 +70,9 @@ func (c *command) play(ctx context.Context, p *plan, how *scorer, config *config
 
 func (f *flags) isQuiet(console *cmdline.Console) bool { return console.IsQuiet }
 
-// prepare limits what may be spent, says what the comparison costs, and asks a person.
+// prepare limits what may be spent, says what the comparison costs, and asks a person. Nothing is changed before the
+// person agrees.
 func (c *command) prepare(ctx context.Context, r *runner, m *meter) (err error) {
-	if c.flags.again {
-		if err := r.forget(ctx); err != nil {
-			return err
-		}
-	}
 	if most := c.flags.maxUSD; most != nil {
 		for _, col := range r.plan.Columns {
 			for _, u := range col.Units {
@@ -86,14 +83,26 @@ func (c *command) prepare(ctx context.Context, r *runner, m *meter) (err error) 
 	if err := c.connectScore(ctx, r, m); err != nil {
 		return err
 	}
-	text, isAny, err := r.estimate(ctx) // it reads what the grades have cost
-	if err != nil || !isAny {
+	if err := c.confirm(ctx, r); err != nil {
 		return err
 	}
-	if c.flags.maxUSD != nil {
-		if r.purse.spent, err = m.spent(ctx); err != nil {
+	if r.again {
+		if err := r.forget(ctx); err != nil {
 			return err
 		}
+		r.again = false
+	}
+	if r.purse.most != nil {
+		r.purse.spent, err = m.spent(ctx)
+	}
+	return err
+}
+
+// confirm says what the comparison costs, and asks a person whether it may begin.
+func (c *command) confirm(ctx context.Context, r *runner) error {
+	text, isAny, err := r.estimate(ctx)
+	if err != nil || !isAny {
+		return err
 	}
 	c.program.Console.Say("massgen: %s", text)
 	if c.flags.yes || !c.program.Kept.CanAsk() {
@@ -167,14 +176,7 @@ func (p *plan) save(dir string) error {
 }
 
 // shares reports whether strategies share the first calls of an agent.
-func (p *plan) shares(agent string) bool {
-	for _, id := range p.Sharing {
-		if id == agent {
-			return true
-		}
-	}
-	return false
-}
+func (p *plan) shares(agent string) bool { return slices.Contains(p.Sharing, agent) }
 
 // The values of --equal.
 const (
@@ -239,7 +241,7 @@ func (c *command) equalize(ctx context.Context, r *runner, m *meter, at int) err
 		if err != nil {
 			return err
 		}
-		if cost >= dearest {
+		if cost >= dearest*(1-1e-9) { // sums of prices have binary remainders
 			break
 		}
 	}
@@ -278,27 +280,31 @@ func (m *meter) each(ctx context.Context, c column, do func(one cell)) error {
 	return nil
 }
 
-// spent returns the dollars that the cells, and the grades that were read, have cost so far.
+// spent returns the dollars that the cells and their grades have cost so far.
 func (m *meter) spent(ctx context.Context) (usd float64, err error) {
+	var graded *grader
+	if m.grader != nil {
+		graded = newGrader(m.grader.model, m.store)
+	}
 	for _, q := range m.plan.Questions {
-		cells := make([][][]cell, len(m.plan.Columns))
-		for i, c := range m.plan.Columns {
-			for _, u := range c.Units {
-				runs := make([]cell, m.plan.Runs)
-				for run := range runs {
-					if runs[run], _, err = readCell(ctx, m.store, m.plan.session(u, q, run)); err != nil {
-						return 0, err
-					}
-				}
-				cells[i] = append(cells[i], runs)
-			}
+		cells, _, err := m.read(ctx, q)
+		if err != nil {
+			return 0, err
 		}
 		if cost := m.account(cells).spent.CostUSD; cost != nil {
 			usd += *cost
 		}
+		for _, one := range slices.Concat(slices.Concat(cells...)...) {
+			if graded == nil {
+				break
+			}
+			if err := graded.score(ctx, q, one); err != nil {
+				return 0, err
+			}
+		}
 	}
-	if m.grader != nil {
-		if cost := m.grader.cost().CostUSD; cost != nil {
+	if graded != nil {
+		if cost := graded.cost().CostUSD; cost != nil {
 			usd += *cost
 		}
 	}
@@ -322,9 +328,9 @@ func (r *runner) estimate(ctx context.Context) (text string, isAny bool, err err
 		of := c.Units[0].config
 		count := of.Calls()
 		later := count.Most - len(of.Agents)
-		first := len(of.Agents)
+		first, isShared := len(of.Agents), false
 		if c.Units[0].Shares {
-			if hasShared >= n { // another strategy pays for them
+			if isShared = hasShared >= n; isShared { // another strategy pays for them
 				first -= len(r.plan.Sharing)
 			}
 			hasShared = max(hasShared, n)
@@ -332,7 +338,7 @@ func (r *runner) estimate(ctx context.Context) (text string, isAny bool, err err
 		answers += n
 		calls += n * (first + later)
 		isOpen = isOpen || count.IsOpen
-		price, ok, err := r.price(ctx, c.Units[0], first, later)
+		price, ok, err := r.price(ctx, c.Units[0], isShared, later)
 		if err != nil {
 			return "", false, err
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/coordination/budget"
+	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/models/providers"
 )
@@ -20,9 +21,9 @@ func limit(config *configs.Config, most float64) {
 	}
 }
 
-// price returns the highest price of an answer with so many first calls and later ones. ok is false if a
-// price is not known.
-func (r *runner) price(ctx context.Context, u unit, first, later int) (usd float64, ok bool, err error) {
+// price returns the highest price of an answer, with the first calls of all agents and so many later ones. If isShared
+// is true, another strategy pays for the first calls that are shared. ok is false if a price is not known.
+func (r *runner) price(ctx context.Context, u unit, isShared bool, later int) (usd float64, ok bool, err error) {
 	if _, err := r.panel(ctx, u); err != nil { // it connects the models
 		return 0, false, err
 	}
@@ -32,24 +33,32 @@ func (r *runner) price(ctx context.Context, u unit, first, later int) (usd float
 		m.Parts = append(m.Parts, files...)
 		return m
 	}
-	n := len(u.config.Agents)
-	dearest := 0.0
-	sum, ok := 0.0, true
-	for i, a := range u.config.Agents {
-		b := r.models[a.ID]
-		input := longest + len(a.SystemMessage) + prompt
-		cost := mostOf(ctx, b, a.Backend, message(input))
-		if cost == nil {
+	answers := answer * len(u.config.Agents)
+	dearest, sum := 0.0, 0.0
+	for _, a := range u.config.Agents {
+		m, input := r.models[agentOf{u.Digest, a.ID}], longest+len(a.SystemMessage)+prompt
+		first, after := mostOf(ctx, m, a.Backend, message(input)), mostOf(ctx, m, a.Backend, message(input+answers))
+		if first == nil || after == nil {
 			return 0, false, nil
 		}
-		if i < first {
-			sum += *cost
+		if !isShared || !r.plan.shares(a.ID) {
+			sum += *first
 		}
-		if after := mostOf(ctx, b, a.Backend, message(input+n*answer)); after != nil {
-			dearest = max(dearest, *after)
-		}
+		dearest = max(dearest, *after)
 	}
-	return sum + float64(later)*dearest, ok, nil
+	deciding := u.config.Orchestrator.Deciding
+	for id, of := range map[string]configs.Backend{kernel.JudgeID: deciding.Judge.Backend, kernel.VerdictID: deciding.Verdict} {
+		m, isThere := r.models[agentOf{u.Digest, id}]
+		if !isThere {
+			continue
+		}
+		after := mostOf(ctx, m, of, message(longest+len(deciding.Judge.SystemMessage)+prompt+answers))
+		if after == nil {
+			return 0, false, nil
+		}
+		dearest = max(dearest, *after)
+	}
+	return sum + float64(later)*dearest, true, nil
 }
 
 // The bytes of the prompts of a panel in an input, and of one answer in later ones.

@@ -70,7 +70,7 @@ func TestScoresThatMeanNothingAreRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
-	for how, expected := range map[string]string{"exact": "", "number": "five", "pattern": "(", "json": "{"} {
+	for how, expected := range map[string]string{"exact": "", "number": "five", "choice": "Paris", "pattern": "(", "json": "{"} {
 		s, err := newScorer(how, "")
 		if err != nil {
 			t.Fatal(err)

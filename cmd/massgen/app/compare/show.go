@@ -141,7 +141,7 @@ func price(usd *float64) string {
 }
 
 // addQuestion appends the question of a turn to a file.
-func (c *command) addQuestion(ctx context.Context, words []string) error {
+func (c *command) addQuestion(ctx context.Context, words []string) (err error) {
 	const form = "compare --add: its form is: massgen compare --add FILE SESSION [TURN] [--expected TEXT]"
 	if len(words) == 0 || len(words) > 2 {
 		return errors.New(form)
