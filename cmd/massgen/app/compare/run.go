@@ -256,7 +256,7 @@ func (r *runner) begin(ctx context.Context, panel *massgen.Panel, j job, u place
 			return nil, err
 		}
 	}
-	ctx = sessions.WithMetadata(ctx, session, map[string]string{"compared": fmt.Sprintf("question %s, %s, run %d", j.question.ID, u.column, j.run+1)})
+	ctx = sessions.WithMetadata(ctx, session, map[string]string{"compared": fmt.Sprintf("question %s, %s, run %d", plain.Line(j.question.ID), u.column, j.run+1)})
 	files := make([]massgen.File, len(j.question.files))
 	for i, f := range j.question.files {
 		files[i] = massgen.File{Name: f.Name, Data: f.Data}
