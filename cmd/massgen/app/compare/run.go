@@ -131,6 +131,9 @@ func (r *runner) do(ctx context.Context, j job) error {
 		if err == nil && u.Shares && i < len(j.units)-1 {
 			err = r.learn(ctx, session, known)
 		}
+		if errors.Is(err, sessions.ErrBusy) {
+			return fmt.Errorf("question %s, %s: another massgen compare is asking it: wait for that, and run the command again", plain.Line(j.question.ID), u.column)
+		}
 		if err != nil && !errors.Is(err, coordinator.ErrLeft) {
 			return fmt.Errorf("question %s, %s: %w", plain.Line(j.question.ID), u.column, err)
 		}
