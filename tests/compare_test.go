@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -292,5 +293,24 @@ func TestCompareGoesOnWhenAMemberFailed(t *testing.T) {
 	r.run("before 0", args...)
 	if strings.Contains(r.stdout, `"unanswered":4`) {
 		t.Errorf("when it works again: %s", r.stdout)
+	}
+}
+
+// TestCompareReckonsFiles: the highest price that is said before the first call counts the files of the questions.
+func TestCompareReckonsFiles(t *testing.T) {
+	t.Parallel()
+	const bytes, tokensEach = 400_000, 100_000
+	r := killPanel{name: "compare", config: comparedConfig, reply: func(backendtest.Call) backendtest.Reply {
+		return backendtest.Reply{Text: "4", Usage: &backends.Usage{InputTokens: tokensEach, OutputTokens: 1}}
+	}}.begin(t)
+	write(t, filepath.Join(r.dir, "long.txt"), []byte(strings.Repeat("word ", bytes/5)))
+	write(t, filepath.Join(r.dir, "questions.jsonl"), []byte(`{"question": "How many?", "expected": "4", "files": ["long.txt"]}`))
+	r.run("before 0", "compare", "--config", "panel.yaml", "questions.jsonl", "--state-dir", "state", "--json", "--strategies", "members")
+	c, _ := r.compared()
+	_, said, _ := strings.Cut(r.stderr, "; $")
+	said, _, _ = strings.Cut(said, " at most")
+	most, err := strconv.ParseFloat(said, 64)
+	if err != nil || most < c.SpentUSD {
+		t.Errorf("$%v were spent, and before that %s, %v", c.SpentUSD, r.stderr, err)
 	}
 }

@@ -192,8 +192,11 @@ func (c *command) fromJournals(ctx context.Context) error {
 		return fmt.Errorf("--from: there is no comparison below %s: %w", plain.Line(c.flags.out.from), err)
 	}
 	p := &plan{}
-	if err := json.Unmarshal(data, p); err != nil {
-		return fmt.Errorf("--from: %s: %w", filepath.Join(dir, planFile), err)
+	if err = json.Unmarshal(data, p); err == nil {
+		err = p.checkRead()
+	}
+	if err != nil {
+		return fmt.Errorf("--from: %s: %w; ask again with the questions", plain.Line(filepath.Join(dir, planFile)), err)
 	}
 	p.Score, p.Pattern = cmp.Or(c.flags.score, p.Score), cmp.Or(c.flags.pattern, p.Pattern)
 	how, err := p.scorer()

@@ -49,6 +49,9 @@ type plan struct {
 	Pattern string `json:"answer_pattern,omitempty"`
 }
 
+// planFormat is the value of plan.Format.
+const planFormat = 1
+
 // question is a question with the hash of all that belongs to it.
 type question struct {
 	ID       string          `json:"id"`
@@ -182,7 +185,7 @@ func withFiles(q questions.Question) (question, error) {
 func newPlan(config *configs.Config, list []question, f *flags) (*plan, error) {
 	config = alone(config, f.pattern)
 	p := &plan{
-		Format: 1, Questions: list, Runs: f.runs, Seed: f.seed, Score: cmp.Or(f.score, exactScore), Pattern: config.Orchestrator.AnswerPattern,
+		Format: planFormat, Questions: list, Runs: f.runs, Seed: f.seed, Score: cmp.Or(f.score, exactScore), Pattern: config.Orchestrator.AnswerPattern,
 		Columns: []column{}, Sharing: sharing(config),
 	}
 	names := strings.Split(f.strategies, ",")
@@ -210,6 +213,25 @@ func (p *plan) scorer() (*scorer, error) {
 		}
 	}
 	return how, nil
+}
+
+// checkRead returns an error for a plan that was read from a file and that no comparison has written.
+func (p *plan) checkRead() error {
+	switch {
+	case p.Format != planFormat:
+		return fmt.Errorf("its format is %d, and this program reads %d", p.Format, planFormat)
+	case p.Runs < 1 || p.Runs > mostRuns:
+		return fmt.Errorf("it has %d runs", p.Runs)
+	case len(p.Questions) == 0 || len(p.Columns) == 0:
+		return errors.New("it has no questions or no columns")
+	}
+	for _, c := range p.Columns {
+		isKnown := slices.Contains([]kind{member, strategy, samples}, c.Kind)
+		if !isKnown || len(c.Units) == 0 {
+			return fmt.Errorf("its column %s has no kind or no units", plain.Line(c.Name))
+		}
+	}
+	return nil
 }
 
 // defaults returns the strategies that are compared unless others are named.

@@ -142,6 +142,9 @@ func (r *runner) do(ctx context.Context, j job) error {
 		if err == nil && isNew && u.Shares && i < len(j.units)-1 {
 			err = r.learn(ctx, session, known)
 		}
+		if errors.Is(err, sessions.ErrBusy) {
+			return fmt.Errorf("question %s, %s: another massgen compare is asking it: wait for that, and run the command again", plain.Line(j.question.ID), u.column)
+		}
 		if err != nil && !errors.Is(err, coordinator.ErrLeft) {
 			return fmt.Errorf("question %s, %s: %w", plain.Line(j.question.ID), u.column, err)
 		}
@@ -267,7 +270,7 @@ func (r *runner) begin(ctx context.Context, panel *massgen.Panel, j job, u place
 			return nil, err
 		}
 	}
-	ctx = sessions.WithMetadata(ctx, session, map[string]string{"compared": fmt.Sprintf("question %s, %s, run %d", j.question.ID, u.column, j.run+1)})
+	ctx = sessions.WithMetadata(ctx, session, map[string]string{"compared": fmt.Sprintf("question %s, %s, run %d", plain.Line(j.question.ID), u.column, j.run+1)})
 	files := make([]massgen.File, len(j.question.files))
 	for i, f := range j.question.files {
 		files[i] = massgen.File{Name: f.Name, Data: f.Data}

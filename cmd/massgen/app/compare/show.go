@@ -180,6 +180,9 @@ func (c *command) writeConfig(r evidence.Report, p *plan, config *configs.Config
 	if config == nil {
 		return errors.New("--write-config: name the config and the questions, too: massgen compare --config FILE QUESTIONS --from DIR --write-config FILE")
 	}
+	if isSameFile(c.flags.out.config, config.File) {
+		return fmt.Errorf("--write-config: %s is the config that is compared: name another file", plain.Line(c.flags.out.config))
+	}
 	best, isMember := r.Cheapest()
 	if best.Name == "" {
 		return errors.New("--write-config: no question is finished yet")
@@ -210,6 +213,16 @@ func (c *command) writeConfig(r evidence.Report, p *plan, config *configs.Config
 	}
 	c.program.Console.Say("massgen: %s has the cheapest panel that may be as good as the best: %s", plain.Line(c.flags.out.config), plain.Line(best.Name))
 	return nil
+}
+
+// isSameFile reports whether two paths name one file that exists.
+func isSameFile(a, b string) bool {
+	of, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(of, other)
 }
 
 // keysOf returns the keys of the orchestrator for a strategy, nil for a preset.
