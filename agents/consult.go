@@ -23,18 +23,18 @@ func (b *inputBuilder) consultation(in contextbuild.Input, call effect.ModelCall
 	case effect.TieBreak:
 		built, b.opinion = contextbuild.Tie(in)
 	default:
-		built, b.opinion = contextbuild.Judge(in, b.mostOfAnalysis())
+		judge := b.turn.Agent(b.reader)
+		built, b.opinion = contextbuild.Judge(in, mostOfAnalysis(judge.Bounded, decoded[backends.Params](&b.textStore, judge.Params)))
 	}
 	return []backends.Message{backends.System(built.System), backends.User(built.User)}
 }
 
 // mostOfAnalysis returns how many tokens the analysis of a small model may have, 0 for a model without limits.
-func (b *inputBuilder) mostOfAnalysis() int {
-	judge := b.turn.Agent(b.reader)
-	if !judge.Bounded {
+func mostOfAnalysis(isBounded bool, params backends.Params) int {
+	if !isBounded {
 		return 0
 	}
-	if most := bounded(decoded[backends.Params](&b.textStore, judge.Params)).MaxTokens; most != nil {
+	if most := bounded(params).MaxTokens; most != nil {
 		return *most
 	}
 	return boundedReply
