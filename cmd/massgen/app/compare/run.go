@@ -132,7 +132,7 @@ func (r *runner) do(ctx context.Context, j job) error {
 	}
 	for i, u := range j.units {
 		if ctx.Err() != nil {
-			break // run returns the cause
+			return context.Cause(ctx)
 		}
 		session := r.plan.session(u.unit, j.question, j.run)
 		isNew, err := r.answer(ctx, j, u, session)

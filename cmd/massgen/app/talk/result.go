@@ -238,7 +238,7 @@ func verdict(r report.Result) (title, why string) {
 		if reason := r.Decision.Reason(); reason != "" {
 			why = ", " + reason
 		}
-		if saved := r.Decision.Saved; saved != "" {
+		if saved := r.Saved; saved != "" {
 			why += " · " + saved
 		}
 	}
