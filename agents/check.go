@@ -43,7 +43,11 @@ func (d *Doer) checkAnswer(ctx context.Context, turn *effect.Turn, e effect.Tool
 	checked := d.checked(ctx, turn, string(answer), work.Dir)
 	checked.Output = plain.LastBytes(contextbuild.Clean(checked.Output), mostCheckOutput)
 	ref, err := PutJSON(stored, d.Blobs, checked)
-	return effect.ToolReply{Index: e.Key.Index, Result: ref, Error: !checked.Passed}, err
+	reply := effect.ToolReply{Index: e.Key.Index, Result: ref, Error: !checked.Passed}
+	if reply.Error && ctx.Err() != nil { // the answer has not failed: its check was ended
+		reply.State = effect.ToolCancelled
+	}
+	return reply, err
 }
 
 func (d *Doer) checked(ctx context.Context, turn *effect.Turn, answer, dir string) Checked {

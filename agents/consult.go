@@ -25,9 +25,21 @@ func (b *inputBuilder) consultation(in contextbuild.Input, call effect.ModelCall
 	case effect.TieBreak:
 		built, b.opinion = contextbuild.Tie(in)
 	default:
-		built, b.opinion = contextbuild.Judge(in, b.turn.Agent(b.reader).Bounded)
+		judge := b.turn.Agent(b.reader)
+		built, b.opinion = contextbuild.Judge(in, mostOfAnalysis(judge.Bounded, decoded[backends.Params](&b.textStore, judge.Params)))
 	}
 	return []backends.Message{backends.System(built.System), backends.User(built.User)}
+}
+
+// mostOfAnalysis returns how many tokens the analysis of a small model may have, 0 for a model without limits.
+func mostOfAnalysis(isBounded bool, params backends.Params) int {
+	if !isBounded {
+		return 0
+	}
+	if most := bounded(params).MaxTokens; most != nil {
+		return *most
+	}
+	return boundedReply
 }
 
 // synthesis returns the messages with which a judge writes the answer. They begin with those of its

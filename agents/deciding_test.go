@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/massgen/massgen/agents"
@@ -147,6 +148,35 @@ func TestAnswersAreChecked(t *testing.T) {
 	result := messages[len(messages)-1].Parts[0].(backends.ToolResult)
 	if !result.IsError || !strings.HasPrefix(result.Content, "Error: this answer failed its check (status 2). Call new_answer again") || !strings.HasSuffix(result.Content, "FAIL\n<end of agent1>") {
 		t.Errorf("the author gets %q", result.Content)
+	}
+}
+
+// TestCheckThatIsCutOffFailsNoAnswer: a worker that shuts down ends the check, which another one makes.
+func TestCheckThatIsCutOffFailsNoAnswer(t *testing.T) {
+	t.Parallel()
+	for name, ignoresTheEnd := range map[string]bool{"it stops": false, "it ignores the end": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				over := make(chan struct{})
+				defer close(over)
+				w := newWorld(t)
+				doer := agents.Doer{Blobs: w.store, RunCheck: func(ctx context.Context, _ []string, _, _ string, _ time.Duration) (int, string, error) {
+					<-ctx.Done()
+					if ignoresTheEnd {
+						<-over
+					}
+					return 0, "", ctx.Err()
+				}}
+				w.turn.Check = &effect.Check{Command: []string{"go", "test"}}
+				ctx, cancel := context.WithCancel(t.Context())
+				cancel()
+				reply, err := doer.Perform(ctx, &w.turn, effect.ToolCall{Key: effect.Key{Purpose: effect.Checking}, Answer: w.put("right")})
+				if r, ok := reply.(effect.ToolReply); !ok || err != nil || r.State != effect.ToolCancelled {
+					t.Errorf("%+v, %v", reply, err)
+				}
+			})
+		})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // AbandonAfter is how long an effect may ignore its cancellation, or a tool its limit.
@@ -99,11 +100,14 @@ func (d *Doer) broken(ctx context.Context, eff effect.Effect, r *running, f effe
 	if call.IsSnapshot() { // no model gets the result
 		text = f.Message
 	}
+	stored := context.WithoutCancel(ctx)
+	var ref blob.Ref
+	var err error
 	if call.IsCheck() {
-		ref, err := PutJSON(context.WithoutCancel(ctx), d.Blobs, Checked{Exit: -1, Output: f.Message})
-		return effect.ToolReply{Index: call.Key.Index, Result: ref, Error: true, Abandoned: f.Abandoned}, err
+		ref, err = PutJSON(stored, d.Blobs, Checked{Exit: -1, Output: f.Message})
+	} else {
+		ref, err = d.Blobs.Put(stored, []byte(text))
 	}
-	ref, err := d.Blobs.Put(context.WithoutCancel(ctx), []byte(text))
 	reply := effect.ToolReply{Index: call.Key.Index, Result: ref, Error: true, Abandoned: f.Abandoned}
 	if f.Abandoned {
 		reply.State = effect.ToolCancelled

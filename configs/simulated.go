@@ -59,7 +59,12 @@ func readQuestions(path string) ([]questions.Question, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", oneLine(path), err)
 	}
+	texts := map[string]bool{}
 	for _, q := range list {
+		if texts[q.Question] {
+			return nil, fmt.Errorf("%s: question %s stands in it twice, and a simulated member does not read files; give it once", oneLine(path), oneLine(q.ID))
+		}
+		texts[q.Question] = true
 		if q.Expected == "" {
 			return nil, fmt.Errorf("%s: question %s has no right answer; give it expected", oneLine(path), oneLine(q.ID))
 		}

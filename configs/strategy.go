@@ -257,10 +257,17 @@ func (p *strategyPlan) strategyFault() string {
 		return "strategy cascade needs its stages; add cascade:, such as [[a, b], all]"
 	case p.decider() == kernel.ByValue && p.AnswerPattern == "" && !p.hasSchema:
 		return "strategy majority counts equal values; add answer_pattern:, a regular expression that finds the value of an answer, or ask with a schema"
-	case p.isJudged(p.hasSchema) && slices.ContainsFunc(p.ids, func(id string) bool { return strings.EqualFold(id, kernel.JudgeID) }):
+	case p.isJudged(p.hasSchema) && p.hasAgent(kernel.JudgeID):
 		return fmt.Sprintf("an agent has the id %s, which is the judge's; rename the agent", kernel.JudgeID)
+	case p.Strategy == kernel.Cascade && namesModel(p.Verdict) && p.hasAgent(kernel.VerdictID):
+		return fmt.Sprintf("an agent has the id %s, which is that of the verdict's model; rename the agent", kernel.VerdictID)
 	}
 	return ""
+}
+
+// hasAgent reports whether an agent has an id, in capital letters or not.
+func (p *strategyPlan) hasAgent(id string) bool {
+	return slices.ContainsFunc(p.ids, func(own string) bool { return strings.EqualFold(own, id) })
 }
 
 func onlyInCascades(key string) func(*strategyPlan) string {

@@ -1,10 +1,10 @@
 package contextbuild
 
 import (
-	"slices"
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"unicode/utf8"
 
@@ -255,8 +255,9 @@ func TestPrompts(t *testing.T) {
 	}
 	present, synthesize := Present(in, "analyst", votes, false), Present(in, "analyst", votes, true)
 	first := Present(turn1, "researcher", nil, false)
-	judge, _ := Judge(in, false)
-	bounded, _ := Judge(turn2, true)
+	judge, _ := Judge(in, 0)
+	bounded, _ := Judge(turn2, 8192)
+	short, _ := Judge(turn2, 400)
 	verdict, _ := Verdict(in)
 	tie, _ := Tie(in)
 	checked := in
@@ -311,6 +312,7 @@ func TestPrompts(t *testing.T) {
 		"judge.system":          judge.System,
 		"judge.user":            judge.User,
 		"judge_bounded.system":  bounded.System,
+		"judge_short.system":    short.System,
 		"judge_again":           BadOpinion("best is missing"),
 		"judge_synthesize":      synthesis[1].Text(),
 		"judge_synthesize_form": SynthesisCall(nil, "{}", `{"type":"object"}`)[1].Text(),

@@ -13,9 +13,10 @@ import (
 
 // Judge returns the messages of the call in which a judge analyses the answers and names the best
 // (DESIGN §4 rule 17), and the JSON Schema of its reply. The user message is that of a coordination
-// step. If bounded is true, lists and texts of the reply have limits. It panics as Build does.
-func Judge(in Input, bounded bool) (Messages, json.RawMessage) {
-	return consultation(in, judgePrompt, analysisSchema(in.namesOfAnswers(), bounded))
+// step. Lists and texts of the reply are limited to what so many tokens hold; 0 sets no limit. It panics
+// as Build does.
+func Judge(in Input, tokens int) (Messages, json.RawMessage) {
+	return consultation(in, judgePrompt, analysisSchema(in.namesOfAnswers(), boundsOf(tokens)))
 }
 
 // Verdict returns the messages of the call that decides whether the answers say the same, and the
@@ -62,32 +63,50 @@ func SynthesisCall(judged []backends.Message, analysis, schema string) []backend
 // BadOpinion returns the text that asks again for a reply that fits.
 func BadOpinion(problem string) string { return strings.ReplaceAll(judgeAgain, "{problem}", problem) }
 
-// Most of a small model's analysis: a grammar that a server enforces needs limits, or the model may
-// write for ever.
-const (
-	boundedItems     = 1
-	boundedClaim     = 100
-	boundedQuotation = 60
-)
+// boundsOf limits an analysis, so that it fits the output that its model may have: a grammar that a server
+// enforces needs limits, or a small model may write for ever. Of fewer than 1,000 tokens the JSON takes
+// most. A list then has one item, without what only some answers say and without quotations in
+// contradictions: with three answers, indented, some 400 tokens.
+func boundsOf(tokens int) bounds {
+	if tokens == 0 {
+		return bounds{}
+	}
+	if tokens < 1000 {
+		return bounds{isBounded: true, items: 1, isShort: true, text: 50, quotation: 20}
+	}
+	return bounds{isBounded: true, items: min(tokens/1000, 10), partial: min(tokens/1000, 10), text: 200, quotation: 120}
+}
+
+// bounds are the most items of a list, and characters of a text.
+type bounds struct {
+	isBounded, isShort              bool
+	items, partial, text, quotation int
+}
+
+// most returns a keyword of a schema with its limit, "" without bounds.
+func (b bounds) most(keyword string, limit int) string {
+	if !b.isBounded {
+		return ""
+	}
+	return fmt.Sprintf(`,"%s":%d`, keyword, limit)
+}
 
 // analysisSchema returns the JSON Schema of an analysis of the answers of some agents.
-func analysisSchema(names []string, bounded bool) json.RawMessage {
-	items, text, quotation, all := "", "", "", ""
-	if bounded {
-		all = fmt.Sprintf(`,"maxItems":%d`, len(names))
-		items = fmt.Sprintf(`,"maxItems":%d`, boundedItems)
-		text, quotation = fmt.Sprintf(`,"maxLength":%d`, boundedClaim), fmt.Sprintf(`,"maxLength":%d`, boundedQuotation)
-	}
-	sides := strings.Replace(items, fmt.Sprint(boundedItems), fmt.Sprint(2*boundedItems), 1)
+func analysisSchema(names []string, b bounds) json.RawMessage {
 	name := `{"type":"string","enum":["` + strings.Join(names, `","`) + `"]}`
 	list := func(of, limit string) string { return `{"type":"array","items":` + of + limit + `}` }
-	quote := object("answer", name, "text", `{"type":"string"`+quotation+`}`)
-	claim := object("claim", `{"type":"string"`+text+`}`, "answers", list(name, all), "quotes", list(quote, items))
-	about := object("about", `{"type":"string"`+text+`}`, "sides", list(claim, sides))
+	items, text := b.most("maxItems", b.items), `{"type":"string"`+b.most("maxLength", b.text)+`}`
+	answers := list(name, b.most("minItems", 1)+b.most("maxItems", len(names)))
+	quote := object("answer", name, "text", `{"type":"string"`+b.most("maxLength", b.quotation)+`}`)
+	claim := object("claim", text, "answers", answers, "quotes", list(quote, b.most("maxItems", 1)))
+	side := claim
+	if b.isShort {
+		side = object("claim", text, "answers", answers, "quotes", list(quote, b.most("maxItems", 0)))
+	}
+	about := object("about", text, "sides", list(side, b.most("maxItems", 2)))
 	return json.RawMessage(object(
-		"consensus", list(claim, items), "partial", list(claim, items), "unique", list(claim, items),
-		"contradictions", list(about, items), "blind_spots", list(`{"type":"string"`+text+`}`, items),
-		"best", name, "why", `{"type":"string"`+text+`}`,
+		"consensus", list(claim, items), "partial", list(claim, b.most("maxItems", b.partial)), "unique", list(claim, items),
+		"contradictions", list(about, items), "blind_spots", list(text, items), "best", name, "why", text,
 	))
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/coordination/election"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
@@ -228,4 +229,46 @@ func TestWatcherReadsEachEventOnce(t *testing.T) {
 			t.Errorf("read %d events in %d looks; the journal has %d, %v", read.Load(), looks, len(journal), err)
 		}
 	})
+}
+
+// TestWorkerPreparesAsThePanelAccepts: a turn has the same rules and description whoever plays it. Rules
+// that need what the worker lacks are refused.
+func TestWorkerPreparesAsThePanelAccepts(t *testing.T) {
+	seed := uint64(7)
+	p, store := panelOf(t, 3, "rules:\n  - {when: {round: 1}, reply: {new_answer: \"{{.Agent}}\"}}\n  - {when: {}, reply: {vote: {agent: agent2, reason: short}}}\n",
+		nil, func(o *Options) {
+			o.Rules = kernel.Defaults()
+			o.Rules.Decider, o.Rules.Decision, o.Rules.Peers, o.Rules.Check = kernel.Blind, election.Approval, kernel.Peers{Random: 1}, kernel.CheckShown
+			o.Check, o.AnswerPattern, o.Shuffle, o.Seed = &effect.Check{Pattern: "2", Tries: 1}, "[0-9]", true, &seed
+		})
+	wait(t, start(t, p, "energy"))
+	events, err := readJournal(t.Context(), p.opts.Store, "s", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := firstEvent(events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, err := store.Begin(t.Context(), "there", "energy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, err := p.Worker(p.opts.Store).Prepare(t.Context(), "there", "energy", begun, TurnOptions{Rules: p.opts.Rules})
+	if err != nil {
+		t.Fatal(err)
+	}
+	there.At, there.Turn.Session = here.At, here.Turn.Session
+	if diff := cmp.Diff(here, there); diff != "" || here.Turn.Check == nil || here.Turn.Shuffle == nil || here.Turn.Rule != election.Approval || here.Rules.Peers.Seed != seed || !here.Rules.Values {
+		t.Errorf("rules %+v, turn %+v; the difference (-panel +worker):\n%s", here.Rules, here.Turn, diff)
+	}
+	for name, change := range map[string]func(*kernel.Config){
+		"judge": func(c *kernel.Config) { c.Judge = kernel.JudgeID }, "verdict": func(c *kernel.Config) { c.VerdictByOther = true },
+	} {
+		terms := TurnOptions{Rules: p.opts.Rules}
+		change(&terms.Rules)
+		if _, err := p.Worker(p.opts.Store).Prepare(t.Context(), "there", "energy", begun, terms); err == nil || !strings.Contains(err.Error(), "give both the same config") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

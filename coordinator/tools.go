@@ -75,7 +75,7 @@ func (p *Panel) members(tools [][]agents.Tool) []agents.Member {
 		if i < len(tools) {
 			members[i].Tools = tools[i]
 		}
-		if len(members) > 1 { // a panel of one gives its final answer at once
+		if len(p.opts.Agents) > 1 { // a panel of one gives its final answer at once
 			members[i].Plan = a.Plan
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/models/questions"
@@ -332,7 +333,7 @@ func effective(errors [][]float64) float64 {
 func TestCompareAsksAGrader(t *testing.T) {
 	list, jsonl := comparedQuestions(5)
 	simulated := simulatedReply(list)
-	r := killPanel{name: "compare", config: comparedConfig, reply: func(c backendtest.Call) backendtest.Reply {
+	r := killPanel{name: "compare", config: comparedConfig + "  openai/gpt-grader: {input: 1000, output: 1000}\n", reply: func(c backendtest.Call) backendtest.Reply {
 		if c.Model() != "gpt-grader" {
 			return simulated(c)
 		}
@@ -351,7 +352,7 @@ func TestCompareAsksAGrader(t *testing.T) {
 	t.Setenv("OPENAI_BASE_URL", r.servers[0].BaseURL)
 	args := []string{"compare", "--config", "panel.yaml", "questions.jsonl", "--state-dir", "state", "--strategies", "members,blind"}
 	r.run("before 0", append(args, "--json")...)
-	exact := r.stdout
+	exact, before := r.stdout, r.stderr
 	r.run("before 0", append(args, "--score", "grader:openai/gpt-grader", "--json")...)
 	withoutCost := regexp.MustCompile(`"spent_usd":[^}]*`)
 	if got := withoutCost.ReplaceAllString(r.stdout, ""); got != withoutCost.ReplaceAllString(exact, "") {
@@ -372,8 +373,72 @@ func TestCompareAsksAGrader(t *testing.T) {
 	if len(asked) < 10 {
 		t.Errorf("the grader was asked %d questions", len(asked))
 	}
+	if want := "20 answers to get with some 45 calls"; !strings.Contains(before, want) || strings.Contains(before, "grader") {
+		t.Errorf("before any call %s, want %s", before, want)
+	}
+	if want := "0 answers to get with some 0 calls, and 40 calls of the grader at most"; !strings.Contains(r.stderr, want) {
+		t.Errorf("before the grader was asked %s, want %s", r.stderr, want)
+	}
+	var graded comparison
+	if err := json.Unmarshal([]byte(r.stdout), &graded); err != nil {
+		t.Fatal(err)
+	}
+	if _, usd := r.journaled(); math.Abs(graded.SpentUSD-usd) > 1e-9 {
+		t.Errorf("$%v are spent, but the journals have $%v", graded.SpentUSD, usd)
+	}
+	more := strings.Replace(jsonl, "0 + 0", "9 + 0", 1) // another question, for which there is less than all has cost
+	write(t, filepath.Join(r.dir, "more.jsonl"), []byte(jsonl+more[:strings.IndexByte(more, '\n')+1]))
+	args[3] = "more.jsonl"
+	r.run("before 0", append(args, "--score", "grader:openai/gpt-grader", "--json", "--max-usd", fmt.Sprint(graded.SpentUSD))...)
+	if len(r.calls()) != len(calls) || !strings.Contains(r.stderr, "the budget is spent") {
+		t.Errorf("with nothing left %d calls are made: %s", len(r.calls())-len(calls), r.stderr)
+	}
+	args[3] = "questions.jsonl"
+	r.run("before 0", append(args, "--score", "grader:openai/gpt-grader", "--json")...)
 	r.run("before 0", "compare", "--from", "state")
 	if want := fmt.Sprintf("The grader agrees with the exact text on 100 %% of %d answers.", 4*len(list)); !strings.Contains(r.stdout, want) || len(r.calls()) != len(calls) {
 		t.Errorf("from the journals, after %d calls: %s%s", len(r.calls())-len(calls), r.stdout, r.stderr)
+	}
+}
+
+// TestCompareCountsWhatGradesCost: a budget holds for the grades of all processes together.
+func TestCompareCountsWhatGradesCost(t *testing.T) {
+	list, jsonl := comparedQuestions(6)
+	simulated := simulatedReply(list)
+	config := comparedConfig + "  openai/gpt-grader: {input: 1000, output: 1000}\n"
+	r := killPanel{name: "compare", config: config, reply: func(c backendtest.Call) backendtest.Reply {
+		if c.Model() != "gpt-grader" {
+			return simulated(c)
+		}
+		return backendtest.Reply{Text: "It is right.\n\nRight", Usage: &backends.Usage{InputTokens: 900, OutputTokens: 100}} // a dollar
+	}}.begin(t)
+	write(t, filepath.Join(r.dir, "questions.jsonl"), []byte(jsonl))
+	t.Setenv("OPENAI_API_KEY", "key-of-a-test-0123456789")
+	t.Setenv("OPENAI_BASE_URL", r.servers[0].BaseURL)
+	grades := func() (n int) {
+		for _, c := range r.calls() {
+			if c.Model() == "gpt-grader" {
+				n++
+			}
+		}
+		return n
+	}
+	args := []string{
+		"compare", "--config", "panel.yaml", "questions.jsonl", "--state-dir", "state", "--strategies", "members", "--score", "grader:openai/gpt-grader", "--concurrency", "1", "--json",
+	}
+	const most = 12
+	for range 4 {
+		r.run("before 0", append(args, "--max-usd", fmt.Sprint(most))...)
+		if r.code != app.ExitNoWinner || !strings.Contains(r.stderr, "the budget is spent") {
+			t.Fatalf("exit status %d: %s", r.code, r.stderr)
+		}
+	}
+	if n := grades(); n == 0 || n > most {
+		t.Errorf("%d grades of a dollar were made for $%d", n, most)
+	}
+	r.run("before 0", args...)
+	want := fmt.Sprintf(`{"format":1,"questions":%d,"runs":1,"members":[{"name":"a","accuracy":1,`, len(list)) // "Right" on a line of its own counts
+	if r.code != app.ExitCompleted || !strings.HasPrefix(r.stdout, want) {
+		t.Errorf("with enough money: exit status %d, %s%s", r.code, r.stdout, r.stderr)
 	}
 }

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -111,8 +113,8 @@ func (r *killRun) compared() (c comparison, rest string) {
 	return c, string(text)
 }
 
-// journaledCalls adds up the calls of all turns in the store of a comparison.
-func (r *killRun) journaledCalls() (calls int) {
+// journaled adds up the calls of all turns in the store of a comparison, and their cost.
+func (r *killRun) journaled() (calls int, usd float64) {
 	r.t.Helper()
 	kept, err := sqlite.Open(r.t.Context(), filepath.Join(r.dir, "state", "compare", "sessions.db"))
 	if err != nil {
@@ -129,8 +131,11 @@ func (r *killRun) journaledCalls() (calls int) {
 	}
 	for _, s := range all {
 		calls += s.Usage.Calls
+		if cost := s.Usage.CostUSD; cost != nil {
+			usd += *cost
+		}
 	}
-	return calls
+	return calls, usd
 }
 
 // checkCalls compares the calls of a comparison with those of its journals, and with those that the server
@@ -145,7 +150,7 @@ func (r *killRun) checkCalls(c comparison) {
 	if shared == 0 {
 		r.t.Error("no call is shared")
 	}
-	if journaled := r.journaledCalls(); own+c.RepeatedCalls != journaled-shared {
+	if journaled, _ := r.journaled(); own+c.RepeatedCalls != journaled-shared {
 		r.t.Errorf("%d calls and %d repeated ones, but the journals have %d, of them %d shared", own, c.RepeatedCalls, journaled, shared)
 	}
 	if n := len(r.calls()); n < own || n > own+c.RepeatedCalls {
@@ -227,6 +232,41 @@ func TestCompareKeepsToItsBudget(t *testing.T) {
 	}
 }
 
+// TestCompareSharesTheCallsOfAFinishedStrategy: one that is new in --strategies takes them, also if it stands first.
+func TestCompareSharesTheCallsOfAFinishedStrategy(t *testing.T) {
+	t.Parallel()
+	r := beginComparison(t, 5)
+	args := []string{"compare", "--config", "panel.yaml", "questions.jsonl", "--state-dir", "state", "--json", "--strategies"}
+	r.run("before 0", append(args, "blind")...)
+	before := len(r.calls())
+	r.run("before 0", append(args, "majority,blind")...)
+	c, _ := r.compared()
+	if n := len(r.calls()) - before; n != 0 {
+		t.Errorf("majority made %d calls, whose replies blind has", n)
+	}
+	r.checkCalls(c)
+}
+
+// TestCompareSaysWhatAllCallsHaveCost: also those of questions that not all columns have answered.
+func TestCompareSaysWhatAllCallsHaveCost(t *testing.T) {
+	t.Parallel()
+	const n = 12
+	whole := beginComparison(t, n)
+	args := []string{"compare", "--config", "panel.yaml", "questions.jsonl", "--state-dir", "state", "--json", "--concurrency", "1", "--strategies", "members,blind"}
+	whole.run("before 0", args...)
+	undisturbed, _ := whole.compared()
+
+	r := beginComparison(t, n)
+	r.run("before 0", append(args, "--max-usd", fmt.Sprint(undisturbed.SpentUSD*2/3))...)
+	var part comparison
+	if err := json.Unmarshal([]byte(r.stdout), &part); err != nil || r.code != app.ExitNoWinner {
+		t.Fatalf("exit status %d, %v: %s\n%s", r.code, err, r.stdout, r.stderr)
+	}
+	if _, usd := r.journaled(); usd == 0 || math.Abs(part.SpentUSD-usd) > 1e-9 {
+		t.Errorf("$%v are spent, but the journals have $%v", part.SpentUSD, usd)
+	}
+}
+
 // TestCompareGoesOnWhenAMemberFailed: an answer that a service refused is asked for again.
 func TestCompareGoesOnWhenAMemberFailed(t *testing.T) {
 	t.Parallel()
@@ -253,5 +293,24 @@ func TestCompareGoesOnWhenAMemberFailed(t *testing.T) {
 	r.run("before 0", args...)
 	if strings.Contains(r.stdout, `"unanswered":4`) {
 		t.Errorf("when it works again: %s", r.stdout)
+	}
+}
+
+// TestCompareReckonsFiles: the highest price that is said before the first call counts the files of the questions.
+func TestCompareReckonsFiles(t *testing.T) {
+	t.Parallel()
+	const bytes, tokensEach = 400_000, 100_000
+	r := killPanel{name: "compare", config: comparedConfig, reply: func(backendtest.Call) backendtest.Reply {
+		return backendtest.Reply{Text: "4", Usage: &backends.Usage{InputTokens: tokensEach, OutputTokens: 1}}
+	}}.begin(t)
+	write(t, filepath.Join(r.dir, "long.txt"), []byte(strings.Repeat("word ", bytes/5)))
+	write(t, filepath.Join(r.dir, "questions.jsonl"), []byte(`{"question": "How many?", "expected": "4", "files": ["long.txt"]}`))
+	r.run("before 0", "compare", "--config", "panel.yaml", "questions.jsonl", "--state-dir", "state", "--json", "--strategies", "members")
+	c, _ := r.compared()
+	_, said, _ := strings.Cut(r.stderr, "; $")
+	said, _, _ = strings.Cut(said, " at most")
+	most, err := strconv.ParseFloat(said, 64)
+	if err != nil || most < c.SpentUSD {
+		t.Errorf("$%v were spent, and before that %s, %v", c.SpentUSD, r.stderr, err)
 	}
 }

@@ -82,7 +82,7 @@ func (r *Report) checks(k kernel.Result) (list []ResultCheck, err error) {
 // that.
 func (r *Report) isDescribed() bool {
 	rules := r.machine.Rules()
-	if rules.Strategy() != "" || rules.Analysis || rules.StopEarly || rules.Weights != nil || rules.Peers != (kernel.Peers{}) {
+	if rules.Strategy() != "" || rules.Values && len(rules.Agents) > 1 || rules.Analysis || rules.StopEarly || rules.Weights != nil || rules.Peers != (kernel.Peers{}) {
 		return true
 	}
 	isNewRule := slices.Contains([]election.Rule{election.Quorum, election.Approval, election.Ranked}, rules.Decision)
@@ -229,13 +229,14 @@ func (r *Report) areEqual(a, b kernel.Answer) bool {
 	return a.Hash == b.Hash
 }
 
-func (r *Report) labelled(k kernel.Result, label string) (kernel.Answer, bool) {
+// labelled returns the answer with a label, the zero Answer for an unknown label.
+func (r *Report) labelled(k kernel.Result, label string) kernel.Answer {
 	for _, a := range k.All {
 		if r.machine.Label(a) == label {
-			return a, true
+			return a
 		}
 	}
-	return kernel.Answer{}, false
+	return kernel.Answer{}
 }
 
 // recordSeen records the set of answers that the author of an answer was shown.
@@ -274,8 +275,8 @@ func (r *Report) changedVotes(k kernel.Result) []Flip {
 	for _, v := range votes {
 		was, isNext := before[v.Voter]
 		before[v.Voter] = v
-		from, _ := r.labelled(k, was.Label)
-		to, _ := r.labelled(k, v.Label)
+		from := r.labelled(k, was.Label)
+		to := r.labelled(k, v.Label)
 		if isNext && from.Agent != to.Agent && !r.areEqual(from, to) {
 			flips = append(flips, Flip{r.id(v.Voter), "vote", was.Label, v.Label, v.Round})
 		}

@@ -23,7 +23,7 @@ func (s *State) masked(ev Event) Event {
 		if ev.Review != nil {
 			ev.Review = &contextbuild.Review{Action: ev.Review.Action, Reason: s.Mask(ev.Review.Reason), Instructions: s.Mask(ev.Review.Instructions)}
 		}
-		return ev
+		return hidden(&ev, s.Mask, &ev.Why)
 	case CallEnded:
 		return hidden(&ev, s.Mask, &ev.Why)
 	case Retrying:

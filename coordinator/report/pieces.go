@@ -169,6 +169,9 @@ func (a *AgentState) keepAnswer(answer string) {
 	for _, kind := range []step.PieceKind{step.PieceAnswer, step.PieceSaid} {
 		text := strings.TrimSpace(joined(a.Text[from:], kind))
 		rest, isBegun := strings.CutPrefix(answer, text)
+		if from == 0 && a.Dropped > 0 { // the beginning of the text may be gone
+			_, rest, isBegun = strings.Cut(answer, text)
+		}
 		isAnswer := kind == step.PieceAnswer || a.Purpose == effect.Conversation // else it is text beside the answer
 		if text == "" || answer != "" && !(isBegun && (isAnswer || strings.TrimSpace(rest) == "")) {
 			continue

@@ -157,6 +157,38 @@ func TestStateOfLongText(t *testing.T) {
 	}
 }
 
+// TestLongAnswerIsAccepted: an answer whose beginning is no longer kept is what was streamed, and stands with the part
+// that follows.
+func TestLongAnswerIsAccepted(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ accepted, void string }{{"", ""}, {"\n\nSources: a", ""}, {"another", "the accepted answer differs"}} {
+		s := report.NewState("ada")
+		by := report.Actor{Agent: "ada", Round: 1}
+		s.Apply(report.StepStarted{Actor: by, Purpose: effect.Conversation})
+		s.Apply(report.CallStarted{Actor: by, Call: "c"})
+		const line = "\na line of the answer, which is long "
+		var streamed strings.Builder
+		for i := range 5 << 20 / len(line) {
+			text := line + fmt.Sprint(i)
+			streamed.WriteString(text)
+			s.Apply(report.TextDelta{Actor: by, Call: "c", Text: text})
+		}
+		answer := strings.TrimSpace(streamed.String()) + c.accepted
+		if c.void != "" {
+			answer = c.accepted
+		}
+		before := s.Agent("ada").Dropped
+		s.Apply(report.Answered{StepEnd: report.StepEnd{Actor: by}, Label: "ada.1", Content: answer})
+		a := s.Agent("ada")
+		if a.Text[0].Void != c.void {
+			t.Errorf("with %q, what was streamed is void: %q", c.accepted, a.Text[0].Void)
+		}
+		if kept := a.Answer(); before == 0 || c.void == "" && a.Dropped > before || !strings.HasSuffix(answer, strings.TrimSpace(kept)) {
+			t.Errorf("with %q, %d pieces are dropped, later %d, and the answer has %d bytes", c.accepted, before, a.Dropped, len(kept))
+		}
+	}
+}
+
 // TestAcceptedAnswer: the answer of a panel of one stands once, also where it differs from what was streamed.
 func TestAcceptedAnswer(t *testing.T) {
 	t.Parallel()
@@ -229,6 +261,7 @@ func TestSecretsAreMaskedBeforeTheyAreCut(t *testing.T) {
 	for at := range 2 * len(key) {
 		tool := report.ToolCall{Name: "search", Arguments: strings.Repeat("x", 60-len(key)+at/2) + key}
 		s.Apply(report.ToolEnded{Actor: by, Call: fmt.Sprint(at), Tool: tool})
+		s.Apply(report.Consulted{StepEnd: report.StepEnd{Actor: by}, Purpose: effect.Judgement, Why: "best names " + key})
 		s.Apply(report.Answered{StepEnd: report.StepEnd{Actor: by}, Label: "ada.1", Content: strings.Repeat("x", 4<<10-len(key)+at/2) + key})
 	}
 	data, err := json.Marshal(s)

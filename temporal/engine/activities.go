@@ -101,7 +101,7 @@ func (h *activities) perform(ctx context.Context, w work) (result, error) {
 		return result{}, err
 	}
 	store, key := patient{h.as(w.Owner), h.inFlight.over()}, e.EffectKey().String()
-	isCheck := w.Effect.Tool != nil && w.Effect.Tool.IsCheck() // which any worker may make again
+	isCheck := w.Effect.Tool != nil && w.Effect.Tool.IsCheck()                 // which any worker may make again
 	if !isCheck && (w.Lost || w.Effect.Tool != nil && w.Try > 0 && !w.Joins) { // a tool's call is never made again
 		r, isKept, err := keptResult(ctx, store, w, key)
 		if err == nil && !isKept {

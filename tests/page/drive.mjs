@@ -9,6 +9,9 @@ import { serveModel } from './model.mjs';
 
 const token = 'page-0123456789abcdef';
 
+// patience is how many seconds a busy machine may take for what ends a test otherwise.
+const patience = 300;
+
 // drive starts a program and a browser. faults are what nobody expects on the page, such as errors on its console.
 export async function drive(work, browserPath) {
   const model = await serveModel();
@@ -27,7 +30,7 @@ permissions:
     slow: panel(['researcher', 'analyst', 'critic']), ailing: panel(['researcher', 'critic', 'tester-broken']), broken: panel(['broken-1', 'broken-2']),
     five: panel(numbered(5)), twenty: panel(numbered(20)),
   };
-  for (const name in configs) fs.writeFileSync(path.join(work, name + '.yaml'), configs[name]);
+  for (const name in configs) fs.writeFileSync(path.join(work, name + '.yaml'), configs[name] + `providers: {openai: {idle_timeout_seconds: ${patience}}}\n`);
   fs.mkdirSync(path.join(work, 'pictures'), { recursive: true });
 
   // serve starts the program and returns its address. What else it says is in said.
@@ -60,7 +63,7 @@ permissions:
   async function open(options = {}, hash = '', needsToken = true) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
     const page = await context.newPage();
-    page.setDefaultTimeout(15000);
+    page.setDefaultTimeout(patience * 1000);
     page.on('console', message => {
       const expected = /401/.test(message.text()); // the page asks before it has the token
       if (['error', 'warning'].includes(message.type()) && !expected) faults.push(`console: ${message.text()}`);

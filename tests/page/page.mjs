@@ -40,7 +40,7 @@ const isInSight = (element, isWhole = true) => element.evaluate((e, isWhole) => 
 
 await step('a question is asked by Enter, and the agents stream side by side', async () => {
   await judge(page, 'at the beginning');
-  assert.ok(await box.evaluate(e => e === document.activeElement), 'the box has not the focus');
+  await page.waitForFunction(() => document.activeElement === document.querySelector('textarea'));
   await picture(page, 'page-welcome');
   model.gate.close();
   await page.getByLabel('Model', { exact: true }).selectOption('slow');

@@ -34,7 +34,7 @@ const twelveItems = `{"consensus":[
 "blind_spots":["Ten is a blind spot.","Eleven is a blind spot.","Twelve is a blind spot."],
 "best":"agent2","why":"It shows its work."}`
 
-// TestAnalysisIsTheSameOnEachFace: the terminal, show, sessions show, the page's turn and state, and --json
+// TestAnalysisIsTheSameOnEachFace: the terminal, show and its page, sessions show, the page's turn and state, and --json
 // have the same twelve items, as testdata/analysis.golden lists.
 func TestAnalysisIsTheSameOnEachFace(t *testing.T) {
 	models := backendtest.NewServer(t, func(c backendtest.Call) backendtest.Reply { return decide(c, twelveItems, "true") })
@@ -62,6 +62,12 @@ func TestAnalysisIsTheSameOnEachFace(t *testing.T) {
 	printed, terminal := run("--config", config, "--session-id", "s", "--json", "What is the number?")
 	show, _ := run("show", "s")
 	kept, _ := run("sessions", "show", "s")
+	file := filepath.Join(t.TempDir(), "turn.html")
+	run("show", "s", "--html", file)
+	page, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var result struct{ Analysis *contextbuild.Analysis }
 	decodeInto(t, []byte(printed), &result)
 	if result.Analysis == nil {
@@ -70,7 +76,7 @@ func TestAnalysisIsTheSameOnEachFace(t *testing.T) {
 	terminal, show = analysisIn(terminal, "analysis: ", "winner: "), analysisIn(show, "analysis: ", "\x00")
 	s := serve(t, nil, "--config", config, "--state-dir", state)
 	faces := []struct{ name, text string }{
-		{"json", printed}, {"terminal", terminal}, {"show", show}, {"sessions show", kept},
+		{"json", printed}, {"terminal", terminal}, {"show", show}, {"show --html", analysisIn(string(page), "<h2>Analysis", "<h2>Agents")}, {"sessions show", kept},
 		{"page, turn", analysisAt(t, s.url+"/sessions/s/turns/1")}, {"page, state", analysisAt(t, s.url+"/sessions/s/turns/1/state")},
 	}
 	var list strings.Builder

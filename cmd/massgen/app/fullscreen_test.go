@@ -229,7 +229,7 @@ func TestInlineScreenKeepsAll(t *testing.T) {
 		place := 0
 		for _, want := range []string{
 			"┃ What is cheap?", "round 1: ada, bob, cy are writing", "round 2: ada, bob, cy are writing", "cy answered (cy.2) · ", "winner: cy.2",
-			"(turn 1) On second thoughts", "┃ And what is not?", "round 1: ada", "cy answered (cy.2) · ", "winner: cy.2", "(turn 2) On second thoughts", "massgen 2", "> Ask a question",
+			"(turn 1) On second thoughts", "┃ And what is not?", "round 1: ada", "cy answered (cy.2) · ", "winner: cy.2", "(turn 2) On second thoughts", "ready · turn 2", "> Ask a question",
 		} {
 			at := strings.Index(shown[place:], want)
 			if at < 0 {
@@ -237,7 +237,7 @@ func TestInlineScreenKeepsAll(t *testing.T) {
 			}
 			place += at
 		}
-		for text, want := range map[string]int{"massgen 2": 1, "ada answered (ada.1) · ": 2, "cy voted for cy.2": 2, "On second thoughts": 2, "(turn 1) ": 1} {
+		for text, want := range map[string]int{"ready · turn 2": 1, "ada answered (ada.1) · ": 2, "cy voted for cy.2": 2, "On second thoughts": 2, "(turn 1) ": 1} {
 			if n := strings.Count(shown, text); n != want {
 				t.Errorf("%d rows: %q is there %d times, want %d:\n%s", rows, text, n, want, shown)
 			}

@@ -16,6 +16,9 @@ import (
 // typedLine matches a line that is typed, with its end if it has one. What a terminal marks as pasted has no end in it.
 var typedLine = regexp.MustCompile(`(?s)((?:\x1b\[200~.*?\x1b\[201~|[^\r])+)(\r?)`)
 
+// lastTyped matches the last letters of a line, which the screen ends with when the prompt has all of it.
+var lastTyped = regexp.MustCompile(`([^\r~]{1,4})(?:\x1b\[201~)?$`)
+
 // noted KEYS SHOWN ARGS… holds a conversation at a terminal: in the first turn KEYS are
 // typed, which are written as Go writes a text, with LONG for 5,000 letters. Each line is typed when the prompt has
 // taken the one before: lines that come at once are one pasted question. The server, in
@@ -60,7 +63,8 @@ func cmdNoted(ts *testscript.TestScript, _ bool, args []string) {
 	for _, line := range typedLine.FindAllStringSubmatch(keys, -1) {
 		screen.await(func(shown string) bool { return strings.HasSuffix(shown, "> ") })
 		typed(line[1])
-		screen.await(func(shown string) bool { return !strings.HasSuffix(shown, "> ") })
+		end := lastTyped.FindStringSubmatch(line[1])[1]
+		screen.await(func(shown string) bool { return strings.HasSuffix(shown, end) })
 		typed(line[2])
 	}
 	shown := screen.until(strings.Split(args[1], "|")...)

@@ -168,17 +168,14 @@ func (t Table) Figure() Report {
 	intervals := bootstrap(t.Draw, series)
 	for i, c := range columns {
 		f := figuresOf(c)
-		f.Accuracy, f.Interval = mean(accuracies[i]), intervals[i]
-		if isAll(accuracies[i], 0) || isAll(accuracies[i], 1) {
-			f.Interval = wilson(f.Accuracy, len(t.Hashes))
-		}
-		f.CanWin = i == most || intervals[len(columns)+i].Has(0)
+		f.Accuracy, f.Interval = mean(accuracies[i]), spread(accuracies[i], intervals[i], 0)
+		f.CanWin = i == most || spread(series[len(columns)+i], intervals[len(columns)+i], -1).Has(0)
 		if i < len(t.Members) {
 			r.Members = append(r.Members, f)
 			continue
 		}
 		if at := 2*len(columns) + i - len(t.Members); rival != nil {
-			f.Difference = &Difference{Mean: mean(series[at]), Interval: intervals[at], SD: deviation(series[at])}
+			f.Difference = &Difference{Mean: mean(series[at]), Interval: spread(series[at], intervals[at], -1), SD: deviation(series[at])}
 			f.Verdict = f.Difference.String()
 		}
 		r.Strategies = append(r.Strategies, f)

@@ -125,6 +125,34 @@ func TestAllRightHasWilsonsInterval(t *testing.T) {
 	}
 }
 
+// TestFewEqualAnswersCannotTell: one question that a strategy alone answers right does not show that it is better.
+func TestFewEqualAnswersCannotTell(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{
+		1: "cannot tell: some 8 questions would", // 2.8² is 7.84
+		3: "cannot tell: some 8 questions would",
+		8: "better by 100 points (35 to 100)", // 8/(8+z²) is 0.676, which is 35 % of the way from 0 to 1
+	} {
+		table := evidence.Table{
+			Members:    []evidence.Column{marks("m", strings.TrimSpace(strings.Repeat("0 ", n)))},
+			Strategies: []evidence.Column{marks("s", strings.TrimSpace(strings.Repeat("1 ", n)))}, Hashes: hashes(n), Draw: seeded(1),
+		}
+		r := table.Figure()
+		if r.Strategies[0].Verdict != want {
+			t.Errorf("%d questions: %q, want %q", n, r.Strategies[0].Verdict, want)
+		}
+		if canWin := r.Members[0].CanWin; canWin != (n < 4) {
+			t.Errorf("%d questions: the member may be the best: %t", n, canWin)
+		}
+	}
+	half := evidence.Table{Members: []evidence.Column{marks("m", "10 01 10")}, Hashes: hashes(3), Draw: seeded(1)}.Figure().Members[0]
+	const z2 = 1.96 * 1.96
+	margin := 0.5 * math.Sqrt(z2/(3+z2)) // Wilson's for a half
+	if math.Abs(half.Interval[0]-(0.5-margin)) > 1e-9 || math.Abs(half.Interval[1]-(0.5+margin)) > 1e-9 {
+		t.Errorf("a member that is right in every second run has the interval %v, want %v around a half", half.Interval, margin)
+	}
+}
+
 // TestIntervalByExactArithmetic computes the interval of an accuracy a second time, with fractions and a sort
 // of all resamples.
 func TestIntervalByExactArithmetic(t *testing.T) {

@@ -49,6 +49,17 @@ func quantile(sorted []float64, p float64) float64 {
 	return low + (high-low)*(at-below)
 }
 
+// spread returns the interval of the mean of values from least to 1. Resamples of equal values all have the same
+// mean and say nothing about its error, so equal values have Wilson's interval, of their place in the range.
+func spread(values []float64, resampled Interval, least float64) Interval {
+	if !isAll(values, values[0]) {
+		return resampled
+	}
+	size := 1 - least
+	of := wilson((values[0]-least)/size, len(values))
+	return Interval{least + size*of[0], least + size*of[1]}
+}
+
 // wilson returns Wilson's interval of a share of n. It has a width also where all or none are right.
 func wilson(share float64, n int) Interval {
 	size := float64(n)
@@ -80,9 +91,9 @@ func meanOf(list []float64) *float64 {
 	return new(mean(list))
 }
 
-// deviation returns the standard deviation of a sample, 0 for a sample of one.
+// deviation returns the standard deviation of a sample, 0 for equal values.
 func deviation(list []float64) float64 {
-	if len(list) < 2 {
+	if isAll(list, list[0]) {
 		return 0
 	}
 	center, sum := mean(list), 0.0

@@ -46,9 +46,10 @@ func (d Difference) headline() string {
 	return "whether it is better than the best member cannot be told: " + d.needed() + " questions would tell"
 }
 
-// needed returns how many questions would tell a difference of this size from none.
+// needed returns how many questions would tell a difference of this size from none. Equal differences do not
+// show how far single ones vary, so they count as varying by 1, which is as far as they can.
 func (d Difference) needed() string {
-	n := math.Ceil(math.Pow(power*d.SD/d.Mean, 2))
+	n := math.Ceil(math.Pow(power*cmp.Or(d.SD, 1)/d.Mean, 2))
 	if d.Mean == 0 || !(n <= mostQuestions) {
 		return "over " + plain.Thousands(mostQuestions)
 	}

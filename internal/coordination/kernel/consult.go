@@ -27,6 +27,8 @@ const (
 type consultation struct {
 	Purpose Purpose `json:"purpose"`
 	Agent   int     `json:"agent"`
+	// Set is the set of answers that it is about.
+	Set int `json:"set,omitempty"`
 	// LimitAt is its time limit; 0 means no limit.
 	LimitAt Time `json:"limit_at,omitempty"`
 	// Ended is why its call was cancelled, empty while it may succeed.
@@ -41,7 +43,7 @@ func (m *Machine) consult(p Purpose) bool {
 		m.concludeConsultation(p, Consulted{Reason: fmt.Sprintf("%s is out: %s", m.name(agent), m.outReason(agent))})
 		return false
 	}
-	m.s.Consulting = &consultation{Purpose: p, Agent: agent}
+	m.s.Consulting = &consultation{Purpose: p, Agent: agent, Set: m.set()}
 	if m.cfg.ConsultationLimit > 0 {
 		m.s.Consulting.LimitAt = m.after(m.cfg.ConsultationLimit)
 	}
@@ -97,6 +99,9 @@ func (m *Machine) applyConsulted(ev Consulted) {
 	m.s.Consulting = nil
 	if c.Ended != "" {
 		ev = Consulted{Reason: c.Ended}
+	}
+	if c.Purpose == Verdict && ev.Reason == "" && ev.Same && c.Set != m.set() {
+		return // a late answer has come meanwhile: the stage is compared again
 	}
 	m.concludeConsultation(c.Purpose, ev)
 }

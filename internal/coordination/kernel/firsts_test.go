@@ -26,7 +26,7 @@ type panelFirsts struct {
 type open struct {
 	open, ended bool
 	purpose     Purpose
-	agent       int
+	agent, set  int
 	limitAt     Time
 }
 
@@ -234,7 +234,7 @@ func (c *checker) consult(p Purpose, agent int, emit func(Command)) bool {
 		c.concluded(p, Consulted{Reason: "out"}, emit)
 		return false
 	}
-	c.consulting = open{open: true, purpose: p, agent: agent}
+	c.consulting = open{open: true, purpose: p, agent: agent, set: len(c.answers)}
 	if c.cfg.ConsultationLimit > 0 {
 		c.consulting.limitAt = c.later(c.cfg.ConsultationLimit.Milliseconds())
 	}
@@ -263,6 +263,9 @@ func (c *checker) bookConsulted(ev Consulted, emit func(Command)) {
 	c.consulting = open{}
 	if was.ended {
 		ev = Consulted{Reason: "it was ended"}
+	}
+	if isNew := was.set < len(c.answers); was.purpose == Verdict && ev.Reason == "" && ev.Same && isNew {
+		return // it has not read all that stands
 	}
 	c.concluded(was.purpose, ev, emit)
 }
@@ -427,15 +430,14 @@ func appendStrategy(b []byte, m *Machine) []byte {
 	if !hasFirsts(m.cfg) {
 		return b
 	}
-	var under byte
-	var limit byte
+	var under, limit, review byte
 	if c := s.Consulting; c != nil {
-		under = byte(c.Agent) + 1 | bit(c.Ended != "")<<3 | bit(c.Purpose == Verdict)<<4 | bit(c.Purpose == Analysis)<<5 | bit(c.Purpose == TieBreak)<<6 | bit(c.Purpose == Review)<<7
-		limit = left(c.LimitAt, s.Now)
+		under = byte(c.Agent) + 1 | bit(c.Ended != "")<<3 | bit(c.Purpose == Verdict)<<4 | bit(c.Purpose == Analysis)<<5 | bit(c.Purpose == TieBreak)<<6 | bit(c.Set == m.set())<<7
+		limit, review = left(c.LimitAt, s.Now), bit(c.Purpose == Review)
 	}
 	return append(b, byte(s.StagesBegun)<<4|byte(s.Differing), under, limit,
 		bit(s.Judged)|bit(s.Unjudged)<<1|bit(s.Analysis != blob.Ref{})<<2|byte(len(s.Outsiders))<<3, outsiders(s.Outsiders, len(s.Members)),
-		bit(s.Final)|bit(s.Restarting)<<1|bit(s.Former.Text != blob.Ref{})<<2|byte(s.Restarts)<<3)
+		bit(s.Final)|bit(s.Restarting)<<1|bit(s.Former.Text != blob.Ref{})<<2|byte(s.Restarts)<<3|review<<6)
 }
 
 func hasFirsts(cfg Config) bool {
@@ -457,7 +459,7 @@ func (w world) appendFirsts(b []byte) []byte {
 	}
 	x := c.consulting
 	b = append(b, bit(c.final)|bit(c.restarting)<<1|bit(c.formerShown != blob.Ref{})<<2|byte(c.restarts)<<3)
-	b = append(b, byte(c.stages)<<4|byte(c.differing), byte(x.agent)<<2|bit(x.open)|bit(x.ended)<<1, left(x.limitAt, c.now),
+	b = append(b, byte(c.stages)<<4|byte(c.differing), byte(x.agent)<<3|bit(x.open)|bit(x.ended)<<1|bit(x.set == len(c.answers))<<2, left(x.limitAt, c.now),
 		bit(c.judged)|bit(c.unjudged)<<1|bit(c.hasAnalysis)<<2, outsiders(c.outsiders, len(c.seats)))
 	for _, s := range c.seats {
 		b = append(b, bit(s.asked)|bit(s.recalled)<<1)

@@ -149,7 +149,7 @@ func TestKeyKnowsEveryField(t *testing.T) {
 			"StagesBegun", "Differing", "Consulting", "Analysis", "Judged", "Unjudged", "Outsiders", "Picks", "Tie", "Electorate"}},
 		{fields(member{}), []string{"Phase", "Failed", "Reason", "Starts", "Answers", "FormerAnswers", "Round", "Seen", "InRound",
 			"Act", "MayAnswer", "RestrictAt", "CancelAt", "Since", "Took"}},
-		{fields(consultation{}), []string{"Purpose", "Agent", "LimitAt", "Ended"}},
+		{fields(consultation{}), []string{"Purpose", "Agent", "Set", "LimitAt", "Ended"}},
 	} {
 		if !slices.Equal(x.have, x.known) {
 			t.Errorf("the state has the fields %v, the key knows %v", x.have, x.known)

@@ -82,7 +82,7 @@ func (m *Machine) grace() time.Duration {
 	}
 	var took []time.Duration
 	for _, x := range m.s.Members {
-		if (x.InRound || m.cfg.Pace == PaceEager) && !x.out() && x.Since != 0 {
+		if (x.InRound || m.cfg.Pace == PaceEager) && !x.Failed && !x.out() && x.Since != 0 {
 			took = append(took, time.Duration(x.Took)*time.Millisecond)
 		}
 	}

@@ -87,8 +87,10 @@ func (c Config) validateStrategy() error {
 		return fmt.Errorf("the judge %q is no agent of the panel", c.Judge)
 	case isAsked && c.Judge == "":
 		return errors.New("a judge is needed, and none is named")
-	case slices.Contains(c.Agents, JudgeID) && (c.Judge != "" || c.VerdictByOther):
+	case c.Judge != "" && slices.Contains(c.Agents, JudgeID):
 		return fmt.Errorf("an agent has the id %s, which names the judge", JudgeID)
+	case c.VerdictByOther && slices.Contains(c.Agents, VerdictID):
+		return fmt.Errorf("an agent has the id %s, which names the giver of verdicts", VerdictID)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"slices"
+	"testing"
 
 	"github.com/massgen/massgen/internal/coordination/election"
 )
@@ -163,4 +164,26 @@ func appendVoting(b []byte, m *Machine) []byte {
 		b = append(b, among, status, picks)
 	}
 	return b
+}
+
+// TestIDsOfConsultantsAreTheirOwn: an agent with the id of a consultant is refused, if there is that consultant.
+func TestIDsOfConsultantsAreTheirOwn(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		id      string
+		change  func(*Config)
+		refused bool
+	}{
+		{JudgeID, func(c *Config) { c.Judge = "b" }, true},
+		{JudgeID, func(c *Config) { c.VerdictByOther = true }, false},
+		{VerdictID, func(c *Config) { c.VerdictByOther = true }, true},
+		{VerdictID, func(c *Config) { c.Judge = "b" }, false},
+	} {
+		cfg := Defaults(test.id, "b")
+		cfg.Stages, cfg.Agree = [][]int{{0, 1}}, AgreeByVerdict
+		test.change(&cfg)
+		if err := cfg.Validate(); (err != nil) != test.refused {
+			t.Errorf("an agent %s, with the judge %q, another for the verdict %t: %v", test.id, cfg.Judge, cfg.VerdictByOther, err)
+		}
+	}
 }

@@ -156,10 +156,11 @@ func checked(list []numbered) ([]Question, error) {
 		if first := ids[q.ID]; first > 0 {
 			return nil, fmt.Errorf("line %d has the id %q of line %d", n.line, q.ID, first)
 		}
-		if first := texts[q.Question]; first > 0 {
+		asked := strings.Join(append([]string{q.Question}, q.Files...), "\x00")
+		if first := texts[asked]; first > 0 {
 			return nil, fmt.Errorf("line %d has the question of line %d", n.line, first)
 		}
-		ids[q.ID], texts[q.Question] = n.line, n.line
+		ids[q.ID], texts[asked] = n.line, n.line
 		all[i] = q
 	}
 	return all, nil

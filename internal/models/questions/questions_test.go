@@ -31,7 +31,11 @@ func TestParse(t *testing.T) {
 			t.Errorf("files of %s: %q, %v", text, got, err)
 		}
 	}
-	got, err := Parse([]byte(`{"question": "Which?", "expected": {"a": [1, true]}}`))
+	got, err := Parse([]byte(`{"question": "Which?", "files": ["a.png"]}` + "\n" + `{"question": "Which?", "files": ["b.png"]}`))
+	if err != nil || len(got) != 2 {
+		t.Errorf("one question about two files: %q, %v", got, err)
+	}
+	got, err = Parse([]byte(`{"question": "Which?", "expected": {"a": [1, true]}}`))
 	if err != nil || got[0].Expected != `{"a":[1,true]}` {
 		t.Errorf("an object: %q, %v", got, err)
 	}

@@ -66,9 +66,9 @@ func Command(p *program.Program) *cli.Command {
 
 func (f *flags) flags(p *program.Program) []cli.Flag {
 	return []cli.Flag{
-		count("samples", &f.samples, 1, mostSamples, "with the strategy samples: ask each member `N` times (5)"),
-		count("runs", &f.runs, 1, mostRuns, "ask each question `N` times (1)"),
-		count("limit", &f.limit, 1, mostQuestions, "ask the first `N` questions alone"),
+		count("samples", &f.samples, mostSamples, "with the strategy samples: ask each member `N` times (5)"),
+		count("runs", &f.runs, mostRuns, "ask each question `N` times (1)"),
+		count("limit", &f.limit, mostQuestions, "ask the first `N` questions alone"),
 		cmdline.TextFlag("", "answer-pattern", &f.pattern, "the value of an answer is the last match of `RE`"),
 		cmdline.TextFlag("", "score", &f.score, "`HOW` an answer is scored: exact, number[:TOL], choice, contains, pattern, json, command:CMD or grader:TYPE/MODEL"),
 		cmdline.TextFlag("", "equal", &f.equal, "take as many samples as the dearest strategy costs in `WHAT`: calls, tokens or usd"),
@@ -80,7 +80,7 @@ func (f *flags) flags(p *program.Program) []cli.Flag {
 			f.maxUSD = &v
 			return nil
 		}},
-		count("concurrency", &f.atOnce, 1, mostAtOnce, "answer `N` questions at once (4)"),
+		count("concurrency", &f.atOnce, mostAtOnce, "answer `N` questions at once (4)"),
 		&cli.StringFlag{Name: "seed", Usage: "draw resamples by the seed `N` (1)", Action: func(_ *cli.Context, text string) (err error) {
 			if f.seed, err = strconv.ParseUint(text, 10, 31); err != nil {
 				return fmt.Errorf("--seed is %q: it is a whole number from 0 on", wording.Shortened(text, 40))
@@ -100,12 +100,12 @@ func (f *flags) flags(p *program.Program) []cli.Flag {
 	}
 }
 
-// count returns a flag with a whole number.
-func count(name string, to *int, least, most int, usage string) cli.Flag {
+// count returns a flag with a whole number from 1 on.
+func count(name string, to *int, most int, usage string) cli.Flag {
 	return &cli.StringFlag{Name: name, Usage: usage, Action: func(_ *cli.Context, text string) error {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < least || n > most {
-			return fmt.Errorf("--%s is %q: it is a whole number from %d to %d", name, wording.Shortened(text, 40), least, most)
+		if err != nil || n < 1 || n > most {
+			return fmt.Errorf("--%s is %q: it is a whole number from 1 to %d", name, wording.Shortened(text, 40), most)
 		}
 		*to = n
 		return nil
@@ -192,8 +192,11 @@ func (c *command) fromJournals(ctx context.Context) error {
 		return fmt.Errorf("--from: there is no comparison below %s: %w", plain.Line(c.flags.out.from), err)
 	}
 	p := &plan{}
-	if err := json.Unmarshal(data, p); err != nil {
-		return fmt.Errorf("--from: %s: %w", filepath.Join(dir, planFile), err)
+	if err = json.Unmarshal(data, p); err == nil {
+		err = p.checkRead()
+	}
+	if err != nil {
+		return fmt.Errorf("--from: %s: %w; ask again with the questions", plain.Line(filepath.Join(dir, planFile)), err)
 	}
 	p.Score, p.Pattern = cmp.Or(c.flags.score, p.Score), cmp.Or(c.flags.pattern, p.Pattern)
 	how, err := p.scorer()

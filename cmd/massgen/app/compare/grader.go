@@ -7,11 +7,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/cmd/massgen/app/program"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/coordination/evidence"
@@ -35,10 +38,14 @@ type grader struct {
 	store *sessions.Store
 	panel *massgen.Panel // nil to read grades alone
 	leave context.Context
+	// price returns the highest price of a call with so many bytes of input; nil if it is not known.
+	price func(ctx context.Context, bytes int) *float64
 
 	mu    sync.Mutex
 	busy  map[string]*sync.Mutex // by session
 	spent map[string]evidence.Usage
+	// silent are the sessions whose reply is neither RIGHT nor WRONG.
+	silent map[string]bool
 }
 
 // graderConfig returns the config of a grader.
@@ -54,7 +61,7 @@ func graderConfig(model string, config *configs.Config) *configs.Config {
 
 // newGrader returns a grader that reads grades.
 func newGrader(model string, store *sessions.Store) *grader {
-	return &grader{model: model, store: store, busy: map[string]*sync.Mutex{}, spent: map[string]evidence.Usage{}}
+	return &grader{model: model, store: store, busy: map[string]*sync.Mutex{}, spent: map[string]evidence.Usage{}, silent: map[string]bool{}}
 }
 
 // connect opens the model of the grader.
@@ -64,25 +71,33 @@ func (g *grader) connect(ctx context.Context, r *runner) (err error) {
 		limit(config, *most)
 	}
 	g.leave = ctx
-	g.panel, err = massgen.Load(context.WithoutCancel(ctx), "", program.Settled(r.settings(config)))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	g.panel, err = massgen.Load(context.WithoutCancel(ctx), "", program.Settled(r.settings(config, graderScore)))
 	if err != nil {
 		return fmt.Errorf("--score: %w", err)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.panels[graderScore] = g.panel
+	model, backend := r.models[agentOf{graderScore, config.Agents[0].ID}], config.Agents[0].Backend
+	g.price = func(ctx context.Context, bytes int) *float64 {
+		return mostOf(ctx, model, backend, backends.User(words(bytes)))
+	}
 	return nil
+}
+
+// inputs returns the inputs of the calls that grade an answer, in their order. The second is asked only if the
+// grader says by the first that the answer is right.
+func inputs(q question, answer string) []string {
+	right, graded := part("The right answer", q.Expected), part("The answer to grade", answer)
+	if q.Expected == "" {
+		return []string{ask(q, graded)}
+	}
+	return []string{ask(q, right+graded), ask(q, graded+right)}
 }
 
 // isRight reports whether the grader says that an answer is right, in both orders.
 func (g *grader) isRight(ctx context.Context, q question, answer string) (bool, error) {
-	texts := []string{ask(q, part("The right answer", q.Expected)+part("The answer to grade", answer))}
-	if q.Expected != "" {
-		texts = append(texts, ask(q, part("The answer to grade", answer)+part("The right answer", q.Expected)))
-	} else {
-		texts[0] = ask(q, part("The answer to grade", answer))
-	}
-	for _, text := range texts {
+	for _, text := range inputs(q, answer) {
 		said, err := g.grade(ctx, text)
 		if err != nil || !said {
 			return false, err
@@ -91,25 +106,67 @@ func (g *grader) isRight(ctx context.Context, q question, answer string) (bool, 
 	return true, nil
 }
 
+// missing counts the calls that an answer is still to be graded with, at most. It counts what the others have cost.
+func (g *grader) missing(ctx context.Context, q question, answer string) (calls int, err error) {
+	all := inputs(q, answer)
+	for i, text := range all {
+		session := g.session(text)
+		c, ok, err := readCell(ctx, g.store, session)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			g.pay(session, c)
+		}
+		if !ok || !isGrade(c) {
+			return len(all) - i, nil
+		}
+		if said, _ := verdictOf(c.answer); !said {
+			return 0, nil
+		}
+	}
+	return 0, nil
+}
+
+func isGrade(c cell) bool { return c.isOver && c.hasAnswer }
+
 func ask(q question, parts string) string {
 	return part("The question", q.Question) + parts + "Is the answer to grade right? End with the word RIGHT or WRONG."
 }
 
 func part(title, text string) string { return title + ":\n<<<\n" + text + "\n>>>\n\n" }
 
-var gradePattern = regexp.MustCompile(`\b(?:RIGHT|WRONG)\b`)
+var (
+	gradePattern = regexp.MustCompile(`\b(?:RIGHT|WRONG)\b`)
+	lastWord     = regexp.MustCompile(`(?i)(?:^|\n)\W*(right|wrong)\W*$`) // in a line of its own
+)
+
+// verdictOf returns what a reply says of an answer. ok is false if it says neither.
+func verdictOf(reply string) (right, ok bool) {
+	if words := gradePattern.FindAllString(reply, -1); len(words) > 0 {
+		return words[len(words)-1] == "RIGHT", true
+	}
+	if found := lastWord.FindStringSubmatch(reply); found != nil {
+		return strings.EqualFold(found[1], "right"), true
+	}
+	return false, false
+}
+
+func (g *grader) session(text string) string {
+	sum := sha256.Sum256([]byte(g.model + "\n" + text))
+	return "compare-grade-" + hex.EncodeToString(sum[:8])
+}
 
 // grade asks the grader, unless it was asked before.
 func (g *grader) grade(ctx context.Context, text string) (bool, error) {
-	sum := sha256.Sum256([]byte(g.model + "\n" + text))
-	session := "compare-grade-" + hex.EncodeToString(sum[:8])
+	session := g.session(text)
 	unlock := g.lock(session)
 	defer unlock()
 	c, ok, err := readCell(ctx, g.store, session)
 	if err != nil {
 		return false, err
 	}
-	if !ok || !c.isOver || !c.hasAnswer {
+	if !ok || !isGrade(c) {
 		if g.panel == nil || g.leave.Err() != nil {
 			return false, errNotGraded
 		}
@@ -124,8 +181,24 @@ func (g *grader) grade(ctx context.Context, text string) (bool, error) {
 	if !c.hasAnswer {
 		return false, errNotGraded
 	}
-	words := gradePattern.FindAllString(c.answer, -1)
-	return len(words) > 0 && words[len(words)-1] == "RIGHT", nil
+	right, ok := verdictOf(c.answer)
+	if !ok {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.silent[session] = true
+	}
+	return right, nil
+}
+
+// cost returns what the grades have cost, each once.
+func (g *grader) cost() evidence.Usage {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	sum := evidence.Usage{CostUSD: new(float64)}
+	for _, session := range slices.Sorted(maps.Keys(g.spent)) {
+		sum = sum.Plus(g.spent[session])
+	}
+	return sum
 }
 
 // lock lets one goroutine at a time ask about an answer.
@@ -163,6 +236,16 @@ func (g *grader) play(ctx context.Context, session, text string, goesOn bool) (e
 	}
 	if err != nil {
 		return fmt.Errorf("ask the grader about %s: %w", plain.Line(session), err)
+	}
+	return nil
+}
+
+// score has the texts of a cell graded, or reads the grades that there are.
+func (g *grader) score(ctx context.Context, q question, c cell) error {
+	for _, text := range c.texts() {
+		if _, err := g.isRight(ctx, q, text); err != nil && !errors.Is(err, errNotGraded) {
+			return err
+		}
 	}
 	return nil
 }

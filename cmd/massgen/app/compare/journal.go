@@ -8,7 +8,6 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator/report"
-	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/turn"
@@ -224,14 +223,6 @@ func (r *journalReader) picks() (list []pick, err error) {
 func (r *journalReader) text(ref blob.Ref) (string, error) {
 	data, err := r.texts(ref)
 	return string(data), err
-}
-
-// usage adds up the calls with a result.
-func (c cell) usage() (sum budget.Usage) {
-	for _, call := range c.calls {
-		sum = sum.Plus(turn.UsageOf(call.reply))
-	}
-	return sum
 }
 
 // loadReplies adds the first replies of a turn to those that strategies share.

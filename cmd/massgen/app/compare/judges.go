@@ -26,7 +26,7 @@ func (c *command) connectScore(ctx context.Context, r *runner, m *meter) error {
 	if err := m.grader.connect(ctx, r); err != nil {
 		return err
 	}
-	r.score = m.scoreCell
+	r.grading = m
 	return nil
 }
 
@@ -48,23 +48,38 @@ func (m *meter) scoreCell(ctx context.Context, q question, session string) error
 	if err != nil || !ok {
 		return err
 	}
-	var texts []string
+	return m.grader.score(ctx, q, c)
+}
+
+// ungraded counts the calls with which a cell is still to be graded, at most.
+func (m *meter) ungraded(ctx context.Context, q question, session string) (calls int, err error) {
+	c, ok, err := readCell(ctx, m.store, session)
+	if err != nil || !ok {
+		return 0, err
+	}
+	for _, text := range c.texts() {
+		n, err := m.grader.missing(ctx, q, text)
+		if err != nil {
+			return 0, err
+		}
+		calls += n
+	}
+	return calls, nil
+}
+
+// texts returns the texts of a cell that are scored, each once.
+func (c cell) texts() (all []string) {
 	if c.hasAnswer {
-		texts = append(texts, c.answer)
+		all = append(all, c.answer)
 	}
 	for _, change := range c.changes {
-		texts = append(texts, change.first, change.last)
+		all = append(all, change.first, change.last)
 	}
 	for _, p := range c.picks {
-		texts = append(texts, p.shown...)
+		all = append(all, p.shown...)
 	}
-	slices.Sort(texts)
-	for _, text := range slices.Compact(texts) {
-		if _, err := m.grader.isRight(ctx, q, text); err != nil && !errors.Is(err, errNotGraded) {
-			return err
-		}
-	}
-	return nil
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // The files of a command's folder.

@@ -3,10 +3,9 @@ package compare
 import (
 	"context"
 	"errors"
-	"maps"
+	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/massgen/massgen/internal/coordination/evidence"
 	"github.com/massgen/massgen/internal/coordination/turn"
@@ -24,6 +23,8 @@ type measured struct {
 	// graded counts the answers where the score and the exact score could be compared, and agreed those where
 	// they agree.
 	graded, agreed int
+	// silent counts the grader's replies that say neither RIGHT nor WRONG.
+	silent int
 }
 
 // meter computes a comparison from journals.
@@ -34,38 +35,44 @@ type meter struct {
 	grader *grader // nil for none
 }
 
-// read reads the cells of a question, by column, unit and run. ok is false if one is not over.
-func (m *meter) read(ctx context.Context, q question) (cells [][][]cell, ok bool, err error) {
+// read reads the cells of a question, by column, unit and run. isOver is false if one of them is not.
+func (m *meter) read(ctx context.Context, q question) (cells [][][]cell, isOver bool, err error) {
+	isOver = true
 	for _, c := range m.plan.Columns {
 		var units [][]cell
 		for _, u := range c.Units {
 			var runs []cell
 			for run := range m.plan.Runs {
-				one, ok, err := readCell(ctx, m.store, m.plan.session(u, q, run))
-				if err != nil || !ok || !one.isOver {
+				one, _, err := readCell(ctx, m.store, m.plan.session(u, q, run))
+				if err != nil {
 					return nil, false, err
 				}
+				isOver = isOver && one.isOver
 				runs = append(runs, one)
 			}
 			units = append(units, runs)
 		}
 		cells = append(cells, units)
 	}
-	return cells, true, nil
+	return cells, isOver, nil
 }
 
-// measure computes all figures from the questions that are finished.
+// measure computes all figures from the questions that are finished, and what all of them have cost.
 func (m *meter) measure(ctx context.Context) (*measured, error) {
 	of := &measured{table: evidence.Table{Draw: rand.New(rand.NewPCG(m.plan.Seed, 0)).IntN}}
 	answers := make([][][]evidence.Answer, len(m.plan.Columns))
 	spent := evidence.Usage{CostUSD: new(float64)}
 	repeated, seconds := 0, 0.0
 	for _, q := range m.plan.Questions {
-		cells, ok, err := m.read(ctx, q)
+		cells, isOver, err := m.read(ctx, q)
 		if err != nil {
 			return nil, err
 		}
-		if !ok {
+		account := m.account(cells)
+		repeated += account.repeated
+		seconds += account.seconds
+		spent = spent.Plus(account.spent)
+		if !isOver {
 			continue
 		}
 		scored, err := m.score(ctx, q, cells, of)
@@ -75,10 +82,6 @@ func (m *meter) measure(ctx context.Context) (*measured, error) {
 		if err != nil {
 			return nil, err
 		}
-		account := m.account(cells)
-		repeated += account.repeated
-		seconds += account.seconds
-		spent = spent.Plus(account.spent)
 		names := make([][]string, len(m.plan.Columns))
 		for i, c := range m.plan.Columns {
 			for run := range scored[i] {
@@ -103,9 +106,8 @@ func (m *meter) measure(ctx context.Context) (*measured, error) {
 		}
 	}
 	if m.grader != nil {
-		for _, session := range slices.Sorted(maps.Keys(m.grader.spent)) {
-			spent = spent.Plus(m.grader.spent[session])
-		}
+		spent = spent.Plus(m.grader.cost())
+		of.silent = len(m.grader.silent)
 	}
 	of.report = of.table.Figure()
 	of.report.Runs = m.plan.Runs
@@ -148,7 +150,8 @@ type account struct {
 	seconds  float64
 }
 
-// account adds up the calls of a question. A shared call belongs to the first column that has it.
+// account adds up the calls of a question. A shared call belongs to the first column that has it, and so do all calls of
+// a panel that two columns have.
 func (m *meter) account(cells [][][]cell) account {
 	a := account{usage: make([][]evidence.Usage, len(cells)), spent: evidence.Usage{CostUSD: new(float64)}}
 	for i := range cells {
@@ -158,14 +161,17 @@ func (m *meter) account(cells [][][]cell) account {
 		}
 	}
 	for run := range m.plan.Runs {
-		seen := map[callName]bool{}
+		seen, counted := map[callName]bool{}, map[string]bool{}
 		for i, c := range m.plan.Columns {
 			for n, u := range c.Units {
-				one := cells[i][n][run]
-				a.seconds += one.seconds
+				one, id := cells[i][n][run], fmt.Sprint(u.Digest, " ", u.Sample)
+				if !counted[id] {
+					a.seconds += one.seconds
+					a.repeated += one.lost
+				}
 				for _, call := range one.calls {
 					cost := usageOf(call)
-					if name, ok := m.sharedName(u, call); ok && seen[name] {
+					if name, ok := m.sharedName(u, call); counted[id] || ok && seen[name] {
 						cost.SharedCalls = cost.Calls
 					} else {
 						a.spent = a.spent.Plus(cost)
@@ -173,7 +179,7 @@ func (m *meter) account(cells [][][]cell) account {
 					}
 					a.usage[i][run] = a.usage[i][run].Plus(cost)
 				}
-				a.repeated += one.lost
+				counted[id] = true
 			}
 		}
 	}

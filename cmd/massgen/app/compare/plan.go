@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/configs"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/models/attach"
@@ -49,13 +49,16 @@ type plan struct {
 	Pattern string `json:"answer_pattern,omitempty"`
 }
 
+// planFormat is the value of plan.Format.
+const planFormat = 1
+
 // question is a question with the hash of all that belongs to it.
 type question struct {
-	ID       string         `json:"id"`
-	Question string         `json:"question"`
-	Expected string         `json:"expected,omitempty"`
-	Hash     string         `json:"hash"`
-	files    []massgen.File // read when the comparison begins
+	ID       string          `json:"id"`
+	Question string          `json:"question"`
+	Expected string          `json:"expected,omitempty"`
+	Hash     string          `json:"hash"`
+	files    []backends.File // read when the comparison begins
 }
 
 // kind says what a column is.
@@ -171,7 +174,7 @@ func withFiles(q questions.Question) (question, error) {
 		if err != nil {
 			return one, err
 		}
-		one.files = append(one.files, massgen.File{Name: f.Name, Data: f.Data})
+		one.files = append(one.files, f)
 		_, _ = fmt.Fprintf(sum, " %q %x", f.Name, sha256.Sum256(f.Data)) // a hash takes all
 	}
 	one.Hash = hex.EncodeToString(sum.Sum(nil)[:16])
@@ -182,7 +185,7 @@ func withFiles(q questions.Question) (question, error) {
 func newPlan(config *configs.Config, list []question, f *flags) (*plan, error) {
 	config = alone(config, f.pattern)
 	p := &plan{
-		Format: 1, Questions: list, Runs: f.runs, Seed: f.seed, Score: cmp.Or(f.score, exactScore), Pattern: config.Orchestrator.AnswerPattern,
+		Format: planFormat, Questions: list, Runs: f.runs, Seed: f.seed, Score: cmp.Or(f.score, exactScore), Pattern: config.Orchestrator.AnswerPattern,
 		Columns: []column{}, Sharing: sharing(config),
 	}
 	names := strings.Split(f.strategies, ",")
@@ -210,6 +213,25 @@ func (p *plan) scorer() (*scorer, error) {
 		}
 	}
 	return how, nil
+}
+
+// checkRead returns an error for a plan that was read from a file and that no comparison has written.
+func (p *plan) checkRead() error {
+	switch {
+	case p.Format != planFormat:
+		return fmt.Errorf("its format is %d, and this program reads %d", p.Format, planFormat)
+	case p.Runs < 1 || p.Runs > mostRuns:
+		return fmt.Errorf("it has %d runs", p.Runs)
+	case len(p.Questions) == 0 || len(p.Columns) == 0:
+		return errors.New("it has no questions or no columns")
+	}
+	for _, c := range p.Columns {
+		isKnown := slices.Contains([]kind{member, strategy, samples}, c.Kind)
+		if !isKnown || len(c.Units) == 0 {
+			return fmt.Errorf("its column %s has no kind or no units", plain.Line(c.Name))
+		}
+	}
+	return nil
 }
 
 // defaults returns the strategies that are compared unless others are named.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/massgen/massgen"
@@ -26,14 +27,11 @@ func (c *command) play(ctx context.Context, p *plan, how *scorer, config *config
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	if err := p.save(dir); err != nil {
-		return err
-	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	r := &runner{
-		program: c.program, plan: p, store: opened, world: world, stop: stop, panels: map[string]*massgen.Panel{}, models: map[string]providers.Model{},
-		shared: map[string]*replies{},
+		program: c.program, plan: p, store: opened, world: world, stop: stop, panels: map[string]*massgen.Panel{}, models: map[agentOf]providers.Model{},
+		shared: map[string]*replies{}, again: c.flags.again,
 	}
 	r.purse = newPurse(c.flags.maxUSD, func() { stop(errBudget) })
 	r.progress = &progress{
@@ -45,8 +43,14 @@ func (c *command) play(ctx context.Context, p *plan, how *scorer, config *config
 	if err := c.prepare(ctx, r, m); err != nil {
 		return err
 	}
+	if err := p.save(dir); err != nil {
+		return err
+	}
 	ended := c.interruptible(ctx, r, func() error { return c.playAll(ctx, r, m) })
 	r.progress.clear()
+	if m.grader != nil {
+		m.grader.panel = nil // what is not graded by now is left out of the table
+	}
 	if ended != nil && !errors.Is(ended, errInterrupted) && !errors.Is(ended, errBudget) {
 		return ended
 	}
@@ -66,26 +70,36 @@ func (c *command) play(ctx context.Context, p *plan, how *scorer, config *config
 
 func (f *flags) isQuiet(console *cmdline.Console) bool { return console.IsQuiet }
 
-// prepare limits what may be spent, says what the comparison costs, and asks a person.
+// prepare limits what may be spent, says what the comparison costs, and asks a person. Nothing is changed before the
+// person agrees.
 func (c *command) prepare(ctx context.Context, r *runner, m *meter) (err error) {
-	if c.flags.again {
-		if err := r.forget(ctx); err != nil {
-			return err
-		}
-	}
 	if most := c.flags.maxUSD; most != nil {
 		for _, col := range r.plan.Columns {
 			for _, u := range col.Units {
 				limit(u.config, *most)
 			}
 		}
-		if r.purse.spent, err = m.spent(ctx); err != nil {
-			return err
-		}
 	}
 	if err := c.connectScore(ctx, r, m); err != nil {
 		return err
 	}
+	if err := c.confirm(ctx, r); err != nil {
+		return err
+	}
+	if r.again {
+		if err := r.forget(ctx); err != nil {
+			return err
+		}
+		r.again = false
+	}
+	if r.purse.most != nil {
+		r.purse.spent, err = m.spent(ctx)
+	}
+	return err
+}
+
+// confirm says what the comparison costs, and asks a person whether it may begin.
+func (c *command) confirm(ctx context.Context, r *runner) error {
 	text, isAny, err := r.estimate(ctx)
 	if err != nil || !isAny {
 		return err
@@ -125,16 +139,16 @@ func (c *command) playAll(ctx context.Context, r *runner, m *meter) error {
 }
 
 func (r *runner) playColumns(ctx context.Context, wanted func(column) bool, atOnce int) error {
-	list, cells, err := r.pending(ctx, r.plan.jobs(wanted))
+	left, err := r.pending(ctx, r.plan.jobs(wanted))
 	if err != nil {
 		return err
 	}
 	all := 0
-	for _, n := range cells {
+	for _, n := range left.cells {
 		all += n
 	}
 	r.progress.begin(all)
-	return r.run(ctx, list, atOnce)
+	return r.run(ctx, left.jobs, atOnce)
 }
 
 // interruptible runs do until an interrupt, which stops the runner.
@@ -162,14 +176,7 @@ func (p *plan) save(dir string) error {
 }
 
 // shares reports whether strategies share the first calls of an agent.
-func (p *plan) shares(agent string) bool {
-	for _, id := range p.Sharing {
-		if id == agent {
-			return true
-		}
-	}
-	return false
-}
+func (p *plan) shares(agent string) bool { return slices.Contains(p.Sharing, agent) }
 
 // The values of --equal.
 const (
@@ -234,7 +241,7 @@ func (c *command) equalize(ctx context.Context, r *runner, m *meter, at int) err
 		if err != nil {
 			return err
 		}
-		if cost >= dearest {
+		if cost >= dearest*(1-1e-9) { // sums of prices have binary remainders
 			break
 		}
 	}
@@ -273,22 +280,31 @@ func (m *meter) each(ctx context.Context, c column, do func(one cell)) error {
 	return nil
 }
 
-// spent returns the dollars that the cells have cost so far.
+// spent returns the dollars that the cells and their grades have cost so far.
 func (m *meter) spent(ctx context.Context) (usd float64, err error) {
+	var graded *grader
+	if m.grader != nil {
+		graded = newGrader(m.grader.model, m.store)
+	}
 	for _, q := range m.plan.Questions {
-		cells := make([][][]cell, len(m.plan.Columns))
-		for i, c := range m.plan.Columns {
-			for _, u := range c.Units {
-				runs := make([]cell, m.plan.Runs)
-				for run := range runs {
-					if runs[run], _, err = readCell(ctx, m.store, m.plan.session(u, q, run)); err != nil {
-						return 0, err
-					}
-				}
-				cells[i] = append(cells[i], runs)
-			}
+		cells, _, err := m.read(ctx, q)
+		if err != nil {
+			return 0, err
 		}
 		if cost := m.account(cells).spent.CostUSD; cost != nil {
+			usd += *cost
+		}
+		for _, one := range slices.Concat(slices.Concat(cells...)...) {
+			if graded == nil {
+				break
+			}
+			if err := graded.score(ctx, q, one); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if graded != nil {
+		if cost := graded.cost().CostUSD; cost != nil {
 			usd += *cost
 		}
 	}
@@ -299,22 +315,22 @@ func (m *meter) spent(ctx context.Context) (usd float64, err error) {
 func (r *runner) estimate(ctx context.Context) (text string, isAny bool, err error) {
 	var most float64
 	calls, answers, isOpen, isPriced := 0, 0, false, true
-	_, cells, err := r.pending(ctx, r.plan.jobs(func(column) bool { return true }))
+	left, err := r.pending(ctx, r.plan.jobs(func(column) bool { return true }))
 	if err != nil {
 		return "", false, err
 	}
 	hasShared := 0
 	for _, c := range r.plan.Columns {
-		n := cells[c.Name]
+		n := left.cells[c.Name]
 		if n == 0 {
 			continue
 		}
 		of := c.Units[0].config
 		count := of.Calls()
 		later := count.Most - len(of.Agents)
-		first := len(of.Agents)
+		first, isShared := len(of.Agents), false
 		if c.Units[0].Shares {
-			if hasShared >= n { // another strategy pays for them
+			if isShared = hasShared >= n; isShared { // another strategy pays for them
 				first -= len(r.plan.Sharing)
 			}
 			hasShared = max(hasShared, n)
@@ -322,19 +338,28 @@ func (r *runner) estimate(ctx context.Context) (text string, isAny bool, err err
 		answers += n
 		calls += n * (first + later)
 		isOpen = isOpen || count.IsOpen
-		price, ok, err := r.price(ctx, c.Units[0], first, later)
+		price, ok, err := r.price(ctx, c.Units[0], isShared, later)
 		if err != nil {
 			return "", false, err
 		}
 		isPriced = isPriced && ok
 		most += float64(n) * price
 	}
-	if answers == 0 {
+	if answers == 0 && left.grades == 0 {
 		return "", false, nil
+	}
+	if left.grades > 0 {
+		price := r.grading.grader.price(ctx, r.plan.longest(question.text)+prompt+answer)
+		if isPriced = isPriced && price != nil; isPriced {
+			most += float64(left.grades) * *price
+		}
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s: %s to get with some %s", plain.Count(len(r.plan.Questions), "question"), plain.Count(len(r.plan.Columns), "column"),
 		plain.Count(answers, "answer"), plain.Count(calls, "call"))
+	if left.grades > 0 {
+		fmt.Fprintf(&b, ", and %s of the grader at most", plain.Count(left.grades, "call"))
+	}
 	if isOpen {
 		b.WriteString(", and more where agents improve their answers")
 	}

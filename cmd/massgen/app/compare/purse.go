@@ -10,7 +10,7 @@ import (
 // purse is what a comparison may spend. Each attempt is paid for in advance, at its highest price. It is safe
 // for concurrent use.
 type purse struct {
-	// most is the limit in dollars, nil for none. empty is called once an attempt does not fit.
+	// most is the limit in dollars, nil for none. empty is called once an attempt does not fit. It must not use the purse.
 	most  *float64
 	empty func()
 
@@ -105,7 +105,7 @@ func (p *purse) take(cost float64) (changed <-chan struct{}, ok bool) {
 	}
 	if p.out == 0 && !p.isEmpty {
 		p.isEmpty = true
-		go p.empty()
+		p.empty()
 	}
 	return p.changed, false
 }

@@ -76,9 +76,9 @@ func eventsOf(message []byte, reply effect.ModelReply) (events []backends.Event,
 
 // around returns the backend of an agent with the purse of the comparison, and with the shared replies. It runs
 // while a panel is opened, which locks the runner.
-func (r *runner) around(agent string, m providers.Model) backends.Backend {
+func (r *runner) around(agent agentOf, m providers.Model) backends.Backend {
 	r.models[agent] = m
-	return &sharedBackend{runner: r, agent: agent, inner: m.Backend, shares: r.plan.shares(agent)}
+	return &sharedBackend{runner: r, agent: agent.id, inner: m.Backend, shares: r.plan.shares(agent.id)}
 }
 
 // sharedBackend takes the replies to shared calls from those that other strategies have got.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/cmd/massgen/app/archive"
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/program"
@@ -30,16 +31,21 @@ type runner struct {
 	world    providers.World
 	purse    *purse
 	progress *progress
-	// score has the texts of a cell graded; nil without a grader.
-	score func(ctx context.Context, q question, session string) error
+	// grading has the texts of a cell graded; nil without a grader.
+	grading *meter
 	// stop ends the comparison. Turns under way can be resumed.
 	stop context.CancelCauseFunc
+	// again has finished cells count as open, until they are forgotten.
+	again bool
 
 	mu     sync.Mutex
-	panels map[string]*massgen.Panel  // by the digest of the unit
-	models map[string]providers.Model // of the panels, by the id of an agent
-	shared map[string]*replies        // by session
+	panels map[string]*massgen.Panel // by the digest of the unit
+	models map[agentOf]providers.Model
+	shared map[string]*replies // by session
 }
+
+// agentOf names an agent, or a consultant, of a panel.
+type agentOf struct{ digest, id string }
 
 var (
 	// errInterrupted ends a comparison by an interrupt.
@@ -116,20 +122,28 @@ func (r *runner) run(ctx context.Context, list []job, atOnce int) error {
 // do plays the turns of a job.
 func (r *runner) do(ctx context.Context, j job) error {
 	known := newReplies()
+	for _, u := range j.units { // a strategy that is new in the plan may stand before one that is finished
+		if session := r.plan.session(u.unit, j.question, j.run); u.Shares {
+			r.share(session, known)
+			if err := r.learn(ctx, session, known); err != nil {
+				return fmt.Errorf("question %s, %s: %w", plain.Line(j.question.ID), u.column, err)
+			}
+		}
+	}
 	for i, u := range j.units {
 		if ctx.Err() != nil {
-			return nil // run returns the cause
+			return context.Cause(ctx)
 		}
 		session := r.plan.session(u.unit, j.question, j.run)
-		if u.Shares {
-			r.share(session, known)
+		isNew, err := r.answer(ctx, j, u, session)
+		if err == nil && r.grading != nil {
+			err = r.grading.scoreCell(ctx, j.question, session)
 		}
-		err := r.answer(ctx, j, u, session)
-		if err == nil && r.score != nil {
-			err = r.score(ctx, j.question, session)
-		}
-		if err == nil && u.Shares && i < len(j.units)-1 {
+		if err == nil && isNew && u.Shares && i < len(j.units)-1 {
 			err = r.learn(ctx, session, known)
+		}
+		if errors.Is(err, sessions.ErrBusy) {
+			return fmt.Errorf("question %s, %s: another massgen compare is asking it: wait for that, and run the command again", plain.Line(j.question.ID), u.column)
 		}
 		if err != nil && !errors.Is(err, coordinator.ErrLeft) {
 			return fmt.Errorf("question %s, %s: %w", plain.Line(j.question.ID), u.column, err)
@@ -138,7 +152,7 @@ func (r *runner) do(ctx context.Context, j job) error {
 	return nil
 }
 
-// learn adds the first replies of a turn to those that the next strategies take.
+// learn adds the first replies of a turn, if there is one, to those that the other strategies take.
 func (r *runner) learn(ctx context.Context, session string, known *replies) error {
 	c, ok, err := readCell(ctx, r.store.Sessions, session)
 	if err != nil || !ok {
@@ -160,19 +174,19 @@ func (r *runner) repliesFor(session string) *replies {
 	return r.shared[session]
 }
 
-// answer plays the turn of a cell to its end, unless it is there already.
-func (r *runner) answer(ctx context.Context, j job, u place, session string) error {
+// answer plays the turn of a cell to its end. isNew is false for one that is there already.
+func (r *runner) answer(ctx context.Context, j job, u place, session string) (isNew bool, err error) {
 	status, err := statusOf(ctx, r.store.Sessions, session)
 	if err != nil || isFinal(status) {
-		return err
+		return false, err
 	}
 	panel, err := r.panel(ctx, u.unit)
 	if err != nil {
-		return err
+		return false, err
 	}
 	turn, err := r.begin(ctx, panel, j, u, session, status)
 	if err != nil {
-		return err
+		return false, err
 	}
 	result, err := turn.Wait(ctx)
 	if ctx.Err() != nil {
@@ -185,29 +199,48 @@ func (r *runner) answer(ctx context.Context, j job, u place, session string) err
 			r.progress.warn(u.column + " gives no answer: " + result.Reason())
 		}
 	}
-	return err
+	return true, err
 }
 
-// pending returns the jobs with cells that are not finished, and counts these cells by column.
-func (r *runner) pending(ctx context.Context, list []job) (rest []job, cells map[string]int, err error) {
-	cells = map[string]int{}
+// work is what is to be done: jobs with cells that are not finished or not graded, the number of cells that are not
+// finished by column, and the most calls of the grader.
+type work struct {
+	jobs   []job
+	cells  map[string]int
+	grades int
+}
+
+// pending returns the work that jobs have left.
+func (r *runner) pending(ctx context.Context, list []job) (rest work, err error) {
+	rest.cells = map[string]int{}
 	for _, j := range list {
 		isFinished := true
 		for _, u := range j.units {
-			status, err := statusOf(ctx, r.store.Sessions, r.plan.session(u.unit, j.question, j.run))
+			session := r.plan.session(u.unit, j.question, j.run)
+			status, err := statusOf(ctx, r.store.Sessions, session)
 			if err != nil {
-				return nil, nil, err
+				return work{}, err
 			}
-			if !isFinal(status) {
+			grades := 0
+			if r.again || !isFinal(status) {
 				isFinished = false
-				cells[u.column]++
+				rest.cells[u.column]++
+				grades = len(inputs(j.question, ""))
+			} else if r.grading != nil {
+				if grades, err = r.grading.ungraded(ctx, j.question, session); err != nil {
+					return work{}, err
+				}
+				isFinished = isFinished && grades == 0
+			}
+			if r.grading != nil {
+				rest.grades += grades
 			}
 		}
 		if !isFinished {
-			rest = append(rest, j)
+			rest.jobs = append(rest.jobs, j)
 		}
 	}
-	return rest, cells, nil
+	return rest, nil
 }
 
 // isFinal reports whether a cell is finished. A turn without an answer, as when a service is down, is played
@@ -237,8 +270,12 @@ func (r *runner) begin(ctx context.Context, panel *massgen.Panel, j job, u place
 			return nil, err
 		}
 	}
-	ctx = sessions.WithMetadata(ctx, session, map[string]string{"compared": fmt.Sprintf("question %s, %s, run %d", j.question.ID, u.column, j.run+1)})
-	return panel.AskWith(ctx, session, j.question.Question, j.question.files...)
+	ctx = sessions.WithMetadata(ctx, session, map[string]string{"compared": fmt.Sprintf("question %s, %s, run %d", plain.Line(j.question.ID), u.column, j.run+1)})
+	files := make([]massgen.File, len(j.question.files))
+	for i, f := range j.question.files {
+		files[i] = massgen.File{Name: f.Name, Data: f.Data}
+	}
+	return panel.AskWith(ctx, session, j.question.Question, files...)
 }
 
 // panel returns the panel of a unit, which is opened once.
@@ -248,7 +285,7 @@ func (r *runner) panel(ctx context.Context, u unit) (*massgen.Panel, error) {
 	if p := r.panels[u.Digest]; p != nil {
 		return p, nil
 	}
-	p, err := massgen.Load(context.WithoutCancel(ctx), u.config.File, program.Settled(r.settings(u.config)))
+	p, err := massgen.Load(context.WithoutCancel(ctx), u.config.File, program.Settled(r.settings(u.config, u.Digest)))
 	if err != nil {
 		return nil, err
 	}
@@ -259,10 +296,12 @@ func (r *runner) panel(ctx context.Context, u unit) (*massgen.Panel, error) {
 	return p, nil
 }
 
-func (r *runner) settings(config *configs.Config) panels.Settings {
+// settings returns the settings of the panel of a config.
+func (r *runner) settings(config *configs.Config, digest string) panels.Settings {
 	return panels.Settings{
 		Settings: providers.Settings{World: r.world, Config: config, Secrets: r.program.Console.Secrets, Log: r.program.Log},
-		Store:    r.store, Around: r.around, Listener: panels.Listener{Warn: r.progress.warn},
+		Store:    r.store, Listener: panels.Listener{Warn: r.progress.warn},
+		Around: func(agent string, m providers.Model) backends.Backend { return r.around(agentOf{digest, agent}, m) },
 	}
 }
 

@@ -89,6 +89,10 @@ func (s *scorer) check(q question) error {
 		if _, ok := number(q.Expected); !ok {
 			return errors.New("its right answer is no number: score it by another --score")
 		}
+	case s.name == choiceScore:
+		if _, ok := choice(q.Expected); !ok {
+			return errors.New("its right answer is no letter: score it by another --score")
+		}
 	case s.name == patternScore:
 		if _, err := regexp.Compile(q.Expected); err != nil {
 			return fmt.Errorf("its right answer is no regular expression: %w", err)

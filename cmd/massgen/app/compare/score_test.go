@@ -70,7 +70,7 @@ func TestScoresThatMeanNothingAreRefused(t *testing.T) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
-	for how, expected := range map[string]string{"exact": "", "number": "five", "pattern": "(", "json": "{"} {
+	for how, expected := range map[string]string{"exact": "", "number": "five", "choice": "Paris", "pattern": "(", "json": "{"} {
 		s, err := newScorer(how, "")
 		if err != nil {
 			t.Fatal(err)
@@ -131,6 +131,22 @@ func TestMostFrequentSample(t *testing.T) {
 	} {
 		if got := m.mostFrequent(sampled(test.texts...), 0); got.answer != test.want {
 			t.Errorf("of %q it is %q, want %q", test.texts, got.answer, test.want)
+		}
+	}
+}
+
+func TestVerdictOf(t *testing.T) {
+	t.Parallel()
+	for reply, want := range map[string][2]bool{
+		"RIGHT":                             {true, true},
+		"It is RIGHT or WRONG. I say WRONG": {false, true},
+		"The same city.\n**Right.**":        {true, true},
+		"Another city.\nwrong\n":            {false, true},
+		"It has the right form.":            {false, false},
+		"I cannot help with that.":          {false, false},
+	} {
+		if right, ok := verdictOf(reply); right != want[0] || ok != want[1] {
+			t.Errorf("%q: %t, %t, want %v", reply, right, ok, want)
 		}
 	}
 }

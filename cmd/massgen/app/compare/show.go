@@ -118,6 +118,9 @@ func notes(of *measured) (lines []string) {
 	if of.graded > 0 {
 		add("The grader agrees with the exact text on %s of %s.", percent(float64(of.agreed)/float64(of.graded)), plain.Count(of.graded, "answer"))
 	}
+	if of.silent > 0 {
+		add("The grader said neither RIGHT nor WRONG %s, which counts as wrong.", plain.Count(of.silent, "time"))
+	}
 	switch n := r.RepeatedCalls; {
 	case n == 1:
 		add("A call was cut off and made again.")
@@ -138,7 +141,7 @@ func price(usd *float64) string {
 }
 
 // addQuestion appends the question of a turn to a file.
-func (c *command) addQuestion(ctx context.Context, words []string) error {
+func (c *command) addQuestion(ctx context.Context, words []string) (err error) {
 	const form = "compare --add: its form is: massgen compare --add FILE SESSION [TURN] [--expected TEXT]"
 	if len(words) == 0 || len(words) > 2 {
 		return errors.New(form)
@@ -177,6 +180,9 @@ func (c *command) writeConfig(r evidence.Report, p *plan, config *configs.Config
 	if config == nil {
 		return errors.New("--write-config: name the config and the questions, too: massgen compare --config FILE QUESTIONS --from DIR --write-config FILE")
 	}
+	if isSameFile(c.flags.out.config, config.File) {
+		return fmt.Errorf("--write-config: %s is the config that is compared: name another file", plain.Line(c.flags.out.config))
+	}
 	best, isMember := r.Cheapest()
 	if best.Name == "" {
 		return errors.New("--write-config: no question is finished yet")
@@ -207,6 +213,16 @@ func (c *command) writeConfig(r evidence.Report, p *plan, config *configs.Config
 	}
 	c.program.Console.Say("massgen: %s has the cheapest panel that may be as good as the best: %s", plain.Line(c.flags.out.config), plain.Line(best.Name))
 	return nil
+}
+
+// isSameFile reports whether two paths name one file that exists.
+func isSameFile(a, b string) bool {
+	of, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(of, other)
 }
 
 // keysOf returns the keys of the orchestrator for a strategy, nil for a preset.

@@ -218,11 +218,15 @@ func verdict(r report.Result) (title, why string) {
 		title = "best so far: "
 	}
 	best, tied := countVotes(r)
-	if r.Decision != nil && r.Agreement != nil && len(r.Votes) > 0 { // equal values have their votes together
-		best = int(math.Round(*r.Agreement * float64(len(r.Votes))))
+	all := 0 // a vote of weight 3 is 3 votes
+	for _, v := range r.Votes {
+		all += max(v.Weight, 1)
 	}
-	why = fmt.Sprintf(" with %d of %s", best, plain.Count(len(r.Votes), "vote"))
-	if len(r.Votes) != len(r.Agents) {
+	if r.Decision != nil && r.Agreement != nil && len(r.Votes) > 0 { // equal values have their votes together
+		best = int(math.Round(*r.Agreement * float64(all)))
+	}
+	why = fmt.Sprintf(" with %d of %s", best, plain.Count(all, "vote"))
+	if all != len(r.Agents) {
 		why += " from " + plain.Count(len(r.Agents), "agent")
 	}
 	switch {
@@ -240,7 +244,7 @@ func verdict(r report.Result) (title, why string) {
 		if reason := r.Decision.Reason(); reason != "" {
 			why = ", " + reason
 		}
-		if saved := r.Decision.Saved; saved != "" {
+		if saved := r.Saved; saved != "" {
 			why += " · " + saved
 		}
 	}
@@ -262,7 +266,7 @@ func countVotes(r report.Result) (best int, tied bool) {
 	votes := map[string]int{}
 	for _, v := range r.Votes {
 		if text, isThere := textOf[v.For]; isThere {
-			votes[text]++
+			votes[text] += max(v.Weight, 1)
 		}
 	}
 	winner := textOf[r.Winner]

@@ -43,3 +43,17 @@ func TestVerdict(t *testing.T) {
 		}
 	}
 }
+
+// TestVerdictCountsWeights: a vote of weight 3 is three votes.
+func TestVerdictCountsWeights(t *testing.T) {
+	t.Parallel()
+	r := report.Result{
+		Status: kernel.Completed, Winner: "a", Agents: make([]report.ResultAgent, 2),
+		Answers:  []report.ResultAnswer{{Agent: "a", Label: "a.1", Content: "x"}, {Agent: "b", Label: "b.1", Content: "y"}},
+		Votes:    []report.ResultVote{{For: "a", Weight: 3}, {For: "b", Weight: 1}},
+		Decision: &report.Decision{Agreement: new(0.75)},
+	}
+	if title, why := verdict(r); title+why != "winner: a.1 with 3 of 4 votes from 2 agents" {
+		t.Errorf("%s%s", title, why)
+	}
+}

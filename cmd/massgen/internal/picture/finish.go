@@ -25,6 +25,9 @@ func (p *projection) finish() error {
 	result, err := p.report.Result(report.Unjournaled{})
 	p.Question, p.Warnings, p.Usage = result.Question, result.Warnings, result.Usage
 	p.Notes, p.Partials = result.Notes, result.Partials
+	if result.Decision != nil {
+		p.Analysis = result.Analysis
+	}
 	if p.Over {
 		p.Status, p.Winner, p.Answer = result.Status, result.Winner, result.Answer
 	}
@@ -49,6 +52,12 @@ func (p *projection) addAgents(result report.Result) {
 		lane.State = string(cmp.Or(a.State, kernel.Act("no act")))
 		if !p.Over {
 			lane.State = string(p.machine.StepState(i))
+		}
+	}
+	for i := len(result.Agents); i < len(usage); i++ {
+		if a := p.machine.Turn().Agent(i); a != nil && usage[i].Calls > 0 {
+			lane := &p.Lanes[p.laneAt(i)]
+			lane.Usage, lane.State = report.Rounded(usage[i]), p.state.Agent(a.ID).Doing
 		}
 	}
 	if p.sidecall > 0 {
@@ -88,6 +97,8 @@ func markOf(act report.Act) MarkKind {
 	switch act.Phase {
 	case step.PhaseVoted:
 		return VoteMark
+	case step.PhaseJudged:
+		return JudgeMark
 	case step.PhaseAbstained:
 		return AbstainMark
 	case step.PhaseFailed:
@@ -150,7 +161,7 @@ func (p *projection) addTools() (err error) {
 		if missing != nil {
 			err = fmt.Errorf("read the tool call %s: %w", c.Call.Key, missing)
 		}
-		lane := &p.Lanes[c.Call.Key.Agent]
+		lane := &p.Lanes[p.laneAt(c.Call.Key.Agent)]
 		lane.Tools = append(lane.Tools, len(p.Tools))
 		p.Tools = append(p.Tools, t)
 	}
@@ -160,7 +171,7 @@ func (p *projection) addTools() (err error) {
 func (p *projection) tool(c turn.ToolRun) (t Tool, err error) {
 	key := c.Call.Key
 	t = Tool{
-		Agent: p.Lanes[key.Agent].Name, Name: c.Call.Name, Round: key.Round, From: p.since(c.Started), To: p.since(c.Ended),
+		Agent: p.Lanes[p.laneAt(key.Agent)].Name, Name: c.Call.Name, Round: key.Round, From: p.since(c.Started), To: p.since(c.Ended),
 		State: cmp.Or(c.State, report.ToolRunning), IsError: c.Error,
 	}
 	switch {

@@ -21,6 +21,7 @@ import (
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/cmd/massgen/internal/picture"
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
@@ -50,6 +51,11 @@ func filled(text string) picture.Picture {
 		Notes:    []report.ResultNote{{Text: text}},
 		Partials: []report.PartialText{{Agent: text, Reason: text, Content: text}},
 		Warnings: []string{text},
+	}
+	claims := []contextbuild.Claim{{Claim: text, Answers: []string{text, text}, Quotes: []contextbuild.Quote{{Answer: text, Text: text}}}}
+	p.Analysis = &contextbuild.Analysis{
+		Consensus: claims, Partial: claims, Unique: claims, BlindSpots: []string{text}, Best: text, Why: text,
+		Contradictions: []contextbuild.Contradiction{{About: text, Sides: claims}},
 	}
 	p.Usage.CostUSD = &cost
 	p.Lanes = []picture.Lane{

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -35,7 +36,7 @@ func HTML(p Picture) (string, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"line": plain.Line, "text": text, "span": span, "usage": usage, "add": func(a, b int) int { return a + b },
 		"outcome": Call.outcome, "count": plain.Count, "beginning": func(text string) string { return fit(strings.Join(wrap(text, 100, 1), ""), 100) },
-		"thousands": plain.Thousands, "money": money, "name": Call.name,
+		"headed": headed, "thousands": plain.Thousands, "money": money, "name": Call.name,
 		"moment": func(t time.Time) string { return t.Format("2006-01-02 15:04:05 UTC") },
 	}).Parse(page)
 	if err != nil {
@@ -55,6 +56,16 @@ func HTML(p Picture) (string, error) {
 		template.HTML(drawSVG(p, true)), template.HTML("<script>" + pageScript + "</script>"), p.state(), p.verdict(),
 	})
 	return b.String(), err
+}
+
+// claimsBelow are claims of an analysis below a heading.
+type claimsBelow struct {
+	Heading string
+	Claims  []contextbuild.Claim
+}
+
+func headed(heading string, claims []contextbuild.Claim) claimsBelow {
+	return claimsBelow{heading, claims}
 }
 
 // text returns a text of several lines, with escapes for characters that turn its direction or control a

@@ -168,7 +168,10 @@ func (m Mark) text() string {
 	switch m.Kind {
 	case AnswerMark:
 		return plain.Line(m.Label)
-	case VoteMark:
+	case VoteMark, JudgeMark:
+		if m.Label == "" {
+			break
+		}
 		return "→ " + plain.Line(m.Label)
 	}
 	return plain.Line(string(m.Kind))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/backends"
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/effect"
@@ -31,8 +32,9 @@ type Picture struct {
 	// Rounds are in the order of their beginnings. A turn at the eager pace has none: each of
 	// its agents counts rounds of its own.
 	Rounds []Round
-	// Lanes are the agents in the config's order, then one for the calls that belong to no
-	// agent, then one for events of the whole turn, if there are any.
+	// Lanes are the agents in the config's order, then, in the order of their first calls, consultants
+	// outside of the panel and one for the calls that belong to no agent, then one for events of the
+	// whole turn, if there are any.
 	Lanes    []Lane
 	Calls    []Call
 	Tools    []Tool
@@ -42,6 +44,8 @@ type Picture struct {
 	Partials []report.PartialText
 	Warnings []string
 	Usage    budget.Usage
+	// Analysis compares the answers, which it names by their labels; nil without one.
+	Analysis *contextbuild.Analysis
 }
 
 // Round is where a round, or the final answer, begins.
@@ -122,6 +126,7 @@ const (
 	AnswerMark   MarkKind = "answer"
 	FinalMark    MarkKind = "final answer"
 	VoteMark     MarkKind = "vote"
+	JudgeMark    MarkKind = "opinion of a judge"
 	AbstainMark  MarkKind = "abstention"
 	FailMark     MarkKind = "failure"
 	CancelMark   MarkKind = "cancelled step"

@@ -20,7 +20,7 @@ import (
 var update = flag.Bool("update", false, "write the drawings in testdata anew")
 
 // scenes are the turns that are drawn.
-var scenes = map[string]func(*testing.T) *world{"panel": panel, "eager": eager, "interrupted": interrupted, "alone": alone, "crowd": crowd}
+var scenes = map[string]func(*testing.T) *world{"panel": panel, "eager": eager, "interrupted": interrupted, "alone": alone, "crowd": crowd, "judged": judged}
 
 // TestDrawings compares the drawings of all scenes with those in testdata. go test -update writes them.
 func TestDrawings(t *testing.T) {
@@ -37,6 +37,7 @@ func TestDrawings(t *testing.T) {
 	check(t, "panel.200.txt", picture.Terminal(p, picture.Screen{Width: 200}))
 	check(t, "panel.colour.txt", picture.Terminal(p, picture.Screen{Width: 80, Colour: true}))
 	check(t, "panel.html", page(t, p))
+	check(t, "judged.html", page(t, judged(t).draw()))
 }
 
 func page(t testing.TB, p picture.Picture) string {
@@ -95,6 +96,22 @@ func TestPictureOfAPanel(t *testing.T) {
 	}
 	if dan := p.Lanes[3]; dan.State != "failed" || dan.Error != "the stream was cut" || p.Calls[dan.Calls[0]].Why != "timeout" {
 		t.Errorf("dan is %+v", dan)
+	}
+}
+
+// TestPictureOfAJudgement: a judge outside of the panel has a lane with its call, and the analysis names answers by
+// their labels.
+func TestPictureOfAJudgement(t *testing.T) {
+	p := judged(t).draw()
+	if len(p.Lanes) != 3 || p.WinnerLabel != "bob.1" || p.Analysis == nil || p.Analysis.Best != "bob.1" || len(p.Analysis.Items()) != 4 {
+		t.Fatalf("%q wins on %d lanes, the analysis is %+v", p.WinnerLabel, len(p.Lanes), p.Analysis)
+	}
+	judge := p.Lanes[2]
+	if judge.Name != "judge" || judge.Model != "model-of-judge" || len(judge.Calls) != 1 || judge.Usage.Calls != 1 {
+		t.Errorf("the judge is %+v", judge)
+	}
+	if len(judge.Marks) != 1 || judge.Marks[0].Kind != picture.JudgeMark || judge.Marks[0].Target != 1 {
+		t.Errorf("its marks are %+v", judge.Marks)
 	}
 }
 

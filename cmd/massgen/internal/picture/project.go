@@ -152,13 +152,24 @@ func (p *projection) begin(key effect.Key) {
 		c.Lane = p.sidecall
 		c.Key.Round, c.Key.Index = 0, 0 // as in its request
 	} else {
-		c.Key.Agent, c.Model = p.Lanes[key.Agent].Name, p.Lanes[key.Agent].Model
+		c.Lane = p.laneAt(key.Agent)
+		c.Key.Agent, c.Model = p.Lanes[c.Lane].Name, p.Lanes[c.Lane].Model
 	}
 	c.Input = p.source.Inputs[c.Key]
 	p.open = append(p.open, openCall{key, len(p.Calls)})
 	lane := &p.Lanes[c.Lane]
 	lane.Calls = append(lane.Calls, len(p.Calls))
 	p.Calls = append(p.Calls, c)
+}
+
+// laneAt returns the lane of an agent by its index. It adds the lane of a consultant outside of the panel.
+func (p *projection) laneAt(agent int) int {
+	a := p.machine.Turn().Agent(agent)
+	if i := p.laneOf(a.ID); i >= 0 {
+		return i
+	}
+	p.Lanes = append(p.Lanes, Lane{Name: a.ID, IsAgent: true, Model: a.Model})
+	return len(p.Lanes) - 1
 }
 
 // indexOf returns the place in open of the call with a key, -1 if there is none.

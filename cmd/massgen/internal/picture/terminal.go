@@ -159,6 +159,8 @@ func (m Mark) symbol() string {
 		return "●"
 	case VoteMark:
 		return "▲"
+	case JudgeMark:
+		return "◇"
 	case AbstainMark:
 		return "○"
 	case FailMark:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/cmd/massgen/internal/picture"
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/turn"
@@ -41,10 +42,16 @@ type world struct {
 
 // play begins a turn at a pace.
 func play(t *testing.T, pace kernel.Pace, question string, ids ...string) *world {
-	w := &world{t: t, ids: ids, at: began, inputs: map[backends.Key]string{}}
 	rules := kernel.Defaults(ids...)
 	rules.Pace = pace
-	described := effect.Turn{Session: "s", Turn: 1, Question: ref(question), Limits: effect.Limits{MaxTurns: 4, MaxAttempts: 2, EndAtLimits: true}}
+	return begin(t, rules, question, nil)
+}
+
+// begin begins a turn under some rules. A judge that is not nil is no member of the panel.
+func begin(t *testing.T, rules kernel.Config, question string, judge *effect.Agent) *world {
+	ids := rules.Agents
+	w := &world{t: t, ids: ids, at: began, inputs: map[backends.Key]string{}}
+	described := effect.Turn{Session: "s", Turn: 1, Question: ref(question), Judge: judge, Limits: effect.Limits{MaxTurns: 4, MaxAttempts: 2, EndAtLimits: true}}
 	for _, id := range ids {
 		described.Agents = append(described.Agents, effect.Agent{ID: id, Model: "model-of-" + id, Tools: jsonRef([]backends.Tool{{Name: "find", Schema: []byte(`{}`)}})})
 	}
@@ -159,6 +166,30 @@ func panel(t *testing.T) *world {
 	w.after(5400).vote("ada", "cyd", "it names the year")
 	w.after(5600).vote("bob", "cyd", "it is the most exact")
 	w.after(6000).vote("cyd", "cyd", "it is right")
+	return w
+}
+
+// judged is a turn that a judge outside of the panel decides.
+func judged(t *testing.T) *world {
+	rules := kernel.Defaults("ada", "bob")
+	rules.Decider, rules.Judge = kernel.ByJudge, kernel.JudgeID
+	w := begin(t, rules, "Which is larger?", &effect.Agent{ID: kernel.JudgeID, Model: "model-of-judge"})
+	w.after(300).answer("ada", "The first.")
+	w.after(900).answer("bob", "The second.")
+	w.ids = append(w.ids, kernel.JudgeID)
+	said := func(claim string, answers ...string) []contextbuild.Claim {
+		quotes := []contextbuild.Quote{{Answer: answers[0], Text: claim, Found: answers[0] == "agent1"}}
+		return []contextbuild.Claim{{Claim: claim, Answers: answers, Quotes: quotes}}
+	}
+	analysis := jsonRef(contextbuild.Analysis{
+		Consensus: said("One is larger.", "agent1", "agent2"), Partial: []contextbuild.Claim{}, Unique: said("It is the second.", "agent2"),
+		Contradictions: []contextbuild.Contradiction{{About: "Which", Sides: append(said("the first", "agent1"), said("the second", "agent2")...)}},
+		BlindSpots:     []string{"Neither says by how much."}, Best: "agent2", Why: "It is right.",
+	})
+	w.after(2000).add(turn.ModelDone{At: w.at, Key: w.key(kernel.JudgeID), Reply: effect.ModelReply{
+		Message: jsonRef(backends.Assistant("{}")), Opinion: &effect.Opinion{Best: 1, Analysis: analysis},
+		Usage: &effect.Usage{InputTokens: 2400, OutputTokens: 120, CostUSD: new(0.01)},
+	}})
 	return w
 }
 
