@@ -128,7 +128,7 @@ def schema_of(hint, depth=0):
                 schema["description"] = text
         return schema
     if origin is typing.Literal:
-        return enum_of(args)
+        return enum_of(a.value if isinstance(a, enum.Enum) else a for a in args)
     if origin is typing.Union or origin is getattr(types, "UnionType", ()):
         return {"anyOf": [below(a) for a in args]}
     kind = origin or hint
@@ -169,6 +169,8 @@ def schema_of(hint, depth=0):
 
 def enum_of(values):
     values = list(values)
+    if not all(is_json(v) for v in values):
+        return {}
     schema = {"enum": values}
     for kind, name in ((bool, "boolean"), (int, "integer"), (str, "string")):
         if values and all(type(v) is kind for v in values):
@@ -304,6 +306,8 @@ class Tool:
         schema = {"type": "object", "properties": properties}
         if required:
             schema["required"] = required
+        if not is_json(schema):
+            raise ValueError("its hints are no JSON")
         return description or about or self.name, schema
 
     def listed(self):
@@ -409,7 +413,7 @@ class Call:
         except Cancelled:
             return
         except BaseException as e:
-            answer = {"content": [{"type": "text", "text": "Error: %s" % (str(e) or type(e).__name__)}], "isError": True}
+            answer = {"content": [{"type": "text", "text": "Error: %s" % said(e)}], "isError": True}
         finally:
             self.server.calls.pop(self.request, None)
         if not self.cancelled:
@@ -466,6 +470,14 @@ class Call:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.thread.ident), ctypes.py_object(Cancelled))
         except (ImportError, AttributeError):
             pass  # the call goes on to its end, and nobody hears it
+
+
+def said(e):
+    """Returns the text of an exception. That of a user's class may fail itself."""
+    try:
+        return str(e) or type(e).__name__
+    except Exception:
+        return type(e).__name__
 
 
 class Collected(list):
@@ -627,7 +639,7 @@ def reason(e):
         return "there is no such file"
     if isinstance(e, (LookupError, ValueError)) and e.args:
         return str(e.args[0])
-    return "it does not load: %s: %s" % (type(e).__name__, e)
+    return "it does not load: %s: %s" % (type(e).__name__, said(e))
 
 
 def main():

@@ -176,6 +176,9 @@ def who(question: str, agent_id: str, messages: list, model: str, agent_cwd: str
     return json.dumps([question, agent_id, messages, model, os.path.realpath(agent_cwd) == os.getcwd()])
 def preset(x: int, secret: str, unit: str): return "%d %s %s" % (x, secret, unit)
 def fails(): raise ValueError("no luck")
+class Silent(Exception):
+    def __str__(self): raise ValueError("nothing to say")
+def fails_silently(): raise Silent()
 def writes(): open("made.txt", "w").write("made"); return "written"
 def sibling():
     import beside
@@ -184,7 +187,7 @@ def sibling():
 
 // TestResults are what models read of functions that return, yield and await.
 func TestResults(t *testing.T) {
-	names := []string{"plain", "later", "steps", "later_steps", "as_json", "nothing", "picture", "sound", "address", "who", "preset", "fails", "writes", "sibling"}
+	names := []string{"plain", "later", "steps", "later_steps", "as_json", "nothing", "picture", "sound", "address", "who", "preset", "fails", "writes", "sibling", "fails_silently"}
 	o, warned := options(t, friendly, names...)
 	o.Tools[10].Presets = map[string]any{"secret": "hush"}
 	o.Tools[10].Defaults = map[string]any{"unit": "m"}
@@ -210,6 +213,7 @@ func TestResults(t *testing.T) {
 		{"preset", `{"x":1,"unit":"km"}`, "1 hush km", ""},
 		{"preset", `{"x":1,"secret":"mine"}`, "", "Error: it has no parameter secret; it has: x, unit"},
 		{"fails", `{}`, "", "Error: no luck"},
+		{"fails_silently", `{}`, "", "Error: Silent"},
 		{"writes", `{}`, "written", ""},
 		{"sibling", `{}`, "found", ""},
 	} {
