@@ -19,6 +19,8 @@ import (
 type inbox struct {
 	dir  string // absolute
 	root *os.Root
+	// stuck are the names that cannot be removed, of which the user knows.
+	stuck map[string]bool
 }
 
 // openInbox opens the folder, and makes it. It refuses a folder of another user, who would add to questions.
@@ -37,7 +39,7 @@ func openInbox(dir string) (*inbox, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--inbox-dir: %w", err)
 	}
-	return &inbox{path, root}, nil
+	return &inbox{dir: path, root: root, stuck: map[string]bool{}}, nil
 }
 
 // mostMessage is how many bytes of a message are read.
@@ -56,7 +58,10 @@ func (b *inbox) take(warn func(string)) (texts []string) {
 	for _, name := range names {
 		text, err := b.read(name)
 		if removed := b.root.Remove(name); removed != nil {
-			warn(fmt.Sprintf("--inbox-dir: %s is not taken, because it cannot be removed: %v", name, removed))
+			if !b.stuck[name] {
+				warn(fmt.Sprintf("--inbox-dir: %s is not taken, because it cannot be removed: %v", name, removed))
+			}
+			b.stuck[name] = true
 			continue
 		}
 		if err != nil {
@@ -70,6 +75,13 @@ func (b *inbox) take(warn func(string)) (texts []string) {
 
 // read returns the text of a message. One for some agents names them: a note goes to all.
 func (b *inbox) read(name string) (text string, err error) {
+	info, err := b.root.Lstat(name)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() { // to open a pipe would wait for a writer
+		return "", errors.New("it is no file")
+	}
 	f, err := b.root.Open(name)
 	if err != nil {
 		return "", err
