@@ -66,26 +66,13 @@ func (p massgenPermissions) guard() (Guard, error) {
 		}
 	}
 	guard.Rules.Rules = append(guard.Rules.Rules, riskRules()...)
+	guard.Rules.Expressions = riskExpressions()
 	return guard, nil
 }
 
 // riskRules ask about calls of high risk and allow those of low risk, as MassGen judges them.
 func riskRules() (rules []permission.Rule) {
-	ask := func(line string) { rules = append(rules, commandRule(permission.Ask, line)) }
-	for _, word := range strings.Fields(`sudo ssh scp sftp rsync telnet curl wget netcat chmod chown mkfs fdisk kill killall
-		shutdown reboot crontab systemctl launchctl twine`) {
-		ask("*" + word + "*")
-	}
-	for _, line := range []string{"su *", "nc *", "dd *", "rm *-*r*"} { // these are parts of other words
-		ask(line)
-		for _, before := range " ;&|(`'\"\n" {
-			ask("*" + string(before) + line)
-		}
-	}
-	for _, line := range []string{"git push*-f*", "git reset*--hard*", "git clean*-*f*", "npm publish*", "yarn publish*", "gh release create*", "docker push*"} {
-		ask("*" + line)
-	}
-	for _, tool := range urlTools() {
+	for _, tool := range append(urlTools(), "*http*", "*curl_*") {
 		rules = append(rules, permission.Rule{Action: permission.Ask, Tool: tool})
 	}
 	allow := func(line string) { rules = append(rules, commandRule(permission.Allow, line)) }
@@ -100,6 +87,48 @@ func riskRules() (rules []permission.Rule) {
 		rules = append(rules, permission.Rule{Action: permission.Allow, Tool: tool})
 	}
 	return rules
+}
+
+// ofHighRisk finds what MassGen judges to be of high risk in a command, and ofNone what it never runs.
+const (
+	ofHighRisk = `\b(sudo|su|chmod|chown|dd|fdisk|kill|killall|shutdown|reboot|crontab|systemctl|launchctl` +
+		`|curl|wget|nc|netcat|ssh|scp|sftp|rsync|telnet)\b|\bmkfs|\brm\s+-[a-z]*r|\brm\s.*\s?-\S*r` +
+		`|\bgit\s+push\b.*(--force|\s-f\b)|--force-with-lease|\bgit\s+(reset\s.*--hard|clean\s.*-[a-z]*f)` +
+		`|\b(npm|yarn)\s+publish\b|\bpip\s.*\bupload\b|\btwine\s|\bgh\s+release\s+create\b|\bdocker\s+push\b`
+	ofNone = `\brm\s+(-[a-z]*\s+)*-?[a-z]*[rf]+[a-z]*\s+/(\s|$|\*)|\brm\s+-rf\s+/|:\s*\(\s*\)\s*\{\s*:\s*\|\s*:?\s*&\s*\}\s*;\s*:` +
+		`|\bdd\b.*\bof=/dev/(sd|nvme|disk|hd)|\bmkfs(\.\w+)?\b|>\s*/dev/(sd|nvme|disk|hd)|\bmv\b.+\s+/dev/null\b`
+)
+
+// riskExpressions ask about commands of high risk, and deny what MassGen never runs, whatever the rules say.
+func riskExpressions() (list []permission.Expression) {
+	add := func(tool, argument string) {
+		list = append(list, permission.Expression{Action: permission.Deny, Tool: tool, Argument: argument, Finds: ofNone},
+			permission.Expression{Action: permission.Ask, Tool: tool, Argument: argument, Finds: ofHighRisk})
+	}
+	add(runCommand, argv)
+	for _, tool := range commandTools() {
+		for _, argument := range []string{"command", "cmd", "script", "code"} {
+			add(tool, argument)
+		}
+	}
+	return list
+}
+
+// commandTools returns patterns of the tools of servers and of custom tools that run commands, as MassGen tells
+// them.
+func commandTools() []string {
+	return []string{"*exec*", "*bash*", "*shell*", "*run_command*", "*terminal*"}
+}
+
+// fileTools returns patterns of custom tools, and of tools of MassGen's own servers, whose names have one of these
+// words: MassGen takes them for its tools that read or write files.
+func fileTools(words string) (tools []string) {
+	for _, word := range strings.Fields(words) {
+		for _, before := range []string{CustomToolPrefix, "mcp__filesystem__", "mcp__workspace_tools__", "mcp__workspace_copy__"} {
+			tools = append(tools, before+"*"+word+"*")
+		}
+	}
+	return tools
 }
 
 // urlTools returns patterns of the tools that read the web, as MassGen tells them.
@@ -124,31 +153,58 @@ func massgenRules(action permission.Action, spec string) (rules []permission.Rul
 		}
 		rules = append(rules, rule)
 	}
+	// Others are tools that are not ours. A rule to allow is about ours alone.
+	others := func(tools []string, arguments string) {
+		names := strings.Fields(arguments)
+		if isAny {
+			names = names[:1]
+		}
+		for _, tool := range tools {
+			for _, name := range names {
+				add(tool, name)
+			}
+		}
+	}
+	isStrict := action != permission.Allow
+	const paths = "path file_path destination destination_path target notebook_path"
 	switch m[1] {
 	case "command":
 		add(runCommand, argv)
+		if isStrict {
+			others(commandTools(), "command cmd")
+		}
 	case "read_file":
 		add("read_file", "path")
 		add("list_files", "path")
 		add("search_files", "path")
+		if isStrict {
+			others(fileTools("read grep glob list view search cat"), paths)
+		}
 	case "write_file":
 		add("write_file", "path")
 		add("edit_file", "path")
 		add("delete_file", "path")
 		add("move_file", "to")
-		if action != permission.Allow {
+		if isStrict {
 			add("move_file", "from")
+			others(fileTools("write edit create move copy apply_patch notebook delete remove"), paths)
 		}
 	case "read_url":
-		for _, tool := range urlTools() {
-			add(tool, "url")
-		}
+		others(urlTools(), "url domain")
 	case "mcp":
-		tool := "mcp__*"
-		if !isAny {
-			tool = "mcp__" + strings.Replace(target, "/", "__", 1)
+		tools := []string{"mcp__" + strings.Replace(target, "/", "__", 1)}
+		switch {
+		case isAny:
+			tools = []string{"mcp__*"}
+			if isStrict {
+				tools = append(tools, CustomToolPrefix+"*")
+			}
+		case isStrict && !strings.Contains(target, "/") || strings.HasPrefix(target, CustomToolPrefix):
+			tools = append(tools, target)
 		}
-		rules = append(rules, permission.Rule{Action: action, Tool: tool})
+		for _, tool := range tools {
+			rules = append(rules, permission.Rule{Action: action, Tool: tool})
+		}
 	case "*":
 		if !isAny {
 			return nil, fmt.Errorf("the rule %s cannot be translated", quoted(spec))

@@ -14,6 +14,9 @@ func TestGuardsOfAnAgent(t *testing.T) {
 agents:
   - {id: reader, backend: {type: openai, cwd: a, permissions: {role: read-only}}}
   - {id: writer, backend: {type: openai, cwd: b, enable_mcp_command_line: true, permissions: {rules: {allow: ["command(make *)"], deny: ["write_file(/etc/**)"], ask: ["mcp(mail/*)"]}}}}
+  - {id: closed, backend: {type: openai, permissions: {rules: {deny: ["mcp(*)", "read_url(evil.*)"]}}}}
+  - {id: named, backend: {type: openai, permissions: {rules: {deny: ["mcp(custom_tool__sum)"]}}}}
+  - {id: opened, backend: {type: openai, permissions: {rules: {allow: ["mcp(r*)", "mcp(custom_tool__sum)"]}}}}
   - {id: listed, backend: {type: openai, cwd: c, enable_mcp_command_line: true, command_line_allowed_commands: [git, "uv run python.*"]}}
   - {id: barred, backend: {type: openai, cwd: d, enable_mcp_command_line: true, command_line_blocked_commands: ["git push.*--force"]}}
 `
@@ -46,6 +49,29 @@ agents:
 		{"writer", "run_command", `{"argv":["git","push","--force"]}`, effect.Denied, effect.Asked},
 		{"writer", "run_command", `{"argv":["sh","-c","x; curl y"]}`, effect.Denied, effect.Asked},
 		{"writer", "run_command", `{"argv":["rm","-rf","x"]}`, effect.Denied, effect.Asked},
+		{"writer", "run_command", `{"argv":["sh","-c","/bin/rm -rf x"]}`, effect.Denied, effect.Asked},
+		{"writer", "run_command", `{"argv":["sh","-c","true&&su\troot"]}`, effect.Denied, effect.Asked},
+		{"writer", "run_command", `{"argv":["sh","-c","git  push --force"]}`, effect.Denied, effect.Asked},
+		{"writer", "run_command", `{"argv":["git","-C","x","push","--force-with-lease"]}`, effect.Denied, effect.Asked},
+		{"writer", "run_command", `{"argv":["rm","x","-R"]}`, effect.Denied, effect.Asked},
+		{"writer", "run_command", `{"argv":["mv","x","/dev/null"]}`, effect.Denied, effect.Denied},
+		{"writer", "run_command", `{"argv":["sh","-c","rm -rf /"]}`, effect.Denied, effect.Denied},
+		{"writer", "run_command", `{"argv":["git","add","curly","issue"]}`, effect.Allowed, effect.Asked},
+		{"writer", "mcp__desk__execute_command", `{"command":"sudo x"}`, effect.Denied, effect.Asked},
+		{"writer", "mcp__desk__execute_command", `{"command":"make x"}`, effect.Allowed, effect.Asked},
+		{"writer", "custom_tool__shell", `{"cmd":"wget x"}`, effect.Denied, effect.Asked},
+		{"writer", "mcp__web__http_get", `{"address":"x"}`, effect.Denied, effect.Asked},
+		{"writer", "custom_tool__write_report", `{"file_path":"/etc/passwd"}`, effect.Denied, effect.Denied},
+		{"writer", "custom_tool__write_report", `{"file_path":"report"}`, effect.Allowed, effect.Asked},
+		{"reader", "custom_tool__write_report", `{"text":"x"}`, effect.Denied, effect.Denied},
+		{"reader", "mcp__desk__bash", `{"line":"ls"}`, effect.Denied, effect.Denied},
+		{"closed", "mcp__other__tool", `{}`, effect.Denied, effect.Denied},
+		{"closed", "custom_tool__sum", `{}`, effect.Denied, effect.Denied},
+		{"closed", "mcp__web__fetch", `{"domain":"evil.example"}`, effect.Denied, effect.Denied},
+		{"opened", "run_command", `{"argv":["make"]}`, effect.Allowed, effect.Asked},
+		{"opened", "custom_tool__sum", `{}`, effect.Allowed, effect.Allowed},
+		{"named", "custom_tool__sum", `{}`, effect.Denied, effect.Denied},
+		{"named", "custom_tool__other", `{}`, effect.Allowed, effect.Asked},
 		{"writer", "mcp__mail__send", `{}`, effect.Denied, effect.Asked},
 		{"listed", "run_command", `{"argv":["git","log"]}`, effect.Allowed, effect.Allowed},
 		{"listed", "run_command", `{"argv":["uv","run","python","x.py"]}`, effect.Allowed, effect.Allowed},

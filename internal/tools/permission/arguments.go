@@ -73,11 +73,21 @@ func (a argument) refused(pattern, name string, c call) bool {
 	if program, ok := strings.CutSuffix(pattern, " *"); ok && a.list && a.refused(program, name, c) {
 		return true
 	}
-	ways, texts := slices.Clone(a.ways), slices.Clone(a.texts)
+	ways, folders := a.seen(name, c)
+	asWritten, clean := compile(pattern, false), compile(path.Clean(pattern), false)
+	fits := func(text string) bool { return asWritten.MatchString(text) || clean.MatchString(text) }
+	return slices.ContainsFunc(spellings(ways, a.texts), fits) ||
+		slices.ContainsFunc(folders, func(folder string) bool { return mayHave(folder, pattern) })
+}
+
+// seen returns the ways of writing an argument of a call, also by the targets of links and by a program's name, and
+// the folders that it names.
+func (a argument) seen(name string, c call) (ways, folders []string) {
+	ways = slices.Clone(a.ways)
+	texts := slices.Clone(a.texts)
 	if len(texts) == 0 {
 		texts = ways
 	}
-	var folders []string
 	for _, text := range texts {
 		names, isFolder := c.path(name, text)
 		ways = append(ways, names...)
@@ -90,10 +100,7 @@ func (a argument) refused(pattern, name string, c call) bool {
 			ways = append(ways, program, joined(program, a.texts[1:]))
 		}
 	}
-	asWritten, clean := compile(pattern, false), compile(path.Clean(pattern), false)
-	fits := func(text string) bool { return asWritten.MatchString(text) || clean.MatchString(text) }
-	return slices.ContainsFunc(spellings(ways, a.texts), fits) ||
-		slices.ContainsFunc(folders, func(folder string) bool { return mayHave(folder, pattern) })
+	return ways, folders
 }
 
 // programs returns names of programs, and the same names without a path or .exe.

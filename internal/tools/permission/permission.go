@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -33,9 +34,20 @@ type Rule struct {
 	Arguments map[string]string
 }
 
+// Expression is a rule to ask or deny, about what a pattern cannot say.
+type Expression struct {
+	Action Action
+	// Tool is a pattern of a tool's name, and Argument the name of an argument.
+	Tool, Argument string
+	// Finds is a regular expression, which fits if it finds something in the argument, in any case of letters.
+	Finds string
+}
+
 // Rules decide about calls. They may be used concurrently.
 type Rules struct {
 	Rules []Rule
+	// Expressions stand beside the rules: the strictest that fits holds.
+	Expressions []Expression `json:",omitempty"`
 	// Otherwise is the action for a call that no rule covers; empty means Allow.
 	Otherwise Action
 	// Look finds the files that arguments name; nil if there are no files.
@@ -75,6 +87,14 @@ func (r Rules) Check() error {
 			return fmt.Errorf("permission rule %d names no tool: * is every tool", i+1)
 		}
 	}
+	for _, e := range r.Expressions {
+		if !slices.Contains([]Action{Ask, Deny}, e.Action) {
+			return fmt.Errorf("an expression has the action %q: ask or deny", e.Action)
+		}
+		if _, err := e.compile(); err != nil {
+			return fmt.Errorf("an expression about %s: %w", e.Tool, err)
+		}
+	}
 	if !slices.Contains([]Action{"", Allow, Ask, Deny}, r.Otherwise) {
 		return fmt.Errorf("calls without a permission rule have the action %q: allow, ask or deny", r.Otherwise)
 	}
@@ -104,6 +124,11 @@ func Decide(rules Rules, tool, arguments string) Ruling {
 		for i, rule := range rules.Rules {
 			if rule.Action == action && rule.fits(c) {
 				return Ruling{action, fmt.Sprintf("permission rule %d: %s", i+1, rule)}
+			}
+		}
+		for _, e := range rules.Expressions {
+			if found, ok := e.fits(c); ok && e.Action == action {
+				return Ruling{action, fmt.Sprintf("%s %s: %q is judged to be a risk", action, tool, found)}
 			}
 		}
 	}
@@ -227,4 +252,29 @@ func (r Rule) fits(c call) bool {
 		}
 	}
 	return true
+}
+
+func (e Expression) compile() (*regexp.Regexp, error) { return regexp.Compile("(?is)" + e.Finds) }
+
+// fits reports whether the expression finds something in a call, and what.
+func (e Expression) fits(c call) (found string, ok bool) {
+	if !(Rule{Action: e.Action, Tool: e.Tool}).About(c.tool) {
+		return "", false
+	}
+	name := fold(e.Argument)
+	a, ok := c.args[name]
+	if !ok {
+		return "", false
+	}
+	expr, err := e.compile()
+	if err != nil { // Check refuses it
+		return err.Error(), true
+	}
+	ways, _ := a.seen(name, c)
+	for _, text := range slices.Concat(ways, a.texts) {
+		if found := expr.FindString(text); found != "" {
+			return found, true
+		}
+	}
+	return "", false
 }
