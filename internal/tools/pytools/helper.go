@@ -196,9 +196,9 @@ func realFile(path string) (string, error) {
 	return real, nil
 }
 
-// trees returns what the functions may read: Python's own trees, the options' and the folders of the files. Of
-// such a folder they may not read what begins with a dot, such as .env, a link to elsewhere, or a path that has
-// hidden files in it.
+// trees returns what the functions may read: Python's own trees, the options' without what is hidden, and the
+// folders of the files. Of such a folder they may not read what begins with a dot, such as .env, a link to
+// elsewhere, or a path that has hidden files in it. In the folders of lists they may list names.
 func (o Options) trees() (reads, lists []string, err error) {
 	folders := map[string]bool{}
 	for _, t := range o.Tools {
@@ -209,7 +209,13 @@ func (o Options) trees() (reads, lists []string, err error) {
 			folders[filepath.Dir(file)] = true
 		}
 	}
-	reads = slices.Concat(o.Python.Trees, o.Reads)
+	reads = slices.Clone(o.Python.Trees)
+	for _, tree := range o.Reads {
+		around := workspace.Around(tree, o.Hidden)
+		if reads = append(reads, around...); !slices.Contains(around, tree) {
+			lists = append(lists, tree)
+		}
+	}
 	for _, folder := range slices.Sorted(maps.Keys(folders)) {
 		entries, err := os.ReadDir(folder)
 		if err != nil {

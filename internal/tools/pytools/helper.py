@@ -282,6 +282,8 @@ class Tool:
         if "agent_cwd" in self.parameters:
             self.context.add("agent_cwd")
         self.about, self.schema = self.describe(settings.get("description") or "")
+        if not is_json(self.schema):
+            raise ValueError("the schema of its parameters has values that are no JSON")
 
     def takes_any(self):
         return any(p.kind is inspect.Parameter.VAR_KEYWORD for p in self.parameters.values())
@@ -450,10 +452,7 @@ class Call:
         self.future = asyncio.run_coroutine_threadsafe(gathered(), self.server.loop())
         if self.cancelled:
             self.future.cancel()
-        try:
-            return self.future.result()
-        except asyncio.CancelledError:
-            raise Cancelled() from None
+        return self.future.result()
 
     def cancel(self):
         self.cancelled = True
