@@ -1,7 +1,7 @@
 """Serves functions of Python files as tools of the Model Context Protocol, over stdio.
 
-It needs Python 3.9 and the standard library. The variable MASSGEN_CUSTOM_TOOLS has its settings as JSON:
-the tools, and what it knows of their agent. Where the package massgen is not installed, it stands in for
+It needs Python 3.9 and the standard library. Its argument is a file with its settings as JSON: the tools, and
+what it knows of their agent. Where the package massgen is not installed, it stands in for
 massgen.tool.
 """
 
@@ -630,7 +630,8 @@ def reason(e):
 
 
 def main():
-    settings = json.loads(os.environ.pop("MASSGEN_CUSTOM_TOOLS"))
+    with open(sys.argv[1], encoding="utf-8") as file:
+        settings = json.load(file)
     # What functions and their programs print must not come between the messages.
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDONLY)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -268,5 +269,21 @@ func TestFaultsOfFiles(t *testing.T) {
 	}
 	if len(said) != 8 {
 		t.Errorf("%d warnings: %q", len(said), said)
+	}
+}
+
+// TestManyFilesAndLongTexts: neither the files beside a function nor its agent's text have to fit into an argument
+// or a variable.
+func TestManyFilesAndLongTexts(t *testing.T) {
+	o, _ := options(t, "from massgen.tool import context_params\n@context_params('agent_system_message')\ndef length(agent_system_message): return len(agent_system_message)\n", "length")
+	o.Agent.SystemMessage = strings.Repeat("x", 300_000)
+	dir := filepath.Dir(o.Tools[0].Path)
+	for i := range 1500 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%0120d", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := call(t.Context(), t, start(t, o), "length", `{}`); got != "300000" || err != nil {
+		t.Errorf("%q, %v", got, err)
 	}
 }
