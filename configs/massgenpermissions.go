@@ -76,16 +76,16 @@ func riskRules() (rules []permission.Rule) {
 		shutdown reboot crontab systemctl launchctl twine`) {
 		ask("*" + word + "*")
 	}
-	for _, line := range []string{"su *", "nc *", "dd *", "rm *-*r*"} { // these are parts of other words
+	for _, line := range []string{"su", "su *", "nc *", "dd *", "rm *-*r*"} { // these are parts of other words
 		ask(line)
-		for _, before := range " ;&|(`'\"\n" {
+		for _, before := range " \t/;&|({`'\"\n" {
 			ask("*" + string(before) + line)
 		}
 	}
-	for _, line := range []string{"git push*-f*", "git reset*--hard*", "git clean*-*f*", "npm publish*", "yarn publish*", "gh release create*", "docker push*"} {
+	for _, line := range []string{"git push*-f*", "git reset*--hard*", "git clean*-*f*", "npm publish*", "yarn publish*", "pip *upload*", "gh release create*", "docker push*"} {
 		ask("*" + line)
 	}
-	for _, tool := range urlTools() {
+	for _, tool := range append(urlTools(), "*http*", "*curl_*") {
 		rules = append(rules, permission.Rule{Action: permission.Ask, Tool: tool})
 	}
 	allow := func(line string) { rules = append(rules, commandRule(permission.Allow, line)) }
@@ -107,6 +107,22 @@ func urlTools() []string {
 	return []string{"*fetch*", "*read_url*", "*websearch*", "*web_search*", "*browse*"}
 }
 
+// fileTools returns patterns of the functions in Python, and of the tools of MCP servers for files, that MassGen
+// takes for tools of files by these words in their names.
+func fileTools(words string) (tools []string) {
+	for _, word := range strings.Fields(words) {
+		for _, prefix := range []string{CustomToolPrefix, "mcp__filesystem__", "mcp__workspace_tools__", "mcp__workspace_copy__"} {
+			tools = append(tools, prefix+"*"+word+"*")
+		}
+	}
+	return tools
+}
+
+// pathArguments returns the names of the argument that such tools have a path in.
+func pathArguments() []string {
+	return []string{"path", "file_path", "destination", "destination_path", "target", "notebook_path"}
+}
+
 var massgenRule = regexp.MustCompile(`^\s*([A-Za-z_*][\w*]*)\s*(?:\((.*)\)\s*)?$`)
 
 // massgenRules translates a rule such as write_file(/etc/**).
@@ -124,13 +140,30 @@ func massgenRules(action permission.Action, spec string) (rules []permission.Rul
 		}
 		rules = append(rules, rule)
 	}
+	// addAll adds a rule for each tool, and for each name of the argument if only some targets are meant.
+	addAll := func(tools []string, arguments ...string) {
+		if isAny {
+			arguments = arguments[:1]
+		}
+		for _, tool := range tools {
+			for _, argument := range arguments {
+				add(tool, argument)
+			}
+		}
+	}
 	switch m[1] {
 	case "command":
 		add(runCommand, argv)
+		if action != permission.Allow {
+			addAll([]string{"*bash*", "*shell*", "*exec*", "*run_command*", "*terminal*"}, "command", "cmd")
+		}
 	case "read_file":
 		add("read_file", "path")
 		add("list_files", "path")
 		add("search_files", "path")
+		if action != permission.Allow {
+			addAll(fileTools("read grep glob list view search cat"), pathArguments()...)
+		}
 	case "write_file":
 		add("write_file", "path")
 		add("edit_file", "path")
@@ -138,6 +171,7 @@ func massgenRules(action permission.Action, spec string) (rules []permission.Rul
 		add("move_file", "to")
 		if action != permission.Allow {
 			add("move_file", "from")
+			addAll(fileTools("write edit create move copy apply_patch notebook delete remove"), pathArguments()...)
 		}
 	case "read_url":
 		for _, tool := range urlTools() {

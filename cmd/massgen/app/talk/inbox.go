@@ -70,6 +70,11 @@ func (b *inbox) take(warn func(string)) (texts []string) {
 
 // read returns the text of a message. One for some agents names them: a note goes to all.
 func (b *inbox) read(name string) (text string, err error) {
+	if info, err := b.root.Lstat(name); err != nil {
+		return "", err
+	} else if !info.Mode().IsRegular() { // nobody might ever write into a pipe
+		return "", errors.New("it is no regular file")
+	}
 	f, err := b.root.Open(name)
 	if err != nil {
 		return "", err
