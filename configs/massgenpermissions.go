@@ -3,6 +3,7 @@ package configs
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/massgen/massgen/internal/tools/permission"
@@ -85,7 +86,8 @@ func riskRules() (rules []permission.Rule) {
 	for _, line := range []string{"git push*-f*", "git reset*--hard*", "git clean*-*f*", "npm publish*", "yarn publish*", "pip *upload*", "gh release create*", "docker push*"} {
 		ask("*" + line)
 	}
-	for _, tool := range append(urlTools(), "*http*", "*curl_*") {
+	// The words above are looked for in run_command only. Other tools that run commands need a person for each.
+	for _, tool := range slices.Concat(urlTools(), []string{"*http*", "*curl_*"}, commandTools()) {
 		rules = append(rules, permission.Rule{Action: permission.Ask, Tool: tool})
 	}
 	allow := func(line string) { rules = append(rules, commandRule(permission.Allow, line)) }
@@ -105,6 +107,14 @@ func riskRules() (rules []permission.Rule) {
 // urlTools returns patterns of the tools that read the web, as MassGen tells them.
 func urlTools() []string {
 	return []string{"*fetch*", "*read_url*", "*websearch*", "*web_search*", "*browse*"}
+}
+
+// commandTools returns patterns of the tools that run commands, as MassGen tells them, but for run_command.
+func commandTools() (tools []string) {
+	for _, word := range strings.Fields("bash shell exec run_command terminal") {
+		tools = append(tools, "mcp__*"+word+"*", CustomToolPrefix+"*"+word+"*")
+	}
+	return tools
 }
 
 // fileTools returns patterns of the functions in Python, and of the tools of MCP servers for files, that MassGen
@@ -155,7 +165,7 @@ func massgenRules(action permission.Action, spec string) (rules []permission.Rul
 	case "command":
 		add(runCommand, argv)
 		if action != permission.Allow {
-			addAll([]string{"*bash*", "*shell*", "*exec*", "*run_command*", "*terminal*"}, "command", "cmd")
+			addAll(commandTools(), "command", "cmd", "script", "code")
 		}
 	case "read_file":
 		add("read_file", "path")

@@ -225,12 +225,18 @@ func (o Options) trees() (reads, lists []string, err error) {
 		lists = append(lists, folder)
 		for _, e := range entries {
 			path := filepath.Join(folder, e.Name())
-			if real, err := filepath.EvalSymlinks(path); err == nil && !strings.HasPrefix(e.Name(), ".") && within(real, folder) && !o.hides(real) {
+			if real, err := filepath.EvalSymlinks(path); err == nil && !isDotted(e.Name()) && within(real, folder) &&
+				!isDotted(strings.TrimPrefix(real, folder)) && !o.hides(real) {
 				reads = append(reads, path)
 			}
 		}
 	}
 	return reads, lists, nil
+}
+
+// isDotted reports whether a part of a path begins with a dot.
+func isDotted(path string) bool {
+	return strings.HasPrefix(path, ".") || strings.Contains(path, string(filepath.Separator)+".")
 }
 
 // hides reports whether a path is hidden, or has a hidden path in it.

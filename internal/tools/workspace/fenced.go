@@ -15,7 +15,7 @@ import (
 const fencedArg = "__massgen_fenced"
 
 // Fenced is a program that runs behind the fence of commands, with the standard streams of its caller, until it
-// ends or its caller does. It gets PATH, HOME, TMPDIR, LANG, and the variables in Pass. All paths are absolute.
+// ends or its caller does. It gets PATH, HOME, TMPDIR, LANG, and the other variables in Pass. All paths are absolute.
 type Fenced struct {
 	Argv []string `json:"argv"`
 	// Dir is the folder that it runs in, which is its HOME, and Temp its folder for temporary files. It may change
@@ -64,7 +64,8 @@ func (f Fenced) process() (process, error) {
 	}
 	c.Path = f.Argv[0]
 	for _, name := range f.Pass {
-		if value, ok := os.LookupEnv(name); ok {
+		isSet := slices.ContainsFunc(c.Env, func(set string) bool { return strings.HasPrefix(set, name+"=") })
+		if value, ok := os.LookupEnv(name); ok && !isSet {
 			c.Env = append(c.Env, name+"="+value)
 		}
 	}

@@ -84,8 +84,11 @@ func (o *results) printResult(r report.Result) error {
 		}
 		return o.print(r.SessionID, line)
 	}
-	if o.feed.run.prints() {
-		return o.feed.run.putResult(r)
+	if run := o.feed.run; run.prints() {
+		if r.Winner != "" && run.tree == nil && o.feed.flags.OutputFile == "" && o.store.Lasts() {
+			o.feed.console.Say("massgen: no file has the answer; %s prints it", o.kept.Command("sessions", "show", r.SessionID))
+		}
+		return run.putResult(r)
 	}
 	if r.Winner == "" {
 		return nil
