@@ -22,9 +22,12 @@ func (c *Config) Digest() (string, error) {
 		DetectTopic, FindFact bool
 		DescribeFiles         bool `json:",omitempty"`
 		PlanningMode          bool
-		TaskPlans             bool `json:",omitempty"`
-		MaxTasks              int  `json:",omitempty"`
-		MemoryFiles           bool `json:",omitempty"`
+		TaskPlans             bool   `json:",omitempty"`
+		MaxTasks              int    `json:",omitempty"`
+		MemoryFiles           bool   `json:",omitempty"`
+		PlanningInstruction   string `json:",omitempty"`
+		VotingSensitivity     string `json:",omitempty"`
+		VotingThreshold       int    `json:",omitempty"`
 		Limits                [4]int
 		Novelty               novelty
 		ToolTimeout           time.Duration
@@ -40,6 +43,7 @@ func (c *Config) Digest() (string, error) {
 		Permissions: c.Permissions, DetectTopic: c.Topic.Made, FindFact: c.Memory.Made, DescribeFiles: c.DescribesFiles(),
 		PlanningMode: c.Orchestrator.PlanningMode, Novelty: c.Orchestrator.AnswerNoveltyRequirement, ToolTimeout: c.Orchestrator.ToolTimeout,
 		TaskPlans: c.Orchestrator.TaskPlans, MaxTasks: c.Orchestrator.MaxTasks, MemoryFiles: c.Orchestrator.MemoryFiles,
+		PlanningInstruction: c.Orchestrator.PlanningInstruction, VotingSensitivity: c.Orchestrator.VotingSensitivity, VotingThreshold: c.Orchestrator.VotingThreshold,
 		Rights: rights(c), JudgeMessage: c.Orchestrator.Judge.SystemMessage, AnswerPattern: c.Orchestrator.AnswerPattern,
 		Limits: [4]int{limits.MaxTurns, limits.MaxAttempts, limits.MaxToolCalls, limits.ResultLimit},
 	}

@@ -44,7 +44,9 @@ agents:
 		}
 	}
 	for _, other := range [][]string{{"Think.", "Guess."}, {"model: n", "model: m"}, {"0.5", "0.6"}, {", cwd: here", ""}, {"name: own", "name: its"}, {"function: f", "function: g"}, {"id: bob", "id: bo"}, {":1/v1", ":2/v1"},
-		{"planning_mode: false", "planning_mode: true"}, {"max_turns: 7", "max_turns: 8"}, {"strict", "lenient"}, {"99", "98"}} {
+		{"planning_mode: false", "planning_mode: true"}, {"max_turns: 7", "max_turns: 8"}, {"strict", "lenient"}, {"99", "98"},
+		{"planning_mode: false", "planning_mode: false, voting_sensitivity: balanced"}, {"planning_mode: false", "planning_mode: false, voting_threshold: 8"},
+		{"planning_mode: false", "planning_mode: false, coordination: {planning_mode_instruction: Wait.}"}} {
 		if got := digest(other...); got == want {
 			t.Errorf("with %q it is the same", other)
 		}

@@ -3,6 +3,7 @@ package configs
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/massgen/massgen/internal/tools/permission"
@@ -72,7 +73,8 @@ func (p massgenPermissions) guard() (Guard, error) {
 
 // riskRules ask about calls of high risk and allow those of low risk, as MassGen judges them.
 func riskRules() (rules []permission.Rule) {
-	for _, tool := range append(urlTools(), "*http*", "*curl_*") {
+	// Expressions judge run_command alone. Other tools that run commands need a person for each.
+	for _, tool := range slices.Concat(urlTools(), []string{"*http*", "*curl_*"}, commandTools()) {
 		rules = append(rules, permission.Rule{Action: permission.Ask, Tool: tool})
 	}
 	allow := func(line string) { rules = append(rules, commandRule(permission.Allow, line)) }
@@ -100,40 +102,49 @@ const (
 )
 
 // riskExpressions ask about commands of high risk, and deny what MassGen never runs, whatever the rules say.
-func riskExpressions() (list []permission.Expression) {
-	add := func(tool, argument string) {
-		list = append(list, permission.Expression{Action: permission.Deny, Tool: tool, Argument: argument, Finds: ofNone},
-			permission.Expression{Action: permission.Ask, Tool: tool, Argument: argument, Finds: ofHighRisk})
+func riskExpressions() []permission.Expression {
+	list := []permission.Expression{
+		{Action: permission.Ask, Tool: runCommand, Argument: argv, Finds: ofHighRisk},
+		{Action: permission.Deny, Tool: runCommand, Argument: argv, Finds: ofNone},
 	}
-	add(runCommand, argv)
 	for _, tool := range commandTools() {
-		for _, argument := range []string{"command", "cmd", "script", "code"} {
-			add(tool, argument)
+		for _, argument := range commandArguments() {
+			list = append(list, permission.Expression{Action: permission.Deny, Tool: tool, Argument: argument, Finds: ofNone})
 		}
 	}
 	return list
 }
 
-// commandTools returns patterns of the tools of servers and of custom tools that run commands, as MassGen tells
-// them.
-func commandTools() []string {
-	return []string{"*exec*", "*bash*", "*shell*", "*run_command*", "*terminal*"}
+// commandArguments returns the names of the argument that other tools have a command in.
+func commandArguments() []string { return []string{"command", "cmd", "script", "code"} }
+
+// urlTools returns patterns of the tools that read the web, as MassGen tells them.
+func urlTools() []string {
+	return []string{"*fetch*", "*read_url*", "*websearch*", "*web_search*", "*browse*"}
 }
 
-// fileTools returns patterns of custom tools, and of tools of MassGen's own servers, whose names have one of these
-// words: MassGen takes them for its tools that read or write files.
+// commandTools returns patterns of the tools that run commands, as MassGen tells them, but for run_command.
+func commandTools() (tools []string) {
+	for _, word := range strings.Fields("bash shell exec run_command terminal") {
+		tools = append(tools, "mcp__*"+word+"*", CustomToolPrefix+"*"+word+"*")
+	}
+	return tools
+}
+
+// fileTools returns patterns of the functions in Python, and of the tools of MCP servers for files, that MassGen
+// takes for tools of files by these words in their names.
 func fileTools(words string) (tools []string) {
 	for _, word := range strings.Fields(words) {
-		for _, before := range []string{CustomToolPrefix, "mcp__filesystem__", "mcp__workspace_tools__", "mcp__workspace_copy__"} {
-			tools = append(tools, before+"*"+word+"*")
+		for _, prefix := range []string{CustomToolPrefix, "mcp__filesystem__", "mcp__workspace_tools__", "mcp__workspace_copy__"} {
+			tools = append(tools, prefix+"*"+word+"*")
 		}
 	}
 	return tools
 }
 
-// urlTools returns patterns of the tools that read the web, as MassGen tells them.
-func urlTools() []string {
-	return []string{"*fetch*", "*read_url*", "*websearch*", "*web_search*", "*browse*"}
+// pathArguments returns the names of the argument that such tools have a path in.
+func pathArguments() []string {
+	return []string{"path", "file_path", "destination", "destination_path", "target", "notebook_path"}
 }
 
 var massgenRule = regexp.MustCompile(`^\s*([A-Za-z_*][\w*]*)\s*(?:\((.*)\)\s*)?$`)
@@ -153,53 +164,50 @@ func massgenRules(action permission.Action, spec string) (rules []permission.Rul
 		}
 		rules = append(rules, rule)
 	}
-	// Others are tools that are not ours. A rule to allow is about ours alone.
-	others := func(tools []string, arguments string) {
-		names := strings.Fields(arguments)
+	// addAll adds a rule for each tool, and for each name of the argument if only some targets are meant.
+	addAll := func(tools []string, arguments ...string) {
 		if isAny {
-			names = names[:1]
+			arguments = arguments[:1]
 		}
 		for _, tool := range tools {
-			for _, name := range names {
-				add(tool, name)
+			for _, argument := range arguments {
+				add(tool, argument)
 			}
 		}
 	}
-	isStrict := action != permission.Allow
-	const paths = "path file_path destination destination_path target notebook_path"
 	switch m[1] {
 	case "command":
 		add(runCommand, argv)
-		if isStrict {
-			others(commandTools(), "command cmd")
+		if action != permission.Allow {
+			addAll(commandTools(), commandArguments()...)
 		}
 	case "read_file":
 		add("read_file", "path")
 		add("list_files", "path")
 		add("search_files", "path")
-		if isStrict {
-			others(fileTools("read grep glob list view search cat"), paths)
+		if action != permission.Allow {
+			addAll(fileTools("read grep glob list view search cat"), pathArguments()...)
 		}
 	case "write_file":
 		add("write_file", "path")
 		add("edit_file", "path")
 		add("delete_file", "path")
 		add("move_file", "to")
-		if isStrict {
+		if action != permission.Allow {
 			add("move_file", "from")
-			others(fileTools("write edit create move copy apply_patch notebook delete remove"), paths)
+			addAll(fileTools("write edit create move copy apply_patch notebook delete remove"), pathArguments()...)
 		}
 	case "read_url":
-		others(urlTools(), "url domain")
+		addAll(urlTools(), "url", "domain")
 	case "mcp":
 		tools := []string{"mcp__" + strings.Replace(target, "/", "__", 1)}
 		switch {
 		case isAny:
 			tools = []string{"mcp__*"}
-			if isStrict {
+			if action != permission.Allow {
 				tools = append(tools, CustomToolPrefix+"*")
 			}
-		case isStrict && !strings.Contains(target, "/") || strings.HasPrefix(target, CustomToolPrefix):
+		case action != permission.Allow && !strings.Contains(target, "/") || strings.HasPrefix(target, CustomToolPrefix):
 			tools = append(tools, target)
 		}
 		for _, tool := range tools {

@@ -212,6 +212,24 @@ func TestFullScreenIsLeft(t *testing.T) {
 	}
 }
 
+// TestFullScreenWritesLogs where --log-dir says.
+func TestFullScreenWritesLogs(t *testing.T) {
+	x := openTmux(t, 80, 24, "--log-dir logs")
+	x.until("ready")
+	x.keys("-l", "What is cheap?")
+	x.keys("Enter")
+	x.until("2 messages")
+	x.keys("C-d")
+	x.until("left with 0")
+	files, err := filepath.Glob(filepath.Join(x.dir, "logs", "log_*", "turn_1", "attempt_1", "status.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	if text, err := os.ReadFile(files[0]); err != nil || !strings.Contains(string(text), `"finish_reason":"completed"`) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
 // TestInlineScreenKeepsAll: the scrollback has each sentence about a turn and its answer once, in their order, and nothing
 // that was drawn meanwhile.
 func TestInlineScreenKeepsAll(t *testing.T) {

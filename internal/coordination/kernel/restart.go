@@ -53,7 +53,7 @@ func (m *Machine) review() {
 	}
 }
 
-// concludeReview is rule 21: what the winner thinks of the final answer. If nobody is left to do better, it stands.
+// concludeReview is rule 21: the answer stands unless the winner asks for another attempt.
 func (m *Machine) concludeReview(ev Consulted) {
 	switch {
 	case ev.Reason != "":

@@ -92,7 +92,7 @@ func (b *Toolbox) openHelpers(ctx context.Context) error {
 
 func (b *Toolbox) helperOptions(h *helper, python pytools.Python, shown mounts, launcher []string) pytools.Options {
 	o := pytools.Options{
-		Python: python, Name: h.server.Name, Agent: b.config.Agents[h.agent], Tools: h.tools, Hidden: slices.Concat(b.Own, b.Without),
+		Python: python, Name: h.server.Name, Agent: b.config.Agents[h.agent], Tools: h.tools, Hidden: slices.Concat(b.Own, b.Without, b.Hidden),
 		CallTimeout: b.config.Orchestrator.ToolTimeout,
 		MCP: mcp.Options{
 			Launcher: launcher,

@@ -56,7 +56,7 @@ type Options struct {
 	Without []string
 	// Hidden are files and folders that no agent reads, such as the logs of runs.
 	Hidden []string
-	// Own are the user's folders with massgen's programs and keys. No agent may write there.
+	// Own are the user's folders with massgen's programs and keys. No agent may write or read there.
 	Own []string
 	// Unfit returns the reason why an agent's model cannot be sent a tool; nil for a tool that it
 	// can be sent.
@@ -185,7 +185,7 @@ func (b *Toolbox) openWorkspaces() error {
 		if a.Tools.CWD == "" {
 			continue
 		}
-		w, err := openWorkspace(config, i, shown[i], storage, slices.Concat(b.Hidden, b.Without))
+		w, err := openWorkspace(config, i, shown[i], storage, slices.Concat(b.Hidden, b.Without, b.Own))
 		if err == nil {
 			b.opened = append(b.opened, w)
 			err = errors.Join(apart(folders, w.Dir()), outside(w.Dir(), config, storage), b.clearOfOwn(w.Dir()))

@@ -24,9 +24,6 @@ var source []byte
 // startLimit is for a helper to load its files, which may import large packages.
 const startLimit = 2 * time.Minute
 
-// settingsVariable has the helper's settings. A list of processes does not show it.
-const settingsVariable = "MASSGEN_CUSTOM_TOOLS"
-
 // Options describe the helper of one agent.
 type Options struct {
 	Python Python
@@ -97,13 +94,17 @@ func (o Options) server(folder string) (mcp.Server, error) {
 	if err != nil {
 		return mcp.Server{}, err
 	}
+	said := filepath.Join(folder, "settings.json")
+	if err := os.WriteFile(said, settings, 0o600); err != nil {
+		return mcp.Server{}, fmt.Errorf("write the settings of custom tools: %w", err)
+	}
 	network := slices.ContainsFunc(o.Tools, func(t configs.CustomTool) bool { return t.Network })
 	s := mcp.Server{
 		Name: o.Name, Prefix: configs.CustomToolPrefix, Warns: true, StartTimeout: startLimit, CallTimeout: o.CallTimeout, Confined: !network,
-		Env: map[string]string{settingsVariable: settings},
+		Env: map[string]string{},
 	}
-	argv := []string{o.Python.Program, "-I", "-B", "-X", "utf8", file}
-	pass := []string{settingsVariable}
+	argv := []string{o.Python.Program, "-I", "-B", "-X", "utf8", file, said}
+	var pass []string
 	for _, t := range o.Tools {
 		for name, value := range t.Env {
 			s.Env[name] = value
@@ -128,8 +129,8 @@ func (o Options) server(folder string) (mcp.Server, error) {
 	slices.Sort(pass)
 	command, err := workspace.Fenced{
 		Argv: argv, Dir: dir, Temp: temp, Pass: pass, Network: network,
-		Reads: append(reads, file), Lists: lists,
-	}.Command()
+		Reads: append(reads, file, said), Lists: lists,
+	}.Command(filepath.Join(folder, "fenced.json"))
 	if err != nil {
 		return mcp.Server{}, err
 	}
@@ -151,7 +152,7 @@ type setting struct {
 
 // settings returns the helper's settings as JSON. The values of the context are those that MassGen's
 // context_params may name and that are known when the helper starts.
-func (o Options) settings() (string, error) {
+func (o Options) settings() ([]byte, error) {
 	tools := make([]setting, len(o.Tools))
 	for i, t := range o.Tools {
 		s := setting{
@@ -177,9 +178,9 @@ func (o Options) settings() (string, error) {
 	}
 	data, err := json.Marshal(map[string]any{"tools": tools, "context": context})
 	if err != nil {
-		return "", fmt.Errorf("write the settings of custom tools: %w", err)
+		return nil, fmt.Errorf("write the settings of custom tools: %w", err)
 	}
-	return string(data), nil
+	return data, nil
 }
 
 // realFile returns the absolute path of a file, without symbolic links. If there is no such file, it returns the
@@ -196,9 +197,9 @@ func realFile(path string) (string, error) {
 	return real, nil
 }
 
-// trees returns what the functions may read: Python's own trees, the options' and the folders of the files. Of
-// such a folder they may not read what begins with a dot, such as .env, a link to elsewhere, or a path that has
-// hidden files in it.
+// trees returns what the functions may read: Python's own trees, the options' without what is hidden, and the
+// folders of the files. Of such a folder they may not read what begins with a dot, such as .env, a link to
+// elsewhere, or a path that has hidden files in it. In the folders of lists they may list names.
 func (o Options) trees() (reads, lists []string, err error) {
 	folders := map[string]bool{}
 	for _, t := range o.Tools {
@@ -209,7 +210,13 @@ func (o Options) trees() (reads, lists []string, err error) {
 			folders[filepath.Dir(file)] = true
 		}
 	}
-	reads = slices.Concat(o.Python.Trees, o.Reads)
+	reads = slices.Clone(o.Python.Trees)
+	for _, tree := range o.Reads {
+		around := workspace.Around(tree, o.Hidden)
+		if reads = append(reads, around...); !slices.Contains(around, tree) {
+			lists = append(lists, tree)
+		}
+	}
 	for _, folder := range slices.Sorted(maps.Keys(folders)) {
 		entries, err := os.ReadDir(folder)
 		if err != nil {
@@ -218,12 +225,18 @@ func (o Options) trees() (reads, lists []string, err error) {
 		lists = append(lists, folder)
 		for _, e := range entries {
 			path := filepath.Join(folder, e.Name())
-			if real, err := filepath.EvalSymlinks(path); err == nil && !strings.HasPrefix(e.Name(), ".") && within(real, folder) && !o.hides(real) {
+			if real, err := filepath.EvalSymlinks(path); err == nil && !isDotted(e.Name()) && within(real, folder) &&
+				!isDotted(strings.TrimPrefix(real, folder)) && !o.hides(real) {
 				reads = append(reads, path)
 			}
 		}
 	}
 	return reads, lists, nil
+}
+
+// isDotted reports whether a part of a path begins with a dot.
+func isDotted(path string) bool {
+	return strings.HasPrefix(path, ".") || strings.Contains(path, string(filepath.Separator)+".")
 }
 
 // hides reports whether a path is hidden, or has a hidden path in it.

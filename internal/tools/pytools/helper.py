@@ -1,7 +1,7 @@
 """Serves functions of Python files as tools of the Model Context Protocol, over stdio.
 
-It needs Python 3.9 and the standard library. The variable MASSGEN_CUSTOM_TOOLS has its settings as JSON:
-the tools, and what it knows of their agent. Where the package massgen is not installed, it stands in for
+It needs Python 3.9 and the standard library. Its argument is a file with its settings as JSON: the tools, and
+what it knows of their agent. Where the package massgen is not installed, it stands in for
 massgen.tool.
 """
 
@@ -169,8 +169,6 @@ def schema_of(hint, depth=0):
 
 def enum_of(values):
     values = list(values)
-    if not all(is_json(v) for v in values):
-        return {}
     schema = {"enum": values}
     for kind, name in ((bool, "boolean"), (int, "integer"), (str, "string")):
         if values and all(type(v) is kind for v in values):
@@ -284,6 +282,8 @@ class Tool:
         if "agent_cwd" in self.parameters:
             self.context.add("agent_cwd")
         self.about, self.schema = self.describe(settings.get("description") or "")
+        if not is_json(self.schema):
+            raise ValueError("the schema of its parameters has values that are no JSON")
 
     def takes_any(self):
         return any(p.kind is inspect.Parameter.VAR_KEYWORD for p in self.parameters.values())
@@ -306,8 +306,6 @@ class Tool:
         schema = {"type": "object", "properties": properties}
         if required:
             schema["required"] = required
-        if not is_json(schema):
-            raise ValueError("its hints are no JSON")
         return description or about or self.name, schema
 
     def listed(self):
@@ -454,10 +452,7 @@ class Call:
         self.future = asyncio.run_coroutine_threadsafe(gathered(), self.server.loop())
         if self.cancelled:
             self.future.cancel()
-        try:
-            return self.future.result()
-        except asyncio.CancelledError:
-            raise Cancelled() from None
+        return self.future.result()
 
     def cancel(self):
         self.cancelled = True
@@ -643,7 +638,8 @@ def reason(e):
 
 
 def main():
-    settings = json.loads(os.environ.pop("MASSGEN_CUSTOM_TOOLS"))
+    with open(sys.argv[1], encoding="utf-8") as file:
+        settings = json.load(file)
     # What functions and their programs print must not come between the messages.
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDONLY)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -241,7 +242,8 @@ func failure(err error) string {
 func TestFaultsOfFiles(t *testing.T) {
 	o, warned := options(t, "import no_such_module\ndef a(): pass\ndef b(): pass\n", "a", "b")
 	dir := filepath.Dir(o.Tools[0].Path)
-	for name, source := range map[string]string{"good": "def good(): return 'good'", "syntax": "def x(:", "leaves": "import sys; sys.exit(3)", "hides": "x = 1"} {
+	for name, source := range map[string]string{"good": "def good(): return 'good'", "syntax": "def x(:", "leaves": "import sys; sys.exit(3)", "hides": "x = 1",
+		"odd": "import enum, datetime\nclass Day(enum.Enum): FIRST = datetime.date(2026, 1, 2)\ndef odd(day: Day): pass"} {
 		path := filepath.Join(dir, name+".py")
 		if err := os.WriteFile(path, []byte(source), 0o600); err != nil {
 			t.Fatal(err)
@@ -263,13 +265,29 @@ func TestFaultsOfFiles(t *testing.T) {
 		"tools.py: it needs the module no_such_module, which " + o.Python.Program + " does not have: install it there; left out: a, b",
 		"syntax.py: it does not load: SyntaxError: ", "leaves.py: it does not load: SystemExit: 3; left out: leaves", "hides.py: it has no function hides; left out: hides",
 		"gone.py: there is no such file; left out: gone", "its package is not installed for " + o.Python.Program + ": of_massgen, also",
-		"good.py: it has no parameter x; left out: preset",
+		"good.py: it has no parameter x; left out: preset", "odd.py: the schema of its parameters has values that are no JSON; left out: odd",
 	} {
 		if !slices.ContainsFunc(said, func(text string) bool { return strings.Contains(text, want) }) {
 			t.Errorf("no warning has %q", want)
 		}
 	}
-	if len(said) != 7 {
+	if len(said) != 8 {
 		t.Errorf("%d warnings: %q", len(said), said)
+	}
+}
+
+// TestManyFilesAndLongTexts: neither the files beside a function nor its agent's text have to fit into an argument
+// or a variable.
+func TestManyFilesAndLongTexts(t *testing.T) {
+	o, _ := options(t, "from massgen.tool import context_params\n@context_params('agent_system_message')\ndef length(agent_system_message): return len(agent_system_message)\n", "length")
+	o.Agent.SystemMessage = strings.Repeat("x", 300_000)
+	dir := filepath.Dir(o.Tools[0].Path)
+	for i := range 1500 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%0120d", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := call(t.Context(), t, start(t, o), "length", `{}`); got != "300000" || err != nil {
+		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -74,7 +74,17 @@ func hostileGrounds(t *testing.T) (o Options, dir, outside string) {
 	if err := os.Symlink(secret, filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	o.Hidden = []string{other}
+	site := filepath.Join(outside, "site")
+	for _, file := range []string{filepath.Join(site, "page.txt"), filepath.Join(site, "own", "state.db")} {
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte("hush"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.Reads = []string{site}
+	o.Hidden = []string{other, filepath.Join(site, "own", "state.db")}
 	o.Tools[0].Env = map[string]string{"WEATHER_KEY": "of the tool"}
 	return o, dir, outside
 }
@@ -92,6 +102,9 @@ func TestHostileFunctions(t *testing.T) {
 		{"read", at(filepath.Join(dir, ".env")), "", refused},
 		{"read", at(filepath.Join(dir, "link")), "", refused},
 		{"read", at(filepath.Join(dir, "other_agent", "work.txt")), "", refused},
+		{"read", at(filepath.Join(outside, "site", "page.txt")), "hush", ""},
+		{"read", at(filepath.Join(outside, "site", "own", "state.db")), "", refused},
+		{"listing", at(filepath.Join(outside, "site")), "own page.txt", ""},
 		{"read", at("/etc/shadow"), "", refused},
 		{"listing", at(outside), "", refused},
 		{"write", at(canary), "", ""},

@@ -75,7 +75,7 @@ type keeper struct {
 	most          int
 
 	mu   sync.Mutex
-	kept *plan // where there is no folder
+	kept []byte // the plan's JSON where there is no folder, nil for none
 }
 
 func now() string { return time.Now().Format("2006-01-02T15:04:05.000000") }
@@ -83,13 +83,10 @@ func now() string { return time.Now().Format("2006-01-02T15:04:05.000000") }
 // load returns the plan. An agent may have changed the file itself.
 func (k *keeper) load() (*plan, error) {
 	empty := &plan{AgentID: k.agent, CreatedAt: now(), UpdatedAt: now(), Tasks: []*task{}, Subagents: map[string]any{}}
-	if k.folder == "" {
-		if k.kept != nil {
-			return k.kept, nil
-		}
-		return empty, nil
+	data, err := k.kept, error(nil)
+	if k.folder != "" {
+		data, err = readFile(k.folder, planFile)
 	}
-	data, err := readFile(k.folder, planFile)
 	if err != nil || data == nil {
 		return empty, err
 	}
@@ -127,13 +124,13 @@ func (k *keeper) change(do func(*plan) (result, error)) (result, error) {
 		return nil, err
 	}
 	p.UpdatedAt = now()
-	if k.folder == "" {
-		k.kept = p
-		return r, nil
-	}
 	data, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("encode the plan: %w", err)
+	}
+	if k.folder == "" {
+		k.kept = data
+		return r, nil
 	}
 	return r, writeFile(k.folder, planFile, data)
 }

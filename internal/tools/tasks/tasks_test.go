@@ -56,6 +56,10 @@ func planScript() [][3]string {
 		{"edit_task", `{"task_id":"b","description":"another"}`, `"description":"another"`},
 		{"get_task_plan", `{}`, `"verified_tasks":1`},
 		{"clear_task_plan", `{}`, `"had_existing_plan":true`},
+		{"create_task_plan", `{"tasks":[{"id":"a","description":"first"}]}`, `"total_tasks":1`},
+		{"delete_task", `{"task_id":"a"}`, `"success":true`},
+		{"create_task_plan", `{"tasks":[{"id":"b","description":"first"},{"description":""}]}`, "a task has no description"},
+		{"get_task_plan", `{}`, `"total_tasks":0`},
 		{"get_task_plan", `{}`, `"total_tasks":0`},
 	}
 }

@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// fencedArg is the first argument of this program where it runs a Fenced. The second describes it.
+// fencedArg is the first argument of this program where it runs a Fenced. The second is the file that describes it.
 const fencedArg = "__massgen_fenced"
 
 // Fenced is a program that runs behind the fence of commands, with the standard streams of its caller, until it
-// ends or its caller does. It gets PATH, HOME, TMPDIR, LANG, and the variables in Pass. All paths are absolute.
+// ends or its caller does. It gets PATH, HOME, TMPDIR, LANG, and the other variables in Pass. All paths are absolute.
 type Fenced struct {
 	Argv []string `json:"argv"`
 	// Dir is the folder that it runs in, which is its HOME, and Temp its folder for temporary files. It may change
@@ -32,9 +32,10 @@ type Fenced struct {
 	Network bool `json:"network"`
 }
 
-// Command returns the command that runs the program: this program, started again (see Launcher), with a
-// description that has no values of variables. It fails where CanFence is false.
-func (f Fenced) Command() ([]string, error) {
+// Command writes a description of the program into a file, and returns the command that runs the program: this
+// program, started again (see Launcher). The description has no values of variables. Its lists may be longer than
+// an argument can be. It fails where CanFence is false.
+func (f Fenced) Command(file string) ([]string, error) {
 	if ok, reason := CanFence(); !ok {
 		return nil, fmt.Errorf("run %s: it cannot be fenced in: %s", f.Argv[0], reason)
 	}
@@ -46,7 +47,10 @@ func (f Fenced) Command() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("describe %s: %w", f.Argv[0], err)
 	}
-	return []string{self, fencedArg, string(described)}, nil
+	if err := os.WriteFile(file, described, 0o600); err != nil {
+		return nil, fmt.Errorf("describe %s: %w", f.Argv[0], err)
+	}
+	return []string{self, fencedArg, file}, nil
 }
 
 // process returns the program as a process of the fence.
@@ -60,7 +64,8 @@ func (f Fenced) process() (process, error) {
 	}
 	c.Path = f.Argv[0]
 	for _, name := range f.Pass {
-		if value, ok := os.LookupEnv(name); ok {
+		isSet := slices.ContainsFunc(c.Env, func(set string) bool { return strings.HasPrefix(set, name+"=") })
+		if value, ok := os.LookupEnv(name); ok && !isSet {
 			c.Env = append(c.Env, name+"="+value)
 		}
 	}

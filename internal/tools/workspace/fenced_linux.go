@@ -7,11 +7,14 @@ import (
 	"os"
 )
 
-// runFenced runs the program of a description, and exits with its status. When this process is killed, the
+// runFenced runs the program that a file describes, and exits with its status. When this process is killed, the
 // supervisor kills the program with its children.
-func runFenced(description string) {
+func runFenced(file string) {
 	var f Fenced
-	err := json.Unmarshal([]byte(description), &f)
+	description, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(description, &f)
+	}
 	var c process
 	if err == nil {
 		c, err = f.process()

@@ -8,8 +8,22 @@ import (
 	"strings"
 )
 
-// hide hides files, by their paths on this machine, in all trees that contain them.
-func (w *Workspace) hide(files []string) {
+// Around returns paths that together have everything in a folder but some hidden files and folders. It returns the
+// folder alone if none of them is in it.
+func Around(dir string, hidden []string) []string {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil // nothing of it can be read
+	}
+	t := tree{dir: real}
+	for _, file := range realPaths(hidden) {
+		t.hide(file)
+	}
+	return t.readable()
+}
+
+// realPaths returns absolute paths without symbolic links. The last name of a path need not exist.
+func realPaths(files []string) (list []string) {
 	for _, file := range files {
 		file, err := filepath.Abs(file)
 		if err != nil {
@@ -20,6 +34,14 @@ func (w *Workspace) hide(files []string) {
 		} else if real, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil { // it does not exist yet
 			file = filepath.Join(real, filepath.Base(file))
 		}
+		list = append(list, file)
+	}
+	return list
+}
+
+// hide hides files, by their paths on this machine, in all trees that contain them.
+func (w *Workspace) hide(files []string) {
+	for _, file := range realPaths(files) {
 		w.own.hide(file)
 		for i := range w.mounts {
 			w.mounts[i].hide(file)

@@ -1,9 +1,11 @@
 package cmdline
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -276,15 +278,9 @@ func InPlaceOf(flag string) string {
 
 // ListenAddress returns where the page of --web listens.
 func (f LogFlags) ListenAddress() (string, error) {
-	host, port := f.WebHost, f.WebPort
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	if port == "" {
-		port = "8000"
-	}
+	host := cmp.Or(f.WebHost, "127.0.0.1")
 	if strings.ContainsAny(host, "/ ") {
 		return "", errors.New("--web-host names a host, such as 127.0.0.1")
 	}
-	return host + ":" + port, nil
+	return net.JoinHostPort(host, cmp.Or(f.WebPort, "8000")), nil
 }

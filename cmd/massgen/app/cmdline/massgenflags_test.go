@@ -87,3 +87,12 @@ func TestModesChangeAConfig(t *testing.T) {
 		t.Errorf("%v %v", c.Agents, err)
 	}
 }
+
+// TestListenAddress: a host may be an address of version 6.
+func TestListenAddress(t *testing.T) {
+	for want, f := range map[string]cmdline.LogFlags{"127.0.0.1:8000": {}, "[::1]:81": {WebHost: "::1", WebPort: "81"}} {
+		if got, err := f.ListenAddress(); err != nil || got != want {
+			t.Errorf("%q, %v, want %q", got, err, want)
+		}
+	}
+}

@@ -22,6 +22,8 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/internal/findings"
 	"github.com/massgen/massgen/cmd/massgen/internal/inspect"
 	"github.com/massgen/massgen/cmd/massgen/tui"
+	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/filelock"
 	"github.com/massgen/massgen/internal/system/plain"
@@ -34,6 +36,8 @@ type fullScreen struct {
 	mu   sync.Mutex // one method works at a time
 	d    *dialogue
 	said *cmdline.Held // what the screen has not shown of standard error
+	// logged ends the logs of the newest turn (see runLog.follow); nil while none are written.
+	logged func(r report.Result, failed error)
 }
 
 // showFullScreen shows a session in full screen until the person leaves. said is text for standard error
@@ -69,6 +73,7 @@ func showFullScreen(ctx context.Context, s *session, said *cmdline.Held, questio
 	}
 	close(done)
 	listener.Wait()
+	f.endLogs(report.Result{Status: kernel.Cut}, cmdline.ErrQuit)
 	if errors.Is(err, tui.ErrGone) { // where the system does not say so, as behind nohup
 		terminated, err = true, nil
 	}
@@ -225,13 +230,27 @@ func (f *fullScreen) ask(ctx context.Context, question string) (*massgen.Turn, e
 	}
 	s.memory.keep(context.WithoutCancel(ctx), &s.chat, s.asked.known) // the turn has begun
 	s.chat.unfinished, s.chat.busy = nil, false
+	f.logged = s.feed.run.follow(ctx, t, s.asked)
 	return t, nil
+}
+
+// endLogs ends the logs of the newest turn, if they are written.
+func (f *fullScreen) endLogs(r report.Result, failed error) {
+	if f.logged != nil {
+		f.logged(r, failed)
+		f.logged = nil
+	}
 }
 
 func (f *fullScreen) settle(ctx context.Context, turn *massgen.Turn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.d.s.turn = turn
+	r, err := turn.Wait(ctx)
+	if errors.Is(err, context.Canceled) { // the person has left
+		r.Status = kernel.Cut
+	}
+	f.endLogs(r, err)
 	f.d.s.settle(ctx, nil)
 }
 

@@ -75,12 +75,10 @@ func (b *inbox) take(warn func(string)) (texts []string) {
 
 // read returns the text of a message. One for some agents names them: a note goes to all.
 func (b *inbox) read(name string) (text string, err error) {
-	info, err := b.root.Lstat(name)
-	if err != nil {
+	if info, err := b.root.Lstat(name); err != nil {
 		return "", err
-	}
-	if !info.Mode().IsRegular() { // to open a pipe would wait for a writer
-		return "", errors.New("it is no file")
+	} else if !info.Mode().IsRegular() { // nobody might ever write into a pipe
+		return "", errors.New("it is no regular file")
 	}
 	f, err := b.root.Open(name)
 	if err != nil {

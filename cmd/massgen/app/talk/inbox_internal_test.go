@@ -56,3 +56,27 @@ func TestInboxTakesMessagesOnce(t *testing.T) {
 		t.Errorf("without an inbox: %q", got)
 	}
 }
+
+// TestInboxWarnsOnce of what it cannot remove.
+func TestInboxWarnsOnce(t *testing.T) {
+	dir := t.TempDir()
+	b, err := openInbox(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "msg_1.json", "full"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var warnings []string
+	for range 2 {
+		if got := b.take(func(text string) { warnings = append(warnings, text) }); len(got) > 0 {
+			t.Errorf("%q", got)
+		}
+	}
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "msg_1.json is not taken") {
+		t.Errorf("warnings: %q", warnings)
+	}
+	if err := b.root.Close(); err != nil {
+		t.Error(err)
+	}
+}

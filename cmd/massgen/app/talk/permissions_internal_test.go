@@ -68,7 +68,7 @@ func TestNoLineOfArgumentsLooksLikeAQuestion(t *testing.T) {
 func TestNobodyIsAskedWhereNobodyIs(t *testing.T) {
 	p := testProgram(t)
 	p.Env.Stdin, p.Env.Stderr = strings.NewReader("y\n"), io.Discard
-	s := &session{console: p.Console, options: &p.Options, kept: p.Kept, term: &terminal{}}
+	s := &session{console: p.Console, options: &p.Options, kept: p.Kept, term: &terminal{}, memory: memory{lookup: p.Env.Lookup}}
 	if settings := s.settings(&configs.Config{}); settings.Approve != nil || settings.ForOthers {
 		t.Error("somebody is asked")
 	}

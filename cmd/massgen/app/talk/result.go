@@ -60,7 +60,11 @@ func (o *results) deliver(r report.Result) (int, error) {
 	}
 	if r.Winner != "" && o.feed.flags.OutputFile != "" {
 		if err := os.WriteFile(o.feed.flags.OutputFile, []byte(o.feed.console.Secrets.Redact(wording.WithNewline(r.Answer))), 0o644); err != nil {
-			return cmdline.ExitUsage, fmt.Errorf("--output-file: %w; the answer is on standard output", err)
+			place := "the answer is on standard output"
+			if o.feed.run.prints() {
+				place = o.kept.Command("sessions", "show", r.SessionID) + " has the answer"
+			}
+			return cmdline.ExitUsage, fmt.Errorf("--output-file: %w; %s", err, place)
 		}
 		if err := o.feed.run.putOutput(o.feed.flags.OutputFile); err != nil {
 			return cmdline.ExitFailed, err
@@ -80,8 +84,11 @@ func (o *results) printResult(r report.Result) error {
 		}
 		return o.print(r.SessionID, line)
 	}
-	if o.feed.run.prints() {
-		return o.feed.run.putResult(r)
+	if run := o.feed.run; run.prints() {
+		if r.Winner != "" && run.tree == nil && o.feed.flags.OutputFile == "" && o.store.Lasts() {
+			o.feed.console.Say("massgen: no file has the answer; %s prints it", o.kept.Command("sessions", "show", r.SessionID))
+		}
+		return run.putResult(r)
 	}
 	if r.Winner == "" {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
@@ -165,7 +166,7 @@ func (l *runLog) watch(ctx context.Context, t *coordinator.Turn, turn *logtree.T
 		case <-inbox.C:
 			for _, text := range l.inbox.take(l.console.Warn) {
 				if err := t.Note(ctx, text); err != nil {
-					l.console.Warn("--inbox-dir: " + err.Error())
+					l.console.Warn(fmt.Sprintf("--inbox-dir: the message %s is not added: %v", strconv.Quote(plain.Cut(plain.Line(text), shownMessage)), err))
 				}
 			}
 		}
@@ -190,6 +191,9 @@ func (l *runLog) event(e finalAnswer) {
 		_, _ = io.WriteString(l.events, line+"\n") // as in watch
 	}
 }
+
+// shownMessage is how many characters of a refused message a warning has: its file is removed.
+const shownMessage = 2000
 
 // previewLength is how many characters of the answer the lines have.
 const previewLength = 200

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/cmd/massgen/internal/logtree"
+	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 )
@@ -101,6 +102,43 @@ func TestTurnIsProjected(t *testing.T) {
 	}))
 }
 
+// TestAttemptsAreApart: an attempt that is started over has its own files, and its answers and votes go.
+func TestAttemptsAreApart(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	tree, err := logtree.Create(filepath.Join(t.TempDir(), "logs"), at, mask)
+	must(t, err)
+	defer func() { must(t, tree.Close()) }()
+	status := tree.NextStatus()
+	turn := tree.Begin(logtree.Question{Agents: []string{"a", "b"}, Started: at})
+	for _, ev := range []report.Event{
+		report.StepStarted{Actor: by("a", 1), Purpose: "coordination"},
+		report.Answered{StepEnd: report.StepEnd{Actor: by("a", 1)}, Label: "a.1", Content: "poor"},
+		report.StepStarted{Actor: by("b", 2), Purpose: "coordination"},
+		report.Voted{StepEnd: report.StepEnd{Actor: by("b", 2)}, Label: "a.1"},
+		report.Consulted{StepEnd: report.StepEnd{Actor: by("a", 2)}, Purpose: "review", Review: &contextbuild.Review{Action: "restart_orchestration", Reason: "poor"}},
+		report.StepStarted{Actor: by("b", 3), Purpose: "coordination"},
+		report.Answered{StepEnd: report.StepEnd{Actor: by("b", 3)}, Label: "b.1", Content: "better"},
+	} {
+		at = at.Add(time.Second)
+		turn.Apply(report.Stamp(ev, at, false))
+	}
+	turn.Tick(at)
+	if got := read(t, status); len(got.Results.Votes) > 0 || got.Agents["a"].Answers != 0 || got.Agents["b"].Answers != 1 {
+		t.Errorf("%+v", got)
+	}
+	files, err := filepath.Glob(filepath.Join(tree.Dir(), "turn_1", "attempt_2", "b", "*", "context.txt"))
+	must(t, err)
+	if len(files) != 1 {
+		t.Fatalf("%q", files)
+	}
+	text, err := os.ReadFile(files[0])
+	must(t, err)
+	if strings.Contains(string(text), "poor") {
+		t.Errorf("the new attempt was shown %s", text)
+	}
+	must(t, turn.End(report.Result{Status: kernel.Completed, Winner: "b", Answer: "better"}, at))
+}
+
 // TestLinksLeadNowhere: an agent that can write to the folder cannot make the program write elsewhere.
 func TestLinksLeadNowhere(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
@@ -144,6 +182,7 @@ type status struct {
 	Agents       map[string]struct {
 		Status   string `json:"status"`
 		Restarts int    `json:"times_restarted"`
+		Answers  int    `json:"answer_count"`
 	} `json:"agents"`
 	Results struct {
 		Votes map[string]int `json:"votes"`

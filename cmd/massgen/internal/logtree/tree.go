@@ -34,10 +34,10 @@ func Create(base string, now time.Time, mask func(text string) string) (*Tree, e
 		base = filepath.FromSlash(Default)
 		folders = []string{store.OwnFolder, base}
 	}
-	if err := os.MkdirAll(base, 0o700); err != nil {
-		return nil, err
-	}
 	for _, dir := range folders {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
 		if info, err := os.Lstat(dir); err != nil {
 			return nil, err
 		} else if len(folders) > 1 && !info.IsDir() {

@@ -27,7 +27,8 @@ type Question struct {
 // Turn writes the files of one turn. One goroutine uses it. Its first error stops it.
 type Turn struct {
 	tree     *Tree
-	dir      string // of the attempt, from the run's folder on
+	dir      string // of the first attempt, from the run's folder on
+	attempt  int    // the number of the newest attempt
 	question Question
 	state    *report.State
 	// standing has each agent's newest answer; shown are those that stood when its step began.
@@ -55,7 +56,7 @@ type vote struct {
 func (t *Tree) Begin(q Question) *Turn {
 	t.turns++
 	w := &Turn{
-		tree: t, dir: attemptOf(t.turns), question: q, state: report.NewState(q.Agents...),
+		tree: t, dir: attemptOf(t.turns), attempt: 1, question: q, state: report.NewState(q.Agents...),
 		standing: map[string]answer{}, shown: map[string][]answer{}, byLabel: map[string]answer{}, answers: map[string]int{}, restarts: map[string]int{}, votes: map[string]vote{},
 	}
 	w.state.Mask = t.mask
@@ -124,7 +125,26 @@ func (w *Turn) Apply(ev report.Event) {
 		w.answered(e)
 	case report.Voted:
 		w.voted(e)
+	case report.Consulted:
+		if e.Review != nil && !e.Same {
+			w.startOver()
+		}
 	}
+}
+
+// startOver begins another attempt: its agents are shown no answer of the one before, and no vote counts.
+func (w *Turn) startOver() {
+	w.attempt++
+	clear(w.standing)
+	clear(w.shown)
+	clear(w.answers)
+	clear(w.votes)
+}
+
+// writeAct writes a file about an act of an agent.
+func (w *Turn) writeAct(text string, agent string, at time.Time, name string) {
+	folder := filepath.Join(turnFolder(w.tree.turns), fmt.Sprintf("attempt_%d", w.attempt))
+	w.do(func() error { return w.tree.write(filepath.Join(folder, agent, stamp(at), name), text) })
 }
 
 func (w *Turn) begin(e report.StepStarted) {
@@ -141,9 +161,8 @@ func (w *Turn) begin(e report.StepStarted) {
 }
 
 func (w *Turn) answered(e report.Answered) {
-	at := stamp(e.At)
-	w.write(e.Content, e.Agent, at, answerFile)
-	w.write(w.context(e.Agent), e.Agent, at, contextFile)
+	w.writeAct(e.Content, e.Agent, e.At, answerFile)
+	w.writeAct(w.context(e.Agent), e.Agent, e.At, contextFile)
 	if e.Void != "" {
 		return
 	}
@@ -164,7 +183,6 @@ func (w *Turn) context(agent string) string {
 }
 
 func (w *Turn) voted(e report.Voted) {
-	at := stamp(e.At)
 	var options, labels []string
 	byLabel := map[string]string{}
 	for _, a := range w.shown[e.Agent] {
@@ -176,7 +194,7 @@ func (w *Turn) voted(e report.Voted) {
 		numbers[id] = fmt.Sprintf("agent%d", i+1)
 	}
 	target := w.byLabel[e.Label]
-	w.writeJSON(struct {
+	text, err := plain.JSONLine(struct {
 		Voter      string            `json:"voter_id"`
 		VoterAnon  string            `json:"voter_anon_id"`
 		For        string            `json:"voted_for"`
@@ -192,10 +210,12 @@ func (w *Turn) voted(e report.Voted) {
 		ByLabel    map[string]string `json:"answer_label_to_agent"`
 		AgentNames map[string]string `json:"agent_mapping"`
 	}{
-		e.Agent, numbers[e.Agent], target.agent, e.Label, numbers[target.agent], e.Reason, e.Void, at, unix(e.At), e.Round,
+		e.Agent, numbers[e.Agent], target.agent, e.Label, numbers[target.agent], e.Reason, e.Void, stamp(e.At), unix(e.At), e.Round,
 		append([]string{}, options...), append([]string{}, labels...), byLabel, inverse(numbers),
-	}, e.Agent, at, voteFile)
-	w.write(w.context(e.Agent), e.Agent, at, contextFile)
+	})
+	w.do(func() error { return err })
+	w.writeAct(text+"\n", e.Agent, e.At, voteFile)
+	w.writeAct(w.context(e.Agent), e.Agent, e.At, contextFile)
 	if e.Void == "" {
 		w.votes[e.Agent] = vote{target, e.Reason}
 	}
