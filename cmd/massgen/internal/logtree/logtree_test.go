@@ -139,6 +139,32 @@ func TestAttemptsAreApart(t *testing.T) {
 	must(t, turn.End(report.Result{Status: kernel.Completed, Winner: "b", Answer: "better"}, at))
 }
 
+// TestAgentsWithNamesOfFiles: an agent's folder never stands in the place of a file.
+func TestAgentsWithNamesOfFiles(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	ids := []string{"status.json", "Final", "events.jsonl", "coordination_table.txt", "execution_metadata.yaml", "status.json.tmp"}
+	tree, err := logtree.Create(filepath.Join(t.TempDir(), "logs"), at, mask)
+	must(t, err)
+	defer func() { must(t, tree.Close()) }()
+	status := tree.NextStatus()
+	turn := tree.Begin(logtree.Question{Agents: ids, Started: at})
+	for _, id := range ids {
+		turn.Apply(report.Stamp(report.Answered{StepEnd: report.StepEnd{Actor: by(id, 1)}, Label: id + ".1", Content: "x"}, at, false))
+	}
+	must(t, turn.End(report.Result{Status: kernel.Completed, Winner: "Final", Answer: "x"}, at))
+	if got := read(t, status); !got.IsComplete || len(got.Agents) != len(ids) {
+		t.Errorf("%+v", got)
+	}
+	answers, err := filepath.Glob(filepath.Join(filepath.Dir(status), "*_", "*", "answer.txt"))
+	must(t, err)
+	if len(answers) != len(ids) {
+		t.Errorf("%q", answers)
+	}
+	if _, err := os.Stat(tree.AttemptFile("Final")); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestLinksLeadNowhere: an agent that can write to the folder cannot make the program write elsewhere.
 func TestLinksLeadNowhere(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/massgen/massgen/internal/storage/store"
@@ -95,6 +97,16 @@ func (t *Tree) AttemptFile(winner string) string {
 	return filepath.Join(t.dir, attemptOf(t.turns), finalFolder, winner, answerFile)
 }
 
+// folderOf returns the name of an agent's folder. An agent may have the name of one of the files beside it, also in
+// other letters, which some systems take for the same.
+func folderOf(agent string) string {
+	name, _ := strings.CutSuffix(strings.ToLower(agent), ".tmp")
+	if slices.Contains([]string{statusFile, eventsFile, tableFile, metadataFile, finalFolder}, name) {
+		return agent + "_"
+	}
+	return agent
+}
+
 func turnFolder(turn int) string { return fmt.Sprintf("turn_%d", turn) }
 
 func attemptOf(turn int) string { return filepath.Join(turnFolder(turn), "attempt_1") }
@@ -107,6 +119,9 @@ const (
 	contextFile = "context.txt"
 	eventsFile  = "events.jsonl"
 	finalFolder = "final"
+
+	tableFile    = "coordination_table.txt"
+	metadataFile = "execution_metadata.yaml"
 )
 
 // write writes a file whole: a reader finds the old file or the new one. The path starts at the folder.

@@ -144,7 +144,7 @@ func (w *Turn) startOver() {
 // writeAct writes a file about an act of an agent.
 func (w *Turn) writeAct(text string, agent string, at time.Time, name string) {
 	folder := filepath.Join(turnFolder(w.tree.turns), fmt.Sprintf("attempt_%d", w.attempt))
-	w.do(func() error { return w.tree.write(filepath.Join(folder, agent, stamp(at), name), text) })
+	w.do(func() error { return w.tree.write(filepath.Join(folder, folderOf(agent), stamp(at), name), text) })
 }
 
 func (w *Turn) begin(e report.StepStarted) {
@@ -246,7 +246,7 @@ func (w *Turn) End(r report.Result, now time.Time) error {
 			return w.tree.write(filepath.Join(turnFolder(w.tree.turns), finalFolder, r.Winner, answerFile), r.Answer)
 		})
 	}
-	w.write(w.table(r), "coordination_table.txt")
+	w.write(w.table(r), tableFile)
 	w.Tick(now)
 	if w.events != nil {
 		w.err = errors.Join(w.err, w.events.Close())
@@ -282,7 +282,7 @@ func (w *Turn) writeMetadata() error {
 	for _, id := range w.question.Agents {
 		fmt.Fprintf(&b, "  - %s\n", quoted(id))
 	}
-	return w.tree.write(filepath.Join(w.dir, "execution_metadata.yaml"), b.String())
+	return w.tree.write(filepath.Join(w.dir, metadataFile), b.String())
 }
 
 // must returns the JSON of a text, which cannot fail.
