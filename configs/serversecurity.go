@@ -3,6 +3,7 @@ package configs
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"net/url"
 	"path/filepath"
@@ -74,10 +75,33 @@ func (s serverSecurity) check(server MCPServer) error {
 	}
 	name := strings.ToLower(filepath.Base(strings.Fields(server.Command + " ?")[0]))
 	for _, ending := range []string{".exe", ".bat", ".cmd", ".ps1"} {
-		name = strings.TrimSuffix(name, ending)
+		if bare, ok := strings.CutSuffix(name, ending); ok {
+			name = bare
+			break
+		}
 	}
 	if !slices.ContainsFunc(s.programs(), func(allowed string) bool { return strings.EqualFold(allowed, name) }) {
 		return fmt.Errorf("its level does not allow the program %s", quoted(name))
+	}
+	if slices.Contains(strings.Split(filepath.ToSlash(server.CWD), "/"), "..") {
+		return errors.New("its cwd has .. in it")
+	}
+	return s.checkEnv(server.Env)
+}
+
+// checkEnv returns why MassGen would not pass on variables. The error names no value, which may be a secret.
+func (s serverSecurity) checkEnv(env map[string]string) error {
+	denied := strings.Fields("LD_LIBRARY_PATH DYLD_LIBRARY_PATH PYTHONPATH PWD OLDPWD")
+	if s.level != "moderate" && s.level != "permissive" {
+		denied = append(denied, strings.Fields("PATH HOME USER USERNAME SHELL")...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if slices.Contains(denied, strings.ToUpper(name)) {
+			return fmt.Errorf("its level does not allow the variable %s", name)
+		}
+		if strings.ContainsAny(env[name], "`&;|") || strings.Contains(env[name], "$(") {
+			return fmt.Errorf("its variable %s has a character of the shell", name)
+		}
 	}
 	return nil
 }
@@ -105,7 +129,17 @@ func (s serverSecurity) checkURL(address string) error {
 	return nil
 }
 
+// isPublic reports whether an address is one of the internet's, as MassGen's language tells it.
 func isPublic(ip netip.Addr) bool {
 	ip = ip.Unmap()
-	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !netip.MustParsePrefix("240.0.0.0/4").Contains(ip)
+	within := func(prefixes string) bool {
+		return slices.ContainsFunc(strings.Fields(prefixes), func(p string) bool { return netip.MustParsePrefix(p).Contains(ip) })
+	}
+	switch {
+	case !ip.IsGlobalUnicast() || ip.IsPrivate():
+		return false
+	case ip.Is4():
+		return !within("0.0.0.0/8 192.0.0.0/24 192.0.2.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 240.0.0.0/4")
+	}
+	return within("2000::/3") && !within("2001::/23 2001:db8::/32 2002::/16")
 }
