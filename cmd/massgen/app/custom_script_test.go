@@ -58,7 +58,7 @@ func questionOf(c backendtest.Call) (question string) {
 
 // firstTool returns where a text names a tool, -1 for nowhere.
 func firstTool(text string) int {
-	for _, tool := range []string{"custom_tool__", "create_task_plan"} {
+	for _, tool := range []string{"custom_tool__", "create_task_plan", "search_files"} {
 		if at := strings.Index(text, tool); at >= 0 {
 			return at
 		}

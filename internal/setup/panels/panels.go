@@ -71,7 +71,8 @@ type Settings struct {
 	// Topic and Facts are sidecalls that turns make, also if the config does not ask for them; nil leaves that to the
 	// config.
 	Topic, Facts *Sidecall
-	// Hidden are files and folders that no agent reads, beside those of store.LogFolder.
+	// Hidden are files and folders that no agent reads, beside those of store.LogFolder and
+	// store.WorkspacesFolder, where each has its own.
 	Hidden []string
 	// OnlyLooks opens no tools, for a panel that is only checked or shown.
 	OnlyLooks bool
@@ -324,7 +325,7 @@ func (p *Opened) openTools(ctx context.Context, s Settings, opts *coordinator.Op
 		p.notice(s, notice)
 	}
 	options := toolbox.Options{
-		Given: s.Given, Without: s.Store.Files(), Own: store.OfUser(s.World.Environment), Hidden: append(slices.Clip(s.Hidden), store.LogFolder), Waiting: s.Waiting,
+		Given: s.Given, Without: s.Store.Files(), Own: store.OfUser(s.World.Environment), Hidden: append(slices.Clip(s.Hidden), store.LogFolder, store.WorkspacesFolder), Waiting: s.Waiting,
 		Warn: func(text string) { p.notice(s, text) }, Unfit: p.unfit,
 		Most: func(agent int) (int, error, bool) {
 			return p.Models[agent].Schemas.Most(len(s.Config.Agents) > 1, s.Config.Agents[agent].Backend.Params.Hosted)

@@ -71,6 +71,9 @@ func ConfigFolder(lookup func(name string) (value string, set bool)) string {
 // LogFolder is the folder of the logs of runs, relative to the current one, unless the user names another.
 const LogFolder = OwnFolder + "/massgen_logs"
 
+// WorkspacesFolder is the folder of the folders of agents that the config gives none of their own.
+const WorkspacesFolder = OwnFolder + "/workspaces"
+
 // OfUser returns the user's folders with the files that massgen trusts, and the files with keys that MassGen has
 // in other folders.
 func OfUser(lookup func(name string) (value string, set bool)) []string {
