@@ -67,7 +67,7 @@ func (p massgenPermissions) guard() (Guard, error) {
 		}
 	}
 	guard.Rules.Rules = append(guard.Rules.Rules, riskRules()...)
-	guard.Rules.Expressions = riskExpressions()
+	guard.Expressions = riskExpressions()
 	return guard, nil
 }
 

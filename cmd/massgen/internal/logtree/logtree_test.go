@@ -165,6 +165,29 @@ func TestAgentsWithNamesOfFiles(t *testing.T) {
 	}
 }
 
+// TestLastStatusFollowsAFault: a fault in one file keeps nobody waiting for the result.
+func TestLastStatusFollowsAFault(t *testing.T) {
+	tree, err := logtree.Create(filepath.Join(t.TempDir(), "logs"), time.Now(), mask)
+	must(t, err)
+	defer func() { must(t, tree.Close()) }()
+	status := tree.NextStatus()
+	turn := tree.Begin(logtree.Question{Agents: []string{"a"}})
+	must(t, os.WriteFile(filepath.Join(filepath.Dir(status), "a"), nil, 0o600))
+	turn.Apply(report.Answered{StepEnd: report.StepEnd{Actor: by("a", 1)}, Label: "a.1", Content: "x"})
+	if turn.Err() == nil {
+		t.Fatal("no fault")
+	}
+	if err := turn.End(report.Result{Status: kernel.Completed, Winner: "a", Answer: "x"}, time.Now()); err == nil {
+		t.Error("no error at the end")
+	}
+	if got := read(t, status); !got.IsComplete {
+		t.Errorf("%+v", got)
+	}
+	if _, err := os.Stat(tree.AnswerFile("a")); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestLinksLeadNowhere: an agent that can write to the folder cannot make the program write elsewhere.
 func TestLinksLeadNowhere(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")

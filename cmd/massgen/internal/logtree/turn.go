@@ -237,9 +237,11 @@ func (w *Turn) Tick(now time.Time) {
 	w.writeJSON(w.status(now), statusFile)
 }
 
-// End writes the files of the result. It closes the turn also after an error, which it returns.
+// End writes the files of the result. It writes what it can after an error, which it returns: a reader waits for
+// the last status.
 func (w *Turn) End(r report.Result, now time.Time) error {
-	w.result = &r
+	before := w.err
+	w.result, w.err = &r, nil
 	if r.Winner != "" {
 		w.write(r.Answer, finalFolder, r.Winner, answerFile)
 		w.do(func() error {
@@ -247,10 +249,14 @@ func (w *Turn) End(r report.Result, now time.Time) error {
 		})
 	}
 	w.write(w.table(r), tableFile)
-	w.Tick(now)
+	before, w.err = cmp.Or(before, w.err), nil
+	w.writeJSON(w.status(now), statusFile)
+	before, w.err = cmp.Or(before, w.err), nil
 	if w.events != nil {
+		w.do(w.out.Flush)
 		w.err = errors.Join(w.err, w.events.Close())
 	}
+	w.err = cmp.Or(before, w.err)
 	return w.err
 }
 
