@@ -55,4 +55,4 @@ fi
 # shellcheck source=SCRIPTDIR/race.sh
 . "$home/scripts/race.sh"
 exec bash "$home/scripts/postgres.sh" bash "$home/scripts/temporal.sh" inner \
-	go test "${race[@]}" -shuffle=on -count=1 -parallel 6 -timeout 60m "$@"
+	go test ${MASSGEN_RACE-"${race[@]}"} -shuffle=on -count=1 -parallel 6 -timeout 60m "$@"
