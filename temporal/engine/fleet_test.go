@@ -24,6 +24,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/turn"
+	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -83,24 +84,61 @@ func (s *memory) AppendAt(ctx context.Context, id string, number, place int, lis
 	return s.Append(ctx, id, number, list...)
 }
 
-func (s *memory) KeepResult(_ context.Context, id string, number int, key string, result []byte) ([]byte, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	name := fmt.Sprint(id, number, key)
-	if s.refused[name] {
-		delete(s.refused, name)
-		return nil, sessions.ErrNotRunning
+func (s *memory) PutAll(ctx context.Context, texts [][]byte) (refs []blob.Ref, err error) {
+	for _, text := range texts {
+		ref, err := s.Put(ctx, text)
+		if err != nil {
+			return nil, err
+		}
+		refs = append(refs, ref)
 	}
-	if _, ok := s.results[name]; !ok {
-		s.results[name] = result
-	}
-	return s.results[name], nil
+	return refs, nil
 }
 
-func (s *memory) Result(_ context.Context, id string, number int, key string) ([]byte, error) {
+func (s *memory) GetAll(ctx context.Context, refs []blob.Ref) (map[blob.Ref][]byte, error) {
+	found := map[blob.Ref][]byte{}
+	for _, ref := range refs {
+		if data, err := s.Get(ctx, ref); err == nil {
+			found[ref] = data
+		}
+	}
+	return found, nil
+}
+
+func (s *memory) KeepResults(ctx context.Context, id string, number int, results map[string][]byte, texts [][]byte) (map[string][]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.results[fmt.Sprint(id, number, key)], nil
+	for key := range results {
+		name := fmt.Sprint(id, number, key)
+		if s.refused[name] {
+			if len(results) == 1 { // of several results none is stored, and each is tried alone
+				delete(s.refused, name)
+			}
+			return nil, sessions.ErrNotRunning
+		}
+	}
+	stand := map[string][]byte{}
+	for key, result := range results {
+		name := fmt.Sprint(id, number, key)
+		if _, ok := s.results[name]; !ok {
+			s.results[name] = result
+		}
+		stand[key] = s.results[name]
+	}
+	_, err := s.PutAll(ctx, texts)
+	return stand, err
+}
+
+func (s *memory) Results(_ context.Context, id string, number int, keys []string) (map[string][]byte, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stand := map[string][]byte{}
+	for _, key := range keys {
+		if result, ok := s.results[fmt.Sprint(id, number, key)]; ok {
+			stand[key] = result
+		}
+	}
+	return stand, s.begun != nil, nil
 }
 
 // refuse has the store take the next result of a key no more than if it could not be reached.

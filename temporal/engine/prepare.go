@@ -29,8 +29,9 @@ func needsHome(agents []effect.Agent) bool {
 }
 
 // accept writes the first event.
-func (h *activities) accept(ctx context.Context, store Store, in request, b sessions.Begun) ([]byte, error) {
-	accepted, err := h.panel.Worker(store).Prepare(ctx, in.Session, string(in.Question), b, in.Terms)
+func accept(ctx context.Context, t *turnAtWork, in request, b sessions.Begun) ([]byte, error) {
+	store := t.store
+	accepted, err := t.worker.Prepare(ctx, in.Session, string(in.Question), b, in.Terms)
 	if err != nil {
 		return nil, err
 	}

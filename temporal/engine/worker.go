@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -25,10 +26,16 @@ type Store interface {
 	// AtWork keeps other owners from taking a held session until rest is called.
 	AtWork(session string) (rest func())
 	Turns(ctx context.Context, session string, last int) ([]sessions.Turn, error)
-	// KeepResult stores the result of an effect while the session is held, and returns the
-	// first stored one, which counts. Result returns it, or nil if there is none.
-	KeepResult(ctx context.Context, session string, turn int, key string, result []byte) (stands []byte, err error)
-	Result(ctx context.Context, session string, turn int, key string) ([]byte, error)
+	// Mask returns data as the store keeps it.
+	Mask(data []byte) []byte
+	// PutAll stores texts, and GetAll returns those of the texts that are stored.
+	PutAll(ctx context.Context, texts [][]byte) ([]blob.Ref, error)
+	GetAll(ctx context.Context, refs []blob.Ref) (map[blob.Ref][]byte, error)
+	// KeepResults stores results of effects by their keys while the session is held, with texts, and
+	// returns the first stored ones, which count. Results returns these, and whether the session is
+	// held for the turn.
+	KeepResults(ctx context.Context, session string, turn int, results map[string][]byte, texts [][]byte) (stand map[string][]byte, err error)
+	Results(ctx context.Context, session string, turn int, keys []string) (stand map[string][]byte, held bool, err error)
 }
 
 // mostCancelDelay is how long a cancelled call may go on, since a worker learns of the

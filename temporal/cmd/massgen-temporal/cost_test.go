@@ -29,6 +29,13 @@ func newDatabaseAlone(t *testing.T) (address string, transactions func() int) {
 	ok(t, err)
 	at.Path = "/" + name
 	return at.String(), func() (n int) {
+		// The server counts the last transactions of a process when that has ended.
+		w := &world{t: t}
+		w.until("nobody uses the database", func() bool {
+			var uses int
+			ok(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = $1", name).Scan(&uses))
+			return uses == 0
+		})
 		ok(t, conn.QueryRow(t.Context(), "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = $1", name).Scan(&n))
 		return n
 	}
@@ -52,7 +59,8 @@ func TestTurnCostsLittle(t *testing.T) {
 			}
 			found, err := w.dial().DescribeWorkflowExecution(t.Context(), w.workflow(), "")
 			ok(t, err)
-			worker.kill() // a process tells the server its last transactions when it ends
+			ok(t, worker.Process.Signal(os.Interrupt))
+			<-worker.ended
 			history := found.WorkflowExecutionInfo
 			n := transactions()
 			t.Logf("%d transactions, %d events of %d bytes", n, history.HistoryLength, history.HistorySizeBytes)
