@@ -64,7 +64,7 @@ func (h *activities) prepareAt(ctx context.Context, in request, t *turnAtWork) (
 			return begun{}, journalErr
 		}
 		if len(journal) > 0 {
-			return h.begun(b.Turn, journal[0])
+			return h.begun(ctx, t, b.Turn, in, journal[0])
 		}
 	default:
 		if b, err = store.Begin(ctx, in.Session, string(in.Question)); errors.Is(err, sessions.ErrBusy) {
@@ -84,12 +84,16 @@ func (h *activities) prepareAt(ctx context.Context, in request, t *turnAtWork) (
 		return begun{}, refusal(refusedKind, errors.Join(err, store.End(context.WithoutCancel(ctx), in.Session, b.Turn, refused)))
 	}
 	activity.GetLogger(ctx).Info("a turn has begun", "session", in.Session, "turn", b.Turn)
-	return h.begun(b.Turn, accepted)
+	return h.begun(ctx, t, b.Turn, in, accepted)
 }
 
 // journal writes events of the workflow's history to the store.
 func (h *activities) journal(ctx context.Context, e entry) error {
-	err := h.as(e.Owner).AppendAt(ctx, e.Session, e.Number, e.Place, e.Events...)
+	events := e.Events
+	for _, ev := range e.Journal {
+		events = append(events, ev)
+	}
+	err := h.as(e.Owner).AppendAt(ctx, e.Session, e.Number, e.Place, events...)
 	if errors.Is(err, sessions.ErrNotRunning) {
 		return refusal(refusedKind, err)
 	}
@@ -99,12 +103,15 @@ func (h *activities) journal(ctx context.Context, e entry) error {
 // perform runs one effect, waits for it if it is under way here, or returns its earlier result.
 // If Joins is true, it begins nothing.
 func (h *activities) perform(ctx context.Context, w work) (result, error) {
+	t, leave := h.turn(w.Owner)
+	defer leave()
+	if err := t.open(ctx, &w); err != nil {
+		return result{}, unsent(err)
+	}
 	e, err := w.Effect.effect()
 	if err != nil {
 		return result{}, err
 	}
-	t, leave := h.turn(w.Owner)
-	defer leave()
 	key := e.EffectKey()
 	isCheck := w.Effect.Tool != nil && w.Effect.Tool.IsCheck()                 // which any worker may make again
 	if !isCheck && (w.Lost || w.Effect.Tool != nil && w.Try > 0 && !w.Joins) { // a tool's call is never made again

@@ -30,7 +30,7 @@ const homePatience = 3
 // startEffect lets a worker run an effect. The effect's result comes to the inbox exactly once.
 func (p *player) startEffect(w begunWork) {
 	key := w.Key()
-	told := p.work(w.Work)
+	told := p.message(w)
 	workflow.Go(w.ctx, func(ctx workflow.Context) {
 		r, err := p.perform(ctx, told, key)
 		p.happened(happening{endsWork: true, fault: err, event: func(at kernel.Time) turn.Event { return r.event(at, key) }})
@@ -82,7 +82,7 @@ func (p *player) performAt(ctx workflow.Context, queue string, heartbeats int, w
 	if queue != "" {
 		o.TaskQueue, o.ScheduleToStartTimeout = queue, time.Duration(heartbeats)*p.in.Settings.Heartbeat
 	}
-	if err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), performName, w).Get(ctx, &r); err == nil {
+	if err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), performName, sentOf(w)).Get(ctx, &r); err == nil {
 		err = r.check()
 	}
 	return r, err

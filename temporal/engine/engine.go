@@ -106,11 +106,11 @@ const mostTaskTime = 10 * time.Second
 
 // Begin implements coordinator.Remote.
 func (e *Engine) Begin(ctx context.Context, session, question string, terms coordinator.TurnOptions) (coordinator.RemoteTurn, error) {
-	queue := e.queueOf(terms.Config)
-	if err := e.findWorker(ctx, terms.Config); err != nil {
+	queue, form, err := e.findWorker(ctx, terms.Config)
+	if err != nil {
 		return nil, err
 	}
-	in := request{Session: session, Question: []byte(question), Terms: terms, Owner: "temporal/" + rand.Text(), Settings: e.settings}
+	in := request{Form: form, Session: session, Question: []byte(question), Terms: terms, Owner: "temporal/" + rand.Text(), Settings: e.settings}
 	run, err := e.start(ctx, queue, in)
 	if errors.Is(err, sessions.ErrBusy) || errors.As(err, new(foreignTurn)) {
 		return nil, err

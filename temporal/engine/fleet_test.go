@@ -163,6 +163,7 @@ type fleet struct {
 	workers [2]*activities
 	backend *counting
 	rules   kernel.Config
+	form    form
 	// change changes the options of both workers' panels.
 	change func(*coordinator.Options)
 
@@ -238,7 +239,7 @@ func newFleetOf(t *testing.T, text string, adapt func(*fleet)) *fleet {
 		TestWorkflowEnvironment: newEnvironment(), t: t, store: &memory{Store: sessions.NewMemory(), results: map[string][]byte{}, refused: map[string]bool{}},
 		backend: &counting{Backend: debugbackend.NewScripted(script), calls: map[backends.Key]int{}},
 		lose:    func(string, work) loss { return none }, late: func(work) bool { return false }, gone: make(chan struct{}), looked: make(chan struct{}),
-		done: map[string]int{}, at: map[string]int{}, rules: kernel.Defaults("a", "b"), change: func(*coordinator.Options) {},
+		done: map[string]int{}, at: map[string]int{}, rules: kernel.Defaults("a", "b"), form: turnsByTexts, change: func(*coordinator.Options) {},
 	}
 	adapt(f)
 	for i := range f.workers {
@@ -248,7 +249,7 @@ func newFleetOf(t *testing.T, text string, adapt func(*fleet)) *fleet {
 	common := f.workers[1] // the other processes that listen to the queue of all are like it
 	for name, run := range map[string]any{
 		prepareName: unheard(f, prepareName, f.workers[0].prepare), concludeName: unheard(f, concludeName, common.conclude),
-		performName: f.perform, journalName: common.journal, finishName: common.finish, leaveName: common.leave,
+		performName: f.perform, journalName: common.journal, finishName: common.finish, leaveName: common.leave, putTextsName: common.putTexts,
 	} {
 		f.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
 	}
@@ -319,9 +320,13 @@ func unheard[In, Out any](f *fleet, name string, run func(context.Context, In) (
 }
 
 // perform does an effect at the worker that it is for, unless that is lost.
-func (f *fleet) perform(ctx context.Context, w work) (result, error) {
+func (f *fleet) perform(ctx context.Context, sent work) (result, error) {
+	w := sent
+	if err := f.turnOf(w.Owner).open(ctx, &w); err != nil {
+		return result{}, err
+	}
 	if w.Joins { // it is asked for where it was
-		return f.performBy(ctx, w, none)
+		return f.performBy(ctx, sent, w, none)
 	}
 	f.mu.Lock()
 	isGone := f.isGone()
@@ -333,10 +338,18 @@ func (f *fleet) perform(ctx context.Context, w work) (result, error) {
 	if f.late(w) {
 		<-f.gone
 	}
-	return f.performBy(ctx, w, l)
+	return f.performBy(ctx, sent, w, l)
 }
 
-func (f *fleet) performBy(ctx context.Context, w work, l loss) (result, error) {
+// turnOf returns a turn at the common worker, where no activity is lost.
+func (f *fleet) turnOf(owner string) *turnAtWork {
+	t, leave := f.workers[1].turn(owner)
+	leave()
+	return t
+}
+
+// performBy does an effect that was sent, which w has in full.
+func (f *fleet) performBy(ctx context.Context, sent, w work, l loss) (result, error) {
 	isHome := activity.GetInfo(ctx).TaskQueue == f.workers[0].home
 	by := f.workers[1]
 	if isHome {
@@ -364,7 +377,7 @@ func (f *fleet) performBy(ctx context.Context, w work, l loss) (result, error) {
 		}
 		f.store.refuse(w.Session, w.Turn.Turn, e.EffectKey().String())
 	}
-	r, err := by.perform(ctx, w)
+	r, err := by.perform(ctx, sent)
 	switch {
 	case err == nil && l == broken:
 		err = errors.New("the disk is full")
@@ -388,7 +401,7 @@ type outcome struct {
 func (f *fleet) play() (o outcome) {
 	f.t.Helper()
 	ctx := f.t.Context()
-	f.ExecuteWorkflow(workflowName, request{Session: "s", Owner: "o", Question: []byte("energy?"), Terms: coordinator.TurnOptions{Rules: f.rules}})
+	f.ExecuteWorkflow(workflowName, request{Form: f.form, Session: "s", Owner: "o", Question: []byte("energy?"), Terms: coordinator.TurnOptions{Rules: f.rules}})
 	if !f.IsWorkflowCompleted() {
 		f.t.Fatal("the turn does not end")
 	}

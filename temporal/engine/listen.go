@@ -68,7 +68,7 @@ func (p *player) interrupt() {
 
 func (p *player) progress() (Progress, error) {
 	m := p.driver.Machine()
-	g := Progress{Number: p.number, Events: p.events, Out: p.driver.Out(), Repeated: m.Repeated()}
+	g := Progress{Number: p.number, Events: p.journal.events, Out: p.driver.Out(), Repeated: m.Repeated()}
 	for _, u := range m.Usage() {
 		g.Calls += u.Calls
 	}

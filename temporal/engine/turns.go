@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/coordinator"
 )
 
@@ -21,6 +22,8 @@ type turns struct {
 type turnAtWork struct {
 	store  *turnStore
 	worker *coordinator.Worker
+	// texts has the texts of its effects' messages.
+	texts *agents.Cache
 	// users counts the activities that use it, and the last one ended at the time left.
 	users int
 	left  time.Time
@@ -33,7 +36,7 @@ const idleTurn = time.Minute
 func (h *activities) turn(owner string) (t *turnAtWork, leave func()) {
 	return h.turns.enter(owner, func(recent *recentTexts) *turnAtWork {
 		store := newTurnStore(h.as(owner), h.inFlight.over(), recent)
-		return &turnAtWork{store: store, worker: h.panel.Worker(store)}
+		return &turnAtWork{store: store, worker: h.panel.Worker(store), texts: agents.NewCache(store)}
 	})
 }
 

@@ -31,8 +31,9 @@ type turnStore struct {
 	unstored map[blob.Ref][]byte
 	stored   map[blob.Ref]bool
 
-	looking batches[looked, found]
-	keeping batches[kept, keptOrNot]
+	fetching sync.Mutex
+	looking  batches[looked, found]
+	keeping  batches[kept, keptOrNot]
 }
 
 // looked is a search for the result of an effect, and found what it has found.
@@ -96,6 +97,8 @@ func (s *turnStore) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
 
 // fetch reads the texts that are not at hand with one query, for the calls of Get that follow.
 func (s *turnStore) fetch(ctx context.Context, refs []blob.Ref) error {
+	s.fetching.Lock() // the effects of a round want the same texts
+	defer s.fetching.Unlock()
 	missing := slices.DeleteFunc(slices.Clone(refs), func(ref blob.Ref) bool {
 		s.mu.Lock()
 		_, isUnstored := s.unstored[ref]
@@ -111,6 +114,15 @@ func (s *turnStore) fetch(ctx context.Context, refs []blob.Ref) error {
 		s.recent.add(ref, data)
 	}
 	return err
+}
+
+// putAll stores texts at once, and returns their references in the same order.
+func (s *turnStore) putAll(ctx context.Context, texts [][]byte) ([]blob.Ref, error) {
+	refs, err := again(ctx, s.over, func(ctx context.Context) ([]blob.Ref, error) { return s.PutAll(ctx, texts) })
+	for i, ref := range refs {
+		s.recent.add(ref, s.Mask(texts[i]))
+	}
+	return refs, err
 }
 
 // flush stores the texts that were put.

@@ -65,6 +65,8 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 	h := &activities{panel: panel, as: as, server: server, workflows: server, home: e.queue + "/worker/" + rand.Text()}
 	defer h.inFlight.end()
 	h.register(w)
+	byTexts := worker.New(e.client, byTexts(e.queueOf(panel.Config())), options)
+	h.register(byTexts)
 	common := options
 	common.Identity = e.database.identity()
 	options.DisableWorkflowWorker = true
@@ -74,11 +76,11 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 	// another config. It starts last.
 	shown := worker.New(e.client, e.queue, options)
 	shown.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
-	list := []worker.Worker{home, w, shown}
+	list := []worker.Worker{home, byTexts, w, shown}
 	if e.database.id != "" { // turns of older clients, or begun by older workers, name no database
 		unnamed := worker.New(e.client, e.commonQueueOf(panel.Config()), common)
 		h.register(unnamed)
-		list = []worker.Worker{home, w, unnamed, shown}
+		list = []worker.Worker{home, byTexts, w, unnamed, shown}
 	}
 	var stopping sync.WaitGroup
 	defer stopping.Wait()
@@ -97,8 +99,8 @@ func (h *activities) register(w worker.Worker) {
 	w.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
 	for name, run := range map[string]any{
 		prepareName: h.prepare, performName: h.perform, journalName: h.journal, concludeName: h.conclude, finishName: h.finish, leaveName: h.leave,
-		keepNoteName: h.keepNote,
-		keepName:     h.keep,
+		keepNoteName: h.keepNote, putTextsName: h.putTexts,
+		keepName: h.keep,
 	} {
 		w.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/driver"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/turn"
+	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // player is the workflow of one turn: the runtime of its driver, which is deterministic, so
@@ -25,8 +26,9 @@ type player struct {
 	driver *driver.Driver
 	inbox  []driver.Post
 	// begun is work that the driver has started and this run has not started: the next run may.
-	begun  []begunWork
-	events int // in the journal
+	begun   []begunWork
+	journal journal
+	texts   turnTexts
 
 	timer     timer
 	questions questions
@@ -39,6 +41,10 @@ type player struct {
 type begunWork struct {
 	driver.Work
 	ctx workflow.Context
+	// sent is the message to its worker once that is packed, and isNamed reports whether the message
+	// has the references of the store.
+	sent    *work
+	isNamed bool
 }
 
 // happening is an outside event, as an event of a moment.
@@ -80,7 +86,10 @@ func (p *player) happened(h happening) { p.inbox = append(p.inbox, h) }
 func play(ctx workflow.Context, in request) error {
 	in.Settings = in.Settings.withDefaults()
 	root, _ := workflow.NewDisconnectedContext(ctx)
-	p := &player{in: in, root: root, Steps: newSteps(root), attempts: newAttempts(), questions: newQuestions()}
+	p := &player{
+		in: in, root: root, Steps: newSteps(root), attempts: newAttempts(), questions: newQuestions(),
+		texts: turnTexts{stored: map[blob.Ref]blob.Ref{}},
+	}
 	p.driver = driver.New(p)
 	if err := p.listen(ctx); err != nil {
 		return err
@@ -90,6 +99,7 @@ func play(ctx workflow.Context, in request) error {
 		return err
 	}
 	if p.number > 0 { // the turn stays unfinished in the store, and can be resumed
+		_ = p.flush() // its error has ended the turn, or is of less interest
 		leave := workflow.WithActivityOptions(root, p.bookkeeping())
 		err = errors.Join(err, workflow.ExecuteActivity(leave, leaveName, p.held()).Get(root, nil))
 	}
@@ -118,9 +128,11 @@ func (p *player) play() error {
 // new run.
 func (p *player) drive() error {
 	for {
-		p.startBegun()
+		if err := p.startBegun(); err != nil {
+			return err
+		}
 		if p.driver.Done() {
-			return nil
+			return p.flush()
 		}
 		if err := workflow.Await(p.root, func() bool { return len(p.inbox) > 0 }); err != nil {
 			return err
@@ -129,6 +141,11 @@ func (p *player) drive() error {
 		p.inbox = nil
 		if err := p.driver.Handle(posts...); err != nil {
 			return err
+		}
+		if p.isLong() && p.isIdle() {
+			if err := p.flush(); err != nil {
+				return err
+			}
 		}
 		if _, ok := p.next(); !ok {
 			continue
@@ -179,10 +196,13 @@ func (p *player) begin() error {
 		return err
 	}
 	p.in.Question = nil // it is in the store
-	p.number, p.events, p.home, p.questions.unattended = b.Number, 1, home{Queue: b.Home}, b.Unattended
+	p.number, p.journal.events, p.home, p.questions.unattended = b.Number, 1, home{Queue: b.Home}, b.Unattended
 	commands, err := p.driver.Machine().Apply(accepted)
 	if err != nil {
 		return err
+	}
+	if p.texts.described = b.Described; b.Described != (blob.Ref{}) {
+		p.texts.turn = accepted.(turn.Accepted).Turn
 	}
 	p.driver.Carry(commands)
 	for _, w := range driver.Asked(commands, p.driver.Machine()) {
