@@ -177,7 +177,7 @@ func (h *activities) begin(ctx context.Context, w work, e effect.Effect, name st
 	if err != nil {
 		return result{}, err
 	}
-	r, err := told(ctx, ev)
+	r, err := told(ctx, ev, w.Described == blob.Ref{})
 	if err != nil {
 		return result{}, err
 	}

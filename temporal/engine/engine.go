@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
+	"google.golang.org/grpc"
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/driver"
@@ -27,6 +28,7 @@ import (
 // Engine is a connection to the turns on a Temporal server. It is safe for concurrent use.
 type Engine struct {
 	client   client.Client
+	options  client.Options
 	address  string
 	queue    string
 	database database
@@ -65,14 +67,15 @@ func Dial(ctx context.Context, o Options) (*Engine, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	c, err := client.DialContext(ctx, o.client())
+	options := o.client()
+	c, err := client.DialContext(ctx, options)
 	if err != nil && o.TLS != nil {
 		return nil, fmt.Errorf("the Temporal server at %s cannot be reached by TLS: %w", o.Address, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("there is no Temporal server at %s: start one, for example with temporal server start-dev, or name another: %w", o.Address, err)
 	}
-	return &Engine{client: c, address: o.Address, queue: o.Queue, database: database{o.DatabaseID, o.DatabasePlace}, settings: o.Settings}, nil
+	return &Engine{client: c, options: options, address: o.Address, queue: o.Queue, database: database{o.DatabaseID, o.DatabasePlace}, settings: o.Settings}, nil
 }
 
 // connectPatience is how long a server may take to greet a client after the connection is open.
@@ -83,7 +86,9 @@ const connectPatience = 20 * time.Second
 func (o Options) client() client.Options {
 	options := client.Options{
 		HostPort: o.Address, Namespace: o.Namespace, Logger: log.NewStructuredLogger(o.Log),
-		ConnectionOptions: client.ConnectionOptions{TLS: o.TLS, GetSystemInfoTimeout: connectPatience},
+		ConnectionOptions: client.ConnectionOptions{
+			TLS: o.TLS, GetSystemInfoTimeout: connectPatience, DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(logTooLarge(o.Log))},
+		},
 	}
 	if o.APIKey != "" {
 		options.Credentials = client.NewAPIKeyStaticCredentials(o.APIKey)

@@ -16,8 +16,9 @@ import (
 // most 2 MB at once, and the transcripts of calls contain the result again.
 const mostReply = 256 << 10
 
-// told returns an effect's result. An effect that was cut off has none: it is repeated.
-func told(ctx context.Context, ev effect.Reply) (result, error) {
+// told returns an effect's result. An effect that was cut off has none: it is repeated. isBounded says
+// that the result must not be large.
+func told(ctx context.Context, ev effect.Reply, isBounded bool) (result, error) {
 	if isCutOff(ctx, ev) {
 		err := fmt.Errorf("the effect was cut off: %w", context.Cause(ctx))
 		if errors.Is(err, errEnds) {
@@ -27,7 +28,10 @@ func told(ctx context.Context, ev effect.Reply) (result, error) {
 	}
 	switch ev := ev.(type) {
 	case effect.ModelReply:
-		return result{Model: bounded(ev)}, nil
+		if isBounded {
+			return result{Model: bounded(ev)}, nil
+		}
+		return result{Model: &ev}, nil
 	case effect.ToolReply:
 		return result{Tool: &ev}, nil
 	}
@@ -54,8 +58,8 @@ func isCutOff(ctx context.Context, ev effect.Reply) bool {
 	return false
 }
 
-// bounded returns a reply that Temporal accepts. Only a message with thousands of tool calls is
-// larger.
+// bounded returns a reply that Temporal accepts in a turn that is not by texts. Only a message with
+// thousands of tool calls is larger.
 func bounded(reply effect.ModelReply) *effect.ModelReply {
 	if data, err := json.Marshal(reply); err == nil && len(data) > mostReply {
 		message := fmt.Sprintf("a message with %d tool calls, which is more than can be carried", len(reply.Calls))

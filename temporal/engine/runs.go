@@ -113,7 +113,8 @@ func compress(data []byte) ([]byte, error) {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	_, err := w.Write(data)
-	return b.Bytes(), errors.Join(err, w.Close())
+	err = errors.Join(err, w.Close())
+	return b.Bytes(), err
 }
 
 func decompress(data []byte) ([]byte, error) {

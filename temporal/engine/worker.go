@@ -65,12 +65,16 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 	h := &activities{panel: panel, as: as, server: server, workflows: server, home: e.queue + "/worker/" + rand.Text()}
 	defer h.inFlight.end()
 	h.register(w)
-	byTexts := worker.New(e.client, byTexts(e.queueOf(panel.Config())), options)
+	large, err := e.withLargePayloads(ctx, as(""))
+	if err != nil {
+		return err
+	}
+	byTexts := worker.New(large, byTexts(e.queueOf(panel.Config())), options)
 	h.register(byTexts)
 	common := options
 	common.Identity = e.database.identity()
 	options.DisableWorkflowWorker = true
-	home := worker.New(e.client, h.home, options)
+	home := worker.New(large, h.home, options)
 	home.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
 	// No task comes here: the queue only shows that there are workers, also to clients with
 	// another config. It starts last.

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -70,6 +72,33 @@ func TestTurnCostsLittle(t *testing.T) {
 			if history.HistorySizeBytes > mostHistory {
 				t.Errorf("a history of %d bytes, more than %d", history.HistorySizeBytes, mostHistory)
 			}
+		})
+	}
+}
+
+var manyAgents = flag.Bool("many-agents", false, "play a turn of 1,000 agents too")
+
+// TestLargePanelsPlay: the messages of a turn stay small enough for the server.
+func TestLargePanelsPlay(t *testing.T) {
+	sizes := []int{100}
+	if *manyAgents {
+		sizes = append(sizes, 1000)
+	}
+	for _, agents := range sizes {
+		t.Run(fmt.Sprint(agents), func(t *testing.T) {
+			w := newWorld(t)
+			s := newService(t, agreeable)
+			config := w.config(s.agents(agents)...)
+			w.worker("worker", config)
+			began := time.Now()
+			r := w.result(w.ask(config, "energy?"))
+			if r.Status != "completed" || r.Winner != "agent2" || r.Usage.Calls != 2*agents || len(s.Calls()) != 2*agents {
+				t.Errorf("%s after %d calls of %d, %s has won", r.Status, r.Usage.Calls, len(s.Calls()), r.Winner)
+			}
+			found, err := w.dial().DescribeWorkflowExecution(t.Context(), w.workflow(), "")
+			ok(t, err)
+			t.Logf("%v, %d events of %d bytes", time.Since(began), found.WorkflowExecutionInfo.HistoryLength, found.WorkflowExecutionInfo.HistorySizeBytes)
+			w.checkHistories("large")
 		})
 	}
 }
