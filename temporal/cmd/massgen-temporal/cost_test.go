@@ -98,7 +98,6 @@ func TestLargePanelsPlay(t *testing.T) {
 			found, err := w.dial().DescribeWorkflowExecution(t.Context(), w.workflow(), "")
 			ok(t, err)
 			t.Logf("%v, %d events of %d bytes", time.Since(began), found.WorkflowExecutionInfo.HistoryLength, found.WorkflowExecutionInfo.HistorySizeBytes)
-			w.checkHistories("large")
 		})
 	}
 }
