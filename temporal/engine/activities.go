@@ -24,8 +24,10 @@ type activities struct {
 	server server
 	// workflows answer requests for budget.
 	workflows workflows
+	signs     Signs
 	// home is the queue that only this worker listens to.
 	home     string
+	homed    homed
 	inFlight inFlight
 	turns    turns
 }
@@ -103,6 +105,7 @@ func (h *activities) journal(ctx context.Context, e entry) error {
 // perform runs one effect, waits for it if it is under way here, or returns its earlier result.
 // If Joins is true, it begins nothing.
 func (h *activities) perform(ctx context.Context, w work) (result, error) {
+	defer h.inFlight.enter()()
 	t, leave := h.turn(w.Owner)
 	defer leave()
 	if err := t.open(ctx, &w); err != nil {

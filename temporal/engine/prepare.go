@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"go.temporal.io/sdk/activity"
+
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/turn"
@@ -21,6 +23,7 @@ func (h *activities) begun(ctx context.Context, t *turnAtWork, number int, in re
 	first, ok := ev.(turn.Accepted)
 	if ok && needsHome(first.Turn.Agents) {
 		b.Home = h.home
+		h.homed.add(ctx, activity.GetInfo(ctx).WorkflowExecution.ID, held{in.Session, in.Owner, number}, h.as)
 	}
 	if ok && in.Form >= turnsByTexts {
 		if b.Described, err = agents.PutJSON(ctx, t.store, first.Turn); err == nil {

@@ -26,6 +26,7 @@ const (
 	keepName     = "massgen.keep"
 	keepNoteName = "massgen.keep_note"
 	putTextsName = "massgen.put_texts"
+	watchName    = "massgen.watch"
 
 	begunUpdate     = "begun"
 	reserveUpdate   = "reserve"
@@ -36,6 +37,7 @@ const (
 	dismissSignal   = "dismiss"
 	attendSignal    = "attend"
 	decideSignal    = "decide"
+	homeSignal      = "home_ended"
 	progressQuery   = "progress"
 	permittedQuery  = "permitted"
 )

@@ -33,6 +33,7 @@ type player struct {
 	timer     timer
 	questions questions
 	home      home
+	watches   watches
 	cut       bool // the turn was interrupted
 	hearing   bool // a note is being stored
 }
@@ -87,7 +88,7 @@ func play(ctx workflow.Context, in request) error {
 	in.Settings = in.Settings.withDefaults()
 	root, _ := workflow.NewDisconnectedContext(ctx)
 	p := &player{
-		in: in, root: root, Steps: newSteps(root), attempts: newAttempts(), questions: newQuestions(),
+		in: in, root: root, Steps: newSteps(root), attempts: newAttempts(), questions: newQuestions(), watches: watches{},
 		texts: turnTexts{stored: map[blob.Ref]blob.Ref{}},
 	}
 	p.driver = driver.New(p)
