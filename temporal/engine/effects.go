@@ -35,7 +35,10 @@ func takingPatience(queue string) int {
 // startEffect lets a worker run an effect. The effect's result comes to the inbox exactly once.
 func (p *player) startEffect(w begunWork) {
 	key := w.Key()
-	told := p.message(w)
+	told := p.work(w.Work)
+	if w.sent != nil {
+		told = *w.sent
+	}
 	workflow.Go(w.ctx, func(ctx workflow.Context) {
 		r, err := p.perform(ctx, told, key)
 		p.happened(happening{endsWork: true, fault: err, event: func(at kernel.Time) turn.Event { return r.event(at, key) }})

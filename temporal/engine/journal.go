@@ -5,19 +5,27 @@ import (
 
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/turn"
 )
 
-// journal is the journal of a turn in the store, which a turn by texts writes while effects run: the
-// workflow's history has each event before, so a lost batch is written again, and the journal has
-// all events before the turn is concluded or goes on as a new run.
+// journal writes a turn's events to the store, in turns by texts while effects run: the workflow's
+// history has each event before, so a lost batch is written again, and the store has all events
+// before the turn is concluded or goes on as a new run.
 type journal struct {
+	number int // of the turn, 0 before it is begun
 	// events counts the events in the store, unwritten are those that follow.
 	events    int
 	unwritten []json.RawMessage
 	isWriting bool
 	fault     error
+
+	root    workflow.Context
+	of      func() held
+	options workflow.ActivityOptions
+	// isWhole says that events are written before anything follows, and failed gets the fault of a
+	// journal that is written meanwhile.
+	isWhole bool
+	failed  func(error)
 }
 
 // mostEntry is about the most bytes of events for one activity: the server accepts at most 2 MB
@@ -26,28 +34,30 @@ const mostEntry = 512 << 10
 
 // Append implements driver.Runtime. The workflow's history has the events and their places
 // before an activity writes them, so that a second try writes the same.
-func (p *player) Append(events []turn.Event, _ bool) error {
-	if p.in.Form == wholeTurns {
-		return p.appendWhole(events)
+func (p *player) Append(events []turn.Event, _ bool) error { return p.journal.append(events) }
+
+func (j *journal) append(events []turn.Event) error {
+	if j.isWhole {
+		return j.appendWhole(events)
 	}
 	for _, ev := range events {
 		data, err := turn.Encode(ev)
 		if err != nil {
 			return err
 		}
-		p.journal.unwritten = append(p.journal.unwritten, data)
+		j.unwritten = append(j.unwritten, data)
 	}
-	if !p.journal.isWriting {
-		p.journal.isWriting = true
-		workflow.Go(p.root, p.writeJournal)
+	if !j.isWriting {
+		j.isWriting = true
+		workflow.Go(j.root, j.writeAll)
 	}
-	return p.journal.fault
+	return j.fault
 }
 
 // appendWhole writes events before it returns.
-func (p *player) appendWhole(events []turn.Event) error {
+func (j *journal) appendWhole(events []turn.Event) error {
 	for len(events) > 0 {
-		e := p.entry()
+		e := j.entry()
 		for size := 0; len(events) > 0 && size < mostEntry; events = events[1:] {
 			data, err := turn.Encode(events[0])
 			if err != nil {
@@ -56,48 +66,48 @@ func (p *player) appendWhole(events []turn.Event) error {
 			e.Events = append(e.Events, data)
 			size += len(data)
 		}
-		if err := p.write(p.root, e); err != nil {
+		if err := j.write(j.root, e); err != nil {
 			return err
 		}
-		p.journal.events += len(e.Events)
+		j.events += len(e.Events)
 	}
 	return nil
 }
 
-// writeJournal writes events until all are written, each time all that have come since. A failure
+// writeAll writes events until all are written, each time all that have come since. A failure
 // ends the turn.
-func (p *player) writeJournal(ctx workflow.Context) {
-	j := &p.journal
+func (j *journal) writeAll(ctx workflow.Context) {
 	for len(j.unwritten) > 0 && j.fault == nil {
-		e, size, n := p.entry(), 0, 0
+		e, size, n := j.entry(), 0, 0
 		for ; n < len(j.unwritten) && size < mostEntry; n++ {
 			size += len(j.unwritten[n])
 		}
 		e.Journal, j.unwritten = j.unwritten[:n], j.unwritten[n:]
-		if j.fault = p.write(ctx, e); j.fault == nil {
+		if j.fault = j.write(ctx, e); j.fault == nil {
 			j.events += n
 		}
 	}
 	j.isWriting = false
 	if j.fault != nil {
-		p.happened(happening{fault: j.fault, event: func(kernel.Time) turn.Event { return nil }})
+		j.failed(j.fault)
 	}
 }
 
 // flush returns when the store has all events.
-func (p *player) flush() error {
-	if err := workflow.Await(p.root, func() bool { return !p.journal.isWriting }); err != nil {
+func (j *journal) flush() error {
+	if err := workflow.Await(j.root, func() bool { return !j.isWriting }); err != nil {
 		return err
 	}
-	return p.journal.fault
+	return j.fault
 }
 
-func (p *player) entry() entry {
-	return entry{Session: p.in.Session, Owner: p.in.Owner, Number: p.number, Place: p.journal.events}
+func (j *journal) entry() entry {
+	of := j.of()
+	return entry{Session: of.Session, Owner: of.Owner, Number: of.Number, Place: j.events}
 }
 
-func (p *player) write(ctx workflow.Context, e entry) error {
-	options := p.bookkeeping()
-	options.StartToCloseTimeout, options.HeartbeatTimeout = min(mostWrite, p.in.Settings.Heartbeat), 0
+func (j *journal) write(ctx workflow.Context, e entry) error {
+	options := j.options
+	options.StartToCloseTimeout, options.HeartbeatTimeout = min(mostWrite, options.HeartbeatTimeout), 0
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), journalName, e).Get(ctx, nil)
 }

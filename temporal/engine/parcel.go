@@ -29,18 +29,45 @@ type parcel struct {
 	Votable []int `json:"votable,omitempty"`
 }
 
-// put stores a text, and returns its reference.
-type put func(text []byte) (blob.Ref, error)
+// texter makes texts.
+type texter struct {
+	// put stores a text, and returns its reference.
+	put func(text []byte) (blob.Ref, error)
+	// last are the answers of the last list, with its reference: the effects of a round have the same.
+	last    []kernel.Answer
+	lastRef blob.Ref
+}
+
+// answers stores a list of answers.
+func (t *texter) answers(list []kernel.Answer) (blob.Ref, error) {
+	if t.lastRef != (blob.Ref{}) && slices.Equal(t.last, list) {
+		return t.lastRef, nil
+	}
+	ref, err := t.json(list)
+	if err == nil {
+		t.last, t.lastRef = list, ref
+	}
+	return ref, err
+}
+
+// json stores a value as JSON.
+func (t *texter) json(v any) (blob.Ref, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return blob.Ref{}, err
+	}
+	return t.put(data)
+}
 
 // parcelOf packs an effect. Whether a part becomes a text follows from what the effect has, and not
 // from sizes: another version of the program encodes it in more or fewer bytes, and decides the same.
-func parcelOf(e effect.Effect, put put) (p parcel, err error) {
+func parcelOf(e effect.Effect, to *texter) (p parcel, err error) {
 	list := func(answers []kernel.Answer) []kernel.Answer {
 		if len(answers) == 0 || err != nil {
 			p.Answers = append(p.Answers, blob.Ref{})
 			return answers
 		}
-		ref, putErr := putJSON(put, answers)
+		ref, putErr := to.answers(answers)
 		p.Answers, err = append(p.Answers, ref), putErr
 		return nil
 	}
@@ -65,7 +92,7 @@ func parcelOf(e effect.Effect, put put) (p parcel, err error) {
 		p.Effect, p.Tool = effectOf(call), true
 	}
 	if err == nil && grows {
-		p.Rest, err = putJSON(put, p.Effect)
+		p.Rest, err = to.json(p.Effect)
 		p.Effect = effectJSON{}
 	}
 	return p, err
@@ -77,14 +104,6 @@ func (p parcel) stub() effect.Effect {
 		return effect.ToolCall{Key: p.Key}
 	}
 	return effect.ModelCall{Key: p.Key}
-}
-
-func putJSON(put put, v any) (blob.Ref, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return blob.Ref{}, err
-	}
-	return put(data)
 }
 
 // effect unpacks an effect. Nobody may change what it returns: effects share it.

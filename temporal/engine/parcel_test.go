@@ -69,7 +69,7 @@ func TestInputsStaySmall(t *testing.T) {
 		for name, e := range packed(n) {
 			store := sessions.NewMemory()
 			inStore := func(text []byte) (blob.Ref, error) { return store.Put(t.Context(), text) }
-			p, err := parcelOf(e, inStore)
+			p, err := parcelOf(e, &texter{put: inStore})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,11 +112,11 @@ func TestRoundsShareTheirAnswers(t *testing.T) {
 		for agent := range n {
 			call := packed(n)["a call of a long step"].(effect.ModelCall)
 			call.Key.Agent = agent
-			_, err := parcelOf(call, func(text []byte) (blob.Ref, error) {
+			_, err := parcelOf(call, &texter{put: func(text []byte) (blob.Ref, error) {
 				ref := sessions.RefOf(text)
 				texts[ref] = true
 				return ref, nil
-			})
+			}})
 			if err != nil {
 				t.Fatal(err)
 			}

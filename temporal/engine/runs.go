@@ -20,21 +20,28 @@ const mostState = 1 << 20
 // mostMachine is the most bytes of a machine that goes on in a new run, uncompressed.
 const mostMachine = 16 << 20
 
+// mostAgentsOfRuns is the most agents of a turn that goes on in new runs: each agent's step has the
+// answers of all.
+const mostAgentsOfRuns = 200
+
 // isLong reports whether the history of this run is so long that the turn should go on in a new one.
-func (p *player) isLong() bool {
+func isLong(p *player) bool {
+	if p.in.Form >= turnsByTexts && len(p.driver.Machine().Turn().Agents) > mostAgentsOfRuns {
+		return false
+	}
 	info := workflow.GetInfo(p.root)
 	limit := p.in.Settings.HistoryLimit
 	return info.GetContinueAsNewSuggested() || limit > 0 && info.GetCurrentHistoryLength() >= limit
 }
 
 // isIdle reports whether nothing is under way and the turn is not over.
-func (p *player) isIdle() bool { return p.driver.Out() <= len(p.begun) && !p.driver.Machine().Over() }
+func isIdle(p *player) bool { return p.driver.Out() <= len(p.begun) && !p.driver.Machine().Over() }
 
 // next returns the request for the run that goes on from here; ok is false while this run goes
 // on. A run can end when it has nothing under way and nobody waits.
 func (p *player) next() (next request, ok bool) {
 	switch {
-	case !p.isLong() || !p.isIdle():
+	case !isLong(p) || !isIdle(p):
 		return next, false
 	case len(p.inbox) > 0 || p.journal.isWriting || p.hasNotes() || !workflow.AllHandlersFinished(p.root):
 		return next, false
@@ -44,14 +51,14 @@ func (p *player) next() (next request, ok bool) {
 		return next, false
 	}
 	next = p.in
-	next.Played = &played{Number: p.number, Events: p.journal.events, Wake: p.timer.wake, Clock: p.timer.clock, Interrupted: p.cut, Tools: p.home, Unattended: p.questions.unattended}
+	next.Played = &played{Number: p.journal.number, Events: p.journal.events, Wake: p.timer.wake, Clock: p.timer.clock, Interrupted: p.cut, Tools: p.home, Unattended: p.questions.unattended}
 	for _, w := range p.begun {
 		if w.Permission != nil || w.ctx.Err() != nil {
 			return next, false
 		}
 	}
 	if p.in.Form >= turnsByTexts {
-		return next, p.nextByTexts(next.Played, state)
+		return next, nextByTexts(p, next.Played, state)
 	}
 	next.Played.Machine = state
 	for _, w := range p.begun {
@@ -62,11 +69,11 @@ func (p *player) next() (next request, ok bool) {
 }
 
 // nextByTexts fills in the state and the packed work of a turn by texts.
-func (p *player) nextByTexts(next *played, state []byte) bool {
+func nextByTexts(p *player, next *played, state []byte) bool {
 	if len(state) > mostMachine {
 		return false
 	}
-	if err := p.pack(p.begun); err != nil { // the start of the work fails too, and says so
+	if err := pack(p, p.begun); err != nil { // the start of the work fails too, and says so
 		return false
 	}
 	for _, w := range p.begun {
@@ -87,7 +94,7 @@ func (p *player) takeUp(last played) (err error) {
 	if err := json.Unmarshal(last.Machine, p.driver.Machine()); err != nil {
 		return err
 	}
-	p.number, p.journal.events, p.cut, p.home = last.Number, last.Events, last.Interrupted, last.Tools
+	p.journal.number, p.journal.events, p.cut, p.home = last.Number, last.Events, last.Interrupted, last.Tools
 	p.questions.unattended, p.timer.clock, p.in.Played = last.Unattended, last.Clock, nil
 	if last.Wake > 0 {
 		p.Wake(last.Wake)

@@ -32,7 +32,7 @@ func (p *player) startBegun() error {
 	list := p.begun
 	p.begun = nil
 	if p.in.Form >= turnsByTexts {
-		if err := p.pack(list); err != nil {
+		if err := pack(p, list); err != nil {
 			return err
 		}
 	}
@@ -174,21 +174,17 @@ func patiently(ctx workflow.Context) workflow.Context {
 	})
 }
 
-// message returns the input of an effect's activity.
-func (p *player) message(w begunWork) work {
-	if w.sent != nil {
-		return *w.sent
-	}
-	return p.work(w.Work)
-}
-
 // work returns the input of an effect's activity with all that the effect needs.
 func (p *player) work(w driver.Work) work {
 	limits := p.driver.Machine().Ledger().Limits
-	return work{
-		Session: p.in.Session, Owner: p.in.Owner, Turn: *w.Turn, Effect: effectOf(w.Effect),
+	sent := work{
+		Session: p.in.Session, Owner: p.in.Owner, Effect: effectOf(w.Effect),
 		Limited: !limits.None(), Priced: limits.Priced(),
 	}
+	if w.Turn != nil {
+		sent.Turn = *w.Turn
+	}
+	return sent
 }
 
 // event returns the result as an event.

@@ -27,7 +27,7 @@ type turnTexts struct {
 type refs func(blob.Ref) blob.Ref
 
 // pack fills in the parcels of works that have none, and stores their texts by one local activity.
-func (p *player) pack(list []begunWork) error {
+func pack(p *player, list []begunWork) error {
 	var texts [][]byte
 	var missing []blob.Ref
 	inStore := refs(func(ref blob.Ref) blob.Ref { return p.texts.stored[ref] })
@@ -39,6 +39,7 @@ func (p *player) pack(list []begunWork) error {
 		}
 		return ref, nil
 	}
+	lists := texter{put: put}
 	for i, w := range list {
 		if w.Effect == nil || w.sent != nil {
 			continue
@@ -53,7 +54,7 @@ func (p *player) pack(list []begunWork) error {
 			}
 			p.texts.turn = *w.Turn
 		}
-		packed, err := parcelOf(w.Effect, put)
+		packed, err := parcelOf(w.Effect, &lists)
 		if err != nil {
 			return err
 		}

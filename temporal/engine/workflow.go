@@ -22,7 +22,6 @@ type player struct {
 	root workflow.Context
 	attempts
 	in     request
-	number int // 0 before the turn is begun
 	driver *driver.Driver
 	inbox  []driver.Post
 	// begun is work that the driver has started and this run has not started: the next run may.
@@ -91,6 +90,7 @@ func play(ctx workflow.Context, in request) error {
 		in: in, root: root, Steps: newSteps(root), attempts: newAttempts(), questions: newQuestions(), watches: watches{},
 		texts: turnTexts{stored: map[blob.Ref]blob.Ref{}},
 	}
+	p.journal = journal{root: root, of: p.held, isWhole: in.Form == wholeTurns, options: p.bookkeeping(), failed: func(err error) { p.happened(happening{fault: err}) }}
 	p.driver = driver.New(p)
 	if err := p.listen(ctx); err != nil {
 		return err
@@ -99,8 +99,8 @@ func play(ctx workflow.Context, in request) error {
 	if err == nil || workflow.IsContinueAsNewError(err) {
 		return err
 	}
-	if p.number > 0 { // the turn stays unfinished in the store, and can be resumed
-		_ = p.flush() // its error has ended the turn, or is of less interest
+	if p.journal.number > 0 { // the turn stays unfinished in the store, and can be resumed
+		_ = p.journal.flush() // its error has ended the turn, or is of less interest
 		leave := workflow.WithActivityOptions(root, p.bookkeeping())
 		err = errors.Join(err, workflow.ExecuteActivity(leave, leaveName, p.held()).Get(root, nil))
 	}
@@ -133,7 +133,7 @@ func (p *player) drive() error {
 			return err
 		}
 		if p.driver.Done() {
-			return p.flush()
+			return p.journal.flush()
 		}
 		if err := workflow.Await(p.root, func() bool { return len(p.inbox) > 0 }); err != nil {
 			return err
@@ -143,8 +143,8 @@ func (p *player) drive() error {
 		if err := p.driver.Handle(posts...); err != nil {
 			return err
 		}
-		if p.isLong() && p.isIdle() {
-			if err := p.flush(); err != nil {
+		if isLong(p) && isIdle(p) {
+			if err := p.journal.flush(); err != nil {
 				return err
 			}
 		}
@@ -167,7 +167,7 @@ func yield(ctx workflow.Context) {
 
 func now(ctx workflow.Context) kernel.Time { return kernel.Time(workflow.Now(ctx).UnixMilli()) }
 
-func (p *player) held() held { return held{p.in.Session, p.in.Owner, p.number} }
+func (p *player) held() held { return held{p.in.Session, p.in.Owner, p.journal.number} }
 
 // storePatience is how long a turn waits for a failing store before it is left unfinished.
 const storePatience = time.Hour
@@ -197,7 +197,7 @@ func (p *player) begin() error {
 		return err
 	}
 	p.in.Question = nil // it is in the store
-	p.number, p.journal.events, p.home, p.questions.unattended = b.Number, 1, home{Queue: b.Home}, b.Unattended
+	p.journal.number, p.journal.events, p.home, p.questions.unattended = b.Number, 1, home{Queue: b.Home}, b.Unattended
 	commands, err := p.driver.Machine().Apply(accepted)
 	if err != nil {
 		return err

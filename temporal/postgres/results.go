@@ -17,7 +17,7 @@ func (s *Store) KeepResults(ctx context.Context, id string, turn int, results ma
 		keys, list = append(keys, key), append(list, s.Mask(result))
 	}
 	err = s.owner.db.Change(ctx, "keep results of session "+id, func(w *sqlstore.Tx) {
-		put(w, s.masked(texts)...)
+		put(w, masked(s, texts)...)
 		if !s.owner.isHolder(w, id, turn) {
 			s.owner.notMine(w, id, turn)
 			return

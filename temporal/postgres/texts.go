@@ -43,11 +43,11 @@ func put(w *sqlstore.Tx, list ...[]byte) []blob.Ref {
 // PutAll stores texts as Put does, with one transaction for all, which is on the disk when PutAll
 // returns. No text of them is forgotten while a session is held that was held before.
 func (s *Store) PutAll(ctx context.Context, list [][]byte) (refs []blob.Ref, err error) {
-	err = s.owner.db.Change(ctx, "keep texts", func(w *sqlstore.Tx) { refs = put(w, s.masked(list)...) })
+	err = s.owner.db.Change(ctx, "keep texts", func(w *sqlstore.Tx) { refs = put(w, masked(s, list)...) })
 	return refs, err
 }
 
-func (s *Store) masked(list [][]byte) [][]byte {
+func masked(s *Store, list [][]byte) [][]byte {
 	masked := make([][]byte, len(list))
 	for i, data := range list {
 		masked[i] = s.Mask(data)
