@@ -21,6 +21,7 @@ import (
 type activities struct {
 	panel  *coordinator.Panel
 	as     func(owner string) Store
+	texts  Texts
 	server server
 	// workflows answer requests for budget.
 	workflows workflows

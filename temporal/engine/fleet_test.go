@@ -259,7 +259,7 @@ func newFleetOf(t *testing.T, text string, adapt func(*fleet)) *fleet {
 		end = signedEnd
 	}
 	for i := range f.workers {
-		f.workers[i] = &activities{panel: f.panel(i), as: func(string) Store { return f.store }, server: quiet{}, signs: f, home: fmt.Sprint("home", i, end)}
+		f.workers[i] = &activities{panel: f.panel(i), as: func(string) Store { return f.store }, texts: f.store, server: quiet{}, signs: f, home: fmt.Sprint("home", i, end)}
 	}
 	f.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
 	common := f.workers[1] // the other processes that listen to the queue of all are like it

@@ -26,7 +26,10 @@ const mostInline = 256 << 10
 
 // largePayloads keeps large payloads as texts. It is a converter.StorageDriver. Only a turn that holds
 // its session has them, so no sweep forgets them before it ends.
-type largePayloads struct{ store Store }
+type largePayloads struct {
+	store Store
+	texts Texts
+}
 
 // Name implements converter.StorageDriver.
 func (largePayloads) Name() string { return "massgen.texts" }
@@ -49,7 +52,7 @@ func (l largePayloads) Store(ctx converter.StorageDriverStoreContext, payloads [
 	for i, p := range payloads {
 		texts[i] = p.GetData()
 	}
-	refs, err := l.store.PutAll(ctx.Context, texts)
+	refs, err := l.texts.PutAll(ctx.Context, texts)
 	if err != nil {
 		return nil, err
 	}
@@ -82,10 +85,10 @@ func (l largePayloads) Retrieve(ctx converter.StorageDriverRetrieveContext, clai
 }
 
 // withLargePayloads returns the engine's client for turns by texts.
-func (e *Engine) withLargePayloads(ctx context.Context, store Store) (client.Client, error) {
+func (e *Engine) withLargePayloads(ctx context.Context, store Store, texts Texts) (client.Client, error) {
 	options := e.options
 	options.ExternalStorage = converter.ExternalStorage{
-		Drivers: []converter.StorageDriver{largePayloads{store}}, PayloadSizeThreshold: mostInline,
+		Drivers: []converter.StorageDriver{largePayloads{store, texts}}, PayloadSizeThreshold: mostInline,
 	}
 	c, err := client.NewClientFromExistingWithContext(ctx, e.client, options)
 	if err != nil {

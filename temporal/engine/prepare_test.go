@@ -69,7 +69,7 @@ func TestATurnIsNotRefusedByAWorkerThatEnds(t *testing.T) {
 	env.SetTestTimeout(time.Minute)
 	env.SetWorkerStopChannel(store.end)
 	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: patience})
-	h := &activities{panel: panel, as: func(string) Store { return store }}
+	h := &activities{panel: panel, as: func(string) Store { return store }, texts: store}
 	env.RegisterActivity(h.prepare)
 	once := workflow.ActivityOptions{
 		StartToCloseTimeout: time.Hour, HeartbeatTimeout: time.Hour, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},

@@ -35,7 +35,7 @@ const idleTurn = time.Minute
 // turn returns the turn of an owner. The caller calls leave when it does not use the turn any more.
 func (h *activities) turn(owner string) (t *turnAtWork, leave func()) {
 	return h.turns.enter(owner, func(recent *recentTexts) *turnAtWork {
-		store := newTurnStore(h.as(owner), h.inFlight.over(), recent)
+		store := newTurnStore(h.as(owner), h.texts, h.inFlight.over(), recent)
 		return &turnAtWork{store: store, worker: h.panel.Worker(store), texts: agents.NewCache(store)}
 	})
 }

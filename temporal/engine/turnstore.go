@@ -22,6 +22,7 @@ import (
 // worker has it. It is safe for concurrent use.
 type turnStore struct {
 	Store
+	texts  Texts
 	over   context.Context
 	recent *recentTexts
 
@@ -59,8 +60,8 @@ type keptOrNot struct {
 	err    error
 }
 
-func newTurnStore(s Store, over context.Context, recent *recentTexts) *turnStore {
-	t := &turnStore{Store: s, over: over, recent: recent, unstored: map[blob.Ref][]byte{}, stored: map[blob.Ref]bool{}}
+func newTurnStore(s Store, texts Texts, over context.Context, recent *recentTexts) *turnStore {
+	t := &turnStore{Store: s, texts: texts, over: over, recent: recent, unstored: map[blob.Ref][]byte{}, stored: map[blob.Ref]bool{}}
 	t.looking.answer, t.keeping.answer = t.look, t.keep
 	return t
 }
@@ -109,7 +110,7 @@ func (s *turnStore) fetch(ctx context.Context, refs []blob.Ref) error {
 	if len(missing) < 2 {
 		return nil
 	}
-	found, err := again(ctx, s.over, func(ctx context.Context) (map[blob.Ref][]byte, error) { return s.GetAll(ctx, missing) })
+	found, err := again(ctx, s.over, func(ctx context.Context) (map[blob.Ref][]byte, error) { return s.texts.GetAll(ctx, missing) })
 	for ref, data := range found {
 		s.recent.add(ref, data)
 	}
@@ -118,7 +119,7 @@ func (s *turnStore) fetch(ctx context.Context, refs []blob.Ref) error {
 
 // putAll stores texts at once, and returns their references in the same order.
 func (s *turnStore) putAll(ctx context.Context, texts [][]byte) ([]blob.Ref, error) {
-	refs, err := again(ctx, s.over, func(ctx context.Context) ([]blob.Ref, error) { return s.PutAll(ctx, texts) })
+	refs, err := again(ctx, s.over, func(ctx context.Context) ([]blob.Ref, error) { return s.texts.PutAll(ctx, texts) })
 	for i, ref := range refs {
 		s.recent.add(ref, s.Mask(texts[i]))
 	}
@@ -131,7 +132,7 @@ func (s *turnStore) flush(ctx context.Context) error {
 		if len(texts) == 0 {
 			return nil
 		}
-		_, err := again(ctx, s.over, func(ctx context.Context) ([]blob.Ref, error) { return s.PutAll(ctx, texts) })
+		_, err := again(ctx, s.over, func(ctx context.Context) ([]blob.Ref, error) { return s.texts.PutAll(ctx, texts) })
 		return err
 	})
 }

@@ -29,14 +29,18 @@ type Store interface {
 	Turns(ctx context.Context, session string, last int) ([]sessions.Turn, error)
 	// Mask returns data as the store keeps it.
 	Mask(data []byte) []byte
-	// PutAll stores texts, and GetAll returns those of the texts that are stored.
-	PutAll(ctx context.Context, texts [][]byte) ([]blob.Ref, error)
-	GetAll(ctx context.Context, refs []blob.Ref) (map[blob.Ref][]byte, error)
 	// KeepResults stores results of effects by their keys while the session is held, with texts, and
 	// returns the first stored ones, which count. Results returns these, and whether the session is
 	// held for the turn.
 	KeepResults(ctx context.Context, session string, turn int, results map[string][]byte, texts [][]byte) (stand map[string][]byte, err error)
 	Results(ctx context.Context, session string, turn int, keys []string) (stand map[string][]byte, held bool, err error)
+}
+
+// Texts are the texts of a Store, many at once. postgres.TextsOf returns them.
+type Texts interface {
+	// PutAll stores texts, and GetAll returns those of the texts that are stored.
+	PutAll(ctx context.Context, texts [][]byte) ([]blob.Ref, error)
+	GetAll(ctx context.Context, refs []blob.Ref) (map[blob.Ref][]byte, error)
 }
 
 // mostCancelDelay is how long a cancelled call may go on, since a worker learns of the
@@ -57,6 +61,8 @@ var errEnds = errors.New("the worker is told to end")
 type WorkOptions struct {
 	// Store returns the store for an owner.
 	Store func(owner string) Store
+	// Texts are the texts of these stores, for all owners.
+	Texts Texts
 	// Signs are the signs of life of all workers. IsSigned says that this worker shows one, for
 	// which its connection to the database must be its own.
 	Signs    Signs
@@ -69,7 +75,7 @@ type WorkOptions struct {
 // ended or was returned to the server.
 func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, o WorkOptions) error {
 	server := temporalServer{e.client}
-	h := &activities{panel: panel, as: o.Store, server: server, workflows: server, signs: o.Signs, home: e.queue + "/worker/" + rand.Text()}
+	h := &activities{panel: panel, as: o.Store, texts: o.Texts, server: server, workflows: server, signs: o.Signs, home: e.queue + "/worker/" + rand.Text()}
 	if o.IsSigned {
 		h.home += signedEnd
 		hide, err := o.Signs.Show(ctx, h.home)
@@ -141,7 +147,7 @@ func (e *Engine) workers(ctx context.Context, h *activities, d Drain, broken fun
 	}
 	w := worker.New(e.client, e.queueOf(h.panel.Config()), options)
 	h.register(w)
-	large, err := e.withLargePayloads(ctx, h.as(""))
+	large, err := e.withLargePayloads(ctx, h.as(""), h.texts)
 	if err != nil {
 		return nil, nil, err
 	}

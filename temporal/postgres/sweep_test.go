@@ -61,7 +61,7 @@ func TestTextsOfRunningTurnsStay(t *testing.T) {
 			},
 			"store texts": running(func(t *rapid.T, id string, r *runningTurn) {
 				text := words.Draw(t, "text")
-				refs, err := r.store.PutAll(ctx, [][]byte{[]byte(text), []byte("also")})
+				refs, err := postgres.TextsOf(r.store).PutAll(ctx, [][]byte{[]byte(text), []byte("also")})
 				must(err)
 				r.texts[refs[0]], r.texts[refs[1]] = text, "also"
 			}),
@@ -116,13 +116,13 @@ func TestTextsGoWithTheirTurn(t *testing.T) {
 	one := s.As("owner", time.Hour)
 	b, err := one.Begin(ctx, "s", "q")
 	ok(t, err)
-	refs, err := one.PutAll(ctx, [][]byte{[]byte("named by nothing"), []byte("another")})
+	refs, err := postgres.TextsOf(one).PutAll(ctx, [][]byte{[]byte("named by nothing"), []byte("another")})
 	ok(t, err)
-	if found, err := one.GetAll(ctx, append(refs, sessions.RefOf([]byte("missing")))); err != nil || len(found) != 2 || string(found[refs[0]]) != "named by nothing" {
+	if found, err := postgres.TextsOf(one).GetAll(ctx, append(refs, sessions.RefOf([]byte("missing")))); err != nil || len(found) != 2 || string(found[refs[0]]) != "named by nothing" {
 		t.Errorf("there are %d texts, %v", len(found), err)
 	}
 	ok(t, one.Leave(ctx, "s", b.Turn))
-	if found, err := one.GetAll(ctx, refs); err != nil || len(found) != 0 {
+	if found, err := postgres.TextsOf(one).GetAll(ctx, refs); err != nil || len(found) != 0 {
 		t.Errorf("after the turn there are %d texts, %v", len(found), err)
 	}
 }

@@ -40,10 +40,16 @@ func put(w *sqlstore.Tx, list ...[]byte) []blob.Ref {
 	return refs
 }
 
+// Texts are the texts of a Store, many at once.
+type Texts struct{ store *Store }
+
+// TextsOf returns the texts of a Store.
+func TextsOf(s *Store) Texts { return Texts{s} }
+
 // PutAll stores texts as Put does, with one transaction for all, which is on the disk when PutAll
 // returns. No text of them is forgotten while a session is held that was held before.
-func (s *Store) PutAll(ctx context.Context, list [][]byte) (refs []blob.Ref, err error) {
-	err = s.owner.db.Change(ctx, "keep texts", func(w *sqlstore.Tx) { refs = put(w, masked(s, list)...) })
+func (t Texts) PutAll(ctx context.Context, list [][]byte) (refs []blob.Ref, err error) {
+	err = t.store.owner.db.Change(ctx, "keep texts", func(w *sqlstore.Tx) { refs = put(w, masked(t.store, list)...) })
 	return refs, err
 }
 
@@ -56,14 +62,14 @@ func masked(s *Store, list [][]byte) [][]byte {
 }
 
 // GetAll returns those of the texts that are stored.
-func (s *Store) GetAll(ctx context.Context, refs []blob.Ref) (found map[blob.Ref][]byte, err error) {
+func (t Texts) GetAll(ctx context.Context, refs []blob.Ref) (found map[blob.Ref][]byte, err error) {
 	sums, wanted := make([][]byte, len(refs)), map[string]blob.Ref{}
 	for i, ref := range refs {
 		sums[i] = sqlstore.SumOf(ref)
 		wanted[string(sums[i])] = ref
 	}
 	type text struct{ sum, data []byte }
-	list, err := sqlstore.Rows(ctx, s.owner.db, "read texts", func(rows *sql.Rows) (t text, err error) {
+	list, err := sqlstore.Rows(ctx, t.store.owner.db, "read texts", func(rows *sql.Rows) (t text, err error) {
 		err = rows.Scan(&t.sum, &t.data)
 		return t, err
 	}, "SELECT sha256, data FROM texts WHERE sha256 = ANY($1::bytea[])", sums)
