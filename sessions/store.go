@@ -480,7 +480,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 }
 
 // DeleteUnused is Delete for a session that was last used before a time. Otherwise it returns ErrUsed.
-func (s *Store) DeleteUnused(ctx context.Context, id string, since time.Time) error {
+func DeleteUnused(ctx context.Context, s *Store, id string, since time.Time) error {
 	if err := CheckID(id); err != nil {
 		return err
 	}

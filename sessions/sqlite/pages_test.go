@@ -77,15 +77,11 @@ func TestPages(t *testing.T) {
 	})
 }
 
-var many = flag.Int("many", 0, "measure the pages of a store of so many sessions, in the file many.db of the current folder")
+var many = flag.Int("many", 1000, "measure the pages of a store of so many sessions")
 
-// TestMany is run by hand: -run TestMany -many 1000000 -v.
+// TestMany prints figures: -run TestMany -many 1000000 -v.
 func TestMany(t *testing.T) {
-	if *many == 0 {
-		t.Skip("-many N measures the pages of N sessions")
-	}
-	path, err := filepath.Abs("many.db")
-	must(t, err)
+	path := filepath.Join(t.TempDir(), "many.db")
 	storetest.Many(t, *many, func(t testing.TB) sessions.Keeper {
 		s, err := sqlite.Open(t.Context(), path)
 		if err != nil {

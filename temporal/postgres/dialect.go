@@ -32,9 +32,9 @@ func steps() sqlstore.Steps {
 			ALTER TABLE attempts ADD COLUMN IF NOT EXISTS lease_seconds double precision NOT NULL DEFAULT 15;` + limitFunctions,
 		5: `ALTER TABLE sessions ADD COLUMN reasoning_tokens bigint NOT NULL DEFAULT 0;
 			ALTER TABLE turns ADD COLUMN reasoning_tokens bigint NOT NULL DEFAULT 0`,
-		6: `CREATE INDEX sessions_by_use ON sessions (updated DESC, name) WHERE turns > 0;
-			CREATE INDEX sessions_hidden ON sessions (name) WHERE turns = 0;
-			CREATE INDEX sessions_by_words ON sessions USING gin (title_words)`,
+		6: `CREATE INDEX IF NOT EXISTS sessions_by_use ON sessions (updated DESC, name) WHERE turns > 0;
+			CREATE INDEX IF NOT EXISTS sessions_hidden ON sessions (name) WHERE turns = 0;
+			CREATE INDEX IF NOT EXISTS sessions_by_words ON sessions USING gin (title_words)`,
 	}
 }
 

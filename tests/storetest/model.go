@@ -182,7 +182,7 @@ func (p *pair) otherActions() map[string]func(*rapid.T) {
 
 // state is all that can be seen of a store, without times.
 type state struct {
-	Totals sessions.Totals
+	Totals   sessions.Totals
 	Sessions []sessions.Session
 	Turns    map[string][]sessions.Turn
 	Journals map[string][]string

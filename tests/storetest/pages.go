@@ -187,7 +187,7 @@ func Many(t *testing.T, n int, open func(testing.TB) sessions.Keeper, fill func(
 		list, err := w.store.List(ctx, old)
 		for _, s := range list {
 			if err == nil {
-				err = w.store.DeleteUnused(ctx, s.ID, old.UnusedSince)
+				err = sessions.DeleteUnused(ctx, w.store, s.ID, old.UnusedSince)
 			}
 		}
 		return len(list), err

@@ -26,7 +26,7 @@ func DeleteSession(ctx context.Context, store *store.Store, id string) error {
 func DeleteUnused(ctx context.Context, store *store.Store, id string, since time.Time) (deleted bool, err error) {
 	isLeft := false
 	err = deleteSession(store, id, func() error {
-		err := store.Sessions.DeleteUnused(ctx, id, since)
+		err := sessions.DeleteUnused(ctx, store.Sessions, id, since)
 		isLeft = errors.Is(err, sessions.ErrUsed) || errors.Is(err, sessions.ErrBusy) || errors.Is(err, sessions.ErrNoSession)
 		return err
 	})

@@ -259,7 +259,8 @@ async function listSessions(goOn = false) {
     : list.sessions.map(s => ({ ...s, about: s.state !== 'idle' && s.state }));
   if (!goOn) by('sessions').replaceChildren();
   for (const entry of entries) addEntry(entry);
-  if (entries.length === 0 && !goOn) by('sessions').append(make('p', sought ? `Nothing has “${sought}” in it.` : 'There are no sessions yet.'));
+  const none = sought ? `Nothing has “${sought}” in it.` : 'There are no sessions yet.';
+  if (entries.length === 0 && !goOn) by('sessions').append(make('p', none));
   next = list.next ?? '';
   by('more').hidden = !next;
   if (sought) say(`${entries.length}${next ? ' or more' : ''} places found`);
