@@ -364,8 +364,8 @@ func (s *Store) Search(ctx context.Context, query string, f Filter) ([]Hit, erro
 	return s.backing.Search(ctx, q, f)
 }
 
-// Totals returns the sums over the sessions that f chooses.
-func (s *Store) Totals(ctx context.Context, f Filter) (Totals, error) {
+// AddUp returns the sums over the sessions that f chooses.
+func AddUp(ctx context.Context, s *Store, f Filter) (Totals, error) {
 	return s.backing.Totals(ctx, f)
 }
 

@@ -227,7 +227,7 @@ func (p *pair) look(t *rapid.T, s *sessions.Store) state {
 	if !slices.Equal(ids(seen.Sessions), append([]string{}, paged...)) {
 		t.Fatalf("the pages have %q, the list %q", paged, ids(seen.Sessions))
 	}
-	seen.Totals, err = s.Totals(p.ctx, sessions.Filter{})
+	seen.Totals, err = sessions.AddUp(p.ctx, s, sessions.Filter{})
 	ok(err)
 	slices.SortFunc(seen.Sessions, func(a, b sessions.Session) int { return cmp.Compare(a.ID, b.ID) })
 	for i, n := range seen.Sessions {

@@ -29,7 +29,7 @@ func Pages(t *testing.T, k sessions.Keeper, fill func(t testing.TB, from, to int
 			t.Errorf("%s allocates %.0f times with %d sessions, and %.0f times with %d", name, few[name], fewSessions, n, manySessions)
 		}
 	}
-	all, err := w.store.Totals(t.Context(), sessions.Filter{})
+	all, err := sessions.AddUp(t.Context(), w.store, sessions.Filter{})
 	w.ok(err)
 	w.same("all sessions", manySessions, all.Sessions)
 	if isShort != nil {
@@ -68,7 +68,7 @@ func (w world) allocations() map[string]float64 {
 		})
 	}
 	counts["the totals"] = testing.AllocsPerRun(5, func() {
-		_, err := w.store.Totals(w.Context(), sessions.Filter{})
+		_, err := sessions.AddUp(w.Context(), w.store, sessions.Filter{})
 		w.ok(err)
 	})
 	return counts
@@ -135,7 +135,7 @@ func (w world) pagesStay() {
 func Many(t *testing.T, n int, open func(testing.TB) sessions.Keeper, fill func(t testing.TB, from, to int)) {
 	w := worldOf(t, open(t))
 	ctx := t.Context()
-	kept, err := w.store.Totals(ctx, sessions.Filter{})
+	kept, err := sessions.AddUp(ctx, w.store, sessions.Filter{})
 	w.ok(err)
 	for from := kept.Sessions; from < n; from += manySessions {
 		fill(t, from, min(from+manySessions, n))
@@ -174,12 +174,12 @@ func Many(t *testing.T, n int, open func(testing.TB) sessions.Keeper, fill func(
 		}
 	}
 	measure("the totals", func() (int, error) {
-		all, err := w.store.Totals(ctx, sessions.Filter{})
+		all, err := sessions.AddUp(ctx, w.store, sessions.Filter{})
 		return all.Sessions, err
 	})
 	old := sessions.Filter{UnusedSince: time.UnixMilli(int64(n) * 100)}
 	measure("the totals of the oldest tenth", func() (int, error) {
-		all, err := w.store.Totals(ctx, old)
+		all, err := sessions.AddUp(ctx, w.store, old)
 		return all.Sessions, err
 	})
 	measure("delete the last 1,000 of them", func() (int, error) {

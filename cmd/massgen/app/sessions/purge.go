@@ -77,7 +77,7 @@ func (c *command) purgeSessions(ctx context.Context, store *store.Store, _ []str
 	}
 	since := time.Now().Add(-age)
 	old := sessions.Filter{UnusedSince: since}
-	totals, err := store.Sessions.Totals(ctx, old)
+	totals, err := sessions.AddUp(ctx, store.Sessions, old)
 	if err != nil {
 		return err
 	}

@@ -234,7 +234,7 @@ func (c *command) showUsage(ctx context.Context, store *store.Store, words []str
 	var err error
 	if len(words) == 0 {
 		var all sessions.Totals
-		all, err = store.Sessions.Totals(ctx, sessions.Filter{})
+		all, err = sessions.AddUp(ctx, store.Sessions, sessions.Filter{})
 		total = all.Usage
 	} else {
 		var kept sessions.Session
