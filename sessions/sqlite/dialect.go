@@ -20,9 +20,9 @@ var fromVersion1 string
 // steps bring older stores up to date. There were no versions 2 and 3, and 5 is like 4.
 func steps() sqlstore.Steps {
 	return sqlstore.Steps{
-		1: fromVersion1,
-		5: `ALTER TABLE sessions ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0;
-			ALTER TABLE turns ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0`,
+		1: {Breaks: fromVersion1},
+		5: {Breaks: `ALTER TABLE sessions ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0;
+			ALTER TABLE turns ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0`},
 	}
 }
 

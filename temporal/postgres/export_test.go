@@ -6,6 +6,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/models/retry"
+	"github.com/massgen/massgen/internal/storage/sqlstore"
 )
 
 // OpenFor opens a store whose leases last for so long.
@@ -41,3 +42,6 @@ func BookedAt(ctx context.Context, r backends.Reservation) (at time.Time, err er
 	err = b.pool.QueryRow(ctx, "SELECT booked FROM attempts WHERE id = $1", b.attempt).Scan(&at)
 	return at, err
 }
+
+// Steps is steps.
+func Steps() sqlstore.Steps { return steps() }

@@ -19,6 +19,9 @@ import (
 type Cluster interface {
 	// OpenStore opens the database that keeps the sessions.
 	OpenStore(ctx context.Context, address string) (store.Shared, error)
+	// Migrate upgrades that database for this program, and prints what it does. A dry run changes
+	// nothing, and prints the statements too.
+	Migrate(ctx context.Context, address string, dry bool, out io.Writer) error
 	// Connect connects to the engine. Closing the connection does not end its turns.
 	Connect(ctx context.Context, at ClusterAddress) (coordinator.Remote, io.Closer, error)
 	// Work takes part in the turns of others, with a panel of the store that was opened,
