@@ -51,7 +51,7 @@ var errEnds = errors.New("the worker is told to end")
 func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(owner string) Store) error {
 	options := worker.Options{
 		MaxHeartbeatThrottleInterval: mostCancelDelay, DefaultHeartbeatThrottleInterval: mostCancelDelay,
-		WorkerStopTimeout: endGrace + giveBackTime,
+		WorkerStopTimeout: endGrace + giveBackTime, DeploymentOptions: e.build,
 	}
 	w := worker.New(e.client, e.queueOf(panel.Config()), options)
 	server := temporalServer{e.client}
@@ -60,7 +60,7 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(own
 	h.register(w)
 	common := options
 	common.Identity = e.database.identity()
-	options.DisableWorkflowWorker = true
+	options.DisableWorkflowWorker, options.DeploymentOptions = true, worker.DeploymentOptions{}
 	home := worker.New(e.client, h.home, options)
 	home.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
 	// No task comes here: the queue only shows that there are workers, also to clients with

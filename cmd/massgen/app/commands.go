@@ -145,7 +145,7 @@ func listBackends(ctx context.Context, p *program.Program, words []string) error
 func workerCommand(p *program.Program) *cli.Command {
 	return &cli.Command{
 		Name: "worker", Usage: "play the turns that others ask for, by the flags --config, --database and --temporal-address, until it is interrupted",
-		Flags:  p.Flags(),
+		Flags:  append(p.Flags(), p.Options.Cluster.BuildFlags()...),
 		Action: func(c *cli.Context) error { return talk.Work(c.Context, p, c.Args().Slice()) },
 	}
 }

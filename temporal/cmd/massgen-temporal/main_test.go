@@ -88,6 +88,7 @@ type world struct {
 	database string
 	way      string // to the database for programs, empty for the address of the database
 	settings settingsOfTest
+	flags    []string // of workers
 }
 
 // newWorld is a world on the common server. No worker counts as lost that is only slow.
@@ -225,10 +226,15 @@ func (p *process) kill() {
 // queue is the queue of the workers of this world, and of no other on its server.
 func (w *world) queue() string { return filepath.Base(filepath.Dir(w.dir)) + filepath.Base(w.dir) }
 
+// working is the command line of a worker for a config.
+func (w *world) working(config string) []string {
+	return append([]string{"worker", "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue()}, w.flags...)
+}
+
 // worker starts a worker for a config, and returns when the server knows that it is at work.
 func (w *world) worker(folder, config string) *process {
 	w.t.Helper()
-	p := w.start(folder, "worker", "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue())
+	p := w.start(folder, w.working(config)...)
 	server := w.dial()
 	w.until(folder+" is at work", func() bool {
 		queue, err := server.DescribeTaskQueue(w.t.Context(), w.queue(), enums.TASK_QUEUE_TYPE_ACTIVITY)

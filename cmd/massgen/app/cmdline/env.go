@@ -36,6 +36,9 @@ type ClusterAddress struct {
 	Address, Namespace, Queue string
 	TLS                       *tls.Config
 	APIKey                    string
+	// Deployment and Build opt a worker into Temporal's Worker Versioning: a turn stays with the
+	// workers of the build that began it. Both are empty, or none is.
+	Deployment, Build string
 	// Log is the log of the engine's own client.
 	Log *slog.Logger
 }

@@ -118,6 +118,9 @@ func Work(ctx context.Context, p *program.Program, words []string) (err error) {
 	p.Options.Display.NoDisplay, p.Options.Cluster.Engine = true, cmdline.LocalEngine
 	p.Options.Worker = true
 	p.Log = p.Logger()
+	if err := p.Options.Cluster.CheckBuild(); err != nil {
+		return err
+	}
 	at, err := p.Engines.Address()
 	if err != nil {
 		return err
@@ -133,6 +136,9 @@ func Work(ctx context.Context, p *program.Program, words []string) (err error) {
 	working, stop := p.Watch.Context(ctx)
 	defer stop()
 	p.Console.Say("massgen: working for the queue %s of Temporal at %s, with %s", at.Queue, at.Address, s.asked.panel.Names())
+	if at.Build != "" {
+		p.Console.Say("massgen: new turns come to this build after: temporal worker deployment set-current-version --deployment-name %s --build-id %s", at.Deployment, at.Build)
+	}
 	return p.Env.Cluster.Work(working, at, s.asked.panel.Coordinator(), p.Console.Secrets.Redact)
 }
 
