@@ -130,11 +130,17 @@ func worldOn(t *testing.T, s *server) *world {
 // newDatabase is a schema of the database, which goes after the test.
 func newDatabase(t *testing.T) string {
 	t.Helper()
-	at, err := url.Parse(os.Getenv(databaseTest))
+	return newDatabaseAt(t, os.Getenv(databaseTest))
+}
+
+// newDatabaseAt is a schema of the database at an address.
+func newDatabaseAt(t *testing.T, address string) string {
+	t.Helper()
+	at, err := url.Parse(address)
 	ok(t, err)
 	schema := fmt.Sprintf("test_%x", rand.Uint64())
 	t.Cleanup(func() {
-		conn, err := pgx.Connect(context.Background(), os.Getenv(databaseTest))
+		conn, err := pgx.Connect(context.Background(), address)
 		ok(t, err)
 		_, err = conn.Exec(context.Background(), "DROP SCHEMA IF EXISTS "+schema+" CASCADE")
 		ok(t, err)
