@@ -114,6 +114,8 @@ type (
 	Cluster = cmdline.Cluster
 	// ClusterAddress says where an engine is.
 	ClusterAddress = cmdline.ClusterAddress
+	// WorkOptions are the options of a worker.
+	WorkOptions = cmdline.WorkOptions
 )
 
 // The exit statuses.
