@@ -66,7 +66,7 @@ func (e *Engine) noWorker(ctx context.Context, config string) error {
 func (e *Engine) noCurrentBuild(workers []*taskqueue.PollerInfo) error {
 	var name, build string
 	for _, w := range workers {
-		if o := w.GetDeploymentOptions(); buildOf(o) != noBuild {
+		if o := w.GetDeploymentOptions(); buildOf(o).id != "" {
 			name, build = o.GetDeploymentName(), o.GetBuildId()
 		}
 	}
@@ -105,17 +105,15 @@ type pollers struct {
 	current, ramping build
 }
 
-// build is a version of a Worker Deployment, noBuild for workers without Worker Versioning.
+// build is a version of a Worker Deployment. It is empty for workers without Worker Versioning.
 type build struct{ deployment, id string }
-
-var noBuild build
 
 func buildOf(v interface {
 	GetDeploymentName() string
 	GetBuildId() string
 }) build {
 	if o, ok := v.(*deployment.WorkerDeploymentOptions); ok && o.GetWorkerVersioningMode() != enums.WORKER_VERSIONING_MODE_VERSIONED {
-		return noBuild
+		return build{}
 	}
 	return build{v.GetDeploymentName(), v.GetBuildId()}
 }

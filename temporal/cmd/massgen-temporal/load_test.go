@@ -105,8 +105,8 @@ func (l *load) checkTurn(t *testing.T, store *postgres.Store, session string, mo
 			}
 		}
 	}
-	if again > lost || requests > kept[0].Usage.Calls || kept[0].Usage.Calls > mostCalls {
-		t.Errorf("session %s: %d requests, of which %d were made again, and %d calls were lost; %s, %+v, at most %d calls",
+	if again > lost || requests > kept[0].Usage.Calls || requests > mostCalls {
+		t.Errorf("session %s: %d requests, of which %d were made again, and %d calls were lost; %s, %+v, at most %d",
 			session, requests, again, lost, kept[0].Status, kept[0].Usage, mostCalls)
 	}
 }
