@@ -89,6 +89,7 @@ type world struct {
 	way      string // to the database for programs, empty for the address of the database
 	settings settingsOfTest
 	flags    []string // of workers
+	program  string   // empty for the test's own
 }
 
 // newWorld is a world on the common server. No worker counts as lost that is only slow.
@@ -204,7 +205,7 @@ func (w *world) startAt(terminal *os.File, folder string, args ...string) *proce
 	ok(w.t, err)
 	dir := filepath.Join(w.dir, folder)
 	ok(w.t, os.MkdirAll(dir, 0o700))
-	p := &process{Cmd: exec.Command(os.Args[0], args...), ended: make(chan struct{})}
+	p := &process{Cmd: exec.Command(cmp.Or(w.program, os.Args[0]), args...), ended: make(chan struct{})}
 	p.Dir, p.Stdout, p.Stderr = dir, &p.stdout, &p.stderr
 	if terminal != nil {
 		p.Stdin, p.Stderr = terminal, terminal
