@@ -7,6 +7,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/models/retry"
 	"github.com/massgen/massgen/internal/storage/sqlstore"
+	"github.com/massgen/massgen/sessions"
 )
 
 // OpenFor opens a store whose leases last for so long.
@@ -45,3 +46,10 @@ func BookedAt(ctx context.Context, r backends.Reservation) (at time.Time, err er
 
 // Steps is steps.
 func Steps() sqlstore.Steps { return steps() }
+
+// ListQuery returns the query of a list, in PostgreSQL's words.
+func ListQuery(f sessions.Filter) (statement string, args []any) {
+	d := dialect("")
+	statement, args = d.ListQuery(f)
+	return d.Translate(statement), args
+}

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/massgen/massgen/internal/storage/sqlstore"
 	"github.com/massgen/massgen/temporal/postgres"
 )
@@ -56,14 +58,15 @@ func TestStatementsOfADryRunMakeTheStore(t *testing.T) {
 	for name, schema := range map[string]string{"an old store": oldStore(t), "an empty schema": schema(t, t.TempDir())} {
 		m, err := postgres.Migrate(t.Context(), address(t, schema), true)
 		ok(t, err)
+		conn, err := pgx.Connect(t.Context(), address(t, schema))
+		ok(t, err)
 		for _, s := range m.Steps {
 			for _, statement := range append(s.Indexes, s.Statements...) {
-				if len(s.Indexes) == 0 {
-					statement = "SET search_path = " + schema + ";" + statement
-				}
-				execute(t, statement)
+				_, err := conn.Exec(t.Context(), statement)
+				ok(t, err)
 			}
 		}
+		ok(t, conn.Close(t.Context()))
 		if m := migrate(t, schema); len(m.Steps) > 0 || m.From != sqlstore.Version {
 			t.Errorf("%s: afterwards %+v", name, m)
 		}

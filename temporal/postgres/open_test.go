@@ -125,7 +125,7 @@ func TestTurnsOfAnOldStoreAreFound(t *testing.T) {
 	ok(t, err)
 	defer func() { ok(t, s.Close()) }()
 	for question, want := range map[string]int{"one": 1, "two": 1, "three": 0} { // the third may be gone on with
-		if hits, err := s.Search(ctx, question, 0); len(hits) != want || err != nil {
+		if hits, err := s.Search(ctx, question, sessions.Filter{}); len(hits) != want || err != nil {
 			t.Errorf("%s: %d hits, %v", question, len(hits), err)
 		}
 	}
@@ -266,7 +266,7 @@ func TestWordsOfLongTexts(t *testing.T) {
 		"word149999": 0, "word149999-an": 0, strings.Repeat("x", 5000): 0, "answer-s-end": 1, "one-answer": 0,
 		"first-s": 0, "the-answer": 0,
 	} {
-		hits, err := s.Search(ctx, query, 0)
+		hits, err := s.Search(ctx, query, sessions.Filter{})
 		ok(t, err)
 		found := 0
 		for _, h := range hits {
@@ -281,7 +281,7 @@ func TestWordsOfLongTexts(t *testing.T) {
 			t.Errorf("%.20q is found %d times, want %d", query, found, want)
 		}
 	}
-	hits, err := s.Search(ctx, "answer", 0)
+	hits, err := s.Search(ctx, "answer", sessions.Filter{})
 	ok(t, err)
 	if len(hits) != 1 || hits[0].Snippet != "An answer’s end" {
 		t.Errorf("hits %+v", hits)

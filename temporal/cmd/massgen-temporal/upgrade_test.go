@@ -18,8 +18,8 @@ import (
 // releaseBefore is the last commit whose workers know neither --drain nor migrate.
 const releaseBefore = "02ca30cb"
 
-// built returns massgen-temporal of a commit of this repository. The test is skipped where the commit is not
-// there, as in an archive of the sources.
+// built returns massgen-temporal of a commit of this repository. Where the commit is not there, as in an archive
+// of the sources, scripts/temporal.sh leaves the test out.
 func built(t *testing.T, commit string) string {
 	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
@@ -28,7 +28,7 @@ func built(t *testing.T, commit string) string {
 		return exec.Command("git", append([]string{"-C", root}, args...)...)
 	}
 	if out, err := git("cat-file", "-e", commit+"^{commit}").CombinedOutput(); err != nil {
-		t.Skipf("commit %s is not in the history of this copy (a shallow clone, or an archive): fetch all of it: %v: %s", commit, err, out)
+		t.Fatalf("commit %s is not in the history of this copy: git fetch --unshallow has all of it: %v: %s", commit, err, out)
 	}
 	dir := t.TempDir()
 	archive := filepath.Join(dir, "sources.tar")
