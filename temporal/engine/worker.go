@@ -143,7 +143,7 @@ func awayIf(err error) error {
 func (e *Engine) workers(ctx context.Context, h *activities, d Drain, broken func(error)) (home worker.Worker, others []worker.Worker, err error) {
 	options := worker.Options{
 		MaxHeartbeatThrottleInterval: mostCancelDelay, DefaultHeartbeatThrottleInterval: mostCancelDelay,
-		WorkerStopTimeout: d.Longest + endGrace + giveBackTime, OnFatalError: broken,
+		WorkerStopTimeout: d.Longest + endGrace + giveBackTime, OnFatalError: broken, DeploymentOptions: e.build,
 	}
 	w := worker.New(e.client, e.queueOf(h.panel.Config()), options)
 	h.register(w)
@@ -155,7 +155,7 @@ func (e *Engine) workers(ctx context.Context, h *activities, d Drain, broken fun
 	h.register(byTexts)
 	common := options
 	common.Identity = e.database.identity()
-	options.DisableWorkflowWorker = true
+	options.DisableWorkflowWorker, options.DeploymentOptions = true, worker.DeploymentOptions{}
 	home = worker.New(large, h.home, options)
 	home.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
 	// No task comes here: the queue only shows that there are workers, also to clients with
