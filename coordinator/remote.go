@@ -37,8 +37,9 @@ type TurnOptions struct {
 type RemoteTurn interface {
 	// Number is the turn's place in its session.
 	Number() int
-	// Wait returns when the turn is over and its result is in the store.
-	Wait(ctx context.Context) error
+	// Wait returns when the turn is over and its result is in the store. Until then it calls changed, in one
+	// goroutine, whenever the turn's journal may have new events, and once at the start.
+	Wait(ctx context.Context, changed func()) error
 	// Interrupt ends the turn with the best answer so far.
 	Interrupt(ctx context.Context) error
 	// Note adds a text to the question. If the note came before the end, the journal has a

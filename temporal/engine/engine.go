@@ -16,7 +16,6 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/driver"
@@ -272,7 +271,7 @@ func (e *Engine) Attach(ctx context.Context, session string) (coordinator.Remote
 	if e.isForeign(found) {
 		return nil, foreignTurn{session, e.queue}
 	}
-	return e.begun(ctx, e.client.GetWorkflow(ctx, e.id(session), ""))
+	return e.begun(ctx, e.client.GetWorkflow(ctx, e.id(session), found.WorkflowExecutionInfo.GetExecution().GetRunId()))
 }
 
 // notPlayed is the refusal to watch a turn that no worker plays.
@@ -304,7 +303,7 @@ func (e *Engine) begun(ctx context.Context, run client.WorkflowRun) (coordinator
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if failed := p.Wait(ctx); failed != nil {
+	if failed := p.Wait(ctx, func() {}); failed != nil {
 		return nil, errors.Join(failed, err)
 	}
 	// The turn ended before the query, and a worker still knows it.
@@ -362,25 +361,4 @@ func (r *remote) signal(ctx context.Context, name string, value any) error {
 		return driver.ErrOver
 	}
 	return err
-}
-
-// Wait also waits while the server is away.
-func (r *remote) Wait(ctx context.Context) error {
-	const pause = time.Second
-	err := r.run.Get(ctx, nil)
-	for isAway(err) && sleep.For(ctx, pause) == nil {
-		err = r.run.Get(ctx, nil)
-	}
-	var terminated *temporal.TerminatedError
-	if errors.As(err, &terminated) {
-		return errors.New("the turn's workflow was terminated: --engine local --continue finishes the turn, when the workers have let go of it")
-	}
-	var failed *temporal.ApplicationError
-	if !errors.As(err, &failed) {
-		return err
-	}
-	if failed.Type() == busyKind {
-		return sessions.ErrBusy
-	}
-	return errors.New(failed.Message())
 }

@@ -30,6 +30,11 @@ func (s *server) prepare(ctx context.Context, schema string) error {
 	if err := suits(conn.Conn()); err != nil {
 		return err
 	}
+	if s.use.Pooler {
+		if err := checkSchema(ctx, conn.Conn(), schema); err != nil {
+			return err
+		}
+	}
 	version, err := versionOf(ctx, conn.Conn(), schema)
 	if err == nil && version != sqlstore.Version {
 		err = pgx.BeginFunc(ctx, conn.Conn(), func(tx pgx.Tx) error { return migrate(ctx, tx, schema) })

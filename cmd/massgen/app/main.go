@@ -112,6 +112,8 @@ type (
 	Env = cmdline.Env
 	// Cluster is an engine, and a store, that several machines share.
 	Cluster = cmdline.Cluster
+	// DatabaseAddress says where a database is, and how it is used.
+	DatabaseAddress = cmdline.DatabaseAddress
 	// ClusterAddress says where an engine is.
 	ClusterAddress = cmdline.ClusterAddress
 )

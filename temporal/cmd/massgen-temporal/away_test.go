@@ -192,7 +192,7 @@ func TestManyTurnsAtOnce(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return remote.Wait(t.Context())
+			return remote.Wait(t.Context(), func() {})
 		})
 	}
 	ok(t, group.Wait())

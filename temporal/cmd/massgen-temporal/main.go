@@ -37,8 +37,8 @@ type cluster struct {
 	store    *postgres.Store
 }
 
-func (c *cluster) OpenStore(ctx context.Context, address string) (store.Shared, error) {
-	store, err := postgres.Open(ctx, address)
+func (c *cluster) OpenStore(ctx context.Context, at app.DatabaseAddress) (store.Shared, error) {
+	store, err := postgres.OpenTo(ctx, at.URL, postgres.Use{Brief: !at.IsBusy, Pooler: at.Pooler})
 	if err != nil {
 		return nil, err
 	}

@@ -125,7 +125,7 @@ func (s *Archive) Database() string {
 // openDatabase opens the store that all workers share.
 func (s *Archive) openDatabase(ctx context.Context, address string, why use) (*store.Store, error) {
 	s.console.Secrets.AddURL(address)
-	shared, err := s.env.Cluster.OpenStore(ctx, address)
+	shared, err := s.env.Cluster.OpenStore(ctx, cmdline.DatabaseAddress{URL: address, Pooler: s.flags.Pooler, IsBusy: s.flags.IsBusy})
 	if err != nil {
 		return nil, fmt.Errorf("--database: %w", err)
 	}

@@ -33,7 +33,7 @@ func EngineFlags(c Cluster, engine *ClusterFlags, session *SessionFlags) []cli.F
 	if c == nil {
 		return nil
 	}
-	return append(engine.flags(), session.DatabaseFlag(c)...)
+	return append(engine.flags(), session.DatabaseFlags(c)...)
 }
 
 func (f *ClusterFlags) flags() []cli.Flag {
@@ -59,12 +59,15 @@ func addressFlag(name, about, value string, to *string) cli.Flag {
 	return f
 }
 
-// DatabaseFlag returns the flag for the database, which the commands that read a store have, too.
-func (f *SessionFlags) DatabaseFlag(c Cluster) []cli.Flag {
+// DatabaseFlags returns the flags for the database, which the commands that read a store have, too.
+func (f *SessionFlags) DatabaseFlags(c Cluster) []cli.Flag {
 	if c == nil {
 		return nil
 	}
-	return []cli.Flag{TextFlag(clusterCategory, "database", &f.Database, "keep sessions in the PostgreSQL database at `URL`; also "+DatabaseVariable)}
+	return []cli.Flag{
+		TextFlag(clusterCategory, "database", &f.Database, "keep sessions in the PostgreSQL database at `URL`; also "+DatabaseVariable),
+		SwitchFlag(clusterCategory, "database-pooler", &f.Pooler, "that URL is a pooler's that gives each transaction another connection, as PgBouncer"),
+	}
 }
 
 // secureOptions name the PEM files that secure the connection to the engine, and the variable with the

@@ -18,12 +18,23 @@ import (
 // one. Its methods are called by one goroutine.
 type Cluster interface {
 	// OpenStore opens the database that keeps the sessions.
-	OpenStore(ctx context.Context, address string) (store.Shared, error)
+	OpenStore(ctx context.Context, at DatabaseAddress) (store.Shared, error)
 	// Connect connects to the engine. Closing the connection does not end its turns.
 	Connect(ctx context.Context, at ClusterAddress) (coordinator.Remote, io.Closer, error)
 	// Work takes part in the turns of others, with a panel of the store that was opened,
 	// until ctx is done. What redact changes is not kept.
 	Work(ctx context.Context, at ClusterAddress, panel *coordinator.Panel, redact func(string) string) error
+}
+
+// DatabaseAddress says where a database is, and how it is used.
+type DatabaseAddress struct {
+	// URL may contain a password.
+	URL string
+	// Pooler reports that a pooler stands before the database, which gives each transaction another connection.
+	Pooler bool
+	// IsBusy is for a process that plays turns, or serves many. Any other process closes its connections soon
+	// after each use.
+	IsBusy bool
 }
 
 // ClusterAddress says where an engine is: HOST:PORT, a namespace there, and the queue that

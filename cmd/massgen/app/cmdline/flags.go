@@ -53,6 +53,8 @@ type SessionFlags struct {
 	ID, StateDir, Database string
 	GoOn, Anywhere, Fresh  bool
 	Lines, Trust           bool
+	// Pooler and IsBusy are as in DatabaseAddress. IsBusy is no flag.
+	Pooler, IsBusy bool
 }
 
 // DisplayFlags choose the output.

@@ -121,6 +121,7 @@ func openSession(ctx context.Context, p *program.Program, like string) (*session
 			return nil, err
 		}
 	}
+	p.Options.Session.IsBusy = p.Options.Cluster.Engine == cmdline.LocalEngine
 	var notice string
 	if s.store, notice, err = p.Kept.OpenToAsk(ctx); err != nil {
 		return nil, err
