@@ -278,7 +278,7 @@ func (e *Engine) Attach(ctx context.Context, session string) (coordinator.Remote
 type notPlayed struct{ session, queue string }
 
 func (n notPlayed) Error() string {
-	return fmt.Sprintf("no turn of session %q is played by the workers of the queue %s: it is over, or was left unfinished, which --engine local --continue finishes", n.session, n.queue)
+	return fmt.Sprintf("no turn of session %q is played by the workers of the queue %s: it is over, or was left unfinished, which --continue finishes", n.session, n.queue)
 }
 
 // Is implements errors.Is with the error that callers know.

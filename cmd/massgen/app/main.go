@@ -33,11 +33,7 @@ func exitStatus(p *program.Program, args []string) (status int) {
 	if !errors.Is(err, syscall.EPIPE) { // the reader has left
 		p.Console.Complain(err)
 	}
-	var end cmdline.ExitError
-	if errors.As(err, &end) {
-		return end.Code
-	}
-	return cmdline.ExitUsage
+	return cmdline.Status(err)
 }
 
 // System is the Env of a real process.

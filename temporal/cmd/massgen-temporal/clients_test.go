@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"os"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -80,3 +82,75 @@ func TestManyClientsWait(t *testing.T) {
 
 // mostOfAWorker is the most connections that an idle worker keeps.
 const mostOfAWorker = 5
+
+// again starts a client that goes on with session s.
+func (w *world) again(config string, more ...string) *process {
+	w.t.Helper()
+	args := []string{"--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue(), "--session-id", "s", "--continue"}
+	return w.start("client", append(args, more...)...)
+}
+
+// heldTurn is a world with a worker and a config of three agents, whose models answer when the test says so.
+func heldTurn(t *testing.T) (w *world, s *service, config string) {
+	t.Helper()
+	w = newWorld(t)
+	s = newService(t, agreeable)
+	s.held = isBlind
+	config = w.config(s.agents(3)...)
+	w.worker("worker", config)
+	return w, s, config
+}
+
+// TestDetach: the client ends once the turn has begun, and names the session. Another watches the turn to its end,
+// and --continue prints the answer again when the turn is over.
+func TestDetach(t *testing.T) {
+	t.Parallel()
+	w, s, config := heldTurn(t)
+	client := w.ask(config, "energy?", "--detach")
+	if r := w.result(client); client.ProcessState.ExitCode() != 0 || r.SessionID != "s" || r.Turn != 1 || r.Status != "running" || r.Question != "energy?" {
+		t.Errorf("exit status %d, %s", client.ProcessState.ExitCode(), client.stdout.String())
+	}
+	if said := client.stderr.String(); !strings.Contains(said, "--session-id s --continue watches it") {
+		t.Errorf("it says %q", said)
+	}
+	watching := w.again(config, "--json", "--automation")
+	s.free()
+	first := w.result(watching)
+	again := w.again(config)
+	<-again.ended
+	if answer := again.stdout.String(); first.Answer != winner || answer != winner+"\n" || again.ProcessState.ExitCode() != 0 {
+		t.Errorf("the answer is %q, and printed again %q, exit status %d: %s", first.Answer, answer, again.ProcessState.ExitCode(), again.stderr.String())
+	}
+	if later := w.result(w.again(config, "--json")); later.Answer != winner || later.Status != kernel.Completed || len(later.Answers) != 3 {
+		t.Errorf("the result printed again is %+v", later)
+	}
+	plain := w.start("client", "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue(), "--detach", "-q", "and then?")
+	<-plain.ended
+	id := strings.TrimSpace(plain.stdout.String())
+	if _, err := w.store().Session(t.Context(), id); err != nil {
+		t.Errorf("it prints %q: %v", id, err)
+	}
+	alone := w.ask(config, "energy?", "--detach", "--engine", "local")
+	<-alone.ended
+	if said := alone.stderr.String(); alone.ProcessState.ExitCode() != 1 || !strings.Contains(said, "--detach: workers must play the turn") {
+		t.Errorf("exit status %d, %s", alone.ProcessState.ExitCode(), said)
+	}
+}
+
+// TestATerminatedClientLeavesItsTurn to the workers, and says how to watch it. Ctrl-C ends the turn.
+func TestATerminatedClientLeavesItsTurn(t *testing.T) {
+	t.Parallel()
+	w, s, config := heldTurn(t)
+	client := w.ask(config, "energy?")
+	w.until("the models are asked", func() bool { return s.holds() == 3 })
+	ok(t, client.Process.Signal(syscall.SIGTERM))
+	<-client.ended
+	if said := client.stderr.String(); client.ProcessState.ExitCode() != 4 || !strings.Contains(said, "the workers go on with the turn") || !strings.Contains(said, "--continue") {
+		t.Errorf("exit status %d: %s", client.ProcessState.ExitCode(), said)
+	}
+	watching := w.again(config, "--json", "--automation")
+	s.free()
+	if r := w.result(watching); r.Status != kernel.Completed || r.Answer != winner {
+		t.Errorf("%s, %q", r.Status, r.Answer)
+	}
+}

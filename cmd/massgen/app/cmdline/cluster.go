@@ -16,6 +16,8 @@ import (
 type ClusterFlags struct {
 	Engine string
 	At     ClusterAddress
+	// Detach leaves a turn to the workers once it has begun.
+	Detach bool
 	Secure secureOptions
 }
 
@@ -57,6 +59,14 @@ func addressFlag(name, about, value string, to *string) cli.Flag {
 	f := TextFlag(clusterCategory, name, to, about)
 	f.DefaultText = value
 	return f
+}
+
+// DetachFlag returns the flag for questions that the program does not wait for, nil for a program without a Cluster.
+func (f *ClusterFlags) DetachFlag(c Cluster) []cli.Flag {
+	if c == nil {
+		return nil
+	}
+	return []cli.Flag{SwitchFlag(clusterCategory, "detach", &f.Detach, "print the session's id once the turn has begun, and end; --session-id ID --continue watches the turn")}
 }
 
 // DatabaseFlags returns the flags for the database, which the commands that read a store have, too.
