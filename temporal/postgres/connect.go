@@ -46,15 +46,14 @@ func (u Use) apply(config *pgxpool.Config) {
 // checkSchema returns an error unless statements use a schema by the settings of the database's user: a process
 // behind a pooler has no settings of its own.
 func checkSchema(ctx context.Context, conn *pgx.Conn, schema string) error {
-	var path, user, database string
-	if err := conn.QueryRow(ctx, "SELECT current_setting('search_path'), current_user, current_database()").Scan(&path, &user, &database); err != nil {
+	var path string
+	if err := conn.QueryRow(ctx, "SELECT current_setting('search_path')").Scan(&path); err != nil {
 		return err
 	}
 	if first, _, _ := strings.Cut(path, ","); strings.Trim(first, `" `) == schema {
 		return nil
 	}
-	return fmt.Errorf("%w behind a pooler: the search_path of its user is %s: run %q, and RECONNECT the pooler",
-		errUnsuited, path, fmt.Sprintf("ALTER ROLE %s IN DATABASE %s SET search_path = %s", pgx.Identifier{user}.Sanitize(), pgx.Identifier{database}.Sanitize(), schema))
+	return fmt.Errorf("%w behind a pooler: the search_path of its user is %s: run ALTER ROLE CURRENT_USER SET search_path = %s as this user, and RECONNECT the pooler", errUnsuited, path, schema)
 }
 
 // crowdPatience is how long a process waits for a server that has no connection free. It tries again after pauses of

@@ -228,7 +228,14 @@ func (w *world) queue() string { return filepath.Base(filepath.Dir(w.dir)) + fil
 // worker starts a worker for a config, and returns when the server knows that it is at work.
 func (w *world) worker(folder, config string) *process {
 	w.t.Helper()
-	p := w.start(folder, "worker", "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue())
+	return w.workerWith(folder, config)
+}
+
+// workerWith is worker with more flags.
+func (w *world) workerWith(folder, config string, more ...string) *process {
+	w.t.Helper()
+	args := []string{"worker", "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue()}
+	p := w.start(folder, append(args, more...)...)
 	server := w.dial()
 	w.until(folder+" is at work", func() bool {
 		queue, err := server.DescribeTaskQueue(w.t.Context(), w.queue(), enums.TASK_QUEUE_TYPE_ACTIVITY)
