@@ -24,8 +24,10 @@ type activities struct {
 	server server
 	// workflows answer requests for budget.
 	workflows workflows
+	signs     Signs
 	// home is the queue that only this worker listens to.
 	home     string
+	homed    homed
 	inFlight inFlight
 }
 
@@ -61,7 +63,7 @@ func (h *activities) prepare(ctx context.Context, in request) (begun, error) {
 			return begun{}, journalErr
 		}
 		if len(journal) > 0 {
-			return h.begun(b.Turn, journal[0])
+			return h.begun(ctx, in, b.Turn, journal[0])
 		}
 	default:
 		if b, err = store.Begin(ctx, in.Session, string(in.Question)); errors.Is(err, sessions.ErrBusy) {
@@ -81,7 +83,7 @@ func (h *activities) prepare(ctx context.Context, in request) (begun, error) {
 		return begun{}, refusal(refusedKind, errors.Join(err, store.End(context.WithoutCancel(ctx), in.Session, b.Turn, refused)))
 	}
 	activity.GetLogger(ctx).Info("a turn has begun", "session", in.Session, "turn", b.Turn)
-	return h.begun(b.Turn, accepted)
+	return h.begun(ctx, in, b.Turn, accepted)
 }
 
 // journal writes events of the workflow's history to the store.
@@ -96,6 +98,7 @@ func (h *activities) journal(ctx context.Context, e entry) error {
 // perform runs one effect, waits for it if it is under way here, or returns its earlier result.
 // If Joins is true, it begins nothing.
 func (h *activities) perform(ctx context.Context, w work) (result, error) {
+	defer h.inFlight.enter()()
 	e, err := w.Effect.effect()
 	if err != nil {
 		return result{}, err

@@ -59,17 +59,18 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Dial connects to the server.
+// Dial connects to the server. The error of a server that cannot be reached is one for
+// sessions.Again.
 func Dial(ctx context.Context, o Options) (*Engine, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	c, err := client.DialContext(ctx, o.client())
 	if err != nil && o.TLS != nil {
-		return nil, fmt.Errorf("the Temporal server at %s cannot be reached by TLS: %w", o.Address, err)
+		return nil, fmt.Errorf("the Temporal server at %s cannot be reached by TLS: %w", o.Address, awayIf(err))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("there is no Temporal server at %s: start one, for example with temporal server start-dev, or name another: %w", o.Address, err)
+		return nil, fmt.Errorf("there is no Temporal server at %s: start one, for example with temporal server start-dev, or name another: %w", o.Address, awayIf(err))
 	}
 	return &Engine{client: c, address: o.Address, queue: o.Queue, database: database{o.DatabaseID, o.DatabasePlace}, settings: o.Settings}, nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"go.temporal.io/sdk/activity"
+
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
@@ -11,7 +13,7 @@ import (
 )
 
 // begun returns a turn whose agents have their tools, if any, on this worker.
-func (h *activities) begun(number int, accepted []byte) (begun, error) {
+func (h *activities) begun(ctx context.Context, in request, number int, accepted []byte) (begun, error) {
 	b := begun{Number: number, Accepted: accepted, Unattended: h.panel.Unattended()}
 	ev, err := turn.Decode(accepted)
 	if err != nil {
@@ -19,6 +21,7 @@ func (h *activities) begun(number int, accepted []byte) (begun, error) {
 	}
 	if first, ok := ev.(turn.Accepted); ok && needsHome(first.Turn.Agents) {
 		b.Home = h.home
+		h.homed.add(ctx, activity.GetInfo(ctx).WorkflowExecution.ID, held{in.Session, in.Owner, number}, h.as)
 	}
 	return b, nil
 }

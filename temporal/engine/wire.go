@@ -24,6 +24,7 @@ const (
 	leaveName    = "massgen.leave"
 	keepName     = "massgen.keep"
 	keepNoteName = "massgen.keep_note"
+	watchName    = "massgen.watch"
 
 	begunUpdate     = "begun"
 	reserveUpdate   = "reserve"
@@ -34,6 +35,7 @@ const (
 	dismissSignal   = "dismiss"
 	attendSignal    = "attend"
 	decideSignal    = "decide"
+	homeSignal      = "home_ended"
 	progressQuery   = "progress"
 	permittedQuery  = "permitted"
 )

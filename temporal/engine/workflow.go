@@ -31,6 +31,7 @@ type player struct {
 	timer     timer
 	questions questions
 	home      home
+	watches   watches
 	cut       bool // the turn was interrupted
 	hearing   bool // a note is being stored
 }
@@ -80,7 +81,7 @@ func (p *player) happened(h happening) { p.inbox = append(p.inbox, h) }
 func play(ctx workflow.Context, in request) error {
 	in.Settings = in.Settings.withDefaults()
 	root, _ := workflow.NewDisconnectedContext(ctx)
-	p := &player{in: in, root: root, Steps: newSteps(root), attempts: newAttempts(), questions: newQuestions()}
+	p := &player{in: in, root: root, Steps: newSteps(root), attempts: newAttempts(), questions: newQuestions(), watches: watches{}}
 	p.driver = driver.New(p)
 	if err := p.listen(ctx); err != nil {
 		return err

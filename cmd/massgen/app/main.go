@@ -112,6 +112,8 @@ type (
 	DatabaseAddress = cmdline.DatabaseAddress
 	// ClusterAddress says where an engine is.
 	ClusterAddress = cmdline.ClusterAddress
+	// WorkOptions are the options of a worker.
+	WorkOptions = cmdline.WorkOptions
 )
 
 // The exit statuses.

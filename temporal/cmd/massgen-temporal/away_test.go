@@ -63,6 +63,28 @@ func TestAWorkerIsFrozen(t *testing.T) {
 	checkAway(t, newWorld, tell(syscall.SIGSTOP), tell(syscall.SIGCONT))
 }
 
+// TestAWorkerIsFrozenBesideAnother, while its call ends: the other waits for the result.
+func TestAWorkerIsFrozenBesideAnother(t *testing.T) {
+	t.Parallel()
+	w := newLosingWorld(t)
+	frozen := 5 * losingHeartbeat / 2
+	if *killEverywhere {
+		w.settings.Heartbeat, frozen = 0, time.Minute
+	}
+	s, client, working, _ := w.inMidTurn("worker1", "worker2")
+	caller := w.caller()
+	for _, p := range working {
+		if p.Process.Pid == caller {
+			ok(t, p.Process.Signal(syscall.SIGSTOP))
+			defer func() { _ = p.Process.Signal(syscall.SIGCONT) }() // it may have gone on
+		}
+	}
+	s.free()
+	<-time.After(frozen)
+	ok(t, syscall.Kill(caller, syscall.SIGCONT))
+	w.checkUnrepeated(s, w.result(client), 0)
+}
+
 // TestTheDatabaseIsAway: nobody can reach it for a while.
 func TestTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -80,8 +81,8 @@ func TestManyClientsWait(t *testing.T) {
 	}
 }
 
-// mostOfAWorker is the most connections that an idle worker keeps.
-const mostOfAWorker = 5
+// mostOfAWorker is the most connections that a worker has: those of its pool, and its sign of life.
+var mostOfAWorker = max(4, runtime.NumCPU()) + 1
 
 // again starts a client that goes on with session s.
 func (w *world) again(config string, more ...string) *process {

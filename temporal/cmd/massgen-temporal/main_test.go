@@ -88,6 +88,7 @@ type world struct {
 	database string
 	way      string // to the database for programs, empty for the address of the database
 	settings settingsOfTest
+	flags    []string // of workers
 }
 
 // newWorld is a world on the common server. No worker counts as lost that is only slow.
@@ -225,6 +226,11 @@ func (p *process) kill() {
 // queue is the queue of the workers of this world, and of no other on its server.
 func (w *world) queue() string { return filepath.Base(filepath.Dir(w.dir)) + filepath.Base(w.dir) }
 
+// working is the command line of a worker for a config.
+func (w *world) working(config string) []string {
+	return append([]string{"worker", "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue()}, w.flags...)
+}
+
 // worker starts a worker for a config, and returns when the server knows that it is at work.
 func (w *world) worker(folder, config string) *process {
 	w.t.Helper()
@@ -234,8 +240,7 @@ func (w *world) worker(folder, config string) *process {
 // workerWith is worker with more flags.
 func (w *world) workerWith(folder, config string, more ...string) *process {
 	w.t.Helper()
-	args := []string{"worker", "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue()}
-	p := w.start(folder, append(args, more...)...)
+	p := w.start(folder, append(w.working(config), more...)...)
 	server := w.dial()
 	w.until(folder+" is at work", func() bool {
 		queue, err := server.DescribeTaskQueue(w.t.Context(), w.queue(), enums.TASK_QUEUE_TYPE_ACTIVITY)

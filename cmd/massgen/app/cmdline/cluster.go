@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -19,6 +20,9 @@ type ClusterFlags struct {
 	// Detach leaves a turn to the workers once it has begun.
 	Detach bool
 	Secure secureOptions
+	Drain  Drain
+	// Waits says that a server that is away at the start is waited for.
+	Waits bool
 }
 
 // The values of --engine.
@@ -52,6 +56,26 @@ func (f *ClusterFlags) flags() []cli.Flag {
 		addressFlag("temporal-namespace", "its namespace `NAME`", "default", &f.At.Namespace),
 		addressFlag("temporal-queue", "the queue `NAME` of the workers", "massgen", &f.At.Queue),
 	}, f.Secure.flags()...)
+}
+
+// longestCallDrain is how long calls under way may go on without --drain. longestDrain is the longest time
+// that --drain takes.
+const (
+	longestCallDrain = 5 * time.Minute
+	longestDrain     = 24 * time.Hour
+)
+
+// DrainFlag returns the flag for the end of a worker or a server, which lets more go on if the flag is given.
+func (f *ClusterFlags) DrainFlag(usage string) cli.Flag {
+	f.Drain = Drain{Longest: longestCallDrain}
+	return &cli.StringFlag{Name: "drain", Category: clusterCategory, Usage: usage, Action: func(_ *cli.Context, text string) error {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 || d > longestDrain {
+			return fmt.Errorf("--drain is %q: it is a time such as 90s or 30m, at most 24h", wording.Shortened(text, 40))
+		}
+		f.Drain = Drain{d, true}
+		return nil
+	}}
 }
 
 func addressFlag(name, about, value string, to *string) cli.Flag {

@@ -22,8 +22,24 @@ type Cluster interface {
 	// Connect connects to the engine. Closing the connection does not end its turns.
 	Connect(ctx context.Context, at ClusterAddress) (coordinator.Remote, io.Closer, error)
 	// Work takes part in the turns of others, with a panel of the store that was opened,
-	// until ctx is done. What redact changes is not kept.
-	Work(ctx context.Context, at ClusterAddress, panel *coordinator.Panel, redact func(string) string) error
+	// until ctx is done and its drain is over.
+	Work(ctx context.Context, at ClusterAddress, panel *coordinator.Panel, o WorkOptions) error
+}
+
+// WorkOptions are the options of a worker.
+type WorkOptions struct {
+	// Redact masks texts before they are kept.
+	Redact func(string) string
+	Drain  Drain
+	// Now is done when the drain is to end at once.
+	Now context.Context
+}
+
+// Drain is how long a program that is told to end lets its work go on.
+type Drain struct {
+	Longest time.Duration
+	// IsGiven says that a person has given Longest. Then not only calls under way may go on.
+	IsGiven bool
 }
 
 // DatabaseAddress says where a database is, and how it is used.

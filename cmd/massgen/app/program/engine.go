@@ -34,11 +34,17 @@ func (p *Engines) Connect(ctx context.Context, database string) (*Remote, error)
 	if err != nil {
 		return nil, err
 	}
-	engine, connection, err := p.env.Cluster.Connect(ctx, at)
-	if err != nil {
-		return nil, fmt.Errorf("--temporal-address: %w", err)
+	connect := func() (*Remote, error) {
+		engine, connection, err := p.env.Cluster.Connect(ctx, at)
+		if err != nil {
+			return nil, fmt.Errorf("--temporal-address: %w", err)
+		}
+		return &Remote{Remote: engine, Connection: connection}, nil
 	}
-	return &Remote{Remote: engine, Connection: connection}, nil
+	if p.Flags.Waits {
+		return cmdline.WaitForServer(ctx, p.console, connect)
+	}
+	return connect()
 }
 
 // Remote is an engine whose Begin a person can interrupt. Begin is for one question at a time; a server,

@@ -124,6 +124,7 @@ func Work(ctx context.Context, p *program.Program, words []string) (err error) {
 	}
 	p.Options.Display.NoDisplay, p.Options.Cluster.Engine = true, cmdline.LocalEngine
 	p.Options.Worker = true
+	p.Options.WaitForServers()
 	p.Log = p.Logger()
 	at, err := p.Engines.Address()
 	if err != nil {
@@ -137,10 +138,18 @@ func Work(ctx context.Context, p *program.Program, words []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	working, stop := p.Watch.Context(ctx)
+	working, now, stop := p.Watch.Contexts(ctx)
 	defer stop()
 	p.Console.Say("massgen: working for the queue %s of Temporal at %s, with %s", at.Queue, at.Address, s.asked.panel.Names())
-	return p.Env.Cluster.Work(working, at, s.asked.panel.Coordinator(), p.Console.Secrets.Redact)
+	drain := p.Options.Cluster.Drain
+	defer context.AfterFunc(working, func() {
+		p.Console.Say("massgen: this worker takes no more work, and what is under way may go on for %v: a second signal ends it at once", drain.Longest)
+	})()
+	o := cmdline.WorkOptions{Redact: p.Console.Secrets.Redact, Drain: drain, Now: now}
+	_, err = cmdline.WaitForServer(working, p.Console, func() (struct{}, error) {
+		return struct{}{}, p.Env.Cluster.Work(working, at, s.asked.panel.Coordinator(), o)
+	})
+	return err
 }
 
 // attached returns the context of a question with its files. The first question has those of --attach,
