@@ -20,11 +20,10 @@ var fromVersion1 string
 // steps bring older stores up to date. There were no versions 2 and 3, and 5 is like 4.
 func steps() sqlstore.Steps {
 	return sqlstore.Steps{
-		1: fromVersion1,
-		5: `ALTER TABLE sessions ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0;
-			ALTER TABLE turns ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0`,
-		6: `CREATE INDEX sessions_by_use ON sessions (updated DESC, name) WHERE turns > 0;
-			CREATE INDEX sessions_hidden ON sessions (name) WHERE turns = 0`,
+		1: {Breaks: fromVersion1},
+		5: {Breaks: `ALTER TABLE sessions ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0;
+			ALTER TABLE turns ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0`},
+		6: {Indexes: []string{"sessions_by_use ON sessions (updated DESC, name) WHERE turns > 0", "sessions_hidden ON sessions (name) WHERE turns = 0"}},
 	}
 }
 

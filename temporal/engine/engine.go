@@ -17,6 +17,8 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/driver"
@@ -31,6 +33,7 @@ type Engine struct {
 	queue    string
 	database database
 	settings Settings
+	build    worker.DeploymentOptions
 }
 
 var (
@@ -52,6 +55,9 @@ type Options struct {
 	DatabaseID, DatabasePlace string
 
 	Settings Settings
+	// Deployment and Build are the Worker Deployment of a worker and its build there: a turn stays
+	// with the workers of the build that began it. If both are empty, any worker takes it up.
+	Deployment, Build string
 	// TLS is nil for a connection without TLS. APIKey is sent with each request, over TLS only;
 	// empty sends none.
 	TLS    *tls.Config
@@ -73,7 +79,18 @@ func Dial(ctx context.Context, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("there is no Temporal server at %s: start one, for example with temporal server start-dev, or name another: %w", o.Address, awayIf(err))
 	}
-	return &Engine{client: c, address: o.Address, queue: o.Queue, database: database{o.DatabaseID, o.DatabasePlace}, settings: o.Settings}, nil
+	return &Engine{client: c, address: o.Address, queue: o.Queue, database: database{o.DatabaseID, o.DatabasePlace}, settings: o.Settings, build: o.build()}, nil
+}
+
+// build returns the options that keep turns on workers of one build.
+func (o Options) build() worker.DeploymentOptions {
+	if o.Build == "" {
+		return worker.DeploymentOptions{}
+	}
+	return worker.DeploymentOptions{
+		UseVersioning: true, Version: worker.WorkerDeploymentVersion{DeploymentName: o.Deployment, BuildID: o.Build},
+		DefaultVersioningBehavior: workflow.VersioningBehaviorPinned,
+	}
 }
 
 // connectPatience is how long a server may take to greet a client after the connection is open.

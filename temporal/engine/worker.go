@@ -127,13 +127,13 @@ func awayIf(err error) error {
 func (e *Engine) workers(h *activities, d Drain, broken func(error)) (home worker.Worker, others []worker.Worker) {
 	options := worker.Options{
 		MaxHeartbeatThrottleInterval: mostCancelDelay, DefaultHeartbeatThrottleInterval: mostCancelDelay,
-		WorkerStopTimeout: d.Longest + endGrace + giveBackTime, OnFatalError: broken,
+		WorkerStopTimeout: d.Longest + endGrace + giveBackTime, OnFatalError: broken, DeploymentOptions: e.build,
 	}
 	w := worker.New(e.client, e.queueOf(h.panel.Config()), options)
 	h.register(w)
 	common := options
 	common.Identity = e.database.identity()
-	options.DisableWorkflowWorker = true
+	options.DisableWorkflowWorker, options.DeploymentOptions = true, worker.DeploymentOptions{}
 	home = worker.New(e.client, h.home, options)
 	home.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
 	// No task comes here: the queue only shows that there are workers, also to clients with

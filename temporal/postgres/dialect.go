@@ -23,18 +23,19 @@ var resultTables string
 // steps bring older stores up to date.
 func steps() sqlstore.Steps {
 	return sqlstore.Steps{
-		1: limitTables + limitFunctions,
-		2: `ALTER TABLE holds ADD COLUMN cut jsonb NOT NULL DEFAULT '{}'`,
-		3: `ALTER TABLE sessions ALTER title_words SET DEFAULT ''; ALTER TABLE facts ALTER words SET DEFAULT '';` + resultTables,
-		// A new row follows, with an id.
-		4: `DELETE FROM massgen_store; ALTER TABLE massgen_store ADD COLUMN id text COLLATE "C" NOT NULL;
+		1: {Breaks: limitTables + limitFunctions},
+		2: {Breaks: `ALTER TABLE holds ADD COLUMN cut jsonb NOT NULL DEFAULT '{}'`},
+		3: {Breaks: `ALTER TABLE sessions ALTER title_words SET DEFAULT ''; ALTER TABLE facts ALTER words SET DEFAULT '';` + resultTables},
+		4: {Breaks: `ALTER TABLE massgen_store ADD COLUMN id text COLLATE "C" NOT NULL DEFAULT md5(random()::text || clock_timestamp()::text);
+			ALTER TABLE massgen_store ALTER id DROP DEFAULT;
 			ALTER TABLE holds ADD COLUMN lease_seconds double precision NOT NULL DEFAULT 60;
-			ALTER TABLE attempts ADD COLUMN IF NOT EXISTS lease_seconds double precision NOT NULL DEFAULT 15;` + limitFunctions,
-		5: `ALTER TABLE sessions ADD COLUMN reasoning_tokens bigint NOT NULL DEFAULT 0;
-			ALTER TABLE turns ADD COLUMN reasoning_tokens bigint NOT NULL DEFAULT 0`,
-		6: `CREATE INDEX IF NOT EXISTS sessions_by_use ON sessions (updated DESC, name) WHERE turns > 0;
-			CREATE INDEX IF NOT EXISTS sessions_hidden ON sessions (name) WHERE turns = 0;
-			CREATE INDEX IF NOT EXISTS sessions_by_words ON sessions USING gin (title_words)`,
+			ALTER TABLE attempts ADD COLUMN IF NOT EXISTS lease_seconds double precision NOT NULL DEFAULT 15;` + limitFunctions},
+		5: {Breaks: `ALTER TABLE sessions ADD COLUMN reasoning_tokens bigint NOT NULL DEFAULT 0;
+			ALTER TABLE turns ADD COLUMN reasoning_tokens bigint NOT NULL DEFAULT 0`},
+		6: {Indexes: []string{
+			"sessions_by_use ON sessions (updated DESC, name) WHERE turns > 0", "sessions_hidden ON sessions (name) WHERE turns = 0",
+			"sessions_by_words ON sessions USING gin (title_words)",
+		}},
 	}
 }
 

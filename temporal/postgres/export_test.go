@@ -6,6 +6,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/models/retry"
+	"github.com/massgen/massgen/internal/storage/sqlstore"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -42,6 +43,9 @@ func BookedAt(ctx context.Context, r backends.Reservation) (at time.Time, err er
 	err = b.pool.QueryRow(ctx, "SELECT booked FROM attempts WHERE id = $1", b.attempt).Scan(&at)
 	return at, err
 }
+
+// Steps is steps.
+func Steps() sqlstore.Steps { return steps() }
 
 // ListQuery returns the query of a list, in PostgreSQL's words.
 func ListQuery(f sessions.Filter) (statement string, args []any) {

@@ -116,7 +116,7 @@ func TestServersThatComeLater(t *testing.T) {
 	<-time.After(longerThanAGrace)
 	t.Cleanup(w.server.kill)
 	ok(t, w.server.start())
-	answering := &served{serve, w, "http://" + listen}
+	answering := &served{process: serve, world: w, url: "http://" + listen}
 	var answer string
 	w.until("the server answers", func() bool {
 		answer, err = answering.answer(t.Context(), asks("s", "energy?"))

@@ -83,7 +83,7 @@ func (c *cluster) dial(ctx context.Context, at app.ClusterAddress) (*engine.Engi
 	id, place := c.store.Database()
 	e, err := engine.Dial(ctx, engine.Options{
 		Address: at.Address, Namespace: at.Namespace, Queue: at.Queue, Settings: c.settings, TLS: at.TLS, APIKey: at.APIKey, Log: at.Log,
-		DatabaseID: id, DatabasePlace: place,
+		DatabaseID: id, DatabasePlace: place, Deployment: at.Deployment, Build: at.Build,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)

@@ -89,6 +89,7 @@ type world struct {
 	way      string // to the database for programs, empty for the address of the database
 	settings settingsOfTest
 	flags    []string // of workers
+	program  string   // empty for the test's own
 }
 
 // newWorld is a world on the common server. No worker counts as lost that is only slow.
@@ -130,11 +131,17 @@ func worldOn(t *testing.T, s *server) *world {
 // newDatabase is a schema of the database, which goes after the test.
 func newDatabase(t *testing.T) string {
 	t.Helper()
-	at, err := url.Parse(os.Getenv(databaseTest))
+	return newDatabaseAt(t, os.Getenv(databaseTest))
+}
+
+// newDatabaseAt is a schema of the database at an address.
+func newDatabaseAt(t *testing.T, address string) string {
+	t.Helper()
+	at, err := url.Parse(address)
 	ok(t, err)
 	schema := fmt.Sprintf("test_%x", rand.Uint64())
 	t.Cleanup(func() {
-		conn, err := pgx.Connect(context.Background(), os.Getenv(databaseTest))
+		conn, err := pgx.Connect(context.Background(), address)
 		ok(t, err)
 		_, err = conn.Exec(context.Background(), "DROP SCHEMA IF EXISTS "+schema+" CASCADE")
 		ok(t, err)
@@ -198,7 +205,7 @@ func (w *world) startAt(terminal *os.File, folder string, args ...string) *proce
 	ok(w.t, err)
 	dir := filepath.Join(w.dir, folder)
 	ok(w.t, os.MkdirAll(dir, 0o700))
-	p := &process{Cmd: exec.Command(os.Args[0], args...), ended: make(chan struct{})}
+	p := &process{Cmd: exec.Command(cmp.Or(w.program, os.Args[0]), args...), ended: make(chan struct{})}
 	p.Dir, p.Stdout, p.Stderr = dir, &p.stdout, &p.stderr
 	if terminal != nil {
 		p.Stdin, p.Stderr = terminal, terminal

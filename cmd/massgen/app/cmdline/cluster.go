@@ -58,6 +58,25 @@ func (f *ClusterFlags) flags() []cli.Flag {
 	}, f.Secure.flags()...)
 }
 
+// BuildFlags returns the flags that opt a worker into Worker Versioning.
+func (f *ClusterFlags) BuildFlags() []cli.Flag {
+	return []cli.Flag{
+		TextFlag(clusterCategory, "temporal-deployment", &f.At.Deployment, "let a turn stay with the build that began it: this worker belongs to the Worker Deployment `NAME`"),
+		TextFlag(clusterCategory, "temporal-build", &f.At.Build, "the build `ID` of this worker in that deployment, a new one for each release or config"),
+	}
+}
+
+// CheckBuild returns an error if one of the two flags of BuildFlags is missing.
+func (f *ClusterFlags) CheckBuild() error {
+	switch {
+	case f.At.Deployment == "" && f.At.Build != "":
+		return errors.New("--temporal-build: it needs --temporal-deployment NAME, the Worker Deployment of all builds")
+	case f.At.Deployment != "" && f.At.Build == "":
+		return errors.New("--temporal-deployment: it needs --temporal-build ID, the build of this worker")
+	}
+	return nil
+}
+
 // longestCallDrain is how long calls under way may go on without --drain. longestDrain is the longest time
 // that --drain takes.
 const (

@@ -19,6 +19,9 @@ import (
 type Cluster interface {
 	// OpenStore opens the database that keeps the sessions.
 	OpenStore(ctx context.Context, at DatabaseAddress) (store.Shared, error)
+	// Migrate upgrades that database for this program, and prints what it does. A dry run changes
+	// nothing, and prints the statements too.
+	Migrate(ctx context.Context, address string, dry bool, out io.Writer) error
 	// Connect connects to the engine. Closing the connection does not end its turns.
 	Connect(ctx context.Context, at ClusterAddress) (coordinator.Remote, io.Closer, error)
 	// Work takes part in the turns of others, with a panel of the store that was opened,
@@ -60,6 +63,9 @@ type ClusterAddress struct {
 	Address, Namespace, Queue string
 	TLS                       *tls.Config
 	APIKey                    string
+	// Deployment and Build opt a worker into Temporal's Worker Versioning: a turn stays with the
+	// workers of the build that began it. Both are empty, or none is.
+	Deployment, Build string
 	// Log is the log of the engine's own client.
 	Log *slog.Logger
 }

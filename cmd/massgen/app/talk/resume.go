@@ -126,6 +126,9 @@ func Work(ctx context.Context, p *program.Program, words []string) (err error) {
 	p.Options.Worker = true
 	p.Options.WaitForServers()
 	p.Log = p.Logger()
+	if err := p.Options.Cluster.CheckBuild(); err != nil {
+		return err
+	}
 	at, err := p.Engines.Address()
 	if err != nil {
 		return err
@@ -141,6 +144,9 @@ func Work(ctx context.Context, p *program.Program, words []string) (err error) {
 	working, now, stop := p.Watch.Contexts(ctx)
 	defer stop()
 	p.Console.Say("massgen: working for the queue %s of Temporal at %s, with %s", at.Queue, at.Address, s.asked.panel.Names())
+	if at.Build != "" {
+		p.Console.Say("massgen: new turns come to this build after: temporal worker deployment set-current-version --deployment-name %s --build-id %s", at.Deployment, at.Build)
+	}
 	drain := p.Options.Cluster.Drain
 	defer context.AfterFunc(working, func() {
 		p.Console.Say("massgen: this worker takes no more work, and what is under way may go on for %v: a second signal ends it at once", drain.Longest)
