@@ -53,6 +53,7 @@ func accept(ctx context.Context, t *turnAtWork, in request, b sessions.Begun) ([
 	if err != nil {
 		return nil, err
 	}
+	ctx = sessions.WithMetadata(ctx, in.Session, in.Terms.Metadata)
 	if err := store.AppendAt(ctx, in.Session, b.Turn, 0, data); err != nil {
 		return nil, err
 	}
