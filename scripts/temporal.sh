@@ -61,4 +61,4 @@ if ! git -C "$home" cat-file -e "$before^{commit}" 2>/dev/null; then
 	set -- -skip '^TestUpgradeFromTheReleaseBefore$' "$@"
 fi
 exec bash "$home/scripts/postgres.sh" bash "$home/scripts/temporal.sh" inner \
-	go test "${race[@]}" -shuffle=on -count=1 -parallel 6 -timeout 60m "$@"
+	go test ${MASSGEN_RACE-"${race[@]}"} -shuffle=on -count=1 -parallel 6 -timeout 60m "$@"

@@ -36,6 +36,9 @@ func takingPatience(queue string) int {
 func (p *player) startEffect(w begunWork) {
 	key := w.Key()
 	told := p.work(w.Work)
+	if w.sent != nil {
+		told = *w.sent
+	}
 	workflow.Go(w.ctx, func(ctx workflow.Context) {
 		r, err := p.perform(ctx, told, key)
 		p.happened(happening{endsWork: true, fault: err, event: func(at kernel.Time) turn.Event { return r.event(at, key) }})
@@ -98,7 +101,7 @@ func (p *player) executeAt(ctx workflow.Context, queue string, start, silence ti
 	if queue != "" {
 		o.TaskQueue, o.ScheduleToStartTimeout = queue, start
 	}
-	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), performName, w)
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), performName, sentOf(w))
 }
 
 // resultOf waits for the result of an effect.

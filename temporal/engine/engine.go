@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+	"google.golang.org/grpc"
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/driver"
@@ -29,6 +30,7 @@ import (
 // Engine is a connection to the turns on a Temporal server. It is safe for concurrent use.
 type Engine struct {
 	client   client.Client
+	options  client.Options
 	address  string
 	queue    string
 	database database
@@ -72,14 +74,15 @@ func Dial(ctx context.Context, o Options) (*Engine, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	c, err := client.DialContext(ctx, o.client())
+	options := o.client()
+	c, err := client.DialContext(ctx, options)
 	if err != nil && o.TLS != nil {
 		return nil, fmt.Errorf("the Temporal server at %s cannot be reached by TLS: %w", o.Address, awayIf(err))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("there is no Temporal server at %s: start one, for example with temporal server start-dev, or name another: %w", o.Address, awayIf(err))
 	}
-	return &Engine{client: c, address: o.Address, queue: o.Queue, database: database{o.DatabaseID, o.DatabasePlace}, settings: o.Settings, build: o.build()}, nil
+	return &Engine{client: c, options: options, address: o.Address, queue: o.Queue, database: database{o.DatabaseID, o.DatabasePlace}, settings: o.Settings, build: o.build()}, nil
 }
 
 // build returns the options that keep turns on workers of one build.
@@ -101,7 +104,9 @@ const connectPatience = 20 * time.Second
 func (o Options) client() client.Options {
 	options := client.Options{
 		HostPort: o.Address, Namespace: o.Namespace, Logger: log.NewStructuredLogger(o.Log),
-		ConnectionOptions: client.ConnectionOptions{TLS: o.TLS, GetSystemInfoTimeout: connectPatience},
+		ConnectionOptions: client.ConnectionOptions{
+			TLS: o.TLS, GetSystemInfoTimeout: connectPatience, DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(logTooLarge(o.Log))},
+		},
 	}
 	if o.APIKey != "" {
 		options.Credentials = client.NewAPIKeyStaticCredentials(o.APIKey)
@@ -124,11 +129,11 @@ const mostTaskTime = 10 * time.Second
 
 // Begin implements coordinator.Remote.
 func (e *Engine) Begin(ctx context.Context, session, question string, terms coordinator.TurnOptions) (coordinator.RemoteTurn, error) {
-	queue := e.queueOf(terms.Config)
-	if err := e.findWorker(ctx, terms.Config); err != nil {
+	queue, form, err := e.findWorker(ctx, terms.Config)
+	if err != nil {
 		return nil, err
 	}
-	in := request{Session: session, Question: []byte(question), Terms: terms, Owner: "temporal/" + rand.Text(), Settings: e.settings}
+	in := request{Form: form, Session: session, Question: []byte(question), Terms: terms, Owner: "temporal/" + rand.Text(), Settings: e.settings}
 	remote, err := e.start(ctx, queue, in)
 	if errors.Is(err, sessions.ErrBusy) || errors.As(err, new(foreignTurn)) {
 		return nil, err

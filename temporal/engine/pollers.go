@@ -26,26 +26,34 @@ func isLive(p *taskqueue.PollerInfo) bool {
 	return time.Since(p.GetLastAccessTime().AsTime()) < pollTime+workerPatience
 }
 
-// findWorker returns when a worker listens for turns of a config, or returns an error if none
-// does.
-func (e *Engine) findWorker(ctx context.Context, config string) error {
+// findWorker returns when a worker listens for turns of a config, with the queue to ask and the form
+// of its turns, or returns an error if none does. Of several forms it returns the newest.
+func (e *Engine) findWorker(ctx context.Context, config string) (queue string, of form, err error) {
 	const pause = 200 * time.Millisecond
+	whole := e.queueOf(config)
 	for until := time.Now().Add(workerPatience); ; {
-		workers, err := e.pollers(ctx, e.queueOf(config), enums.TASK_QUEUE_TYPE_WORKFLOW)
-		if err != nil {
-			return fmt.Errorf("ask Temporal at %s for workers: %w", e.address, err)
+		var list []*taskqueue.PollerInfo
+		for _, may := range []struct {
+			queue string
+			form  form
+		}{{byTexts(whole), turnsByTexts}, {whole, wholeTurns}} {
+			workers, err := e.pollers(ctx, may.queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
+			if err != nil {
+				return "", 0, fmt.Errorf("ask Temporal at %s for workers: %w", e.address, err)
+			}
+			if slices.ContainsFunc(workers.list, workers.takesNew) {
+				return may.queue, may.form, nil
+			}
+			list = append(list, workers.list...)
 		}
-		if slices.ContainsFunc(workers.list, workers.takesNew) {
-			return nil
-		}
-		if time.Now().After(until) && len(workers.list) > 0 {
-			return e.noCurrentBuild(workers.list)
+		if time.Now().After(until) && len(list) > 0 {
+			return "", 0, e.noCurrentBuild(list)
 		}
 		if time.Now().After(until) {
-			return e.noWorker(ctx, config)
+			return "", 0, e.noWorker(ctx, config)
 		}
 		if err := sleep.For(ctx, pause); err != nil {
-			return err
+			return "", 0, err
 		}
 	}
 }

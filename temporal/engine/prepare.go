@@ -6,6 +6,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
@@ -13,17 +14,23 @@ import (
 )
 
 // begun returns a turn whose agents have their tools, if any, on this worker.
-func (h *activities) begun(ctx context.Context, in request, number int, accepted []byte) (begun, error) {
+func (h *activities) begun(ctx context.Context, t *turnAtWork, number int, in request, accepted []byte) (begun, error) {
 	b := begun{Number: number, Accepted: accepted, Unattended: h.panel.Unattended()}
 	ev, err := turn.Decode(accepted)
 	if err != nil {
 		return b, err
 	}
-	if first, ok := ev.(turn.Accepted); ok && needsHome(first.Turn.Agents) {
+	first, ok := ev.(turn.Accepted)
+	if ok && needsHome(first.Turn.Agents) {
 		b.Home = h.home
 		h.homed.add(ctx, activity.GetInfo(ctx).WorkflowExecution.ID, held{in.Session, in.Owner, number}, h.as)
 	}
-	return b, nil
+	if ok && in.Form >= turnsByTexts {
+		if b.Described, err = agents.PutJSON(ctx, t.store, first.Turn); err == nil {
+			err = t.store.flush(ctx)
+		}
+	}
+	return b, err
 }
 
 // needsHome reports whether agents have tools or files.
@@ -32,13 +39,17 @@ func needsHome(agents []effect.Agent) bool {
 }
 
 // accept writes the first event.
-func (h *activities) accept(ctx context.Context, store Store, in request, b sessions.Begun) ([]byte, error) {
-	accepted, err := h.panel.Worker(store).Prepare(ctx, in.Session, string(in.Question), b, in.Terms)
+func accept(ctx context.Context, t *turnAtWork, in request, b sessions.Begun) ([]byte, error) {
+	store := t.store
+	accepted, err := t.worker.Prepare(ctx, in.Session, string(in.Question), b, in.Terms)
 	if err != nil {
 		return nil, err
 	}
 	accepted.At = in.At
 	data, err := turn.Encode(accepted)
+	if err == nil && in.Form >= turnsByTexts { // begun needs it, and it is stored with the event's texts
+		_, err = agents.PutJSON(ctx, store, accepted.Turn)
+	}
 	if err != nil {
 		return nil, err
 	}

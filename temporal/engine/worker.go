@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -26,10 +27,20 @@ type Store interface {
 	// AtWork keeps other owners from taking a held session until rest is called.
 	AtWork(session string) (rest func())
 	Turns(ctx context.Context, session string, last int) ([]sessions.Turn, error)
-	// KeepResult stores the result of an effect while the session is held, and returns the
-	// first stored one, which counts. Result returns it, or nil if there is none.
-	KeepResult(ctx context.Context, session string, turn int, key string, result []byte) (stands []byte, err error)
-	Result(ctx context.Context, session string, turn int, key string) ([]byte, error)
+	// Mask returns data as the store keeps it.
+	Mask(data []byte) []byte
+	// KeepResults stores results of effects by their keys while the session is held, with texts, and
+	// returns the first stored ones, which count. Results returns these, and whether the session is
+	// held for the turn.
+	KeepResults(ctx context.Context, session string, turn int, results map[string][]byte, texts [][]byte) (stand map[string][]byte, err error)
+	Results(ctx context.Context, session string, turn int, keys []string) (stand map[string][]byte, held bool, err error)
+}
+
+// Texts are the texts of a Store, many at once. postgres.TextsOf returns them.
+type Texts interface {
+	// PutAll stores texts, and GetAll returns those of the texts that are stored.
+	PutAll(ctx context.Context, texts [][]byte) ([]blob.Ref, error)
+	GetAll(ctx context.Context, refs []blob.Ref) (map[blob.Ref][]byte, error)
 }
 
 // mostCancelDelay is how long a cancelled call may go on, since a worker learns of the
@@ -50,6 +61,8 @@ var errEnds = errors.New("the worker is told to end")
 type WorkOptions struct {
 	// Store returns the store for an owner.
 	Store func(owner string) Store
+	// Texts are the texts of these stores, for all owners.
+	Texts Texts
 	// Signs are the signs of life of all workers. IsSigned says that this worker shows one, for
 	// which its connection to the database must be its own.
 	Signs    Signs
@@ -62,7 +75,7 @@ type WorkOptions struct {
 // ended or was returned to the server.
 func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, o WorkOptions) error {
 	server := temporalServer{e.client}
-	h := &activities{panel: panel, as: o.Store, server: server, workflows: server, signs: o.Signs, home: e.queue + "/worker/" + rand.Text()}
+	h := &activities{panel: panel, as: o.Store, texts: o.Texts, server: server, workflows: server, signs: o.Signs, home: e.queue + "/worker/" + rand.Text()}
 	if o.IsSigned {
 		h.home += signedEnd
 		hide, err := o.Signs.Show(ctx, h.home)
@@ -72,12 +85,15 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, o WorkOptio
 		defer hide()
 	}
 	broken := make(chan error, 1)
-	home, others := e.workers(h, o.Drain, func(err error) {
+	home, others, err := e.workers(ctx, h, o.Drain, func(err error) {
 		select {
 		case broken <- err:
 		default: // one is enough
 		}
 	})
+	if err != nil {
+		return err
+	}
 	var stopping sync.WaitGroup
 	defer func() { waitFor(stopping.Wait, endGrace+giveBackTime) }()
 	defer h.inFlight.end()
@@ -124,28 +140,34 @@ func awayIf(err error) error {
 
 // workers returns the worker for the queue of this process alone, and those for the queues of
 // all, in the order in which they start. They call broken when they can work no more.
-func (e *Engine) workers(h *activities, d Drain, broken func(error)) (home worker.Worker, others []worker.Worker) {
+func (e *Engine) workers(ctx context.Context, h *activities, d Drain, broken func(error)) (home worker.Worker, others []worker.Worker, err error) {
 	options := worker.Options{
 		MaxHeartbeatThrottleInterval: mostCancelDelay, DefaultHeartbeatThrottleInterval: mostCancelDelay,
 		WorkerStopTimeout: d.Longest + endGrace + giveBackTime, OnFatalError: broken, DeploymentOptions: e.build,
 	}
 	w := worker.New(e.client, e.queueOf(h.panel.Config()), options)
 	h.register(w)
+	large, err := e.withLargePayloads(ctx, h.as(""), h.texts)
+	if err != nil {
+		return nil, nil, err
+	}
+	byTexts := worker.New(large, byTexts(e.queueOf(h.panel.Config())), options)
+	h.register(byTexts)
 	common := options
 	common.Identity = e.database.identity()
 	options.DisableWorkflowWorker, options.DeploymentOptions = true, worker.DeploymentOptions{}
-	home = worker.New(e.client, h.home, options)
+	home = worker.New(large, h.home, options)
 	home.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
 	// No task comes here: the queue only shows that there are workers, also to clients with
 	// another config. It starts last.
 	shown := worker.New(e.client, e.queue, options)
 	shown.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
 	if e.database.id == "" {
-		return home, []worker.Worker{w, shown}
+		return home, []worker.Worker{byTexts, w, shown}, nil
 	}
 	unnamed := worker.New(e.client, e.commonQueueOf(h.panel.Config()), common) // for turns that name no database: those of older versions
 	h.register(unnamed)
-	return home, []worker.Worker{w, unnamed, shown}
+	return home, []worker.Worker{byTexts, w, unnamed, shown}, nil
 }
 
 // register makes a worker play turns, and run the activities of their workflows.
@@ -153,7 +175,7 @@ func (h *activities) register(w worker.Worker) {
 	w.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
 	for name, run := range map[string]any{
 		prepareName: h.prepare, performName: h.perform, journalName: h.journal, concludeName: h.conclude, finishName: h.finish, leaveName: h.leave,
-		keepNoteName: h.keepNote, keepName: h.keep, watchName: h.watch,
+		keepNoteName: h.keepNote, putTextsName: h.putTexts, keepName: h.keep, watchName: h.watch,
 	} {
 		w.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
 	}
