@@ -2,12 +2,14 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"go.temporal.io/sdk/activity"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/internal/coordination/effect"
+	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
@@ -38,9 +40,32 @@ func needsHome(agents []effect.Agent) bool {
 	return slices.ContainsFunc(agents, func(a effect.Agent) bool { return a.Tools != blob.Ref{} || a.Workspace })
 }
 
+// The most agents of a turn: the server refuses more activities at once than mostAtOnce, and ends a
+// history of more than mostEvents. A call takes about eventsOfCall of them (a turn of 1,000 agents had
+// 7,500 events for 2,000 calls).
+const (
+	mostAtOnce   = 2000
+	mostEvents   = 51_200
+	eventsOfCall = 4
+)
+
+// checkSize refuses a panel whose turn no history can hold, before anything is paid for. A small panel
+// goes on in new runs.
+func checkSize(rules kernel.Config) error {
+	n, rounds := len(rules.Agents), max(rules.MaxRounds, 1)
+	if n <= mostAgentsOfRuns || n <= min(mostAtOnce, mostEvents/(eventsOfCall*rounds)) {
+		return nil
+	}
+	return fmt.Errorf("the panel has %d agents, and a turn of workers with max_rounds %d has at most %d: leave some out, allow fewer rounds, or use --engine local",
+		n, rounds, max(mostAgentsOfRuns, min(mostAtOnce, mostEvents/(eventsOfCall*rounds))))
+}
+
 // accept writes the first event.
 func accept(ctx context.Context, t *turnAtWork, in request, b sessions.Begun) ([]byte, error) {
 	store := t.store
+	if err := checkSize(in.Terms.Rules); err != nil {
+		return nil, err
+	}
 	accepted, err := t.worker.Prepare(ctx, in.Session, string(in.Question), b, in.Terms)
 	if err != nil {
 		return nil, err
