@@ -138,7 +138,7 @@ func (s *Store) append(ctx context.Context, id string, turn int, place *int, eve
 	change := &Change{Events: masked, At: place, Names: names}
 	return s.backing.Append(ctx, "write the journal of session "+id, id, turn, false, func(h *Held) (_ *Change, err error) {
 		if !h.Stored {
-			change.Metadata, err = maskedMetadata(metadataOf(ctx, id), s.redact)
+			change.Metadata, err = maskedMetadata(MetadataOf(ctx, id), s.redact)
 		}
 		return change, err
 	})
@@ -394,8 +394,8 @@ func WithMetadata(ctx context.Context, session string, metadata map[string]strin
 	return context.WithValue(ctx, metadataKey{session}, metadata)
 }
 
-// metadataOf returns the metadata that a context carries for a session, nil for none.
-func metadataOf(ctx context.Context, session string) map[string]string {
+// MetadataOf returns the metadata that a context carries for a session, nil for none.
+func MetadataOf(ctx context.Context, session string) map[string]string {
 	metadata, _ := ctx.Value(metadataKey{session}).(map[string]string)
 	return metadata
 }

@@ -42,6 +42,7 @@ func (h *activities) accept(ctx context.Context, store Store, in request, b sess
 	if err != nil {
 		return nil, err
 	}
+	ctx = sessions.WithMetadata(ctx, in.Session, in.Terms.Metadata)
 	if err := store.AppendAt(ctx, in.Session, b.Turn, 0, data); err != nil {
 		return nil, err
 	}

@@ -100,6 +100,7 @@ func dialect(name string) sqlstore.Dialect {
 			Fault:    func(doing string, err error) error { return fault(name, doing, err) },
 			Passes:   passes,
 			Unsure:   unsure,
+			WhenRoom: whenRoom,
 			Patience: patience,
 			Pause:    pause,
 		},

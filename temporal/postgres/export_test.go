@@ -12,12 +12,12 @@ import (
 
 // OpenFor opens a store whose leases last for so long.
 func OpenFor(ctx context.Context, address string, lease time.Duration) (*Store, error) {
-	return open(ctx, address, lease, lease/beatsPerLease)
+	return open(ctx, address, Use{}, lease, lease/beatsPerLease)
 }
 
 // OpenBeating opens a store whose leases last for so long, and are prolonged so often.
 func OpenBeating(ctx context.Context, address string, lease, every time.Duration) (*Store, error) {
-	return open(ctx, address, lease, every)
+	return open(ctx, address, Use{}, lease, every)
 }
 
 // Part parts a store from the server as far as its leases go: they are prolonged no more.

@@ -77,6 +77,7 @@ func (s *Store) Held(ctx context.Context, id string) (b sessions.Begun, held boo
 // take holds a session that nobody holds, until the transaction's end if it is not told for
 // which turn. The transaction's time is the server's from then on.
 func (o *owner) take(w *sqlstore.Tx, id string) {
+	o.hasHeld.Store(true)
 	taken := w.Row(`
 		INSERT INTO holds (name, owner, turn, question, began, until, lease_seconds)
 		VALUES ($1, $2, 0, '', nextval('moments'), clock_timestamp() + $3::float8 * interval '1 second', $3)

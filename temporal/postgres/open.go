@@ -31,6 +31,11 @@ func (s *server) prepare(ctx context.Context, schema string) error {
 	if err := suits(conn.Conn()); err != nil {
 		return err
 	}
+	if s.use.Pooler {
+		if err := checkSchema(ctx, conn.Conn(), schema); err != nil {
+			return err
+		}
+	}
 	version, err := versionOf(ctx, conn.Conn(), schema)
 	if err == nil && version == 0 {
 		err = pgx.BeginFunc(ctx, conn.Conn(), func(tx pgx.Tx) error { version, err = setUp(ctx, tx, schema); return err })

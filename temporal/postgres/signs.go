@@ -70,7 +70,8 @@ func keepShown(ctx context.Context, conn *pgx.Conn, show func() (*pgx.Conn, erro
 
 // show opens a connection that has the lock of a name.
 func show(ctx context.Context, config *pgx.ConnConfig, name string) (*pgx.Conn, error) {
-	conn, err := pgx.ConnectConfig(ctx, config)
+	var conn *pgx.Conn
+	err := whenRoom(ctx, func() (err error) { conn, err = pgx.ConnectConfig(ctx, config); return err })
 	if err != nil {
 		return nil, err
 	}

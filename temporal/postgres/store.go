@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -36,11 +37,14 @@ type owner struct {
 	lease time.Duration
 	// shared says that others may be at work for the same owner.
 	shared bool
+	// hasHeld reports that a session may have been held.
+	hasHeld atomic.Bool
 }
 
 // server is what the Stores of one Open share.
 type server struct {
 	pool *pgxpool.Pool
+	use  Use
 	// db is the same database for sqlstore, with connections of pool.
 	db *sqlstore.DB
 	// name is the database, where it is, and the schema, for people.
@@ -78,21 +82,28 @@ const lostInTransaction = "idle_in_transaction_session_timeout"
 // that this program cannot use, is left as it was, and the error says what to do about it.
 // Errors never have the password.
 func Open(ctx context.Context, address string) (*Store, error) {
-	return open(ctx, address, Lease, Lease/beatsPerLease)
+	return open(ctx, address, Use{}, Lease, Lease/beatsPerLease)
+}
+
+// OpenTo is Open for a process that uses the connections in its own way.
+func OpenTo(ctx context.Context, address string, use Use) (*Store, error) {
+	return open(ctx, address, use, Lease, Lease/beatsPerLease)
 }
 
 // open opens a store whose leases last for so long, and are prolonged so often.
-func open(ctx context.Context, address string, lease, every time.Duration) (*Store, error) {
+func open(ctx context.Context, address string, use Use, lease, every time.Duration) (*Store, error) {
 	config, err := configOf(address)
 	if err != nil {
 		return nil, err
 	}
+	name, schema := place(config), schemaOf(config)
+	use.apply(config)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
-		return nil, fault(place(config), "open", err)
+		return nil, fault(name, "open", err)
 	}
-	s := &server{pool: pool, name: place(config), holds: map[hold]time.Duration{}, atWork: map[hold]int{}, attempts: map[string]time.Duration{}}
-	if err := s.prepare(ctx, schemaOf(config)); err != nil {
+	s := &server{pool: pool, name: name, use: use, holds: map[hold]time.Duration{}, atWork: map[hold]int{}, attempts: map[string]time.Duration{}}
+	if err := whenRoom(ctx, func() error { return s.prepare(ctx, schema) }); err != nil {
 		pool.Close()
 		return nil, fault(s.name, "open", err)
 	}
@@ -169,7 +180,12 @@ func (s *Store) Close() (err error) {
 		defer s.owner.pool.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		_, err = s.owner.pool.Exec(ctx, "DELETE FROM holds WHERE owner = $1", s.owner.id)
+		if s.owner.hasHeld.Load() {
+			err = whenRoom(ctx, func() error {
+				_, err := s.owner.pool.Exec(ctx, "DELETE FROM holds WHERE owner = $1", s.owner.id)
+				return err
+			})
+		}
 		err = errors.Join(err, s.owner.db.Close())
 	})
 	return fault(s.owner.name, "let go of the sessions that are held", err)

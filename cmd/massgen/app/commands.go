@@ -196,7 +196,7 @@ func migrateCommand(p *program.Program) *cli.Command {
 	var dry bool
 	return &cli.Command{
 		Name: "migrate", Usage: "upgrade the database of --database for this program", UsageText: "massgen-temporal migrate [--dry-run]",
-		Flags: append(p.Options.Session.DatabaseFlag(p.Env.Cluster),
+		Flags: append(p.Options.Session.DatabaseFlags(p.Env.Cluster),
 			&cli.BoolFlag{Name: "dry-run", Usage: "print the versions and the statements, and change nothing", Destination: &dry, DisableDefaultText: true}),
 		Action: func(c *cli.Context) error {
 			address := p.Kept.Database()
@@ -205,6 +205,8 @@ func migrateCommand(p *program.Program) *cli.Command {
 				return errors.New("migrate: it takes no words, only flags")
 			case address == "":
 				return fmt.Errorf("migrate: it needs --database URL, or %s: the store that all workers share", cmdline.DatabaseVariable)
+			case p.Options.Session.Pooler:
+				return errors.New("migrate: --database-pooler: it changes the schema over a connection of its own: give the URL of the database itself, and leave the flag out")
 			}
 			p.Console.Secrets.AddURL(address)
 			if err := p.Env.Cluster.Migrate(c.Context, address, dry, p.Console.Out); err != nil {

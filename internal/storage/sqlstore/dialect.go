@@ -53,6 +53,8 @@ type Faults struct {
 	// Unsure changes the error of a commit that may have succeeded. Nil means that no commit is
 	// like that.
 	Unsure func(error) error
+	// WhenRoom runs do, and runs it again while the database has no connection free. Nil means that it always has.
+	WhenRoom func(ctx context.Context, do func() error) error
 	// Patience is how long an operation with a temporary error is repeated, and Pause the time
 	// between two tries.
 	Patience, Pause time.Duration

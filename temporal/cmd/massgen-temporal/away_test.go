@@ -219,7 +219,7 @@ func TestManyTurnsAtOnce(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return remote.Wait(t.Context())
+			return remote.Wait(t.Context(), func() {})
 		})
 	}
 	ok(t, group.Wait())

@@ -35,14 +35,16 @@ type cluster struct {
 	settings engine.Settings
 	lease    time.Duration
 	store    *postgres.Store
+	// isPooled says that no connection to the database is a worker's own.
+	isPooled bool
 }
 
-func (c *cluster) OpenStore(ctx context.Context, address string) (store.Shared, error) {
-	store, err := postgres.Open(ctx, address)
+func (c *cluster) OpenStore(ctx context.Context, at app.DatabaseAddress) (store.Shared, error) {
+	store, err := postgres.OpenTo(ctx, at.URL, postgres.Use{Brief: !at.IsBusy, Pooler: at.Pooler})
 	if err != nil {
 		return nil, err
 	}
-	c.store = store
+	c.store, c.isPooled = store, at.Pooler
 	return store, nil
 }
 
@@ -65,7 +67,7 @@ func (c *cluster) work(ctx context.Context, at app.ClusterAddress, panel *coordi
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
 	return e.Work(ctx, panel, engine.WorkOptions{
-		Store: as, Signs: c.store.Signs(), IsSigned: true,
+		Store: as, Signs: c.store.Signs(), IsSigned: !c.isPooled,
 		Drain: engine.Drain{Longest: o.Drain.Longest, Turns: o.Drain.IsGiven, Now: o.Now},
 	})
 }

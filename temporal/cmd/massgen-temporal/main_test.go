@@ -241,7 +241,13 @@ func (w *world) working(config string) []string {
 // worker starts a worker for a config, and returns when the server knows that it is at work.
 func (w *world) worker(folder, config string) *process {
 	w.t.Helper()
-	p := w.start(folder, w.working(config)...)
+	return w.workerWith(folder, config)
+}
+
+// workerWith is worker with more flags.
+func (w *world) workerWith(folder, config string, more ...string) *process {
+	w.t.Helper()
+	p := w.start(folder, append(w.working(config), more...)...)
 	server := w.dial()
 	w.until(folder+" is at work", func() bool {
 		queue, err := server.DescribeTaskQueue(w.t.Context(), w.queue(), enums.TASK_QUEUE_TYPE_ACTIVITY)

@@ -125,8 +125,9 @@ func (s *Archive) Database() string {
 // openDatabase opens the store that all workers share.
 func (s *Archive) openDatabase(ctx context.Context, address string, why use) (*store.Store, error) {
 	s.console.Secrets.AddURL(address)
+	at := cmdline.DatabaseAddress{URL: address, Pooler: s.flags.Pooler, IsBusy: s.flags.IsBusy}
 	open := func() (store.Shared, error) {
-		shared, err := s.env.Cluster.OpenStore(ctx, address)
+		shared, err := s.env.Cluster.OpenStore(ctx, at)
 		if err != nil {
 			return nil, fmt.Errorf("--database: %w", err)
 		}

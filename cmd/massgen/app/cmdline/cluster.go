@@ -17,6 +17,8 @@ import (
 type ClusterFlags struct {
 	Engine string
 	At     ClusterAddress
+	// Detach leaves a turn to the workers once it has begun.
+	Detach bool
 	Secure secureOptions
 	Drain  Drain
 	// Waits says that a server that is away at the start is waited for.
@@ -37,7 +39,7 @@ func EngineFlags(c Cluster, engine *ClusterFlags, session *SessionFlags) []cli.F
 	if c == nil {
 		return nil
 	}
-	return append(engine.flags(), session.DatabaseFlag(c)...)
+	return append(engine.flags(), session.DatabaseFlags(c)...)
 }
 
 func (f *ClusterFlags) flags() []cli.Flag {
@@ -102,12 +104,23 @@ func addressFlag(name, about, value string, to *string) cli.Flag {
 	return f
 }
 
-// DatabaseFlag returns the flag for the database, which the commands that read a store have, too.
-func (f *SessionFlags) DatabaseFlag(c Cluster) []cli.Flag {
+// DetachFlag returns the flag for questions that the program does not wait for, nil for a program without a Cluster.
+func (f *ClusterFlags) DetachFlag(c Cluster) []cli.Flag {
 	if c == nil {
 		return nil
 	}
-	return []cli.Flag{TextFlag(clusterCategory, "database", &f.Database, "keep sessions in the PostgreSQL database at `URL`; also "+DatabaseVariable)}
+	return []cli.Flag{SwitchFlag(clusterCategory, "detach", &f.Detach, "print the session's id once the turn has begun, and end; --session-id ID --continue watches the turn")}
+}
+
+// DatabaseFlags returns the flags for the database, which the commands that read a store have, too.
+func (f *SessionFlags) DatabaseFlags(c Cluster) []cli.Flag {
+	if c == nil {
+		return nil
+	}
+	return []cli.Flag{
+		TextFlag(clusterCategory, "database", &f.Database, "keep sessions in the PostgreSQL database at `URL`; also "+DatabaseVariable),
+		SwitchFlag(clusterCategory, "database-pooler", &f.Pooler, "that URL is a pooler's that gives each transaction another connection, as PgBouncer"),
+	}
 }
 
 // secureOptions name the PEM files that secure the connection to the engine, and the variable with the

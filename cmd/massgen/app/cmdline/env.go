@@ -18,7 +18,7 @@ import (
 // one. Its methods are called by one goroutine.
 type Cluster interface {
 	// OpenStore opens the database that keeps the sessions.
-	OpenStore(ctx context.Context, address string) (store.Shared, error)
+	OpenStore(ctx context.Context, at DatabaseAddress) (store.Shared, error)
 	// Migrate upgrades that database for this program, and prints what it does. A dry run changes
 	// nothing, and prints the statements too.
 	Migrate(ctx context.Context, address string, dry bool, out io.Writer) error
@@ -43,6 +43,17 @@ type Drain struct {
 	Longest time.Duration
 	// IsGiven says that a person has given Longest. Then not only calls under way may go on.
 	IsGiven bool
+}
+
+// DatabaseAddress says where a database is, and how it is used.
+type DatabaseAddress struct {
+	// URL may contain a password.
+	URL string
+	// Pooler reports that a pooler stands before the database, which gives each transaction another connection.
+	Pooler bool
+	// IsBusy is for a process that plays turns, or serves many. Any other process closes its connections soon
+	// after each use.
+	IsBusy bool
 }
 
 // ClusterAddress says where an engine is: HOST:PORT, a namespace there, and the queue that

@@ -57,6 +57,8 @@ type SessionFlags struct {
 	GoOn, Anywhere, Fresh  bool
 	Lines, Trust           bool
 	Waits                  bool // for a database that is away at the start
+	// Pooler and IsBusy are as in DatabaseAddress. IsBusy is no flag.
+	Pooler, IsBusy bool
 }
 
 // DisplayFlags choose the output.

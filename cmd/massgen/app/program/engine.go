@@ -53,28 +53,33 @@ type Remote struct {
 	coordinator.Remote
 	Connection io.Closer
 	Interrupts <-chan os.Signal // that a question of this program gets
+	// IsLeft reports that the system asked the program to end while the last turn began all the same.
+	IsLeft bool
 }
 
 // Begin implements coordinator.Remote. Its error is cmdline.ErrQuit if an interrupt comes first.
 func (e *Remote) Begin(ctx context.Context, session, question string, terms coordinator.TurnOptions) (coordinator.RemoteTurn, error) {
 	waited, cancel := context.WithCancel(ctx)
 	defer cancel()
-	interrupted := make(chan bool, 1)
+	interrupted := make(chan os.Signal, 1)
 	go func() {
 		select {
-		case <-e.Interrupts:
+		case signal := <-e.Interrupts:
 			cancel()
-			interrupted <- true
+			interrupted <- signal
 		case <-waited.Done():
-			interrupted <- false
+			interrupted <- nil
 		}
 	}()
 	remote, err := e.Remote.Begin(waited, session, question, terms)
 	cancel()
-	switch isInterrupted := <-interrupted; {
-	case isInterrupted && err != nil:
+	signal := <-interrupted
+	e.IsLeft = err == nil && signal != nil && cmdline.EndsProgram(signal)
+	switch {
+	case signal == nil, e.IsLeft:
+	case err != nil:
 		return nil, fmt.Errorf("%w before the turn had begun", cmdline.ErrQuit)
-	case isInterrupted:
+	default:
 		err = remote.Interrupt(ctx)
 	}
 	return remote, err

@@ -213,6 +213,7 @@ func (c *command) with(ctx context.Context, asks *server.Permissions, serve func
 	if o.exporter = program.NewExporter(c.env, c.console); o.exporter != nil {
 		defer o.exporter.Close()
 	}
+	c.session.IsBusy = true
 	if o.store, err = c.kept.Open(ctx, archive.ToAsk); err != nil {
 		return err
 	}

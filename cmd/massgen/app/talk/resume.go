@@ -24,6 +24,11 @@ func (s *session) resume(ctx context.Context) error {
 		return errAttachedToNothing
 	}
 	t, err := s.asked.panel.Continue(ctx, s.chat.id)
+	if s.engine != nil && errors.Is(err, sessions.ErrNoSession) {
+		if t, err = s.takeOver(ctx); err == nil && t == nil {
+			return s.showLast(ctx)
+		}
+	}
 	var difference *coordinator.Difference
 	switch {
 	case errors.Is(err, sessions.ErrBusy): // another process came first
@@ -112,6 +117,8 @@ func Work(ctx context.Context, p *program.Program, words []string) (err error) {
 	switch {
 	case len(words) > 0:
 		return errors.New("worker: it takes no question")
+	case p.Options.Cluster.Detach:
+		return errors.New("worker: it takes no --detach, which is for a question")
 	case p.Kept.Database() == "":
 		return fmt.Errorf("worker: it needs --database URL, or %s: the store that all workers share", cmdline.DatabaseVariable)
 	}
