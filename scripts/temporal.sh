@@ -4,7 +4,7 @@
 # first time; "scripts/temporal.sh install" does only that. All that was started is ended,
 # also if this script is killed. Arguments stand for those of go test, as in
 # "scripts/temporal.sh -v -run Kill ./cmd/...". The long forms of the tests are
-# "scripts/temporal.sh ./cmd/massgen-temporal -kill-everywhere" and
+# "scripts/temporal.sh ./cmd/massgen-temporal -kill-everywhere" (also "-run TestChaos ... -chaos 1h") and
 # "scripts/temporal.sh ./postgres -rapid.checks=30".
 set -euo pipefail
 home=$(cd "$(dirname "$0")/.." && pwd)
