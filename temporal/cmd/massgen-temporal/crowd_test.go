@@ -28,7 +28,7 @@ func TestACrowdAsksTwoServers(t *testing.T) {
 			for i := range workers {
 				w.worker(fmt.Sprint("worker", i+1), config)
 			}
-			servers := []*served{w.serve(config), w.serve(config)}
+			servers := []*served{w.serveIn("server1", config, "--max-runs", "0"), w.serveIn("server2", config, "--max-runs", "0")}
 			began := time.Now()
 			var all sync.WaitGroup
 			for i := range turns {

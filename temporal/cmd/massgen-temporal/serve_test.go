@@ -29,12 +29,12 @@ type served struct {
 // serve starts a server for a config, whose model is panel, and returns when it answers.
 func (w *world) serve(config string) *served { return w.serveIn("server", config) }
 
-// serveIn does that in a folder.
-func (w *world) serveIn(folder, config string) *served {
+// serveIn does that in a folder, with more flags.
+func (w *world) serveIn(folder, config string, more ...string) *served {
 	w.t.Helper()
 	address, err := freeAddress()
 	ok(w.t, err)
-	s := &served{process: w.start(folder, "serve", "--listen", address, "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue()), world: w, url: "http://" + address}
+	s := &served{process: w.start(folder, append([]string{"serve", "--listen", address, "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue()}, more...)...), world: w, url: "http://" + address}
 	w.until("the server answers", func() bool {
 		response, err := http.Get(s.url + "/healthz")
 		return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
