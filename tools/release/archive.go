@@ -32,11 +32,8 @@ func (r *release) archive(p platform, files []file) (err error) {
 	return write(to, folder, files, r.from.at)
 }
 
-func writeTar(to io.Writer, folder string, files []file, at time.Time) (err error) {
-	packed, err := gzip.NewWriterLevel(to, gzip.BestCompression)
-	if err != nil {
-		return err
-	}
+func writeTar(to io.Writer, folder string, files []file, at time.Time) error {
+	packed := gzip.NewWriter(to)
 	t := tar.NewWriter(packed)
 	for _, f := range files {
 		data, err := os.ReadFile(f.from)

@@ -45,6 +45,9 @@ type node struct {
 // nodes returns the image's root, sorted.
 func nodes(files []file) ([]node, error) {
 	all := []node{
+		{path: "dev", mode: programMode}, // what a runtime mounts, for one that does not make the folders
+		{path: "proc", mode: programMode},
+		{path: "sys", mode: programMode},
 		{path: "tmp", mode: 0o777 | fs.ModeSticky},
 		{path: strings.TrimPrefix(imageState, "/"), mode: 0o700, user: imageUser},
 		{path: "etc/passwd", mode: plainMode, data: fmt.Appendf(nil, "root:x:0:0:root:/:/none\nmassgen:x:%[1]d:%[1]d:massgen:%[2]s:/none\n", imageUser, imageState)},
@@ -113,7 +116,7 @@ func (r *release) layer(files []file) (v1.Layer, error) {
 		return nil, err
 	}
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b.Bytes())), nil }
-	return tarball.LayerFromOpener(open, tarball.WithCompressionLevel(gzip.BestCompression), tarball.WithMediaType(types.OCILayer))
+	return tarball.LayerFromOpener(open, tarball.WithCompressionLevel(gzip.DefaultCompression), tarball.WithMediaType(types.OCILayer))
 }
 
 // settings are those with which a container starts.

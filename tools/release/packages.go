@@ -41,7 +41,7 @@ func (r *release) pack(format string, p platform, all []file) (err error) {
 		Overridables: nfpm.Overridables{
 			Contents: r.contents(all), Recommends: []string{"ca-certificates"},
 			// Both have a default that is the name of the machine or depends on its processors.
-			RPM: nfpm.RPM{Summary: "Several language models answer one question, read each other and vote", BuildHost: "localhost", Compression: "gzip:9"},
+			RPM: nfpm.RPM{Summary: "Several language models answer one question, read each other and vote", BuildHost: "localhost", Compression: "gzip:6"},
 			Deb: nfpm.Deb{Compression: "gzip"},
 		},
 	})
