@@ -108,4 +108,5 @@ as_root bash -euc '
 		--root="$1" --wd=/var/lib/massgen /usr/bin/massgen-temporal --engine local "$2"
 ' image "$work/image" "$question" >"$work/image.out" 2>"$work/image.err" || fail "the image fails: $(cat "$work/image.err")"
 demo "$work/image" "the image"
-echo "release: the same bytes in two folders; the archive, the package and the image ($bytes bytes) run"
+[ $# -gt 0 ] || echo "release: the same bytes in two folders"
+echo "release: the archive, the package and the image ($bytes bytes) run"
