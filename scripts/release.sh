@@ -4,6 +4,7 @@
 # such as dist, it makes none and tries the files there. "make release" makes the files for all systems.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+deploy=$PWD/deploy
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 most_image=$((30 * 1000 * 1000)) # bytes, compressed
@@ -54,6 +55,17 @@ version=v${archive#massgen_} && version=${version%%_*}
 tar -xzf "$archive" -C "$work/archive" --strip-components=1
 for name in massgen massgen-temporal; do
 	[[ $(env -i "$work/archive/$name" --version) == "massgen version $version (commit "* ]] || fail "$name --version says: $(env -i "$work/archive/$name" --version)"
+done
+
+# The files of the folder deploy use flags that the program has. awaited has those of changes that are not merged yet.
+awaited=" --drain --metrics-listen "
+for command in worker serve; do
+	"$work/archive/massgen-temporal" $command --help >"$work/help"
+	used=$(grep -ohE -- '(^|[ "-])--[a-z][a-z-]+' "$deploy/systemd/massgen-$command.service" "$deploy"/kubernetes/?0-$command.yaml | grep -oE -- "--[a-z][a-z-]+" | sort -u)
+	[ "$(wc -w <<<"$used")" -ge 4 ] || fail "the files of deploy use few flags of $command: $used"
+	for flag in $used; do
+		grep -qE -- "(^|[ ,])$flag( |\$)" "$work/help" || [[ $awaited == *" $flag "* ]] || fail "massgen-temporal $command has no flag $flag, which deploy uses"
+	done
 done
 
 # The package, installed into a root that has nothing but dpkg's own files: no library, no shell, no Go.
