@@ -120,7 +120,7 @@ func (p *player) rejoin(ctx workflow.Context, queue string, w work, lost error) 
 	var r result
 	var err error
 	if isSigned(at) {
-		r, err = p.rejoinSigned(ctx, at, w)
+		r, err = p.watches.join(ctx, p, at, w)
 	} else {
 		r, err = p.performAt(ctx, at, 1, w)
 	}

@@ -139,9 +139,21 @@ type fleet struct {
 	// looked is closed when agent b has called its tool, which the loss of a worker waits for.
 	looked chan struct{}
 
+	signed bool // the workers show signs of life
+
 	tools sync.Mutex
 	done  map[string]int // by tool, how often it was called
 	at    map[string]int // by tool, the worker of its last call
+}
+
+// Show implements Signs.
+func (f *fleet) Show(context.Context, string) (hide func(), err error) { return func() {}, nil }
+
+// IsShown implements Signs: a worker that is lost is killed.
+func (f *fleet) IsShown(_ context.Context, name string) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return name != f.workers[0].home || !f.isGone(), nil
 }
 
 // loss is when a worker is lost.
@@ -203,14 +215,18 @@ func newFleetOf(t *testing.T, text string, adapt func(*fleet)) *fleet {
 		done: map[string]int{}, at: map[string]int{}, rules: kernel.Defaults("a", "b"), change: func(*coordinator.Options) {},
 	}
 	adapt(f)
+	end := ""
+	if f.signed {
+		end = signedEnd
+	}
 	for i := range f.workers {
-		f.workers[i] = &activities{panel: f.panel(i), as: func(string) Store { return f.store }, server: quiet{}, home: fmt.Sprint("home", i)}
+		f.workers[i] = &activities{panel: f.panel(i), as: func(string) Store { return f.store }, server: quiet{}, signs: f, home: fmt.Sprint("home", i, end)}
 	}
 	f.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
 	common := f.workers[1] // the other processes that listen to the queue of all are like it
 	for name, run := range map[string]any{
 		prepareName: unheard(f, prepareName, f.workers[0].prepare), concludeName: unheard(f, concludeName, common.conclude),
-		performName: f.perform, journalName: common.journal, finishName: common.finish, leaveName: common.leave,
+		performName: f.perform, watchName: common.watch, journalName: common.journal, finishName: common.finish, leaveName: common.leave,
 	} {
 		f.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
 	}
@@ -312,6 +328,9 @@ func (f *fleet) performBy(ctx context.Context, w work, l loss) (result, error) {
 			close(f.gone)
 		}
 		f.mu.Unlock()
+		if isGone && f.signed && w.Joins { // nobody takes it
+			<-f.t.Context().Done()
+		}
 		if isGone || l == before {
 			return result{}, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_START, nil)
 		}

@@ -16,10 +16,10 @@ import (
 // Signs are the signs of life of workers. A sign outlives no process; it is shown while its
 // worker is frozen. temporal/postgres has them.
 type Signs interface {
-	// ShowSign shows the sign of a name until hide is called. It returns when the sign is shown.
-	ShowSign(ctx context.Context, name string) (hide func(), err error)
-	// IsSignShown reports whether a process shows the sign of a name.
-	IsSignShown(ctx context.Context, name string) (bool, error)
+	// Show shows the sign of a name until hide is called. It returns when the sign is shown.
+	Show(ctx context.Context, name string) (hide func(), err error)
+	// IsShown reports whether a process shows the sign of a name.
+	IsShown(ctx context.Context, name string) (bool, error)
 }
 
 // signedEnd ends the name of the queue of a worker that shows a sign of life under this name.
@@ -47,7 +47,7 @@ func (h *activities) watch(ctx context.Context, w watched) (isGone bool, err err
 	defer stop()
 	missed := 0
 	for end := activity.GetInfo(ctx).ScheduledTime.Add(w.Most); time.Now().Before(end); {
-		isShown, err := h.signs.IsSignShown(ctx, w.Worker)
+		isShown, err := h.signs.IsShown(ctx, w.Worker)
 		switch {
 		case err != nil:
 		case isShown:
@@ -69,8 +69,9 @@ func (h *activities) watch(ctx context.Context, w watched) (isGone bool, err err
 // whether the worker is gone.
 type watches map[string]workflow.Future
 
-// of returns whether the worker of a queue is gone, in the future.
-func (l watches) of(p *player, queue string) workflow.Future {
+// begin watches the worker of a queue, unless that is watched. The future is whether the worker is
+// gone.
+func (l watches) begin(p *player, queue string) workflow.Future {
 	if there := l[queue]; there != nil && (!there.IsReady() || isGone(p.root, there)) {
 		return there
 	}
@@ -96,13 +97,13 @@ func (g gone) Unwrap() error { return g.error }
 // errSilent is the reason why a worker is watched.
 var errSilent = errors.New("its worker is silent")
 
-// rejoinSigned asks a silent worker for the result of an effect, until it is gone or was silent
-// for too long. The error is gone if it is.
-func (p *player) rejoinSigned(ctx workflow.Context, queue string, w work) (r result, err error) {
+// join asks a silent worker for the result of an effect, until the worker is gone or was silent
+// for too long. The error is gone if the worker is.
+func (l watches) join(ctx workflow.Context, p *player, queue string, w work) (r result, err error) {
 	joining, leave := workflow.WithCancel(ctx)
 	defer leave()
 	most := silencePatience * p.in.Settings.Heartbeat
-	told, watch := p.executeAt(joining, queue, most, most, w), p.watches.of(p, queue)
+	told, watch := p.executeAt(joining, queue, most, most, w), l.begin(p, queue)
 	workflow.NewSelector(ctx).AddFuture(told, func(workflow.Future) {}).AddFuture(watch, func(workflow.Future) {}).Select(ctx)
 	if !told.IsReady() && isGone(p.root, watch) {
 		return r, gone{errSilent}

@@ -65,7 +65,7 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, o WorkOptio
 	h := &activities{panel: panel, as: o.Store, server: server, workflows: server, signs: o.Signs, home: e.queue + "/worker/" + rand.Text()}
 	if o.IsSigned {
 		h.home += signedEnd
-		hide, err := o.Signs.ShowSign(ctx, h.home)
+		hide, err := o.Signs.Show(ctx, h.home)
 		if err != nil {
 			return fmt.Errorf("work: %w", err)
 		}

@@ -21,15 +21,21 @@ const (
 // signPause is the time between two tries to show a sign again.
 const signPause = 250 * time.Millisecond
 
-// ShowSign shows the sign of life of a name, a lock of one connection, until hide is called. It returns when the sign is
+// Signs are signs of life in the database of a store. They are safe for concurrent use.
+type Signs struct{ server *server }
+
+// Signs returns the signs of life in the database.
+func (s *Store) Signs() Signs { return Signs{s.owner.server} }
+
+// Show shows the sign of life of a name, a lock of one connection, until hide is called. It returns when the sign is
 // shown. If the connection is lost, another one shows the sign as soon as the server can be reached.
-func (s *Store) ShowSign(ctx context.Context, name string) (hide func(), err error) {
-	config := s.owner.pool.Config().ConnConfig
+func (s Signs) Show(ctx context.Context, name string) (hide func(), err error) {
+	config := s.server.pool.Config().ConnConfig
 	parameters := config.RuntimeParams
 	parameters["tcp_keepalives_idle"], parameters["tcp_keepalives_interval"], parameters["tcp_keepalives_count"] = silentProbes, probeInterval, probeCount
 	conn, err := show(ctx, config, name)
 	if err != nil {
-		return nil, fault(s.owner.name, "show a sign of life", err)
+		return nil, fault(s.server.name, "show a sign of life", err)
 	}
 	showing, end := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
@@ -75,10 +81,10 @@ func show(ctx context.Context, config *pgx.ConnConfig, name string) (*pgx.Conn, 
 	return conn, nil
 }
 
-// IsSignShown reports whether a process shows the sign of life of a name.
-func (s *Store) IsSignShown(ctx context.Context, name string) (isShown bool, err error) {
-	err = s.owner.pool.QueryRow(ctx, "SELECT NOT pg_try_advisory_xact_lock_shared($1)", signOf(name)).Scan(&isShown)
-	return isShown, fault(s.owner.name, "look for a sign of life", err)
+// IsShown reports whether a process shows the sign of life of a name.
+func (s Signs) IsShown(ctx context.Context, name string) (isShown bool, err error) {
+	err = s.server.pool.QueryRow(ctx, "SELECT NOT pg_try_advisory_xact_lock_shared($1)", signOf(name)).Scan(&isShown)
+	return isShown, fault(s.server.name, "look for a sign of life", err)
 }
 
 // signOf returns the number of the lock of a name.

@@ -11,14 +11,14 @@ func TestSignsOfLife(t *testing.T) {
 	s, other := open(t, t.TempDir()), open(t, t.TempDir())
 	isShown := func(name string) bool {
 		t.Helper()
-		is, err := other.IsSignShown(ctx, name)
+		is, err := other.Signs().IsShown(ctx, name)
 		ok(t, err)
 		return is
 	}
 	if isShown("worker") {
 		t.Error("a sign is seen that nobody shows")
 	}
-	hide, err := s.ShowSign(ctx, "worker")
+	hide, err := s.Signs().Show(ctx, "worker")
 	ok(t, err)
 	if !isShown("worker") || isShown("another worker") {
 		t.Error("a sign is not seen, or another one is")

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"time"
 
@@ -247,6 +248,9 @@ func refusalOfBegin(err error) error {
 // track starts a turn within the limits, and counts it. It calls then with the result before the
 // client has it.
 func (s *turns) track(ctx context.Context, m *model, start func() (*run, error), then func(massgen.Result)) (*run, error) {
+	if s.runs.isEnding() {
+		return nil, refusal{status: http.StatusServiceUnavailable, code: "interrupted", message: "the server is ending: ask another, or ask again", retryAfter: retryLater}
+	}
 	done, err := s.limiter.begin(callerOf(ctx).name)
 	if err != nil {
 		s.metrics.refused(err)

@@ -65,7 +65,7 @@ func (c *cluster) work(ctx context.Context, at app.ClusterAddress, panel *coordi
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
 	return e.Work(ctx, panel, engine.WorkOptions{
-		Store: as, Signs: c.store, IsSigned: true,
+		Store: as, Signs: c.store.Signs(), IsSigned: true,
 		Drain: engine.Drain{Longest: o.Drain.Longest, Turns: o.Drain.IsGiven, Now: o.Now},
 	})
 }
