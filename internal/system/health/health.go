@@ -32,6 +32,7 @@ type Monitor struct {
 	mu      sync.Mutex // guards the fields below
 	parts   []*part
 	at      time.Time // of the last look
+	drains  bool
 }
 
 // part is one thing that a turn needs.
@@ -79,12 +80,15 @@ func (h *Monitor) Watch(name string, check func(context.Context) error) {
 	h.parts = append(h.parts, &part{name: name, check: check, err: errors.New(isStarted)})
 }
 
-// Ended makes a part count as away, for the reason, from now on: the program is about to end.
-func (h *Monitor) Ended(name, why string) {
-	if h != nil {
-		h.metrics.Set(metrics.Draining(), 1)
+// Drains records that the program is about to end: no turn can be played from now on.
+func (h *Monitor) Drains() {
+	if h == nil {
+		return
 	}
-	h.Watch(name, func(context.Context) error { return errors.New(why) })
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.drains = true
+	h.metrics.Set(metrics.Draining(), 1)
 }
 
 // Run checks the parts until ctx is done.
@@ -115,6 +119,9 @@ func (h *Monitor) Ready(ctx context.Context) (ok bool, text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var lines strings.Builder
+	if h.drains {
+		lines.WriteString("the program is ending\n")
+	}
 	for _, p := range h.parts {
 		if p.err != nil {
 			lines.WriteString(gone(p.name) + "\n")

@@ -51,14 +51,14 @@ func TestOneLineWhenAwayAndOneWhenBack(t *testing.T) {
 		if ok, _ := h.Ready(ctx); !ok || up() != 1 {
 			t.Error("it is not back")
 		}
-		h.Ended(health.Worker, "the worker is told to end")
-		if ok, text := h.Ready(ctx); ok || text != "the worker takes no turns\n" {
+		h.Drains()
+		if ok, text := h.Ready(ctx); ok || text != "the program is ending\n" {
 			t.Errorf("%v %q at the end", ok, text)
 		}
 		cancel()
 		synctest.Wait()
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-		if len(lines) != 3 || !strings.Contains(lines[0], `level=ERROR msg="the database is away" part=database error=refused`) || !strings.Contains(lines[1], `msg="the database is back" part=database away=`) {
+		if len(lines) != 2 || !strings.Contains(lines[0], `level=ERROR msg="the database is away" part=database error=refused`) || !strings.Contains(lines[1], `msg="the database is back" part=database away=`) {
 			t.Errorf("%s", out.String())
 		}
 	})
