@@ -29,6 +29,7 @@ type activities struct {
 	home     string
 	homed    homed
 	inFlight inFlight
+	observer *observer
 }
 
 // The kinds of errors: refusals, which a client knows and no retry changes, and effects without
@@ -82,7 +83,7 @@ func (h *activities) prepare(ctx context.Context, in request) (begun, error) {
 		refused := sessions.Ended{Status: kernel.AllFailed}
 		return begun{}, refusal(refusedKind, errors.Join(err, store.End(context.WithoutCancel(ctx), in.Session, b.Turn, refused)))
 	}
-	activity.GetLogger(ctx).Info("a turn has begun", "session", in.Session, "turn", b.Turn)
+	h.observer.turnBegun(in.Session, b.Turn)
 	return h.begun(ctx, in, b.Turn, accepted)
 }
 
@@ -213,8 +214,9 @@ func (h *activities) conclude(ctx context.Context, t held) (concluded, error) {
 	case err != nil:
 		return c, err
 	case !isDone:
-		if c.Following, err = worker.Conclude(ctx, t.Session, t.Number); err == nil {
-			activity.GetLogger(ctx).Info("a turn is over", "session", t.Session, "turn", t.Number)
+		done, err := worker.Conclude(ctx, t.Session, t.Number)
+		if c.Following = done.Following; err == nil {
+			h.observer.turnEnded(done.Result)
 		}
 		return c, err
 	}

@@ -40,7 +40,8 @@ type owner struct {
 
 // server is what the Stores of one Open share.
 type server struct {
-	pool *pgxpool.Pool
+	pool   *pgxpool.Pool
+	tracer *tracer
 	// db is the same database for sqlstore, with connections of pool.
 	db *sqlstore.DB
 	// name is the database, where it is, and the schema, for people.
@@ -96,6 +97,8 @@ func open(ctx context.Context, address string, lease, every time.Duration) (*Sto
 	if parameters[lostInTransaction] == "" {
 		parameters[lostInTransaction] = "5s"
 	}
+	counts := &tracer{}
+	config.ConnConfig.Tracer = counts
 	schema := parameters["search_path"]
 	if !schemaName.MatchString(schema) {
 		return nil, fmt.Errorf("search_path=%q names no schema that a store can be in: name one, of lower-case letters, digits and underscores", schema)
@@ -104,7 +107,7 @@ func open(ctx context.Context, address string, lease, every time.Duration) (*Sto
 	if err != nil {
 		return nil, fault(place(config), "open", err)
 	}
-	s := &server{pool: pool, name: place(config), holds: map[hold]time.Duration{}, atWork: map[hold]int{}, attempts: map[string]time.Duration{}}
+	s := &server{tracer: counts, pool: pool, name: place(config), holds: map[hold]time.Duration{}, atWork: map[hold]int{}, attempts: map[string]time.Duration{}}
 	if err := s.prepare(ctx, schema); err != nil {
 		pool.Close()
 		return nil, fault(s.name, "open", err)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/massgen/massgen/internal/models/retry"
+	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
 )
@@ -18,7 +19,7 @@ type Store struct {
 	// path is the path of the file, which does not exist while lasting is nil: then everything
 	// is in memory.
 	path    string
-	folder  string // of the file, empty for a store without one
+	folder  string // of the file or of the snapshots, empty for a store without either
 	lasting io.Closer
 	export  *exported // nil for a store without an exported file
 	redact  func(string) string
@@ -105,6 +106,15 @@ type Shared interface {
 	// Limiter returns the keeper of an account's limits over all machines. The account's name
 	// is no secret.
 	Limiter(account string, l retry.Limits) retry.Limiter
+	// Measure makes a registry count the requests to the database from now on.
+	Measure(r *metrics.Registry)
+}
+
+// Measure makes r count the requests to a database of several machines. Any other store is not measured.
+func (s *Store) Measure(r *metrics.Registry) {
+	if shared, ok := s.lasting.(Shared); ok {
+		shared.Measure(r)
+	}
 }
 
 // OfSeveral returns the store of several machines. Snapshots of workspaces are kept beside
@@ -113,7 +123,7 @@ func OfSeveral(shared Shared, file string, redact func(string) string) *Store {
 	_, place := shared.Database()
 	s := &Store{Sessions: shared.Masked(redact), path: place, lasting: shared, redact: redact, Limiter: shared.Limiter}
 	if file != "" {
-		s.Snapshots = beside(file)
+		s.Snapshots, s.folder = beside(file), filepath.Dir(file)
 	}
 	return s
 }

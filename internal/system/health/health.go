@@ -63,7 +63,8 @@ func New(log *slog.Logger, m *metrics.Registry, expected ...string) *Monitor {
 	return h
 }
 
-// Watch checks a part from now on. check returns why it is away. A part of the same name is replaced.
+// Watch checks a part from now on. check returns why it is away, and replaces another of the same name; nil means that
+// the part works no more.
 func (h *Monitor) Watch(name string, check func(context.Context) error) {
 	if h == nil {
 		return
@@ -73,7 +74,10 @@ func (h *Monitor) Watch(name string, check func(context.Context) error) {
 	h.at = time.Time{}
 	for _, p := range h.parts {
 		if p.name == name {
-			p.check = check
+			if p.check = check; check == nil {
+				p.err, p.known = errors.New(isStarted), false
+				h.show(name, false)
+			}
 			return
 		}
 	}
@@ -131,6 +135,21 @@ func (h *Monitor) Ready(ctx context.Context) (ok bool, text string) {
 		return false, lines.String()
 	}
 	return true, "ready\n"
+}
+
+// IsAway reports whether a part that was checked is away.
+func (h *Monitor) IsAway() bool {
+	if h == nil {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, p := range h.parts {
+		if p.known && p.err != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // look checks all parts, at the same time.

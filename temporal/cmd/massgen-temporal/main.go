@@ -65,7 +65,7 @@ func (c *cluster) work(ctx context.Context, at app.ClusterAddress, panel *coordi
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
 	return e.Work(ctx, panel, engine.WorkOptions{
-		Store: as, Signs: c.store.Signs(), IsSigned: true,
+		Store: as, Signs: c.store.Signs(), IsSigned: true, Model: o.Model,
 		Drain: engine.Drain{Longest: o.Drain.Longest, Turns: o.Drain.IsGiven, Now: o.Now},
 	})
 }
@@ -80,7 +80,7 @@ func (c *cluster) ownedBy(owner string, redact func(string) string) *postgres.St
 func (c *cluster) dial(ctx context.Context, at app.ClusterAddress) (*engine.Engine, error) {
 	id, place := c.store.Database()
 	e, err := engine.Dial(ctx, engine.Options{
-		Address: at.Address, Namespace: at.Namespace, Queue: at.Queue, Settings: c.settings, TLS: at.TLS, APIKey: at.APIKey, Log: at.Log,
+		Address: at.Address, Namespace: at.Namespace, Queue: at.Queue, Settings: c.settings, TLS: at.TLS, APIKey: at.APIKey, Log: at.Log, Metrics: at.Metrics, Health: at.Health,
 		DatabaseID: id, DatabasePlace: place,
 	})
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/models/providers"
 	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/health"
+	"github.com/massgen/massgen/internal/system/metrics"
 )
 
 // Cluster is an engine, and a store, that several machines share: the module temporal has
@@ -31,6 +33,8 @@ type WorkOptions struct {
 	// Redact masks texts before they are kept.
 	Redact func(string) string
 	Drain  Drain
+	// Model is the name of the panel in metrics.
+	Model string
 	// Now is done when the drain is to end at once.
 	Now context.Context
 }
@@ -49,8 +53,10 @@ type ClusterAddress struct {
 	Address, Namespace, Queue string
 	TLS                       *tls.Config
 	APIKey                    string
-	// Log is the log of the engine's own client.
-	Log *slog.Logger
+	// Log is the log of the engine's own client. Metrics count what it does, and Health watches it; both may be nil.
+	Log     *slog.Logger
+	Metrics *metrics.Registry
+	Health  *health.Monitor
 }
 
 // Env is the environment that the program runs in.

@@ -66,6 +66,9 @@ type DisplayFlags struct {
 	Raw, Pager, NoPager                bool
 	Spoken                             bool
 	OutputFile, DumpInputs             string
+	LogFormat                          string // "" for text
+	// LogLevel and MetricsListen are of a worker.
+	LogLevel, MetricsListen string
 }
 
 // aboutFlags ask for information that needs no question.
@@ -255,6 +258,7 @@ func (f *DisplayFlags) flags() []cli.Flag {
 		SwitchFlag(output, "automation", &f.Automation, "for scripts: print where the logs and the answer are in place of the answer, and no progress; a question is required"),
 		TextFlag(output, "dump-inputs", &f.DumpInputs, "write every model call, exactly as it was sent, to `DIR`"),
 		SwitchFlag(output, "debug", &f.Debug, "log each step (also LOG_LEVEL=debug)"),
+		f.FormatFlag(output),
 	}
 }
 
