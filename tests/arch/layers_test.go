@@ -11,6 +11,7 @@ import (
 // and in DESIGN.md.
 var layers = [][]string{
 	{"tests", "tests/arch", "tests/faults", "tests/keys", "tests/judges", "tests/clients", "tests/mcpservers", "tests/wheel", "tests/live", "tests/cross", "tests/fixtures", "tests/bench", "tests/bench/peers", "tests/attack", "tests/streams"},
+	{"tools/release", "tools/deploy"}, // a module of its own: no program has it
 	{"cmd/massgen", "temporal/cmd/massgen-temporal"},
 	{"cmd/massgen/app", "temporal/engine", "examples/weather"},
 	{"cmd/massgen/app/talk", "cmd/massgen/app/serve", "cmd/massgen/app/check"},
@@ -173,6 +174,10 @@ var confined = map[string][]string{
 	"pgregory.net/rapid":                  {"tests/storetest"},
 	"go.uber.org/goleak":                  {"tests/leaks"},
 
+	"github.com/goreleaser/nfpm/v2":            {"tools/release"},
+	"github.com/google/go-containerregistry":   {"tools/release"},
+	"github.com/Masterminds/semver/v3":         {"tools/release"},
+	"golang.org/x/crypto/x509roots/fallback":   {"tools/release"},
 	"github.com/santhosh-tekuri/jsonschema/v6": {"tests/described", "tests/judges", "tests/clients"},
 }
 

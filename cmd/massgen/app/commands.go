@@ -55,7 +55,7 @@ func commandsOf(p *program.Program) []*cli.Command {
 		inputs.Replay(p.Env, p.Console, p.Kept, &p.Options.Budget, &p.Options.Panel.Config, talk.Rerun(p)), sessions.Describe(p.Console, p.Kept), lastCommand(p),
 		(&modelsCommand{env: p.Env, console: p.Console, log: p.Log}).cli(),
 		presetsCommand(p), compare.Command(p), serve.Command(p), serve.MCP(p), check.Config(p), check.Doctor(p), check.Init(p),
-		completionCommand(p.Console), manCommand(), helpCommand(p.Console), versionCommand(),
+		completionCommand(p.Console), manCommand(nameOf(p)), helpCommand(p.Console), versionCommand(),
 	}
 	if p.Env.Cluster != nil {
 		list = append(list, workerCommand(p), noteCommand(p))
@@ -66,6 +66,14 @@ func commandsOf(p *program.Program) []*cli.Command {
 	return list
 }
 
+// nameOf returns the name of the program's file.
+func nameOf(p *program.Program) string {
+	if p.Env.Cluster != nil {
+		return "massgen-temporal"
+	}
+	return "massgen"
+}
+
 // versionCommand prints the version, as --version does.
 func versionCommand() *cli.Command {
 	return &cli.Command{Name: "version", Hidden: true, Action: func(c *cli.Context) error {
@@ -74,7 +82,7 @@ func versionCommand() *cli.Command {
 	}}
 }
 
-func versionText() string { return "massgen version " + cmdline.Version() + "\n" }
+func versionText() string { return cmdline.VersionLine() + "\n" }
 
 // root is what massgen does when no command is named.
 func root(ctx context.Context, p *program.Program, inv invocation) error {

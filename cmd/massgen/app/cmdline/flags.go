@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -269,15 +268,6 @@ func (f *aboutFlags) flags() []cli.Flag {
 		TextFlag(Reference, "example", &f.Example, "print the shipped config `NAME`"),
 		SwitchFlag(Reference, "list-backends", &f.ListBackends, "list the types of backends, and which you can use; with a TYPE after it, describe that one"),
 	}
-}
-
-// Version returns the module's version from the build.
-func Version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(unknown)"
-	}
-	return info.Main.Version
 }
 
 // OpensScreen reports whether a conversation is shown on a screen, whole or inline: a person is there, and has
