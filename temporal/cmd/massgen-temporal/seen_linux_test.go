@@ -36,9 +36,9 @@ func (w *world) watched(s *service, workers int, lines ...string) *seen {
 		at, err := freeAddress()
 		ok(w.t, err)
 		name := "worker" + string(rune('1'+i))
-		state := filepath.Join(w.dir, name, "state")
+		state := filepath.Join(w.dir, name, ".local", "state", "massgen") // where snapshots are kept
 		ok(w.t, os.MkdirAll(state, 0o700))
-		w.flags = []string{"--metrics-listen", at, "--log-format", "json", "--state-dir", state}
+		w.flags = []string{"--metrics-listen", at, "--log-format", "json"}
 		x.workers, x.shown = append(x.workers, w.worker(name, config)), append(x.shown, "http://"+at)
 	}
 	at, err := freeAddress()
