@@ -32,6 +32,9 @@ func steps() sqlstore.Steps {
 			ALTER TABLE attempts ADD COLUMN IF NOT EXISTS lease_seconds double precision NOT NULL DEFAULT 15;` + limitFunctions,
 		5: `ALTER TABLE sessions ADD COLUMN reasoning_tokens bigint NOT NULL DEFAULT 0;
 			ALTER TABLE turns ADD COLUMN reasoning_tokens bigint NOT NULL DEFAULT 0`,
+		6: `CREATE INDEX IF NOT EXISTS sessions_by_use ON sessions (updated DESC, name) WHERE turns > 0;
+			CREATE INDEX IF NOT EXISTS sessions_hidden ON sessions (name) WHERE turns = 0;
+			CREATE INDEX IF NOT EXISTS sessions_by_words ON sessions USING gin (title_words)`,
 	}
 }
 
@@ -77,15 +80,12 @@ func dialect(name string) sqlstore.Dialect {
 			) AS named`,
 		},
 		Search: `
-			SELECT name, title, turn, question.data, answer.data FROM (
-				SELECT id AS session, 0 AS turn, NULL AS question, NULL AS answer
-				FROM sessions WHERE title_words @@ $1::tsquery
-				UNION ALL
-				SELECT session, number, question, answer FROM turns WHERE words @@ $1::tsquery
-			) AS hits
-			JOIN sessions ON sessions.id = session
-			LEFT JOIN texts AS question ON question.sha256 = hits.question
-			LEFT JOIN texts AS answer ON answer.sha256 = hits.answer`,
+			SELECT id AS session, 0 AS turn, NULL AS id FROM sessions WHERE title_words @@ $1::tsquery
+			UNION ALL
+			SELECT session, number, id FROM turns WHERE words @@ $1::tsquery`,
+		Found: `
+			(SELECT data FROM turns JOIN texts ON sha256 = question WHERE turns.id = page.id),
+			(SELECT data FROM turns JOIN texts ON sha256 = answer WHERE turns.id = page.id)`,
 		SearchFacts: "words @@ $2::tsquery",
 		Match:       match,
 		Snippet: func(q sessions.Query, question, answer []byte) string {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/models/retry"
+	"github.com/massgen/massgen/sessions"
 )
 
 // OpenFor opens a store whose leases last for so long.
@@ -40,4 +41,11 @@ func BookedAt(ctx context.Context, r backends.Reservation) (at time.Time, err er
 	b := r.(booking)
 	err = b.pool.QueryRow(ctx, "SELECT booked FROM attempts WHERE id = $1", b.attempt).Scan(&at)
 	return at, err
+}
+
+// ListQuery returns the query of a list, in PostgreSQL's words.
+func ListQuery(f sessions.Filter) (statement string, args []any) {
+	d := dialect("")
+	statement, args = d.ListQuery(f)
+	return d.Translate(statement), args
 }

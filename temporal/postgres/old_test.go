@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/temporal/postgres"
 )
 
@@ -49,7 +50,7 @@ func TestStoreOfVersion3(t *testing.T) {
 	if err != nil || len(facts) != 1 || facts[0].Text != "Lives by the sea." {
 		t.Errorf("facts %+v, %v", facts, err)
 	}
-	hits, err := s.Search(ctx, "moon", 0)
+	hits, err := s.Search(ctx, "moon", sessions.Filter{})
 	if err != nil || len(hits) != 2 {
 		t.Errorf("hits %+v, %v", hits, err)
 	}

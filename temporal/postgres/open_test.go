@@ -59,7 +59,7 @@ func TestAddressesThatLeadToNoStore(t *testing.T) {
 
 func TestSchemasThatCannotBeUsedAreLeftAsTheyWere(t *testing.T) {
 	for name, c := range map[string]struct{ change, want string }{
-		"newer":             {"UPDATE massgen_store SET version = 99", "was written by a newer massgen (it has version 99, and this one knows 6): update massgen"},
+		"newer":             {"UPDATE massgen_store SET version = 99", "was written by a newer massgen (it has version 99, and this one knows 7): update massgen"},
 		"of version 0":      {"UPDATE massgen_store SET version = 0", "is damaged"},
 		"without a version": {"DELETE FROM massgen_store", "is damaged"},
 		"of another shape":  {"ALTER TABLE massgen_store RENAME version TO number", "is damaged"},
@@ -119,7 +119,7 @@ func TestTurnsOfAnOldStoreAreFound(t *testing.T) {
 	ok(t, err)
 	defer func() { ok(t, s.Close()) }()
 	for question, want := range map[string]int{"one": 1, "two": 1, "three": 0} { // the third may be gone on with
-		if hits, err := s.Search(ctx, question, 0); len(hits) != want || err != nil {
+		if hits, err := s.Search(ctx, question, sessions.Filter{}); len(hits) != want || err != nil {
 			t.Errorf("%s: %d hits, %v", question, len(hits), err)
 		}
 	}
@@ -259,7 +259,7 @@ func TestWordsOfLongTexts(t *testing.T) {
 		"word149999": 0, "word149999-an": 0, strings.Repeat("x", 5000): 0, "answer-s-end": 1, "one-answer": 0,
 		"first-s": 0, "the-answer": 0,
 	} {
-		hits, err := s.Search(ctx, query, 0)
+		hits, err := s.Search(ctx, query, sessions.Filter{})
 		ok(t, err)
 		found := 0
 		for _, h := range hits {
@@ -274,7 +274,7 @@ func TestWordsOfLongTexts(t *testing.T) {
 			t.Errorf("%.20q is found %d times, want %d", query, found, want)
 		}
 	}
-	hits, err := s.Search(ctx, "answer", 0)
+	hits, err := s.Search(ctx, "answer", sessions.Filter{})
 	ok(t, err)
 	if len(hits) != 1 || hits[0].Snippet != "An answer’s end" {
 		t.Errorf("hits %+v", hits)

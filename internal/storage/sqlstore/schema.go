@@ -10,7 +10,7 @@ var schema string
 
 // Version is the version of schema.sql. A change of the schema takes the next number:
 // schema.sql defines a new store, and each dialect has a step that upgrades an older one.
-const Version = 6
+const Version = 7
 
 // Schema returns the statements that make an empty database a store.
 func (d Dialect) Schema() string { return d.Translate(schema) }

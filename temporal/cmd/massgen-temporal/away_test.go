@@ -6,12 +6,14 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	historypb "go.temporal.io/api/history/v1"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/massgen/massgen/configs"
@@ -63,24 +65,27 @@ func TestAWorkerIsFrozen(t *testing.T) {
 	checkAway(t, newWorld, tell(syscall.SIGSTOP), tell(syscall.SIGCONT))
 }
 
-// TestAWorkerIsFrozenBesideAnother, while its call ends: the other waits for the result.
+// TestAWorkerIsFrozenBesideAnother, while its call ends: the other waits for the result, also when it has missed
+// heartbeats twice.
 func TestAWorkerIsFrozenBesideAnother(t *testing.T) {
 	t.Parallel()
 	w := newLosingWorld(t)
-	frozen := 5 * losingHeartbeat / 2
+	var least time.Duration
 	if *killEverywhere {
-		w.settings.Heartbeat, frozen = 0, time.Minute
+		w.settings.Heartbeat, least = 0, time.Minute
 	}
-	s, client, working, _ := w.inMidTurn("worker1", "worker2")
+	s, client, _, _ := w.inMidTurn("worker1", "worker2")
 	caller := w.caller()
-	for _, p := range working {
-		if p.Process.Pid == caller {
-			ok(t, p.Process.Signal(syscall.SIGSTOP))
-			defer func() { _ = p.Process.Signal(syscall.SIGCONT) }() // it may have gone on
-		}
-	}
+	ok(t, syscall.Kill(caller, syscall.SIGSTOP))
+	frozen := time.Now()
+	t.Cleanup(func() { _ = syscall.Kill(caller, syscall.SIGCONT) }) // before it is killed; it may have gone on
 	s.free()
-	<-time.After(frozen)
+	w.until("the worker is watched", func() bool {
+		return slices.ContainsFunc(w.histories()[0].Events, func(ev *historypb.HistoryEvent) bool {
+			return ev.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() == "massgen.watch"
+		})
+	})
+	<-time.After(max(2*losingHeartbeat, time.Until(frozen.Add(least))))
 	ok(t, syscall.Kill(caller, syscall.SIGCONT))
 	w.checkUnrepeated(s, w.result(client), 0)
 }
