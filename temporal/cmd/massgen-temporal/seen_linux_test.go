@@ -128,141 +128,155 @@ func heldAgreement(t *testing.T) *service {
 func TestFailuresAreSeen(t *testing.T) {
 	t.Parallel()
 	for name, check := range map[string]func(*testing.T){
-		"the database is away": func(t *testing.T) {
-			w := newWorld(t)
-			way := w.wired()
-			s := heldAgreement(t)
-			x := w.watched(s, 1, s.agents(3)...)
-			x.state("running")
-			way.cut()
-			for _, at := range []string{x.shown[0], x.server.url} {
-				x.readies(at, http.StatusServiceUnavailable, "the database is away\n")
-				x.measures(at, `massgen_ready\{part="database"\} 0`)
-			}
-			if status, _ := get(x.server.url + "/sessions"); status < 500 {
-				t.Errorf("the list has status %d", status)
-			}
-			ok(t, way.mend())
-			for _, at := range []string{x.shown[0], x.server.url} {
-				x.readies(at, http.StatusOK, "")
-				x.measures(at, `massgen_ready\{part="database"\} 1`)
-			}
-			s.free()
-			x.state("idle")
-			for _, p := range []*process{x.workers[0], x.server.process} {
-				x.said(p, `"msg":"the database is away","part":"database","error":"[^"]+`, `"msg":"the database is back","part":"database","away":`)
-			}
-		},
-		"Temporal is away": func(t *testing.T) {
-			w := newWorldAlone(t)
-			s := heldAgreement(t)
-			x := w.watched(s, 1, s.agents(3)...)
-			x.state("running")
-			w.server.kill()
-			for _, at := range []string{x.shown[0], x.server.url} {
-				x.readies(at, http.StatusServiceUnavailable, "Temporal is away\n")
-				x.measures(at, `massgen_ready\{part="temporal"\} 0`)
-			}
-			x.state("running")
-			ok(t, w.server.start())
-			for _, at := range []string{x.shown[0], x.server.url} {
-				x.readies(at, http.StatusOK, "")
-				x.measures(at, `massgen_ready\{part="temporal"\} 1`)
-			}
-			s.free()
-			x.state("idle")
-			for _, p := range []*process{x.workers[0], x.server.process} {
-				x.said(p, `"level":"ERROR","msg":"Temporal is away","part":"temporal"`, `"msg":"Temporal is back","part":"temporal","away":`)
-			}
-		},
-		"the disk is full": func(t *testing.T) {
-			w := newWorld(t)
-			s := heldAgreement(t)
-			x := w.watched(s, 1, s.agents(3)...)
-			x.readies(x.shown[0], http.StatusOK, "")
-			limit := func(bytes uint64) {
-				ok(t, unix.Prlimit(x.workers[0].Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}, nil))
-			}
-			limit(64 << 10)
-			x.readies(x.shown[0], http.StatusServiceUnavailable, "the disk has no room\n")
-			x.measures(x.shown[0], `massgen_ready\{part="disk"\} 0`)
-			x.state("running")
-			limit(unix.RLIM_INFINITY)
-			x.readies(x.shown[0], http.StatusOK, "")
-			s.free()
-			x.state("idle")
-			x.said(x.workers[0], `"msg":"the disk has no room","part":"disk","error":"there is no room`, `"msg":"the disk has room again"`)
-		},
-		"all keys are refused": func(t *testing.T) {
-			w := newWorld(t)
-			s := newService(t, func(backendtest.Call) backendtest.Reply {
-				return backendtest.Reply{Error: &backendtest.ReplyError{Status: http.StatusUnauthorized, Message: "wrong key"}}
-			})
-			x := w.watched(s, 1, s.agents(3)...)
-			x.measures(x.shown[0], `massgen_calls_total\{provider="[a-z]+",called="agent1",outcome="`+string(backends.KindAuth)+`"\} 1`)
-			for _, at := range []string{x.shown[0], x.server.url} {
-				x.measures(at, `massgen_turns_total\{model="panel",status="failed"\} 1`)
-				x.readies(at, http.StatusOK, "")
-			}
-			x.state("idle")
-			for _, p := range []*process{x.workers[0], x.server.process} {
-				x.said(p, `"level":"ERROR","msg":"all agents of a turn have failed","session":"s","turn":1,.*"status":"failed",.*"agent":"agent1","error":"[^"]*wrong key`)
-			}
-		},
-		"a worker is killed": func(t *testing.T) {
-			w := newLosingWorld(t)
-			s := heldAgreement(t)
-			x := w.watched(s, 2, s.agents(3)...)
-			x.until("the call is under way", func() bool { return s.holds() == 1 && replies(t, w.store(), 1) == 2 })
-			caller, left := w.caller(), 0
-			for i, p := range x.workers {
-				if p.Process.Pid == caller {
-					p.kill()
-					left = 1 - i
-				}
-			}
-			x.measures(x.shown[left], `massgen_calls_lost_total 1`)
-			x.readies(x.shown[left], http.StatusOK, "")
-			x.state("running")
-			s.free()
-			x.state("idle")
-			x.measures(x.shown[left], `massgen_turns_total\{model="panel",status="completed"\} 1`)
-			x.said(x.workers[left], `"level":"WARN","msg":"a call is lost with its worker, and made again",.*"session":"s","call":"[^"]*`)
-		},
-		"a workflow is terminated": func(t *testing.T) {
-			w := newWorld(t)
-			w.settings.Lease = 5 * time.Second
-			s := heldAgreement(t)
-			x := w.watched(s, 1, s.agents(3)...)
-			x.until("the call is under way", func() bool { return s.holds() == 1 })
-			ok(t, w.dial().TerminateWorkflow(t.Context(), w.workflow(), "", "by the test"))
-			for _, at := range []string{x.shown[0], x.server.url} {
-				x.measures(at, `massgen_workflows_ended_total\{status="terminated"\} 1`)
-				x.readies(at, http.StatusOK, "")
-			}
-			x.state("interrupted")
-			for _, p := range []*process{x.workers[0], x.server.process} {
-				x.said(p, `"level":"ERROR","msg":"a workflow has ended otherwise than by its turn","session":"s","status":"terminated"`)
-			}
-		},
-		"a limit is reached": func(t *testing.T) {
-			w := newWorld(t)
-			s := newService(t, agreeable)
-			x := w.watched(s, 1, s.agents(3, "providers:", "  openai: {requests_per_minute: 1}")...)
-			x.measures(x.shown[0], `massgen_limit_waits_total\{limit="rate"\} [1-9]`)
-			x.measures(x.shown[0], `massgen_attempts_waiting\{provider="[a-z]+",reason="limit"\} [1-9]`)
-			x.readies(x.shown[0], http.StatusOK, "")
-			x.state("running")
-			ok(t, x.workers[0].Process.Signal(syscall.SIGKILL))
-			<-x.workers[0].ended
-			if log := x.workers[0].stderr.String(); !strings.Contains(log, `"level":"WARN","msg":"a limit holds a call up","session":"s","turn":1,"agent":"agent`) || !strings.Contains(log, `"limit":"rate"`) {
-				t.Errorf("%s", log)
-			}
-		},
+		"the database is away":     seeDatabaseAway,
+		"Temporal is away":         seeTemporalAway,
+		"the disk is full":         seeDiskFull,
+		"all keys are refused":     seeKeysRefused,
+		"a worker is killed":       seeWorkerKilled,
+		"a workflow is terminated": seeWorkflowTerminated,
+		"a limit is reached":       seeLimitReached,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			check(t)
 		})
+	}
+}
+
+func seeDatabaseAway(t *testing.T) {
+	w := newWorld(t)
+	way := w.wired()
+	s := heldAgreement(t)
+	x := w.watched(s, 1, s.agents(3)...)
+	x.state("running")
+	way.cut()
+	for _, at := range []string{x.shown[0], x.server.url} {
+		x.readies(at, http.StatusServiceUnavailable, "the database is away\n")
+		x.measures(at, `massgen_ready\{part="database"\} 0`)
+	}
+	if status, _ := get(x.server.url + "/sessions"); status < 500 {
+		t.Errorf("the list has status %d", status)
+	}
+	ok(t, way.mend())
+	for _, at := range []string{x.shown[0], x.server.url} {
+		x.readies(at, http.StatusOK, "")
+		x.measures(at, `massgen_ready\{part="database"\} 1`)
+	}
+	s.free()
+	x.state("idle")
+	for _, p := range []*process{x.workers[0], x.server.process} {
+		x.said(p, `"msg":"the database is away","part":"database","error":"[^"]+`, `"msg":"the database is back","part":"database","away":`)
+	}
+}
+
+func seeTemporalAway(t *testing.T) {
+	w := newWorldAlone(t)
+	s := heldAgreement(t)
+	x := w.watched(s, 1, s.agents(3)...)
+	x.state("running")
+	w.server.kill()
+	for _, at := range []string{x.shown[0], x.server.url} {
+		x.readies(at, http.StatusServiceUnavailable, "Temporal is away\n")
+		x.measures(at, `massgen_ready\{part="temporal"\} 0`)
+	}
+	x.state("running")
+	ok(t, w.server.start())
+	for _, at := range []string{x.shown[0], x.server.url} {
+		x.readies(at, http.StatusOK, "")
+		x.measures(at, `massgen_ready\{part="temporal"\} 1`)
+	}
+	s.free()
+	x.state("idle")
+	for _, p := range []*process{x.workers[0], x.server.process} {
+		x.said(p, `"level":"ERROR","msg":"Temporal is away","part":"temporal"`, `"msg":"Temporal is back","part":"temporal","away":`)
+	}
+}
+
+func seeDiskFull(t *testing.T) {
+	w := newWorld(t)
+	s := heldAgreement(t)
+	x := w.watched(s, 1, s.agents(3)...)
+	x.readies(x.shown[0], http.StatusOK, "")
+	limit := func(bytes uint64) {
+		ok(t, unix.Prlimit(x.workers[0].Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}, nil))
+	}
+	limit(64 << 10)
+	x.readies(x.shown[0], http.StatusServiceUnavailable, "the disk has no room\n")
+	x.measures(x.shown[0], `massgen_ready\{part="disk"\} 0`)
+	x.state("running")
+	limit(unix.RLIM_INFINITY)
+	x.readies(x.shown[0], http.StatusOK, "")
+	s.free()
+	x.state("idle")
+	x.said(x.workers[0], `"msg":"the disk has no room","part":"disk","error":"there is no room`, `"msg":"the disk has room again"`)
+}
+
+func seeKeysRefused(t *testing.T) {
+	w := newWorld(t)
+	s := newService(t, func(backendtest.Call) backendtest.Reply {
+		return backendtest.Reply{Error: &backendtest.ReplyError{Status: http.StatusUnauthorized, Message: "wrong key"}}
+	})
+	x := w.watched(s, 1, s.agents(3)...)
+	x.measures(x.shown[0], `massgen_calls_total\{provider="[a-z]+",called="agent1",outcome="`+string(backends.KindAuth)+`"\} 1`)
+	for _, at := range []string{x.shown[0], x.server.url} {
+		x.measures(at, `massgen_turns_total\{model="panel",status="failed"\} 1`)
+		x.readies(at, http.StatusOK, "")
+	}
+	x.state("idle")
+	for _, p := range []*process{x.workers[0], x.server.process} {
+		x.said(p, `"level":"ERROR","msg":"all agents of a turn have failed","session":"s","turn":1,.*"status":"failed",.*"agent":"agent1","error":"[^"]*wrong key`)
+	}
+}
+
+func seeWorkerKilled(t *testing.T) {
+	w := newLosingWorld(t)
+	s := heldAgreement(t)
+	x := w.watched(s, 2, s.agents(3)...)
+	x.until("the call is under way", func() bool { return s.holds() == 1 && replies(t, w.store(), 1) == 2 })
+	caller, left := w.caller(), 0
+	for i, p := range x.workers {
+		if p.Process.Pid == caller {
+			p.kill()
+			left = 1 - i
+		}
+	}
+	x.measures(x.shown[left], `massgen_calls_lost_total 1`)
+	x.readies(x.shown[left], http.StatusOK, "")
+	x.state("running")
+	s.free()
+	x.state("idle")
+	x.measures(x.shown[left], `massgen_turns_total\{model="panel",status="completed"\} 1`)
+	x.said(x.workers[left], `"level":"WARN","msg":"a call is lost with its worker, and made again",.*"session":"s","call":"[^"]*`)
+}
+
+func seeWorkflowTerminated(t *testing.T) {
+	w := newWorld(t)
+	w.settings.Lease = 5 * time.Second
+	s := heldAgreement(t)
+	x := w.watched(s, 1, s.agents(3)...)
+	x.until("the call is under way", func() bool { return s.holds() == 1 })
+	ok(t, w.dial().TerminateWorkflow(t.Context(), w.workflow(), "", "by the test"))
+	for _, at := range []string{x.shown[0], x.server.url} {
+		x.measures(at, `massgen_workflows_ended_total\{status="terminated"\} 1`)
+		x.readies(at, http.StatusOK, "")
+	}
+	x.state("interrupted")
+	for _, p := range []*process{x.workers[0], x.server.process} {
+		x.said(p, `"level":"ERROR","msg":"a workflow has ended otherwise than by its turn","session":"s","status":"terminated"`)
+	}
+}
+
+func seeLimitReached(t *testing.T) {
+	w := newWorld(t)
+	s := newService(t, agreeable)
+	x := w.watched(s, 1, s.agents(3, "providers: {chatcompletion: {requests_per_minute: 1}}")...)
+	x.measures(x.shown[0], `massgen_limit_waits_total\{limit="rate"\} [1-9]`)
+	x.measures(x.shown[0], `massgen_attempts_waiting\{provider="[a-z]+",reason="limit"\} [1-9]`)
+	x.readies(x.shown[0], http.StatusOK, "")
+	x.state("running")
+	ok(t, x.workers[0].Process.Signal(syscall.SIGKILL))
+	<-x.workers[0].ended
+	if log := x.workers[0].stderr.String(); !strings.Contains(log, `"level":"WARN","msg":"a limit holds a call up","session":"s","turn":1,"agent":"agent`) || !strings.Contains(log, `"limit":"rate"`) {
+		t.Errorf("%s", log)
 	}
 }
