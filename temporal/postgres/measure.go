@@ -12,8 +12,8 @@ import (
 	"github.com/massgen/massgen/internal/system/metrics"
 )
 
-// Measure makes r count the requests to the database and its connections from now on.
-func (s *Store) Measure(r *metrics.Registry) {
+// Measure makes r count the requests of s to the database, and its connections, from now on.
+func Measure(s *Store, r *metrics.Registry) {
 	s.owner.server.tracer.registry.Store(r)
 	pool := s.owner.server.pool
 	r.OnScrape(func() {

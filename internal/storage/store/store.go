@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"github.com/massgen/massgen/internal/models/retry"
-	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
 )
@@ -106,15 +105,6 @@ type Shared interface {
 	// Limiter returns the keeper of an account's limits over all machines. The account's name
 	// is no secret.
 	Limiter(account string, l retry.Limits) retry.Limiter
-	// Measure makes a registry count the requests to the database from now on.
-	Measure(r *metrics.Registry)
-}
-
-// Measure makes r count the requests to a database of several machines. Any other store is not measured.
-func (s *Store) Measure(r *metrics.Registry) {
-	if shared, ok := s.lasting.(Shared); ok {
-		shared.Measure(r)
-	}
 }
 
 // OfSeveral returns the store of several machines. Snapshots of workspaces are kept beside

@@ -15,6 +15,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/temporal/engine"
 	"github.com/massgen/massgen/temporal/postgres"
 )
@@ -45,6 +46,8 @@ func (c *cluster) OpenStore(ctx context.Context, address string) (store.Shared, 
 	c.store = store
 	return store, nil
 }
+
+func (c *cluster) Measure(r *metrics.Registry) { postgres.Measure(c.store, r) }
 
 func (c *cluster) Connect(ctx context.Context, at app.ClusterAddress) (coordinator.Remote, io.Closer, error) {
 	e, err := c.dial(ctx, at)

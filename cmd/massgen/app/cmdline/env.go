@@ -21,6 +21,8 @@ import (
 type Cluster interface {
 	// OpenStore opens the database that keeps the sessions.
 	OpenStore(ctx context.Context, address string) (store.Shared, error)
+	// Measure makes a registry count the requests to the database that was opened, from now on.
+	Measure(r *metrics.Registry)
 	// Connect connects to the engine. Closing the connection does not end its turns.
 	Connect(ctx context.Context, at ClusterAddress) (coordinator.Remote, io.Closer, error)
 	// Work takes part in the turns of others, with a panel of the store that was opened,

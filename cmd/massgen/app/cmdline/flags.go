@@ -21,6 +21,7 @@ import (
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/charset"
+	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/internal/tools/schema"
 )
@@ -37,6 +38,8 @@ type Options struct {
 	Budget  budget.Budget
 	Cluster ClusterFlags
 	Worker  bool // the program plays turns of others
+	// Metrics count the calls of a worker; nil for any other program.
+	Metrics *metrics.Registry
 }
 
 // WaitForServers makes the program wait for the database and the engine while they are away.

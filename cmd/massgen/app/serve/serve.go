@@ -202,7 +202,9 @@ func (c *command) with(ctx context.Context, asks *server.Permissions, serve func
 		return err
 	}
 	defer func() { err = errors.Join(err, o.store.Close()) }()
-	o.store.Measure(registry)
+	if c.kept.Database() != "" {
+		c.env.Cluster.Measure(registry)
+	}
 	if o.engine, err = c.engines.Connect(ctx, c.kept.Database()); err != nil {
 		return err
 	}

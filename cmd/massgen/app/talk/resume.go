@@ -128,6 +128,7 @@ func Work(ctx context.Context, p *program.Program, words []string) (err error) {
 	registry.Process(cmdline.Version())
 	monitor := health.New(p.Log, registry, health.Temporal, health.Database, health.Worker)
 	p.Engines.Log, p.Engines.Metrics, p.Engines.Health = p.Log, registry, monitor
+	p.Options.Metrics = registry
 	at, err := p.Engines.Address()
 	if err != nil {
 		return err
@@ -144,7 +145,7 @@ func Work(ctx context.Context, p *program.Program, words []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	s.store.Measure(registry)
+	p.Env.Cluster.Measure(registry)
 	monitor.Watch(health.Database, func(ctx context.Context) error {
 		_, err := s.store.Sessions.List(ctx, sessions.Filter{Limit: 1})
 		return err

@@ -30,7 +30,6 @@ import (
 	"github.com/massgen/massgen/internal/setup/telemetry"
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/charset"
-	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/internal/tools/permission"
 	"github.com/massgen/massgen/internal/tools/schema"
@@ -42,7 +41,6 @@ type session struct {
 	console  *cmdline.Console
 	options  *cmdline.Options
 	log      *slog.Logger
-	metrics  *metrics.Registry // nil but for a worker
 	kept     *archive.Archive
 	panels   *program.Panels
 	chat     conversation
@@ -98,7 +96,7 @@ func (a asked) close() error {
 // the flags, else from the session like, else from the session that is continued.
 func openSession(ctx context.Context, p *program.Program, like string) (*session, error) {
 	s := &session{
-		console: p.Console, options: &p.Options, log: p.Log, metrics: p.Engines.Metrics, kept: p.Kept, panels: p.Panels,
+		console: p.Console, options: &p.Options, log: p.Log, kept: p.Kept, panels: p.Panels,
 		term: &terminal{console: p.Console, env: p.Env, watch: p.Watch, requests: make(chan request), screen: &tui.Screen{}},
 	}
 	s.feed = feed{p.Console, p.Env, p.Log, &p.Options.Display, &s.asked, s.term, nil}
@@ -187,7 +185,7 @@ func (s *session) replacePanel(other asked) {
 // settings returns the settings of a panel of the session.
 func (s *session) settings(config *configs.Config) panels.Settings {
 	settings := panels.Settings{
-		Settings: providers.Settings{World: s.memory.world, Config: config, Secrets: s.console.Secrets, Log: s.log, Metrics: s.metrics}, Store: s.store,
+		Settings: providers.Settings{World: s.memory.world, Config: config, Secrets: s.console.Secrets, Log: s.log, Metrics: s.options.Metrics}, Store: s.store,
 		Telemetry: s.exporter, Override: s.options.Budget, ForOthers: s.options.Worker, Listener: panels.Listener{Warn: s.console.Warn},
 	}
 	if dir := s.options.Display.DumpInputs; dir != "" {
