@@ -40,9 +40,9 @@ var layers = [][]string{
 		"internal/models/wire", "internal/models/prices", "internal/models/questions", "internal/coordination/policy", "internal/tools/permission", "internal/models/attach",
 		"internal/tools/workspace/confine", "internal/tools/workspace/snapshot",
 	},
-	{"backends", "internal/coordination/kernel", "internal/coordination/budget", "internal/tools/workspace/rootfs", "cmd/massgen/internal/markdown", "internal/tools/schema", "internal/tools/textcall"},
-	{"internal/system/blob", "internal/system/secrets", "internal/system/charset", "cmd/massgen/internal/colour", "internal/system/child", "internal/system/filelock", "internal/system/wholefile", "internal/system/tty", "internal/coordination/election", "internal/coordination/draw", "internal/coordination/evidence", "tests/leaks", "tests/silent", "tests/described"},
-	{"internal/system/plain", "internal/system/sleep", "internal/system/sse", "internal/models/finish", "internal/system/httpclient", "internal/system/heavy", "tests/linear"},
+	{"internal/system/health", "backends", "internal/coordination/kernel", "internal/coordination/budget", "internal/tools/workspace/rootfs", "cmd/massgen/internal/markdown", "internal/tools/schema", "internal/tools/textcall"},
+	{"internal/system/logs", "internal/system/blob", "internal/system/secrets", "internal/system/charset", "cmd/massgen/internal/colour", "internal/system/child", "internal/system/filelock", "internal/system/wholefile", "internal/system/tty", "internal/coordination/election", "internal/coordination/draw", "internal/coordination/evidence", "tests/leaks", "tests/silent", "tests/described"},
+	{"internal/system/metrics", "internal/system/plain", "internal/system/sleep", "internal/system/sse", "internal/models/finish", "internal/system/httpclient", "internal/system/heavy", "tests/linear"},
 }
 
 func row(dir string) int {

@@ -153,8 +153,9 @@ func listBackends(ctx context.Context, p *program.Program, words []string) error
 func workerCommand(p *program.Program) *cli.Command {
 	return &cli.Command{
 		Name: "worker", Usage: "play the turns that others ask for, by the flags --config, --database and --temporal-address, until it is interrupted",
-		Flags: append(append(p.Flags(), p.Options.Cluster.BuildFlags()...),
-			p.Options.Cluster.DrainFlag("when told to end, let calls under way end, and turns whose tools are here, for at most `TIME` (such as 30m); without this flag the calls alone, for at most 5m; a second signal ends at once")),
+		Flags: slices.Concat(p.Flags(), p.Options.Display.WorkerFlags(), p.Options.Cluster.BuildFlags(), []cli.Flag{
+			p.Options.Cluster.DrainFlag("when told to end, let calls under way end, and turns whose tools are here, for at most `TIME` (such as 30m); without this flag the calls alone, for at most 5m; a second signal ends at once"),
+		}),
 		Action: func(c *cli.Context) error { return talk.Work(c.Context, p, c.Args().Slice()) },
 	}
 }
