@@ -60,7 +60,8 @@ func (h *activities) announce(ctx context.Context) error {
 }
 
 // wait waits for a call, and sends heartbeats with this worker's queue meanwhile, the first at
-// once if isDue is true. It cuts the call if the server says so. While the server is away, or after it has forgotten the activity, the call goes on.
+// once if isDue is true. It cuts the call if the server says so. While the server is away, or
+// after it has forgotten the activity, the call goes on.
 func (h *activities) wait(ctx context.Context, under *call, isDue bool) (result, error) {
 	info := activity.GetInfo(ctx)
 	every := min(mostCancelDelay, info.HeartbeatTimeout/4)
@@ -72,7 +73,6 @@ func (h *activities) wait(ctx context.Context, under *call, isDue bool) (result,
 				return result{}, err
 			}
 		}
-		isDue = false
 		select {
 		case <-under.done:
 			return under.result, under.err
