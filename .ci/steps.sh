@@ -70,6 +70,7 @@ python() {
 debian() {
   local missing=()
   compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=(postgresql)
+  [ -x /usr/sbin/pgbouncer ] || missing+=(pgbouncer)
   command -v tmux >/dev/null || missing+=(tmux)
   [ -n "${CHROMIUM-}" ] || command -v chromium >/dev/null || missing+=(chromium)
   command -v screen >/dev/null || missing+=(screen)

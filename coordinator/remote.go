@@ -8,6 +8,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/topic"
+	"github.com/massgen/massgen/sessions"
 )
 
 // Remote plays turns in other processes. These share the panel's store and have panels of the
@@ -30,6 +31,8 @@ type TurnOptions struct {
 	// Client is the client's instructions to the agents, beside the question
 	// (topic.WithClient).
 	Client string `json:"client,omitempty"`
+	// Metadata is stored in the session with the turn's first event (sessions.WithMetadata).
+	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
 // RemoteTurn is a turn that a Remote plays. It is safe for concurrent use. A RemoteTurn that can go on
@@ -37,8 +40,9 @@ type TurnOptions struct {
 type RemoteTurn interface {
 	// Number is the turn's place in its session.
 	Number() int
-	// Wait returns when the turn is over and its result is in the store.
-	Wait(ctx context.Context) error
+	// Wait returns when the turn is over and its result is in the store. Until then it calls changed, in one
+	// goroutine, whenever the turn's journal may have new events, and once at the start.
+	Wait(ctx context.Context, changed func()) error
 	// Interrupt ends the turn with the best answer so far.
 	Interrupt(ctx context.Context) error
 	// Note adds a text to the question. If the note came before the end, the journal has a
@@ -55,7 +59,9 @@ func (p *Panel) startRemote(ctx context.Context, session, question string) (*Tur
 	if err != nil {
 		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
 	}
-	remote, err := p.opts.Remote.Begin(ctx, session, masked, TurnOptions{p.opts.Config, p.opts.Rules, p.opts.Budget, topic.ClientOf(ctx)})
+	remote, err := p.opts.Remote.Begin(ctx, session, masked, TurnOptions{
+		p.opts.Config, p.opts.Rules, p.opts.Budget, topic.ClientOf(ctx), sessions.MetadataOf(ctx, session),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/massgen/massgen/agents"
@@ -20,11 +21,24 @@ import (
 // Worker does the work of a panel for a runtime in another program that plays the machine
 // itself: the preparation before a turn's first event, single effects, and the work after its
 // last event. It is safe for concurrent use.
-type Worker struct{ panel *Panel }
+type Worker struct {
+	panel *Panel
+
+	mu sync.Mutex
+	// doer has run effects of the turn of, with which later ones share what they read.
+	doer *agents.Doer
+	of   turnName
+}
+
+// turnName names a turn.
+type turnName struct {
+	session string
+	number  int
+}
 
 // Worker returns a Worker that plays the panel's turns on another store: its own store for
-// another owner.
-func (p *Panel) Worker(store Store) *Worker { return &Worker{p.on(store)} }
+// another owner. It remembers what the last effects of one turn have read.
+func (p *Panel) Worker(store Store) *Worker { return &Worker{panel: p.on(store)} }
 
 // on returns the panel on another store. This panel's Wait does not wait for the copy's turns.
 func (p *Panel) on(store Store) *Panel {
@@ -67,13 +81,25 @@ func (w *Worker) Perform(ctx context.Context, described *effect.Turn, eff effect
 		return nil, err
 	}
 	key := eff.EffectKey()
-	doer := agents.Doer{Blobs: w.panel.texts, Members: w.panel.members(tools), Sidecalls: w.panel.sidecalls(newSummaryReader(w.panel)), RunCheck: w.panel.opts.RunCheck}
+	doer := &agents.Doer{Blobs: w.panel.texts, Members: w.panel.members(tools), Sidecalls: w.panel.sidecalls(newSummaryReader(w.panel)), RunCheck: w.panel.opts.RunCheck}
 	if err := w.lendReader(ctx, doer.Sidecalls, described, key.Purpose); err != nil {
 		return nil, err
 	}
+	w.share(doer, described)
 	steps := newSteps(agents.WithPanelValue(ctx, w.panel.opts.PanelValue))
 	defer steps.CancelAll()
 	return doer.Perform(steps.Of(key.Agent), described, eff)
+}
+
+// share lets doer share what earlier effects of its turn have read.
+func (w *Worker) share(doer *agents.Doer, described *effect.Turn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if of := (turnName{described.Session, described.Turn}); w.doer == nil || w.of != of {
+		w.doer, w.of = doer, of
+		return
+	}
+	doer.ShareWith(w.doer, described)
 }
 
 // Conclude stores the outcome of a turn whose journal is complete. If calls follow the answer,

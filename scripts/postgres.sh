@@ -58,6 +58,11 @@ as_user "$bin/pg_ctl" start --wait --pgdata "$work/data" --log "$work/data/log" 
 	"-c listen_addresses='' -c unix_socket_directories='$work' -c fsync=off -c full_page_writes=off -c max_connections=300" \
 	>"$work/log" 2>&1 3>&- || { cat "$work/log" "$work/data/log" >&2 && fail "the server does not start"; }
 
+# A test that restarts its server runs this command with a mode of pg_ctl, "fast" or "immediate".
+as=
+[ "$(id -u)" -ne 0 ] || as="runuser -u postgres --"
+MASSGEN_TEST_RESTART="cd / && $as $bin/pg_ctl restart --wait --pgdata $work/data --log $work/data/log --mode"
+export MASSGEN_TEST_RESTART
 export MASSGEN_TEST_DATABASE="postgres:///postgres?user=massgen&host=$work"
 if [ $# -eq 0 ]; then
 	cd "$(dirname "$0")/../temporal"

@@ -82,6 +82,32 @@ func TestToolsAreLostWithTheirWorker(t *testing.T) {
 	}
 }
 
+// TestSignedWorkerIsKilled: its sign of life is gone, so nobody waits for it to answer.
+func TestSignedWorkerIsKilled(t *testing.T) {
+	for name, c := range map[string]struct {
+		lose loss
+		want string
+	}{
+		"before a call": {before, "the worker on which the tools and files of a were is lost. Go on without them."},
+		"in a call":     {during, "the worker on which the tools and files of a were is lost, and what this call has done is not known. Go on without them."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFleetOf(t, fleetScript, func(f *fleet) { f.signed = true })
+			f.lose = func(_ string, w work) loss {
+				if callOf(w, 0) {
+					return c.lose
+				}
+				return none
+			}
+			o := f.play()
+			f.checkEnd(o, 0)
+			if first := o.tools["a"][0]; first != "interrupted: Error: "+c.want {
+				t.Error(first)
+			}
+		})
+	}
+}
+
 // TestCallThatWaitsForALostWorker is lost with it, although it is another agent's.
 func TestCallThatWaitsForALostWorker(t *testing.T) {
 	f := newFleet(t)

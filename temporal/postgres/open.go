@@ -19,8 +19,9 @@ const oldestServer = 12
 // big-endian number. There is no table yet whose number could be taken.
 const creation = 0x6d617373
 
-// prepare makes the store if it is not there, and brings an old one up to date. One
-// that is newer, and what is no store, is refused.
+// prepare sets up a store in a schema that is not there or is empty, and leaves a store as it
+// is: Migrate upgrades one. It refuses a store of a version with which this program does not
+// work, and a schema with something else in it.
 func (s *server) prepare(ctx context.Context, schema string) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
@@ -30,14 +31,33 @@ func (s *server) prepare(ctx context.Context, schema string) error {
 	if err := suits(conn.Conn()); err != nil {
 		return err
 	}
+	if s.use.Pooler {
+		if err := checkSchema(ctx, conn.Conn(), schema); err != nil {
+			return err
+		}
+	}
 	version, err := versionOf(ctx, conn.Conn(), schema)
-	if err == nil && version != sqlstore.Version {
-		err = pgx.BeginFunc(ctx, conn.Conn(), func(tx pgx.Tx) error { return migrate(ctx, tx, schema) })
+	if err == nil && version == 0 {
+		err = pgx.BeginFunc(ctx, conn.Conn(), func(tx pgx.Tx) error { version, err = setUp(ctx, tx, schema); return err })
+	}
+	if err == nil {
+		err = checkVersion(version)
 	}
 	if err != nil {
 		return err
 	}
 	return conn.QueryRow(ctx, "SELECT id FROM massgen_store").Scan(&s.database)
+}
+
+// checkVersion returns an error for a store of a version with which this program does not work.
+func checkVersion(version int) error {
+	switch oldest, newest := steps().Window(sqlstore.Version); {
+	case version > newest:
+		return fmt.Errorf("%w (it has version %d, and this program works with %d to %d)", errNewer, version, oldest, newest)
+	case version < oldest:
+		return fmt.Errorf("%w (it has version %d, and this program works with %d to %d)", errOlder, version, oldest, newest)
+	}
+	return nil
 }
 
 // suits says what is wrong with a server for a store.
@@ -83,66 +103,28 @@ func versionOf(ctx context.Context, db querier, schema string) (version int, err
 	return version, nil
 }
 
-// migrate brings a store up to date. Whoever else is about to do so waits.
-func migrate(ctx context.Context, tx pgx.Tx, schema string) error {
+// setUp makes a store of this program's version, unless another process did so first. It returns
+// the store's version.
+func setUp(ctx context.Context, tx pgx.Tx, schema string) (version int, err error) {
 	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", creation); err != nil {
-		return err
+		return 0, err
 	}
-	version, err := versionOf(ctx, tx, schema)
-	if err != nil {
-		return err
+	if version, err = versionOf(ctx, tx, schema); version > 0 || err != nil {
+		return version, err
 	}
-	if version > sqlstore.Version {
-		return fmt.Errorf("%w (it has version %d, and this one knows %d)", errNewer, version, sqlstore.Version)
+	// Whoever may not make schemas can be given one that is empty.
+	var there bool
+	if err := tx.QueryRow(ctx, "SELECT to_regnamespace($1) IS NOT NULL", schema).Scan(&there); err != nil {
+		return 0, err
 	}
-	if version == 0 {
-		// Whoever may not make schemas can be given one that is empty.
-		var there bool
-		if err := tx.QueryRow(ctx, "SELECT to_regnamespace($1) IS NOT NULL", schema).Scan(&there); err != nil {
-			return err
-		}
-		if !there {
-			if _, err := tx.Exec(ctx, "CREATE SCHEMA "+schema); err != nil {
-				return fmt.Errorf("make the schema %s: %w", schema, err)
-			}
+	if !there {
+		if _, err := tx.Exec(ctx, "CREATE SCHEMA "+schema); err != nil {
+			return 0, fmt.Errorf("make the schema %s: %w", schema, err)
 		}
 	}
-	err = steps().Apply(dialect(""), version, sqlstore.Version, func(statements string) error {
-		_, err := tx.Exec(ctx, statements)
-		return err
-	})
-	if err != nil {
-		return err
+	if _, err := tx.Exec(ctx, dialect("").Schema()); err != nil {
+		return 0, fmt.Errorf("make version %d: %w", sqlstore.Version, err)
 	}
-	if err := addMissingWords(ctx, tx); err != nil {
-		return fmt.Errorf("keep the words of turns that were given up: %w", err)
-	}
-	_, err = tx.Exec(ctx, `
-		WITH old AS (DELETE FROM massgen_store RETURNING id)
-		INSERT INTO massgen_store (version, id) SELECT $1, coalesce((SELECT id FROM old), $2)`, sqlstore.Version, rand.Text())
-	return err
-}
-
-// addMissingWords lets Search find the turns that were given up in stores of versions 1 and 2,
-// which kept no words of them.
-func addMissingWords(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, `
-		SELECT turns.id, data FROM turns JOIN texts ON sha256 = question WHERE words IS NULL AND status <> 'running'`)
-	if err != nil {
-		return err
-	}
-	type turn struct {
-		ID   int64
-		Data []byte
-	}
-	turns, err := pgx.CollectRows(rows, pgx.RowToStructByPos[turn])
-	if err != nil {
-		return err
-	}
-	for _, t := range turns {
-		if _, err := tx.Exec(ctx, "UPDATE turns SET words = $2::tsvector WHERE id = $1", t.ID, vector(string(t.Data), "")); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err = tx.Exec(ctx, "INSERT INTO massgen_store (version, id) VALUES ($1, $2)", sqlstore.Version, rand.Text())
+	return sqlstore.Version, err
 }

@@ -147,6 +147,8 @@ var confined = map[string][]string{
 	"github.com/jackc/pgx/v5":                {"temporal/postgres"},
 	"go.temporal.io/sdk":                     {"temporal/engine"},
 	"go.temporal.io/api":                     {"temporal/engine"},
+	"google.golang.org/grpc":                 {"temporal/engine"}, // which logs messages that are too large
+	"google.golang.org/protobuf":             {"temporal/engine"},
 	"github.com/tiktoken-go/tokenizer":       {"internal/models/prices"},
 	"github.com/segmentio/encoding":          {"internal/system/plain"},
 	"github.com/cenkalti/backoff/v5":         {"internal/models/retry", "sessions"},

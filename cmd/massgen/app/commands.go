@@ -58,7 +58,7 @@ func commandsOf(p *program.Program) []*cli.Command {
 		completionCommand(p.Console), manCommand(), helpCommand(p.Console), versionCommand(),
 	}
 	if p.Env.Cluster != nil {
-		list = append(list, workerCommand(p), noteCommand(p))
+		list = append(list, workerCommand(p), noteCommand(p), migrateCommand(p))
 	}
 	for _, c := range list {
 		c.HideHelp = true // a command named help would take an argument for its own
@@ -145,7 +145,8 @@ func listBackends(ctx context.Context, p *program.Program, words []string) error
 func workerCommand(p *program.Program) *cli.Command {
 	return &cli.Command{
 		Name: "worker", Usage: "play the turns that others ask for, by the flags --config, --database and --temporal-address, until it is interrupted",
-		Flags:  p.Flags(),
+		Flags: append(append(p.Flags(), p.Options.Cluster.BuildFlags()...),
+			p.Options.Cluster.DrainFlag("when told to end, let calls under way end, and turns whose tools are here, for at most `TIME` (such as 30m); without this flag the calls alone, for at most 5m; a second signal ends at once")),
 		Action: func(c *cli.Context) error { return talk.Work(c.Context, p, c.Args().Slice()) },
 	}
 }
@@ -188,4 +189,30 @@ func addNote(ctx context.Context, p *program.Program, words []string) (err error
 	}
 	p.Console.Say("massgen: noted: each agent is told before its next call")
 	return nil
+}
+
+// migrateCommand upgrades the database that workers share.
+func migrateCommand(p *program.Program) *cli.Command {
+	var dry bool
+	return &cli.Command{
+		Name: "migrate", Usage: "upgrade the database of --database for this program", UsageText: "massgen-temporal migrate [--dry-run]",
+		Flags: append(p.Options.Session.DatabaseFlags(p.Env.Cluster),
+			&cli.BoolFlag{Name: "dry-run", Usage: "print the versions and the statements, and change nothing", Destination: &dry, DisableDefaultText: true}),
+		Action: func(c *cli.Context) error {
+			address := p.Kept.Database()
+			switch {
+			case c.Args().Present():
+				return errors.New("migrate: it takes no words, only flags")
+			case address == "":
+				return fmt.Errorf("migrate: it needs --database URL, or %s: the store that all workers share", cmdline.DatabaseVariable)
+			case p.Options.Session.Pooler:
+				return errors.New("migrate: --database-pooler: it changes the schema over a connection of its own: give the URL of the database itself, and leave the flag out")
+			}
+			p.Console.Secrets.AddURL(address)
+			if err := p.Env.Cluster.Migrate(c.Context, address, dry, p.Console.Out); err != nil {
+				return fmt.Errorf("migrate: %w", err)
+			}
+			return nil
+		},
+	}
 }

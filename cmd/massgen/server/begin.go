@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"time"
 
@@ -146,7 +147,7 @@ func (s *turns) begin(ctx context.Context, m *model, q request) (*run, error) {
 		defer accepted()
 	}
 	var id string
-	return s.track(ctx, m, func() (r *run, err error) {
+	return s.track(ctx, m, s.limiter, func() (r *run, err error) {
 		var undo undoes
 		defer func() {
 			if err != nil {
@@ -246,8 +247,11 @@ func refusalOfBegin(err error) error {
 
 // track starts a turn within the limits, and counts it. It calls then with the result before the
 // client has it.
-func (s *turns) track(ctx context.Context, m *model, start func() (*run, error), then func(massgen.Result)) (*run, error) {
-	done, err := s.limiter.begin(callerOf(ctx).name)
+func (s *turns) track(ctx context.Context, m *model, limits *limiter, start func() (*run, error), then func(massgen.Result)) (*run, error) {
+	if s.runs.isEnding() {
+		return nil, refusal{status: http.StatusServiceUnavailable, code: "interrupted", message: "the server is ending: ask another, or ask again", retryAfter: retryLater}
+	}
+	done, err := limits.begin(callerOf(ctx).name)
 	if err != nil {
 		s.metrics.refused(err)
 		return nil, err
@@ -348,7 +352,11 @@ func (s *turns) proceed(ctx context.Context, m *model, session string, tools []t
 	if err != nil {
 		return nil, err
 	}
-	return s.track(ctx, m, func() (*run, error) {
+	limits := s.limiter
+	if s.playedElsewhere { // the server that began the turn counts it
+		limits = &limiter{users: map[string]*use{}}
+	}
+	return s.track(ctx, m, limits, func() (*run, error) {
 		return m.with(ctx, session, func(panel *massgen.Panel) (*run, error) {
 			turn, err := panel.Continue(with, session)
 			if err != nil {

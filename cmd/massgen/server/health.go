@@ -46,7 +46,7 @@ func (s *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // answer waits for a look at most readyLimit: a panel whose server is slow to start opens for a minute.
 func (s *readiness) answer(ctx context.Context) (ok bool, text string) {
-	if s.runs.isEnded() {
+	if s.runs.isEnding() {
 		return false, "the server is ending\n"
 	}
 	if looking := s.begin(ctx); looking != nil {

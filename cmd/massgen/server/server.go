@@ -37,6 +37,7 @@ type Settings struct {
 	NoReasoning bool
 	Access      Access
 	Limits      Limits
+	Drain       Drain
 	// Version is the program's.
 	Version string
 }
@@ -58,6 +59,16 @@ type Model struct {
 	OpenFor func(ctx context.Context, session string) (*massgen.Panel, error)
 }
 
+// Drain is how a server ends that is told to. With its zero value the server stops its turns at once.
+type Drain struct {
+	// Longest is the longest time that turns may go on for which a request waits. All says that all other turns may,
+	// too.
+	Longest time.Duration
+	All     bool
+	// Now is done when the server is to end at once.
+	Now context.Context
+}
+
 // Server answers requests. It is safe for concurrent use.
 type Server struct {
 	log    *slog.Logger
@@ -65,6 +76,7 @@ type Server struct {
 	runs   *runs
 	mcp    *mcpServer
 	guard  *guard
+	drain  Drain
 }
 
 // The limits of a connection and of a request.
@@ -108,13 +120,13 @@ func New(s Settings) *Server {
 	mux.HandleFunc("/", respond.answer(func(_ http.ResponseWriter, r *http.Request) error {
 		return refusal{status: http.StatusNotFound, code: "not_found", message: "there is no " + r.Method + " here: see docs/server.md for what there is"}
 	}))
-	return &Server{s.Log, turns.models, turns.runs, mcp, newGuard(s.Access, respond, metrics, mux)}
+	return &Server{s.Log, turns.models, turns.runs, mcp, newGuard(s.Access, respond, metrics, mux), s.Drain}
 }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.guard.ServeHTTP(w, r) }
 
-// Serve answers the requests to l until ctx is done. It then stops the turns that run, waits for the responses, and
+// Serve answers the requests to l until ctx is done and its drain is over. It then stops the turns that run, waits for the responses, and
 // closes the panels and l. A turn that ends with its request ends with the best answer so far. Other turns, and turns
 // without an answer, stay in the store as after a kill.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
@@ -126,6 +138,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ctx, stop := context.WithCancel(ctx)
 	stopper.Go(func() {
 		<-ctx.Done()
+		if s.drain.Longest > 0 {
+			draining, cancel := context.WithTimeout(s.drain.Now, s.drain.Longest)
+			s.runs.drain(draining, s.drain.All)
+			cancel()
+		}
 		s.runs.end()
 		s.mcp.end()
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)

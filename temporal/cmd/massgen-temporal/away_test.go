@@ -6,12 +6,14 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	historypb "go.temporal.io/api/history/v1"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/massgen/massgen/configs"
@@ -61,6 +63,31 @@ func TestAWorkerIsFrozen(t *testing.T) {
 		return func(w *world, p *process) { ok(w.t, p.Process.Signal(signal)) }
 	}
 	checkAway(t, newWorld, tell(syscall.SIGSTOP), tell(syscall.SIGCONT))
+}
+
+// TestAWorkerIsFrozenBesideAnother, while its call ends: the other waits for the result, also when it has missed
+// heartbeats twice.
+func TestAWorkerIsFrozenBesideAnother(t *testing.T) {
+	t.Parallel()
+	w := newLosingWorld(t)
+	var least time.Duration
+	if *killEverywhere {
+		w.settings.Heartbeat, least = 0, time.Minute
+	}
+	s, client, _, _ := w.inMidTurn("worker1", "worker2")
+	caller := w.caller()
+	ok(t, syscall.Kill(caller, syscall.SIGSTOP))
+	frozen := time.Now()
+	t.Cleanup(func() { _ = syscall.Kill(caller, syscall.SIGCONT) }) // before it is killed; it may have gone on
+	s.free()
+	w.until("the worker is watched", func() bool {
+		return slices.ContainsFunc(w.histories()[0].Events, func(ev *historypb.HistoryEvent) bool {
+			return ev.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() == "massgen.watch"
+		})
+	})
+	<-time.After(max(2*losingHeartbeat, time.Until(frozen.Add(least))))
+	ok(t, syscall.Kill(caller, syscall.SIGCONT))
+	w.checkUnrepeated(s, w.result(client), 0)
 }
 
 // TestTheDatabaseIsAway: nobody can reach it for a while.
@@ -192,7 +219,7 @@ func TestManyTurnsAtOnce(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return remote.Wait(t.Context())
+			return remote.Wait(t.Context(), func() {})
 		})
 	}
 	ok(t, group.Wait())

@@ -35,14 +35,16 @@ type cluster struct {
 	settings engine.Settings
 	lease    time.Duration
 	store    *postgres.Store
+	// isPooled says that no connection to the database is a worker's own.
+	isPooled bool
 }
 
-func (c *cluster) OpenStore(ctx context.Context, address string) (store.Shared, error) {
-	store, err := postgres.Open(ctx, address)
+func (c *cluster) OpenStore(ctx context.Context, at app.DatabaseAddress) (store.Shared, error) {
+	store, err := postgres.OpenTo(ctx, at.URL, postgres.Use{Brief: !at.IsBusy, Pooler: at.Pooler})
 	if err != nil {
 		return nil, err
 	}
-	c.store = store
+	c.store, c.isPooled = store, at.Pooler
 	return store, nil
 }
 
@@ -54,14 +56,19 @@ func (c *cluster) Connect(ctx context.Context, at app.ClusterAddress) (coordinat
 	return e, e, nil
 }
 
-func (c *cluster) Work(ctx context.Context, at app.ClusterAddress, panel *coordinator.Panel, redact func(string) string) (err error) {
+func (c *cluster) Work(ctx context.Context, at app.ClusterAddress, panel *coordinator.Panel, o app.WorkOptions) error {
+	return c.work(ctx, at, panel, o, func(owner string) engine.Store { return c.ownedBy(owner, o.Redact) })
+}
+
+func (c *cluster) work(ctx context.Context, at app.ClusterAddress, panel *coordinator.Panel, o app.WorkOptions, as func(owner string) engine.Store) (err error) {
 	e, err := c.dial(ctx, at)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	return e.Work(ctx, panel, func(owner string) engine.Store {
-		return c.ownedBy(owner, redact)
+	return e.Work(ctx, panel, engine.WorkOptions{
+		Store: as, Texts: postgres.TextsOf(c.ownedBy("", o.Redact)), Signs: c.store.Signs(), IsSigned: !c.isPooled,
+		Drain: engine.Drain{Longest: o.Drain.Longest, Turns: o.Drain.IsGiven, Now: o.Now},
 	})
 }
 
@@ -76,7 +83,7 @@ func (c *cluster) dial(ctx context.Context, at app.ClusterAddress) (*engine.Engi
 	id, place := c.store.Database()
 	e, err := engine.Dial(ctx, engine.Options{
 		Address: at.Address, Namespace: at.Namespace, Queue: at.Queue, Settings: c.settings, TLS: at.TLS, APIKey: at.APIKey, Log: at.Log,
-		DatabaseID: id, DatabasePlace: place,
+		DatabaseID: id, DatabasePlace: place, Deployment: at.Deployment, Build: at.Build,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)

@@ -88,6 +88,8 @@ type world struct {
 	database string
 	way      string // to the database for programs, empty for the address of the database
 	settings settingsOfTest
+	flags    []string // of workers
+	program  string   // empty for the test's own
 }
 
 // newWorld is a world on the common server. No worker counts as lost that is only slow.
@@ -129,11 +131,17 @@ func worldOn(t *testing.T, s *server) *world {
 // newDatabase is a schema of the database, which goes after the test.
 func newDatabase(t *testing.T) string {
 	t.Helper()
-	at, err := url.Parse(os.Getenv(databaseTest))
+	return newDatabaseAt(t, os.Getenv(databaseTest))
+}
+
+// newDatabaseAt is a schema of the database at an address.
+func newDatabaseAt(t *testing.T, address string) string {
+	t.Helper()
+	at, err := url.Parse(address)
 	ok(t, err)
 	schema := fmt.Sprintf("test_%x", rand.Uint64())
 	t.Cleanup(func() {
-		conn, err := pgx.Connect(context.Background(), os.Getenv(databaseTest))
+		conn, err := pgx.Connect(context.Background(), address)
 		ok(t, err)
 		_, err = conn.Exec(context.Background(), "DROP SCHEMA IF EXISTS "+schema+" CASCADE")
 		ok(t, err)
@@ -197,7 +205,7 @@ func (w *world) startAt(terminal *os.File, folder string, args ...string) *proce
 	ok(w.t, err)
 	dir := filepath.Join(w.dir, folder)
 	ok(w.t, os.MkdirAll(dir, 0o700))
-	p := &process{Cmd: exec.Command(os.Args[0], args...), ended: make(chan struct{})}
+	p := &process{Cmd: exec.Command(cmp.Or(w.program, os.Args[0]), args...), ended: make(chan struct{})}
 	p.Dir, p.Stdout, p.Stderr = dir, &p.stdout, &p.stderr
 	if terminal != nil {
 		p.Stdin, p.Stderr = terminal, terminal
@@ -225,10 +233,21 @@ func (p *process) kill() {
 // queue is the queue of the workers of this world, and of no other on its server.
 func (w *world) queue() string { return filepath.Base(filepath.Dir(w.dir)) + filepath.Base(w.dir) }
 
+// working is the command line of a worker for a config.
+func (w *world) working(config string) []string {
+	return append([]string{"worker", "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue()}, w.flags...)
+}
+
 // worker starts a worker for a config, and returns when the server knows that it is at work.
 func (w *world) worker(folder, config string) *process {
 	w.t.Helper()
-	p := w.start(folder, "worker", "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue())
+	return w.workerWith(folder, config)
+}
+
+// workerWith is worker with more flags.
+func (w *world) workerWith(folder, config string, more ...string) *process {
+	w.t.Helper()
+	p := w.start(folder, append(w.working(config), more...)...)
 	server := w.dial()
 	w.until(folder+" is at work", func() bool {
 		queue, err := server.DescribeTaskQueue(w.t.Context(), w.queue(), enums.TASK_QUEUE_TYPE_ACTIVITY)

@@ -54,6 +54,25 @@ func toolScenarios() []scenario {
 	}
 }
 
+// TestALongTurnWithToolsAndABudget goes on as new runs, with its files and what it has spent. Chance decides
+// the order of its calls in the journal.
+func TestALongTurnWithToolsAndABudget(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r, _ := w.playThere(scenario{
+		name: "files with a budget", agents: 3, backend: "cwd: SHARED/AGENT", reply: workingOnFiles, historyLimit: 60,
+		config: []string{"orchestrator: {snapshot_storage: SHARED/snapshots}", "budget: {max_calls: 60, max_tokens: 200000}"},
+		turns:  []string{"agent1 agent2 agent1 agent3 agent2 agent3 " + "agent2 agent1 agent3 agent1 agent2 agent3 agent1 " + "agent3 agent1 agent2 agent1 agent2 agent3"},
+	})
+	completed("agent1")(t, r)
+	if r.Budget == nil || r.Budget.SpentCalls != 19 || len(r.ToolCalls) != 10 {
+		t.Errorf("%d tool calls, budget %+v", len(r.ToolCalls), r.Budget)
+	}
+	if runs := len(w.histories()); runs < 2 {
+		t.Errorf("%d runs", runs)
+	}
+}
+
 // step is the reply to a call whose step has the results of so many messages already: the
 // last one where there are more.
 func step(c backendtest.Call, replies ...backendtest.Reply) backendtest.Reply {

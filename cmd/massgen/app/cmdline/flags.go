@@ -40,6 +40,9 @@ type Options struct {
 	Worker  bool // the program plays turns of others
 }
 
+// WaitForServers makes the program wait for the database and the engine while they are away.
+func (o *Options) WaitForServers() { o.Session.Waits, o.Cluster.Waits = true, true }
+
 // PanelFlags choose the panel.
 type PanelFlags struct {
 	Config, Model, Models, Backend, BaseURL, SystemMessage, CWD string
@@ -53,6 +56,9 @@ type SessionFlags struct {
 	ID, StateDir, Database string
 	GoOn, Anywhere, Fresh  bool
 	Lines, Trust           bool
+	Waits                  bool // for a database that is away at the start
+	// Pooler and IsBusy are as in DatabaseAddress. IsBusy is no flag.
+	Pooler, IsBusy bool
 }
 
 // DisplayFlags choose the output.

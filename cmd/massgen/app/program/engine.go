@@ -34,11 +34,17 @@ func (p *Engines) Connect(ctx context.Context, database string) (*Remote, error)
 	if err != nil {
 		return nil, err
 	}
-	engine, connection, err := p.env.Cluster.Connect(ctx, at)
-	if err != nil {
-		return nil, fmt.Errorf("--temporal-address: %w", err)
+	connect := func() (*Remote, error) {
+		engine, connection, err := p.env.Cluster.Connect(ctx, at)
+		if err != nil {
+			return nil, fmt.Errorf("--temporal-address: %w", err)
+		}
+		return &Remote{Remote: engine, Connection: connection}, nil
 	}
-	return &Remote{Remote: engine, Connection: connection}, nil
+	if p.Flags.Waits {
+		return cmdline.WaitForServer(ctx, p.console, connect)
+	}
+	return connect()
 }
 
 // Remote is an engine whose Begin a person can interrupt. Begin is for one question at a time; a server,
@@ -47,28 +53,33 @@ type Remote struct {
 	coordinator.Remote
 	Connection io.Closer
 	Interrupts <-chan os.Signal // that a question of this program gets
+	// IsLeft reports that the system asked the program to end while the last turn began all the same.
+	IsLeft bool
 }
 
 // Begin implements coordinator.Remote. Its error is cmdline.ErrQuit if an interrupt comes first.
 func (e *Remote) Begin(ctx context.Context, session, question string, terms coordinator.TurnOptions) (coordinator.RemoteTurn, error) {
 	waited, cancel := context.WithCancel(ctx)
 	defer cancel()
-	interrupted := make(chan bool, 1)
+	interrupted := make(chan os.Signal, 1)
 	go func() {
 		select {
-		case <-e.Interrupts:
+		case signal := <-e.Interrupts:
 			cancel()
-			interrupted <- true
+			interrupted <- signal
 		case <-waited.Done():
-			interrupted <- false
+			interrupted <- nil
 		}
 	}()
 	remote, err := e.Remote.Begin(waited, session, question, terms)
 	cancel()
-	switch isInterrupted := <-interrupted; {
-	case isInterrupted && err != nil:
+	signal := <-interrupted
+	e.IsLeft = err == nil && signal != nil && cmdline.EndsProgram(signal)
+	switch {
+	case signal == nil, e.IsLeft:
+	case err != nil:
 		return nil, fmt.Errorf("%w before the turn had begun", cmdline.ErrQuit)
-	case isInterrupted:
+	default:
 		err = remote.Interrupt(ctx)
 	}
 	return remote, err

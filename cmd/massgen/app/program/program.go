@@ -16,7 +16,7 @@ import (
 
 // Flags returns the flags that the program and its worker take.
 func (p *Program) Flags() []cli.Flag {
-	return slices.Concat(p.Options.Flags(), cmdline.EngineFlags(p.Env.Cluster, &p.Options.Cluster, &p.Options.Session))
+	return slices.Concat(p.Options.Flags(), cmdline.EngineFlags(p.Env.Cluster, &p.Options.Cluster, &p.Options.Session), p.Options.Cluster.DetachFlag(p.Env.Cluster))
 }
 
 // Program is one run of massgen.

@@ -62,9 +62,17 @@ func (c *command) cli() *cli.Command {
 			cmdline.TextFlag("", "host", &c.host, "listen on this `HOST`, with the port of --port or --listen"),
 			cmdline.TextFlag("", "port", &c.port, "listen on this `PORT`, with the host of --host or --listen"),
 			cmdline.SwitchFlag("", "no-reasoning", &c.noReasoning, "send the answer alone, without what the agents say to each other"),
-		}, c.access.flags(), c.panelFlags(), cmdline.EngineFlags(c.env.Cluster, c.engines.Flags, c.session)),
+		}, c.access.flags(), c.panelFlags(), cmdline.EngineFlags(c.env.Cluster, c.engines.Flags, c.session), c.drainFlags()),
 		Action: c.run,
 	}
+}
+
+// drainFlags returns the flag for the end of a server of several machines.
+func (c *command) drainFlags() []cli.Flag {
+	if c.env.Cluster == nil {
+		return nil
+	}
+	return []cli.Flag{c.engines.Flags.DrainFlag("when told to end, let turns go on for which a request waits, for at most `TIME` (such as 30m), and with --engine local all other turns; 5m for the former without this flag; a second signal ends at once")}
 }
 
 // panelFlags returns the flags for the panels, the store and the log.
@@ -103,7 +111,8 @@ func (c *command) run(ctx *cli.Context) error {
 	if ctx.NArg() > 0 {
 		return errors.New("serve: it takes no question")
 	}
-	served, stop := c.watch.Context(ctx.Context)
+	c.session.Waits, c.engines.Flags.Waits = true, true
+	served, now, stop := c.watch.Contexts(ctx.Context)
 	defer stop()
 	return c.with(served, asks, func(ctx context.Context, s server.Settings) error {
 		l, err := c.open(ctx, access)
@@ -111,6 +120,12 @@ func (c *command) run(ctx *cli.Context) error {
 			return err
 		}
 		s.Access, s.Limits, s.Permissions = access, c.access.limits, asks
+		if drain := c.engines.Flags.Drain; c.env.Cluster != nil {
+			s.Drain = server.Drain{Longest: drain.Longest, All: drain.IsGiven && !s.PlayedElsewhere, Now: now}
+			defer context.AfterFunc(served, func() {
+				c.console.Say("massgen: this server begins no more turns, and those that a request waits for may go on for %v: a second signal ends it at once", drain.Longest)
+			})()
+		}
 		c.console.Say("massgen: listening on http://%s/v1 for %s", l.Addr(), plain.List(ids(slices.DeleteFunc(slices.Clone(s.Models), func(m server.Model) bool { return m.Preset != "" }))))
 		if len(access.Tokens) == 0 {
 			s.Access.PageKey = rand.Text()
@@ -198,6 +213,7 @@ func (c *command) with(ctx context.Context, asks *server.Permissions, serve func
 	if o.exporter = program.NewExporter(c.env, c.console); o.exporter != nil {
 		defer o.exporter.Close()
 	}
+	c.session.IsBusy = true
 	if o.store, err = c.kept.Open(ctx, archive.ToAsk); err != nil {
 		return err
 	}

@@ -24,6 +24,11 @@ func (s *session) resume(ctx context.Context) error {
 		return errAttachedToNothing
 	}
 	t, err := s.asked.panel.Continue(ctx, s.chat.id)
+	if s.engine != nil && errors.Is(err, sessions.ErrNoSession) {
+		if t, err = s.takeOver(ctx); err == nil && t == nil {
+			return s.showLast(ctx)
+		}
+	}
 	var difference *coordinator.Difference
 	switch {
 	case errors.Is(err, sessions.ErrBusy): // another process came first
@@ -112,12 +117,18 @@ func Work(ctx context.Context, p *program.Program, words []string) (err error) {
 	switch {
 	case len(words) > 0:
 		return errors.New("worker: it takes no question")
+	case p.Options.Cluster.Detach:
+		return errors.New("worker: it takes no --detach, which is for a question")
 	case p.Kept.Database() == "":
 		return fmt.Errorf("worker: it needs --database URL, or %s: the store that all workers share", cmdline.DatabaseVariable)
 	}
 	p.Options.Display.NoDisplay, p.Options.Cluster.Engine = true, cmdline.LocalEngine
 	p.Options.Worker = true
+	p.Options.WaitForServers()
 	p.Log = p.Logger()
+	if err := p.Options.Cluster.CheckBuild(); err != nil {
+		return err
+	}
 	at, err := p.Engines.Address()
 	if err != nil {
 		return err
@@ -130,10 +141,21 @@ func Work(ctx context.Context, p *program.Program, words []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	working, stop := p.Watch.Context(ctx)
+	working, now, stop := p.Watch.Contexts(ctx)
 	defer stop()
 	p.Console.Say("massgen: working for the queue %s of Temporal at %s, with %s", at.Queue, at.Address, s.asked.panel.Names())
-	return p.Env.Cluster.Work(working, at, s.asked.panel.Coordinator(), p.Console.Secrets.Redact)
+	if at.Build != "" {
+		p.Console.Say("massgen: new turns come to this build after: temporal worker deployment set-current-version --deployment-name %s --build-id %s", at.Deployment, at.Build)
+	}
+	drain := p.Options.Cluster.Drain
+	defer context.AfterFunc(working, func() {
+		p.Console.Say("massgen: this worker takes no more work, and what is under way may go on for %v: a second signal ends it at once", drain.Longest)
+	})()
+	o := cmdline.WorkOptions{Redact: p.Console.Secrets.Redact, Drain: drain, Now: now}
+	_, err = cmdline.WaitForServer(working, p.Console, func() (struct{}, error) {
+		return struct{}{}, p.Env.Cluster.Work(working, at, s.asked.panel.Coordinator(), o)
+	})
+	return err
 }
 
 // attached returns the context of a question with its files. The first question has those of --attach,
