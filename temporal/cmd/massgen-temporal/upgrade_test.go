@@ -28,7 +28,7 @@ func built(t *testing.T, commit string) string {
 		return exec.Command("git", append([]string{"-C", root}, args...)...)
 	}
 	if out, err := git("cat-file", "-e", commit+"^{commit}").CombinedOutput(); err != nil {
-		t.Skipf("commit %s is not in the history of this copy: git fetch --unshallow has all of it: %v: %s", commit, err, out)
+		t.Fatalf("commit %s is not in the history of this copy: git fetch --unshallow has all of it: %v: %s", commit, err, out)
 	}
 	dir := t.TempDir()
 	archive := filepath.Join(dir, "sources.tar")
