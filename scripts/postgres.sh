@@ -53,9 +53,10 @@ if [ "$(id -u)" -eq 0 ]; then
 fi
 as_user "$bin/initdb" --pgdata "$work/data" --username massgen --auth trust --encoding UTF8 --locale C --no-sync \
 	>"$work/log" 2>&1 3>&- || { cat "$work/log" >&2 && fail "initdb failed"; }
-# What the machine's death would lose is of no interest here.
+# What the machine's death would lose is of no interest here, but to a benchmark: MASSGEN_TEST_FSYNC=on.
+fsync=${MASSGEN_TEST_FSYNC:-off}
 as_user "$bin/pg_ctl" start --wait --pgdata "$work/data" --log "$work/data/log" --options \
-	"-c listen_addresses='' -c unix_socket_directories='$work' -c fsync=off -c full_page_writes=off -c max_connections=300" \
+	"-c listen_addresses='' -c unix_socket_directories='$work' -c fsync=$fsync -c full_page_writes=$fsync -c max_connections=300" \
 	>"$work/log" 2>&1 3>&- || { cat "$work/log" "$work/data/log" >&2 && fail "the server does not start"; }
 
 # A test that restarts its server runs this command with a mode of pg_ctl, "fast" or "immediate".

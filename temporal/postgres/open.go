@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/massgen/massgen/internal/storage/sqlstore"
+	"github.com/massgen/massgen/internal/system/sleep"
 )
 
 // oldestServer is the oldest version of PostgreSQL that the statements are for.
@@ -38,7 +39,7 @@ func (s *server) prepare(ctx context.Context, schema string) error {
 	}
 	version, err := versionOf(ctx, conn.Conn(), schema)
 	if err == nil && version == 0 {
-		err = pgx.BeginFunc(ctx, conn.Conn(), func(tx pgx.Tx) error { version, err = setUp(ctx, tx, schema); return err })
+		version, err = setUpAlone(ctx, conn.Conn(), schema)
 	}
 	if err == nil {
 		err = checkVersion(version)
@@ -103,12 +104,31 @@ func versionOf(ctx context.Context, db querier, schema string) (version int, err
 	return version, nil
 }
 
-// setUp makes a store of this program's version, unless another process did so first. It returns
-// the store's version.
-func setUp(ctx context.Context, tx pgx.Tx, schema string) (version int, err error) {
-	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", creation); err != nil {
-		return 0, err
+// setUpAlone does setUp in a transaction, when no other process sets up or migrates a store. It asks again and
+// again: whoever waits within a statement keeps the holder of the lock from building an index, and the two never end.
+// The lock is the transaction's, so this works through a pooler.
+func setUpAlone(ctx context.Context, conn *pgx.Conn, schema string) (version int, err error) {
+	for {
+		var taken bool
+		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1)", creation).Scan(&taken)
+			if err == nil && taken {
+				version, err = setUp(ctx, tx, schema)
+			}
+			return err
+		})
+		if taken || err != nil {
+			return version, err
+		}
+		if err := sleep.For(ctx, pause); err != nil {
+			return 0, err
+		}
 	}
+}
+
+// setUp makes a store of this program's version, unless another process did so first. It returns
+// the store's version. The caller has the lock.
+func setUp(ctx context.Context, tx pgx.Tx, schema string) (version int, err error) {
 	if version, err = versionOf(ctx, tx, schema); version > 0 || err != nil {
 		return version, err
 	}

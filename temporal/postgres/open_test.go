@@ -8,6 +8,10 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/models/retry"
@@ -286,4 +290,36 @@ func TestWordsOfLongTexts(t *testing.T) {
 	if len(hits) != 1 || hits[0].Snippet != "An answer’s end" {
 		t.Errorf("hits %+v", hits)
 	}
+}
+
+// TestAStoreIsSetUpBesideAnIndex: whoever waits to set up a store does not keep another from building an index.
+func TestAStoreIsSetUpBesideAnIndex(t *testing.T) {
+	conn, err := pgx.Connect(t.Context(), address(t, schema(t, t.TempDir())))
+	ok(t, err)
+	defer func() { ok(t, conn.Close(context.WithoutCancel(t.Context()))) }()
+	exec := func(statement string, args ...any) {
+		t.Helper()
+		_, err := conn.Exec(t.Context(), statement, args...)
+		ok(t, err)
+	}
+	const creation = 0x6d617373 // "mass"
+	exec("CREATE TABLE t (n int)")
+	for taken := false; !taken; <-time.After(10 * time.Millisecond) {
+		ok(t, conn.QueryRow(t.Context(), "SELECT pg_try_advisory_lock($1)", creation).Scan(&taken))
+	}
+	at := address(t, schema(t, t.TempDir())) + "&application_name=" + url.QueryEscape(t.Name())
+	var opening errgroup.Group
+	opening.Go(func() error {
+		s, err := postgres.Open(t.Context(), at)
+		if err != nil {
+			return err
+		}
+		return s.Close()
+	})
+	for asks := false; !asks; <-time.After(10 * time.Millisecond) {
+		ok(t, conn.QueryRow(t.Context(), "SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = $1 AND query LIKE '%advisory%'", t.Name()).Scan(&asks))
+	}
+	exec("CREATE INDEX CONCURRENTLY ON t (n)")
+	exec("SELECT pg_advisory_unlock($1)", creation)
+	ok(t, opening.Wait())
 }

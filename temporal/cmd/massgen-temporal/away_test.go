@@ -33,7 +33,7 @@ func aways() []time.Duration {
 
 // checkAway takes something away while the call of agent3 ends. The worker has the call's result, so no
 // call is repeated.
-func checkAway(t *testing.T, world func(*testing.T) *world, leave, comeBack func(*world, *process)) {
+func checkAway(t *testing.T, world func(testing.TB) *world, leave, comeBack func(*world, *process)) {
 	t.Helper()
 	for _, long := range aways() {
 		t.Run(long.String(), func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestTheDatabaseIsAway(t *testing.T) {
 		defer mu.Unlock()
 		return way[w]
 	}
-	checkAway(t, func(t *testing.T) *world {
+	checkAway(t, func(t testing.TB) *world {
 		w := newWorld(t)
 		mu.Lock()
 		defer mu.Unlock()

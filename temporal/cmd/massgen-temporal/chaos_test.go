@@ -26,7 +26,7 @@ var chaosTime = flag.Duration("chaos", 0, "how long TestChaos breaks things; 0 i
 type ownDatabase struct{ address, restart string }
 
 // newOwnDatabase starts one, which ends with the test.
-func newOwnDatabase(t *testing.T) ownDatabase {
+func newOwnDatabase(t testing.TB) ownDatabase {
 	t.Helper()
 	run := exec.Command("bash", filepath.Join("..", "..", "..", "scripts", "postgres.sh"), "bash", "-c",
 		`printf '%s\n' "$MASSGEN_TEST_DATABASE" "$MASSGEN_TEST_RESTART"; cat >/dev/null`)
@@ -160,7 +160,7 @@ func TestChaos(t *testing.T) {
 	c.check(&askers)
 }
 
-func newChaos(t *testing.T) *chaos {
+func newChaos(t testing.TB) *chaos {
 	t.Helper()
 	own := newOwnDatabase(t)
 	w := newWorldAlone(t)

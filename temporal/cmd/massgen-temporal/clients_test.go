@@ -92,7 +92,7 @@ func (w *world) again(config string, more ...string) *process {
 }
 
 // heldTurn is a world with a worker and a config of three agents, whose models answer when the test says so.
-func heldTurn(t *testing.T) (w *world, s *service, config string) {
+func heldTurn(t testing.TB) (w *world, s *service, config string) {
 	t.Helper()
 	w = newWorld(t)
 	s = newService(t, agreeable)

@@ -14,7 +14,7 @@ import (
 )
 
 // newDatabaseAlone is a database whose transactions the server counts apart. It goes after the test.
-func newDatabaseAlone(t *testing.T) (address string, transactions func() int) {
+func newDatabaseAlone(t testing.TB) (address string, transactions func() int) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), os.Getenv(databaseTest))
 	ok(t, err)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -64,48 +63,5 @@ func TestACrowdAsksTwoServers(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// leastThroughput is the least throughput of turns on Temporal, as part of that of processes that play their
-// own turns with SQLite.
-const leastThroughput = 0.3
-
-// TestThroughput of many turns at once, each begun by a process of its own. It does not run in parallel: no
-// other test takes its processors.
-func TestThroughput(t *testing.T) {
-	const turns = 50
-	w := newWorld(t)
-	s := newService(t, agreeable)
-	config := w.config(s.agents(3)...)
-	w.worker("worker", config)
-	play := func(kind string, flags ...string) time.Duration {
-		t.Helper()
-		began := time.Now()
-		var all []*process
-		for i := range turns {
-			folder := fmt.Sprint(kind, i)
-			args := append([]string{"--config", config, "--session-id", folder, "--json", "--automation"}, flags...)
-			if kind == "local" {
-				args = append(args, "--engine", "local", "--state-dir", filepath.Join(w.dir, folder))
-			}
-			all = append(all, w.start(folder, append(args, "energy?")...))
-		}
-		for _, p := range all {
-			if r := w.result(p); r.Status != "completed" {
-				t.Errorf("%s: %s", kind, r.Status)
-			}
-		}
-		return time.Since(began)
-	}
-	local := play("local")
-	remote := play("remote", "--temporal-address", w.address, "--temporal-queue", w.queue())
-	ratio := local.Seconds() / remote.Seconds()
-	t.Logf("%d turns at once: %s in processes of their own, %s on Temporal: %.2f of the throughput", turns, local.Round(time.Millisecond), remote.Round(time.Millisecond), ratio)
-	if ratio < leastThroughput {
-		t.Errorf("the throughput is %.2f of that of local processes, less than %.2f", ratio, leastThroughput)
-	}
-	if n := len(s.Calls()); n != 2*turns*6 {
-		t.Errorf("%d requests", n)
 	}
 }

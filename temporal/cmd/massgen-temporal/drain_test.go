@@ -12,13 +12,13 @@ import (
 )
 
 // tell sends SIGTERM to a process.
-func (p *process) tell(t *testing.T) {
+func (p *process) tell(t testing.TB) {
 	t.Helper()
 	ok(t, p.Process.Signal(syscall.SIGTERM))
 }
 
 // ends waits until a process that was told to end has done so without an error.
-func (p *process) ends(t *testing.T) {
+func (p *process) ends(t testing.TB) {
 	t.Helper()
 	<-p.ended
 	if status := p.ProcessState.ExitCode(); status != 0 {

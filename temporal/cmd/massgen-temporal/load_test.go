@@ -24,7 +24,7 @@ type load struct {
 }
 
 // newLoad returns a service whose answers take up to longest.
-func newLoad(t *testing.T, longest time.Duration, reply func(backendtest.Call) backendtest.Reply) *load {
+func newLoad(t testing.TB, longest time.Duration, reply func(backendtest.Call) backendtest.Reply) *load {
 	l := &load{arrivals: map[string][]time.Time{}}
 	l.service = newService(t, func(c backendtest.Call) backendtest.Reply {
 		l.mu.Lock()
@@ -72,7 +72,7 @@ func (l *load) again() (n int) {
 
 // checkTurn checks that the only turn of a session is over, that no call was made again after its result was in
 // the journal, that the turn counts all requests, and that it kept to its budget of calls.
-func (l *load) checkTurn(t *testing.T, store *postgres.Store, session string, mostCalls int) {
+func (l *load) checkTurn(t testing.TB, store *postgres.Store, session string, mostCalls int) {
 	t.Helper()
 	const jitter = time.Second // of a request on its way
 	kept, err := store.Turns(t.Context(), session, 0)

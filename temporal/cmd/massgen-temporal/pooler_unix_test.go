@@ -89,7 +89,7 @@ max_client_conn = 500
 }
 
 // asPostgres is the user that pgbouncer runs as, which refuses root.
-func asPostgres(t *testing.T) *syscall.SysProcAttr {
+func asPostgres(t testing.TB) *syscall.SysProcAttr {
 	t.Helper()
 	if os.Getuid() != 0 {
 		return nil

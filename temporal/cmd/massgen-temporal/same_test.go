@@ -37,7 +37,7 @@ type scenario struct {
 	// historyLimit makes the turn go on as new runs of its workflow.
 	historyLimit int
 	// check looks at the last result.
-	check func(t *testing.T, r report.Result)
+	check func(t testing.TB, r report.Result)
 }
 
 func scenarios() []scenario {
@@ -56,8 +56,8 @@ func scenarios() []scenario {
 	}
 }
 
-func completed(winner string) func(*testing.T, report.Result) {
-	return func(t *testing.T, r report.Result) {
+func completed(winner string) func(testing.TB, report.Result) {
+	return func(t testing.TB, r report.Result) {
 		if r.Status != "completed" || r.Winner != winner {
 			t.Errorf("%s, %s has won", r.Status, r.Winner)
 		}
@@ -115,7 +115,7 @@ func (w *world) playBoth(s scenario) {
 }
 
 // of is the world of a part of a test, with a database and a folder of its own.
-func (w *world) of(t *testing.T) *world {
+func (w *world) of(t testing.TB) *world {
 	t.Helper()
 	own := *w
 	own.t, own.dir, own.database = t, t.TempDir(), newDatabase(t)
@@ -207,7 +207,7 @@ func (w *world) share() string {
 }
 
 // transcript returns a session without its times.
-func transcript(t *testing.T, exported *bytes.Buffer) []string {
+func transcript(t testing.TB, exported *bytes.Buffer) []string {
 	t.Helper()
 	dump, err := sessions.ReadDump(exported)
 	ok(t, err)
@@ -241,7 +241,7 @@ func inOrder(journal [][]byte) [][]byte {
 }
 
 // timeless is JSON without what only the clock has put there.
-func timeless(t *testing.T, data []byte) string {
+func timeless(t testing.TB, data []byte) string {
 	t.Helper()
 	var v any
 	ok(t, json.Unmarshal(data, &v))

@@ -17,7 +17,7 @@ func toolScenarios() []scenario {
 	return []scenario{
 		{name: "files", agents: 3, config: storage, backend: folders, reply: workingOnFiles, historyLimit: 60, turns: []string{
 			"agent1 agent2 agent1 agent3 agent2 agent3 " + "agent2 agent1 agent3 agent1 agent2 agent3 agent1 " + "agent3 agent1 agent2 agent1 agent2 agent3",
-		}, check: func(t *testing.T, r report.Result) {
+		}, check: func(t testing.TB, r report.Result) {
 			completed("agent1")(t, r)
 			read, listed := 0, 0
 			for _, c := range r.ToolCalls {
@@ -30,7 +30,7 @@ func toolScenarios() []scenario {
 		}},
 		{name: "tools at once", agents: 2, config: storage, backend: folders + ", DESK", reply: atOnce, turns: []string{
 			"agent2 agent1 agent1 agent2 agent1",
-		}, check: func(t *testing.T, r report.Result) {
+		}, check: func(t testing.TB, r report.Result) {
 			completed("agent2")(t, r)
 			if len(r.ToolCalls) != 2 || !strings.HasPrefix(r.ToolCalls[0].Result, "after the others") || r.ToolCalls[1].Name != "write_file" {
 				t.Errorf("%+v", r.ToolCalls)
@@ -38,7 +38,7 @@ func toolScenarios() []scenario {
 		}},
 		{name: "MCP server", agents: 2, backend: "DESK", reply: asking, turns: []string{
 			"agent1 agent1 agent2 agent1 agent1 agent2 agent1",
-		}, check: func(t *testing.T, r report.Result) {
+		}, check: func(t testing.TB, r report.Result) {
 			completed("agent2")(t, r)
 			if len(r.ToolCalls) != 3 || r.ToolCalls[1].Result != "again, as call 2 of this server" || !r.ToolCalls[2].Error {
 				t.Errorf("%+v", r.ToolCalls)
@@ -46,7 +46,7 @@ func toolScenarios() []scenario {
 		}},
 		{name: "budget", agents: 2, together: 2, config: []string{"budget: {max_calls: 3}"}, backend: "DESK", reply: asking, turns: []string{
 			"agent2 agent1 agent1",
-		}, check: func(t *testing.T, r report.Result) {
+		}, check: func(t testing.TB, r report.Result) {
 			if r.Status != "budget" || r.Winner != "agent2" || len(r.ToolCalls) != 2 || r.Usage.Calls != 3 {
 				t.Errorf("%s, %s has won, with %+v and %+v", r.Status, r.Winner, r.ToolCalls, r.Usage)
 			}

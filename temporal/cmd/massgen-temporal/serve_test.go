@@ -128,7 +128,7 @@ func (w *world) servedInMidTurn(ctx context.Context, workers ...string) (s *serv
 }
 
 // stream reads what a streamed response says until is has all it wants, or its end.
-func stream(t *testing.T, lines *bufio.Scanner, is func(reasoning, content string) bool) (reasoning, content string) {
+func stream(t testing.TB, lines *bufio.Scanner, is func(reasoning, content string) bool) (reasoning, content string) {
 	t.Helper()
 	for !is(reasoning, content) && lines.Scan() {
 		data, isData := strings.CutPrefix(lines.Text(), "data: ")
@@ -231,7 +231,7 @@ func TestFiftyRequestsAtOnce(t *testing.T) {
 }
 
 // whole returns an answer, streamed or not.
-func (s *served) whole(t *testing.T, q question) (string, error) {
+func (s *served) whole(t testing.TB, q question) (string, error) {
 	if !q.Stream {
 		return s.answer(t.Context(), q)
 	}

@@ -20,7 +20,7 @@ const releaseBefore = "02ca30cb"
 
 // built returns massgen-temporal of a commit of this repository. Where the commit is not there, as in an archive
 // of the sources, scripts/temporal.sh leaves the test out.
-func built(t *testing.T, commit string) string {
+func built(t testing.TB, commit string) string {
 	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
 	ok(t, err)
