@@ -131,10 +131,7 @@ func (w *world) startBare(s bareSettings) *process {
 
 // BenchmarkTurn measures the wall time of a client's process, from its start to its end, over the critical path: two
 // rounds of calls of half a second. A bare workflow with the same calls is measured beside it, in turns.
-//
-//	MASSGEN_RACE= MASSGEN_TEST_FSYNC=on bash scripts/temporal.sh -run '^$' -bench Turn -benchtime 10x ./cmd/massgen-temporal
-//
-// The metrics are the best of all runs: massgen and bare in seconds, and their ratio.
+// make bench-temporal runs ten of each. The metrics are the best of all runs: massgen and bare in seconds, and their ratio.
 func BenchmarkTurn(b *testing.B) {
 	const latency = 500 * time.Millisecond
 	for _, panel := range []struct {
