@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -21,6 +22,35 @@ type home struct {
 	// Lost says that the worker is lost.
 	Queue string `json:"queue,omitempty"`
 	Lost  bool   `json:"lost,omitempty"`
+}
+
+// homeEffects are the effects that are scheduled for the worker with the turn's tools, in their order.
+type homeEffects struct{ cancels []*workflow.CancelFunc }
+
+// enter adds an effect until done is called, unless queue is "". The effect is run in the context that it returns.
+func (h *homeEffects) enter(ctx workflow.Context, queue string) (at workflow.Context, done func()) {
+	if queue == "" {
+		return ctx, func() {}
+	}
+	at, cancel := workflow.WithCancel(ctx)
+	h.cancels = append(h.cancels, &cancel)
+	return at, func() {
+		cancel()
+		h.cancels = slices.DeleteFunc(h.cancels, func(c *workflow.CancelFunc) bool { return c == &cancel })
+	}
+}
+
+// homeEnds handles the message of a worker that it has ended. What it had begun, it has given back before. An effect
+// that was scheduled for it meanwhile would wait for a worker that is not there, so it is taken back.
+func (p *player) homeEnds(_ workflow.Context, h endedHome) {
+	isHome := p.home.Queue == h.Queue
+	p.loseHome(h.Queue)
+	if !isHome || p.in.Form < turnsByTexts {
+		return
+	}
+	for _, cancel := range slices.Clone(p.atHome.cancels) {
+		(*cancel)()
+	}
 }
 
 // takingPatience returns how many heartbeats the worker of a queue has to take a tool call.
@@ -55,7 +85,9 @@ func (p *player) perform(ctx workflow.Context, w work, key effect.Key) (result, 
 		if w.Effect.Tool != nil {
 			queue, w.Lost = p.home.Queue, p.home.Lost
 		}
-		r, err := p.performAt(ctx, queue, takingPatience(queue), w)
+		at, done := p.atHome.enter(ctx, queue)
+		r, err := p.performAt(at, queue, takingPatience(queue), w)
+		done()
 		if isTimeout(err) && ctx.Err() == nil {
 			r, err = p.rejoin(ctx, queue, w, err)
 		}

@@ -209,6 +209,8 @@ const (
 	untold
 	// unkept is a worker that lives, does a call, and can neither tell nor keep the result.
 	unkept
+	// drained is a worker that has said that it ended, and never takes what was scheduled for it meanwhile.
+	drained
 )
 
 // counting counts the requests of each call.
@@ -375,11 +377,15 @@ func (f *fleet) performBy(ctx context.Context, sent, w work, l loss) (result, er
 		}
 		f.mu.Lock()
 		isGone := f.isGone()
-		if l == before || l == during || l == after {
+		if l == before || l == during || l == after || l == drained {
 			close(f.gone)
 		}
 		f.mu.Unlock()
 		if isGone && f.signed && w.Joins { // nobody takes it
+			<-f.t.Context().Done()
+		}
+		if l == drained {
+			f.SignalWorkflow(homeSignal, endedHome{toTurn{w.Turn.Turn}, f.workers[0].home})
 			<-f.t.Context().Done()
 		}
 		if isGone || l == before {

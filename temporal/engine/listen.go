@@ -23,7 +23,7 @@ func (p *player) listen(ctx workflow.Context) error {
 	onSignal(p, pauseSignal, p.hearPause)
 	onSignal(p, dismissSignal, p.hearDismissal)
 	onSignal(p, attendSignal, func(_ workflow.Context, a attendance) { p.questions.question(a.Key).attended++ })
-	onSignal(p, homeSignal, func(_ workflow.Context, h endedHome) { p.loseHome(h.Queue) })
+	onSignal(p, homeSignal, p.homeEnds)
 	onSignal(p, decideSignal, func(_ workflow.Context, d decision) { p.questions.question(d.Key).take(d) })
 	return errors.Join(
 		workflow.SetQueryHandler(p.root, progressQuery, p.progress),

@@ -48,6 +48,8 @@ func TestToolsAreLostWithTheirWorker(t *testing.T) {
 		"in the second call":  {during, 1, []string{ran + "write", unknown}},
 		"after a call":        {after, 0, []string{ran + "write", lost("")}},
 		"after the last call": {after, 1, []string{ran + "write", ran + "read"}},
+		"it has drained":      {drained, 0, []string{lost(""), lost("")}},
+		"after one of two":    {drained, 1, []string{ran + "write", lost("")}},
 		"the server's word":   {untold, 0, []string{ran + "write", ran + "read"}},
 		"its second word":     {untold, 1, []string{ran + "write", ran + "read"}},
 		"the worker's word":   {unkept, 0, []string{"interrupted: Error: this call was cut off, and what it has done is not known.", ran + "read"}},

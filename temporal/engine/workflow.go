@@ -32,6 +32,7 @@ type player struct {
 	timer     timer
 	questions questions
 	home      home
+	atHome    homeEffects
 	watches   watches
 	cut       bool // the turn was interrupted
 	hearing   bool // a note is being stored
