@@ -1,5 +1,5 @@
 # The commands that a developer types. CI is one of them: make ci.
-.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench peers profile dump judges clients mcp page postgres temporal bench-temporal real-model pictures models evidence live vuln ci ci-long
+.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench peers profile dump judges clients mcp page postgres temporal bench-temporal real-model pictures models evidence live vuln release release-check ci ci-long
 
 SHELL := bash
 BINARY ?= massgen
@@ -94,6 +94,12 @@ live: ## call real services, for whoever has keys, after a yes to the estimated 
 vuln: ## look for known faults in what the programs are linked with; needs vuln.go.dev
 	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 	cd temporal && go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
+
+release: ## archives, packages, images and checksums of HEAD, in dist/, which must be empty; FLAGS="-platforms linux/amd64" for some
+	cd tools && go run ./release $(FLAGS)
+
+release-check: ## make a release for this machine in two folders, compare them, and try the package and the image
+	bash scripts/release.sh
 
 ci: ## the one gate
 	bash .ci/run

@@ -125,7 +125,8 @@ func (e *plain) playAll(ctx context.Context, session string, remote *plainTurn, 
 	if err := e.play(ctx, &m, session, remote, accepted); err != nil {
 		return err
 	}
-	following, err := e.worker.Conclude(ctx, session, number)
+	done, err := e.worker.Conclude(ctx, session, number)
+	following := done.Following
 	if err != nil || len(following) == 0 {
 		return err
 	}

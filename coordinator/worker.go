@@ -11,6 +11,7 @@ import (
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/topic"
@@ -102,31 +103,38 @@ func (w *Worker) share(doer *agents.Doer, described *effect.Turn) {
 	doer.ShareWith(w.doer, described)
 }
 
-// Conclude stores the outcome of a turn whose journal is complete. If calls follow the answer,
-// it returns them and still holds the session, for Finish; else it releases the session. It may
-// be repeated until it succeeds.
-func (w *Worker) Conclude(ctx context.Context, session string, number int) (following []effect.Sidecall, err error) {
-	following, err = w.conclude(ctx, session, number)
-	if err != nil {
-		return nil, fmt.Errorf("end turn %d of session %s: %w", number, session, err)
-	}
-	return following, nil
+// Concluded is a turn whose outcome is stored.
+type Concluded struct {
+	// Following are the calls that follow the answer. As long as there are some, the session is held.
+	Following []effect.Sidecall
+	Result    report.Result
 }
 
-func (w *Worker) conclude(ctx context.Context, session string, number int) ([]effect.Sidecall, error) {
+// Conclude stores the outcome of a turn whose journal is complete. If calls follow the answer,
+// it still holds the session, for Finish; else it releases the session. It may be repeated until
+// it succeeds.
+func (w *Worker) Conclude(ctx context.Context, session string, number int) (Concluded, error) {
+	done, err := w.conclude(ctx, session, number)
+	if err != nil {
+		return Concluded{}, fmt.Errorf("end turn %d of session %s: %w", number, session, err)
+	}
+	return done, nil
+}
+
+func (w *Worker) conclude(ctx context.Context, session string, number int) (done Concluded, err error) {
 	v, events, err := w.replayed(ctx, session, number)
 	if err != nil {
-		return nil, err
+		return done, err
 	}
 	for _, ev := range events {
 		v.keep(ev)
 	}
 	ended, messagesErr, err := v.outcome(nil)
 	if err = errors.Join(err, messagesErr); err != nil {
-		return nil, err
+		return done, err
 	}
-	following := v.following(ended)
-	return following, v.commit(ended, len(following) > 0)
+	done = Concluded{v.following(ended), v.turn.result}
+	return done, v.commit(ended, len(done.Following) > 0)
 }
 
 // replayed replays a journal to its end, and returns the turn with its events.

@@ -31,6 +31,7 @@ type activities struct {
 	homed    homed
 	inFlight inFlight
 	turns    turns
+	observer *observer
 }
 
 // The kinds of errors: refusals, which a client knows and no retry changes, and effects without
@@ -86,7 +87,7 @@ func (h *activities) prepareAt(ctx context.Context, in request, t *turnAtWork) (
 		refused := sessions.Ended{Status: kernel.AllFailed}
 		return begun{}, refusal(refusedKind, errors.Join(err, store.End(context.WithoutCancel(ctx), in.Session, b.Turn, refused)))
 	}
-	activity.GetLogger(ctx).Info("a turn has begun", "session", in.Session, "turn", b.Turn)
+	h.observer.turnBegun(in.Session, b.Turn)
 	return h.begun(ctx, t, b.Turn, in, accepted)
 }
 
@@ -215,19 +216,21 @@ type concluded struct {
 
 // conclude stores the turn's outcome.
 func (h *activities) conclude(ctx context.Context, t held) (concluded, error) {
-	return atTurn(ctx, h, t.Owner, func(ctx context.Context, at *turnAtWork) (concluded, error) { return concludeAt(ctx, at, t) })
+	return atTurn(ctx, h, t.Owner, func(ctx context.Context, at *turnAtWork) (concluded, error) { return h.concludeAt(ctx, at, t) })
 }
 
-func concludeAt(ctx context.Context, at *turnAtWork, t held) (c concluded, err error) {
+func (h *activities) concludeAt(ctx context.Context, at *turnAtWork, t held) (c concluded, err error) {
 	store, worker := at.store, at.worker
 	isDone, err := wasDone(ctx, store, t)
 	switch {
 	case err != nil:
 		return c, err
 	case !isDone:
-		if c.Following, err = worker.Conclude(ctx, t.Session, t.Number); err == nil {
-			activity.GetLogger(ctx).Info("a turn is over", "session", t.Session, "turn", t.Number)
+		done, err := worker.Conclude(ctx, t.Session, t.Number)
+		if err == nil {
+			h.observer.turnEnded(done.Result)
 		}
+		c.Following = done.Following
 		return c, err
 	}
 	b, isHeld, err := store.Held(ctx, t.Session)

@@ -227,6 +227,7 @@ func (p *player) recordLost(e effectJSON, key effect.Key) {
 	if e.Model == nil {
 		return
 	}
+	callLost(p.root, p.in.Session, key.String())
 	p.giveUp(key, lostWord)
 	p.happened(happening{event: func(at kernel.Time) turn.Event { return turn.Lost{At: at, Key: key} }})
 }

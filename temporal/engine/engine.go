@@ -23,19 +23,25 @@ import (
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/system/health"
+	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/internal/system/sleep"
 	"github.com/massgen/massgen/sessions"
 )
 
 // Engine is a connection to the turns on a Temporal server. It is safe for concurrent use.
 type Engine struct {
-	client   client.Client
-	options  client.Options
-	address  string
-	queue    string
-	database database
-	settings Settings
-	build    worker.DeploymentOptions
+	client  client.Client
+	options client.Options
+	address string
+	// namespace is never empty.
+	namespace string
+	queue     string
+	database  database
+	settings  Settings
+	build     worker.DeploymentOptions
+	observer  *observer
+	health    *health.Monitor
 }
 
 var (
@@ -64,8 +70,11 @@ type Options struct {
 	// empty sends none.
 	TLS    *tls.Config
 	APIKey string
-	// Log gets the log of the Temporal client; nil drops it.
-	Log *slog.Logger
+	// Log gets the lines about turns, and the log of the Temporal client; nil drops it. Metrics count
+	// them, and Health watches the server; both may be nil.
+	Log     *slog.Logger
+	Metrics *metrics.Registry
+	Health  *health.Monitor
 }
 
 // Dial connects to the server. The error of a server that cannot be reached is one for
@@ -82,7 +91,14 @@ func Dial(ctx context.Context, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("there is no Temporal server at %s: start one, for example with temporal server start-dev, or name another: %w", o.Address, awayIf(err))
 	}
-	return &Engine{client: c, options: options, address: o.Address, queue: o.Queue, database: database{o.DatabaseID, o.DatabasePlace}, settings: o.Settings, build: o.build()}, nil
+	o.Health.Watch(health.Temporal, func(ctx context.Context) error {
+		_, err := c.CheckHealth(ctx, &client.CheckHealthRequest{})
+		return err
+	})
+	return &Engine{
+		client: c, options: options, address: o.Address, namespace: cmp.Or(o.Namespace, client.DefaultNamespace), queue: o.Queue, database: database{o.DatabaseID, o.DatabasePlace}, settings: o.Settings,
+		build: o.build(), observer: newObserver(o.Log, o.Metrics), health: o.Health,
+	}, nil
 }
 
 // build returns the options that keep turns on workers of one build.
@@ -103,7 +119,7 @@ const connectPatience = 20 * time.Second
 // TLS.
 func (o Options) client() client.Options {
 	options := client.Options{
-		HostPort: o.Address, Namespace: o.Namespace, Logger: log.NewStructuredLogger(o.Log),
+		HostPort: o.Address, Namespace: o.Namespace, Logger: log.NewStructuredLogger(slog.New(newCalm(o.Log.Handler(), o.Health))), MetricsHandler: sdkMetrics{registry: o.Metrics},
 		ConnectionOptions: client.ConnectionOptions{
 			TLS: o.TLS, GetSystemInfoTimeout: connectPatience, DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(logTooLarge(o.Log))},
 		},

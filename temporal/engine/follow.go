@@ -34,6 +34,7 @@ func (r *remote) Wait(ctx context.Context, changed func()) error {
 	}
 	var terminated *temporal.TerminatedError
 	if errors.As(err, &terminated) {
+		r.engine.observer.workflowEnded(r.run.GetID(), r.run.GetRunID(), enums.WORKFLOW_EXECUTION_STATUS_TERMINATED)
 		return errors.New("the turn's workflow was terminated: --continue finishes the turn, when the workers have let go of it")
 	}
 	var failed *temporal.ApplicationError

@@ -127,7 +127,10 @@ type workflows interface {
 }
 
 // temporalServer is a server behind a client.
-type temporalServer struct{ client client.Client }
+type temporalServer struct {
+	client   client.Client
+	observer *observer
+}
 
 // Heartbeat implements server.
 func (s temporalServer) Heartbeat(ctx context.Context, token []byte, queue string) error {
@@ -137,7 +140,11 @@ func (s temporalServer) Heartbeat(ctx context.Context, token []byte, queue strin
 // IsOver implements server.
 func (s temporalServer) IsOver(ctx context.Context, workflow, run string) bool {
 	found, err := s.client.DescribeWorkflowExecution(ctx, workflow, run)
-	return err == nil && found.WorkflowExecutionInfo.Status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+	if err != nil || found.WorkflowExecutionInfo.Status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return false
+	}
+	s.observer.workflowEnded(workflow, run, found.WorkflowExecutionInfo.Status)
+	return true
 }
 
 // Update implements workflows.

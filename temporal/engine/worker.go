@@ -10,6 +10,7 @@ import (
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
@@ -68,14 +69,19 @@ type WorkOptions struct {
 	Signs    Signs
 	IsSigned bool
 	Drain    Drain
+	// Model is the name of the panel in metrics.
+	Model string
 }
 
 // Work takes part in the turns on the engine's queue, with a panel of the same agents, until
 // ctx is done. Then it takes no more work, and returns when the drain is over, and its work has
 // ended or was returned to the server.
 func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, o WorkOptions) error {
-	server := temporalServer{e.client}
-	h := &activities{panel: panel, as: o.Store, texts: o.Texts, server: server, workflows: server, signs: o.Signs, home: e.queue + "/worker/" + rand.Text()}
+	e.observer.model = o.Model
+	server := temporalServer{e.client, e.observer}
+	h := &activities{
+		panel: panel, as: o.Store, texts: o.Texts, server: server, workflows: server, signs: o.Signs, home: e.queue + "/worker/" + rand.Text(), observer: e.observer,
+	}
 	if o.IsSigned {
 		h.home += signedEnd
 		hide, err := o.Signs.Show(ctx, h.home)
@@ -103,6 +109,8 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, o WorkOptio
 		}
 		defer stopping.Go(w.Stop) // all in parallel
 	}
+	stopWatching := e.watchWork(h.panel.Config())
+	defer stopWatching()
 	select {
 	case <-ctx.Done():
 	case err := <-broken:
@@ -144,6 +152,7 @@ func (e *Engine) workers(ctx context.Context, h *activities, d Drain, broken fun
 	options := worker.Options{
 		MaxHeartbeatThrottleInterval: mostCancelDelay, DefaultHeartbeatThrottleInterval: mostCancelDelay,
 		WorkerStopTimeout: d.Longest + endGrace + giveBackTime, OnFatalError: broken, DeploymentOptions: e.build,
+		Interceptors: []interceptor.WorkerInterceptor{&watchful{observer: e.observer}},
 	}
 	w := worker.New(e.client, e.queueOf(h.panel.Config()), options)
 	h.register(w)

@@ -43,8 +43,9 @@ type owner struct {
 
 // server is what the Stores of one Open share.
 type server struct {
-	pool *pgxpool.Pool
-	use  Use
+	pool   *pgxpool.Pool
+	use    Use
+	tracer *tracer
 	// db is the same database for sqlstore, with connections of pool.
 	db *sqlstore.DB
 	// name is the database, where it is, and the schema, for people.
@@ -96,13 +97,15 @@ func open(ctx context.Context, address string, use Use, lease, every time.Durati
 	if err != nil {
 		return nil, err
 	}
+	counts := &tracer{}
+	config.ConnConfig.Tracer = counts
 	name, schema := place(config), schemaOf(config)
 	use.apply(config)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fault(name, "open", err)
 	}
-	s := &server{pool: pool, name: name, use: use, holds: map[hold]time.Duration{}, atWork: map[hold]int{}, attempts: map[string]time.Duration{}}
+	s := &server{tracer: counts, pool: pool, name: name, use: use, holds: map[hold]time.Duration{}, atWork: map[hold]int{}, attempts: map[string]time.Duration{}}
 	if err := whenRoom(ctx, func() error { return s.prepare(ctx, schema) }); err != nil {
 		pool.Close()
 		return nil, fault(s.name, "open", err)

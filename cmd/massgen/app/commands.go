@@ -55,7 +55,7 @@ func commandsOf(p *program.Program) []*cli.Command {
 		inputs.Replay(p.Env, p.Console, p.Kept, &p.Options.Budget, &p.Options.Panel.Config, talk.Rerun(p)), sessions.Describe(p.Console, p.Kept), lastCommand(p),
 		(&modelsCommand{env: p.Env, console: p.Console, log: p.Log}).cli(),
 		presetsCommand(p), compare.Command(p), serve.Command(p), serve.MCP(p), check.Config(p), check.Doctor(p), check.Init(p),
-		completionCommand(p.Console), manCommand(), helpCommand(p.Console), versionCommand(),
+		completionCommand(p.Console), manCommand(nameOf(p)), helpCommand(p.Console), versionCommand(),
 	}
 	if p.Env.Cluster != nil {
 		list = append(list, workerCommand(p), noteCommand(p), migrateCommand(p))
@@ -66,6 +66,14 @@ func commandsOf(p *program.Program) []*cli.Command {
 	return list
 }
 
+// nameOf returns the name of the program's file.
+func nameOf(p *program.Program) string {
+	if p.Env.Cluster != nil {
+		return "massgen-temporal"
+	}
+	return "massgen"
+}
+
 // versionCommand prints the version, as --version does.
 func versionCommand() *cli.Command {
 	return &cli.Command{Name: "version", Hidden: true, Action: func(c *cli.Context) error {
@@ -74,7 +82,7 @@ func versionCommand() *cli.Command {
 	}}
 }
 
-func versionText() string { return "massgen version " + cmdline.Version() + "\n" }
+func versionText() string { return cmdline.VersionLine() + "\n" }
 
 // root is what massgen does when no command is named.
 func root(ctx context.Context, p *program.Program, inv invocation) error {
@@ -145,8 +153,9 @@ func listBackends(ctx context.Context, p *program.Program, words []string) error
 func workerCommand(p *program.Program) *cli.Command {
 	return &cli.Command{
 		Name: "worker", Usage: "play the turns that others ask for, by the flags --config, --database and --temporal-address, until it is interrupted",
-		Flags: append(append(p.Flags(), p.Options.Cluster.BuildFlags()...),
-			p.Options.Cluster.DrainFlag("when told to end, let calls under way end, and turns whose tools are here, for at most `TIME` (such as 30m); without this flag the calls alone, for at most 5m; a second signal ends at once")),
+		Flags: slices.Concat(p.Flags(), p.Options.Display.WorkerFlags(), p.Options.Cluster.BuildFlags(), []cli.Flag{
+			p.Options.Cluster.DrainFlag("when told to end, let calls under way end, and turns whose tools are here, for at most `TIME` (such as 30m); without this flag the calls alone, for at most 5m; a second signal ends at once"),
+		}),
 		Action: func(c *cli.Context) error { return talk.Work(c.Context, p, c.Args().Slice()) },
 	}
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -10,9 +11,12 @@ import (
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/topic"
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/setup/panels"
+	"github.com/massgen/massgen/internal/system/logs"
+	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/internal/tools/schema"
 	"github.com/massgen/massgen/sessions"
 )
@@ -47,7 +51,7 @@ type turns struct {
 	models    *models
 	runs      *runs
 	limiter   *limiter
-	metrics   *tally
+	metrics   tally
 	sequences *sequences
 	askings   *askings
 	// playedElsewhere reports that other processes play the turns.
@@ -254,6 +258,8 @@ func (s *turns) track(ctx context.Context, m *model, limits *limiter, start func
 	done, err := limits.begin(callerOf(ctx).name)
 	if err != nil {
 		s.metrics.refused(err)
+		s.metrics.Add(metrics.LimitWaitsTotal(), 1, "limit", limitTurns)
+		s.respond.log.Warn("a limit refuses a turn", logs.Limit, limitTurns, logs.Model, m.ID, logs.Error, err)
 		return nil, err
 	}
 	begun := false
@@ -268,7 +274,7 @@ func (s *turns) track(ctx context.Context, m *model, limits *limiter, start func
 	}
 	begun = true
 	s.metrics.began(m.ID)
-	log := s.respond.log.With("session", r.turn.Session(), "turn", r.turn.Number(), "model", m.ID)
+	log := s.respond.log.With(logs.Session, r.turn.Session(), logs.Turn, r.turn.Number(), logs.Model, m.ID)
 	log.Info("a turn begins")
 	s.runs.add(r, func(result massgen.Result, err error) {
 		done(true)
@@ -277,7 +283,7 @@ func (s *turns) track(ctx context.Context, m *model, limits *limiter, start func
 			then(result)
 		}
 		r.settle() // the client gets the result now
-		log.Info("a turn has ended", "status", result.Status, "took", time.Since(r.began).Round(time.Millisecond), "calls", result.Usage.Calls, "error", err)
+		logEnd(log, r.began, result, err)
 	}, func() {
 		if r.own != nil {
 			if err := r.own.Close(); err != nil {
@@ -286,6 +292,25 @@ func (s *turns) track(ctx context.Context, m *model, limits *limiter, start func
 		}
 	})
 	return r, nil
+}
+
+// limitTurns are the limits of the turns of a server, in logs and metrics.
+const limitTurns = "turns"
+
+// logEnd logs the end of a turn: loudly if it was lost, or if no agent has answered.
+func logEnd(log *slog.Logger, began time.Time, r massgen.Result, err error) {
+	attrs := []any{logs.Status, r.Status, logs.Took, time.Since(began).Round(time.Millisecond), logs.Calls, r.Usage.Calls}
+	if r.Usage.CostUSD != nil {
+		attrs = append(attrs, logs.CostUSD, *r.Usage.CostUSD)
+	}
+	switch {
+	case err != nil:
+		log.Error("a turn is lost", append(attrs, logs.Error, err)...)
+	case r.Status == kernel.AllFailed && len(r.Failed) > 0:
+		log.Error("all agents of a turn have failed", append(attrs, logs.Agent, r.Failed[0].Agent, logs.Error, r.Failed[0].Error)...)
+	default:
+		log.Info("a turn has ended", attrs...)
+	}
 }
 
 // goOn goes on with a turn whose client has run its tools, also with one that a lost process left.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/internal/system/health"
+	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -38,6 +40,9 @@ type Settings struct {
 	Access      Access
 	Limits      Limits
 	Drain       Drain
+	// Metrics are shown by GET /metrics, and Health by GET /readyz, which the server adds its store to. Both may be nil.
+	Metrics *metrics.Registry
+	Health  *health.Monitor
 	// Version is the program's.
 	Version string
 }
@@ -77,6 +82,7 @@ type Server struct {
 	mcp    *mcpServer
 	guard  *guard
 	drain  Drain
+	health *health.Monitor
 }
 
 // The limits of a connection and of a request.
@@ -94,7 +100,14 @@ func New(s Settings) *Server {
 		s.Permissions = &Permissions{}
 	}
 	respond := responder{redact: s.Redact, log: s.Log, noReasoning: s.NoReasoning}
-	metrics := &tally{models: map[string]*modelTally{}, refusals: map[string]int{}}
+	if s.Metrics == nil {
+		s.Metrics = metrics.New()
+	}
+	if s.Health == nil {
+		s.Health = health.New(s.Log, s.Metrics)
+	}
+	metrics := tally{s.Metrics}
+	watchStore(s.Health, s.Store, s.CheckRoom)
 	turns := &turns{
 		respond: respond, store: s.Store, models: newModels(s.Models), runs: &runs{open: map[place]*run{}}, metrics: metrics,
 		limiter: &limiter{Limits: s.Limits, users: map[string]*use{}}, sequences: &sequences{byKey: map[[sha256.Size]byte]sequence{}},
@@ -115,12 +128,12 @@ func New(s Settings) *Server {
 	mux.Handle("/mcp", mcp)
 	routePage(mux)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { respond.writeText(w, "ok\n") })
-	mux.Handle("GET /readyz", &readiness{respond: respond, store: s.Store, checkRoom: s.CheckRoom, models: turns.models, runs: turns.runs})
+	mux.Handle("GET /readyz", &readiness{respond: respond, health: s.Health, metrics: s.Metrics, models: turns.models, runs: turns.runs})
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { metrics.show(w, respond) })
 	mux.HandleFunc("/", respond.answer(func(_ http.ResponseWriter, r *http.Request) error {
 		return refusal{status: http.StatusNotFound, code: "not_found", message: "there is no " + r.Method + " here: see docs/server.md for what there is"}
 	}))
-	return &Server{s.Log, turns.models, turns.runs, mcp, newGuard(s.Access, respond, metrics, mux), s.Drain}
+	return &Server{s.Log, turns.models, turns.runs, mcp, newGuard(s.Access, respond, metrics, mux), s.Drain, s.Health}
 }
 
 // ServeHTTP implements http.Handler.
@@ -136,8 +149,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	var stopper sync.WaitGroup
 	ctx, stop := context.WithCancel(ctx)
+	stopper.Go(func() { s.health.Run(ctx) })
 	stopper.Go(func() {
 		<-ctx.Done()
+		s.health.Drains()
 		if s.drain.Longest > 0 {
 			draining, cancel := context.WithTimeout(s.drain.Now, s.drain.Longest)
 			s.runs.drain(draining, s.drain.All)

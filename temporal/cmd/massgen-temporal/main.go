@@ -15,6 +15,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/temporal/engine"
 	"github.com/massgen/massgen/temporal/postgres"
 )
@@ -48,6 +49,8 @@ func (c *cluster) OpenStore(ctx context.Context, at app.DatabaseAddress) (store.
 	return store, nil
 }
 
+func (c *cluster) Measure(r *metrics.Registry) { postgres.Measure(c.store, r) }
+
 func (c *cluster) Connect(ctx context.Context, at app.ClusterAddress) (coordinator.Remote, io.Closer, error) {
 	e, err := c.dial(ctx, at)
 	if err != nil {
@@ -67,7 +70,7 @@ func (c *cluster) work(ctx context.Context, at app.ClusterAddress, panel *coordi
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
 	return e.Work(ctx, panel, engine.WorkOptions{
-		Store: as, Texts: postgres.TextsOf(c.ownedBy("", o.Redact)), Signs: c.store.Signs(), IsSigned: !c.isPooled,
+		Store: as, Texts: postgres.TextsOf(c.ownedBy("", o.Redact)), Signs: c.store.Signs(), IsSigned: !c.isPooled, Model: o.Model,
 		Drain: engine.Drain{Longest: o.Drain.Longest, Turns: o.Drain.IsGiven, Now: o.Now},
 	})
 }
@@ -82,7 +85,7 @@ func (c *cluster) ownedBy(owner string, redact func(string) string) *postgres.St
 func (c *cluster) dial(ctx context.Context, at app.ClusterAddress) (*engine.Engine, error) {
 	id, place := c.store.Database()
 	e, err := engine.Dial(ctx, engine.Options{
-		Address: at.Address, Namespace: at.Namespace, Queue: at.Queue, Settings: c.settings, TLS: at.TLS, APIKey: at.APIKey, Log: at.Log,
+		Address: at.Address, Namespace: at.Namespace, Queue: at.Queue, Settings: c.settings, TLS: at.TLS, APIKey: at.APIKey, Log: at.Log, Metrics: at.Metrics, Health: at.Health,
 		DatabaseID: id, DatabasePlace: place, Deployment: at.Deployment, Build: at.Build,
 	})
 	if err != nil {

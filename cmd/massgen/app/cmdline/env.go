@@ -12,6 +12,8 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/models/providers"
 	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/health"
+	"github.com/massgen/massgen/internal/system/metrics"
 )
 
 // Cluster is an engine, and a store, that several machines share: the module temporal has
@@ -22,6 +24,8 @@ type Cluster interface {
 	// Migrate upgrades that database for this program, and prints what it does. A dry run changes
 	// nothing, and prints the statements too.
 	Migrate(ctx context.Context, address string, dry bool, out io.Writer) error
+	// Measure makes a registry count the requests to the database that was opened, from now on.
+	Measure(r *metrics.Registry)
 	// Connect connects to the engine. Closing the connection does not end its turns.
 	Connect(ctx context.Context, at ClusterAddress) (coordinator.Remote, io.Closer, error)
 	// Work takes part in the turns of others, with a panel of the store that was opened,
@@ -34,6 +38,8 @@ type WorkOptions struct {
 	// Redact masks texts before they are kept.
 	Redact func(string) string
 	Drain  Drain
+	// Model is the name of the panel in metrics.
+	Model string
 	// Now is done when the drain is to end at once.
 	Now context.Context
 }
@@ -66,8 +72,10 @@ type ClusterAddress struct {
 	// Deployment and Build opt a worker into Temporal's Worker Versioning: a turn stays with the
 	// workers of the build that began it. Both are empty, or none is.
 	Deployment, Build string
-	// Log is the log of the engine's own client.
-	Log *slog.Logger
+	// Log is the log of the engine's own client. Metrics count what it does, and Health watches it; both may be nil.
+	Log     *slog.Logger
+	Metrics *metrics.Registry
+	Health  *health.Monitor
 }
 
 // Env is the environment that the program runs in.

@@ -11,6 +11,8 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/system/health"
+	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -20,6 +22,10 @@ type Engines struct {
 	console *cmdline.Console
 	Flags   *cmdline.ClusterFlags
 	log     func() *slog.Logger
+	// Log, Metrics and Health are for a program that others depend on. They are nil for any other.
+	Log     *slog.Logger
+	Metrics *metrics.Registry
+	Health  *health.Monitor
 }
 
 // Connect reaches the engine that plays a session's turns, nil if they are played here.
@@ -88,7 +94,10 @@ func (e *Remote) Begin(ctx context.Context, session, question string, terms coor
 // Address returns where the engine is, and how it is reached. Its error names the flag.
 func (p *Engines) Address() (at cmdline.ClusterAddress, err error) {
 	at = p.Flags.At
-	at.Log = p.log()
+	at.Log, at.Metrics, at.Health = p.Log, p.Metrics, p.Health
+	if at.Log == nil {
+		at.Log = p.log()
+	}
 	if at.APIKey, err = p.key(); err == nil {
 		at.TLS, err = p.Flags.Secure.Config(at.APIKey != "")
 	}

@@ -186,7 +186,7 @@ func (s *session) replacePanel(other asked) {
 // settings returns the settings of a panel of the session.
 func (s *session) settings(config *configs.Config) panels.Settings {
 	settings := panels.Settings{
-		Settings: providers.Settings{World: s.memory.world, Config: config, Secrets: s.console.Secrets, Log: s.log}, Store: s.store,
+		Settings: providers.Settings{World: s.memory.world, Config: config, Secrets: s.console.Secrets, Log: s.log, Metrics: s.options.Metrics}, Store: s.store,
 		Telemetry: s.exporter, Override: s.options.Budget, ForOthers: s.options.Worker, Listener: panels.Listener{Warn: s.console.Warn},
 	}
 	if dir := s.options.Display.DumpInputs; dir != "" {
