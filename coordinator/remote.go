@@ -2,12 +2,16 @@ package coordinator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/topic"
+	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/system/blob"
+	"github.com/massgen/massgen/internal/tools/schema"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -15,7 +19,8 @@ import (
 // same agents. A Remote is safe for concurrent use.
 type Remote interface {
 	// Begin starts the next turn of a session. It returns when the turn's journal has its first
-	// event. If ctx ends before that, the turn does not begin or ends as interrupted.
+	// event. If ctx ends before that, the turn does not begin or ends as interrupted. The error is
+	// sessions.ErrNoText if the store has forgotten a text of the terms before the turn began.
 	Begin(ctx context.Context, session, question string, terms TurnOptions) (RemoteTurn, error)
 	// Attach returns the running turn of a session. The error is sessions.ErrNoSession if
 	// no turn runs.
@@ -33,6 +38,9 @@ type TurnOptions struct {
 	Client string `json:"client,omitempty"`
 	// Metadata is stored in the session with the turn's first event (sessions.WithMetadata).
 	Metadata map[string]string `json:"metadata,omitempty"`
+	// Files are attached to the question, and Schema describes the answer: texts that are in the store.
+	Files  []blob.File `json:"files,omitempty"`
+	Schema blob.Ref    `json:"schema,omitzero"`
 }
 
 // RemoteTurn is a turn that a Remote plays. It is safe for concurrent use. A RemoteTurn that can go on
@@ -59,11 +67,20 @@ func (p *Panel) startRemote(ctx context.Context, session, question string) (*Tur
 	if err != nil {
 		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
 	}
-	remote, err := p.opts.Remote.Begin(ctx, session, masked, TurnOptions{
-		p.opts.Config, p.opts.Rules, p.opts.Budget, topic.ClientOf(ctx), sessions.MetadataOf(ctx, session),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
+	var remote RemoteTurn
+	const tries = 3
+	for try := 1; ; try++ {
+		terms, err := p.terms(ctx, session)
+		if err == nil {
+			remote, err = p.opts.Remote.Begin(ctx, session, masked, terms)
+		}
+		if errors.Is(err, sessions.ErrNoText) && try < tries { // the end of another turn had the store forget them
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("begin a turn of session %s: %w", session, err)
+		}
+		break
 	}
 	t := newTurn(session, remote.Number(), question)
 	err = whileHeld(
@@ -75,6 +92,20 @@ func (p *Panel) startRemote(ctx context.Context, session, question string) (*Tur
 	}
 	p.watch(ctx, t, remote)
 	return t, nil
+}
+
+// terms returns the client's terms for a turn, and stores the texts that they name.
+func (p *Panel) terms(ctx context.Context, session string) (terms TurnOptions, err error) {
+	terms = TurnOptions{
+		Config: p.opts.Config, Rules: p.opts.Rules, Budget: p.opts.Budget, Client: topic.ClientOf(ctx), Metadata: sessions.MetadataOf(ctx, session),
+	}
+	if answers := schema.Of(ctx); answers != nil {
+		if terms.Schema, err = p.opts.Store.Put(ctx, []byte(answers.String())); err != nil {
+			return terms, err
+		}
+	}
+	terms.Files, _, err = agents.AttachFiles(ctx, p.opts.Store, attach.Takes{Images: true, PDFs: true}, attach.Of(ctx))
+	return terms, err
 }
 
 // stored returns a text as the store keeps it: without secrets, which a Remote must not get.

@@ -10,12 +10,16 @@ import (
 	"time"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
 	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/topic"
 	"github.com/massgen/massgen/internal/coordination/turn"
+	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/system/blob"
+	"github.com/massgen/massgen/internal/tools/schema"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -52,7 +56,7 @@ func (p *Panel) on(store Store) *Panel {
 func (p *Panel) Config() string { return p.opts.Config }
 
 // Prepare returns the first event of a turn, whose session the store must hold. It stores the
-// texts that the event names. The rules come from the terms, whose agents must be the panel's. For each
+// texts that the event names. The error is sessions.ErrNoText if the store has forgotten a text of the terms. The rules come from the terms, whose agents must be the panel's. For each
 // limit of the budget, the tighter one of terms and panel holds.
 func (w *Worker) Prepare(ctx context.Context, session, question string, begun sessions.Begun, terms TurnOptions) (turn.Accepted, error) {
 	if asked, here := terms.Rules.Agents, w.panel.opts.Rules.Agents; !slices.Equal(asked, here) {
@@ -60,6 +64,10 @@ func (w *Worker) Prepare(ctx context.Context, session, question string, begun se
 	}
 	if !w.panel.opts.has(terms.Rules) {
 		return turn.Accepted{}, errors.New("the client's rules name a judge, a verdict or a check that the worker does not have: give both the same config")
+	}
+	ctx, err := w.withTexts(ctx, terms)
+	if err != nil {
+		return turn.Accepted{}, fmt.Errorf("read what the question comes with: %w", err)
 	}
 	t := newTurn(session, begun.Turn, contextbuild.Clean(question))
 	described, err := w.panel.prepare(topic.WithClient(ctx, terms.Client), t, begun)
@@ -72,6 +80,31 @@ func (w *Worker) Prepare(ctx context.Context, session, question string, begun se
 	}
 	w.panel.opts.complete(ctx, &terms.Rules, &described)
 	return turn.Accepted{At: kernel.Time(time.Now().UnixMilli()), Rules: terms.Rules, Turn: described, Budget: limits}, nil
+}
+
+// withTexts returns the context of a turn whose client has attached files, or given a schema for the answer.
+func (w *Worker) withTexts(ctx context.Context, terms TurnOptions) (context.Context, error) {
+	store := w.panel.opts.Store
+	if terms.Schema != (blob.Ref{}) {
+		data, err := store.Get(ctx, terms.Schema)
+		if err != nil {
+			return ctx, err
+		}
+		answers, err := schema.ParseStored(data)
+		if err != nil {
+			return ctx, err
+		}
+		ctx = schema.With(ctx, answers)
+	}
+	files := make([]backends.File, len(terms.Files))
+	for i, f := range terms.Files {
+		data, err := store.Get(ctx, f.Content)
+		if err != nil {
+			return ctx, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		files[i] = backends.File{File: f, Data: data}
+	}
+	return attach.With(ctx, files), nil
 }
 
 // Perform runs an effect to its one result, as agents.Doer.Perform does, with this panel's

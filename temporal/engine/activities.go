@@ -39,6 +39,8 @@ type activities struct {
 const (
 	busyKind    = "busy"
 	refusedKind = "refused"
+	// forgottenKind is for a turn whose client has put texts that the store has forgotten since.
+	forgottenKind = "forgotten"
 
 	// unsentKind is the kind of an effect that was not begun, endedKind that of one whose
 	// worker shut down.
@@ -84,8 +86,11 @@ func (h *activities) prepareAt(ctx context.Context, in request, t *turnAtWork) (
 		return begun{}, fmt.Errorf("the turn was not prepared: %w", context.Cause(ctx))
 	}
 	if err != nil {
-		refused := sessions.Ended{Status: kernel.AllFailed}
-		return begun{}, refusal(refusedKind, errors.Join(err, store.End(context.WithoutCancel(ctx), in.Session, b.Turn, refused)))
+		refused, kind := sessions.Ended{Status: kernel.AllFailed}, refusedKind
+		if errors.Is(err, sessions.ErrNoText) {
+			kind = forgottenKind
+		}
+		return begun{}, refusal(kind, errors.Join(err, store.End(context.WithoutCancel(ctx), in.Session, b.Turn, refused)))
 	}
 	h.observer.turnBegun(in.Session, b.Turn)
 	return h.begun(ctx, t, b.Turn, in, accepted)

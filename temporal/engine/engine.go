@@ -23,6 +23,7 @@ import (
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/internal/system/health"
 	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/internal/system/sleep"
@@ -148,6 +149,9 @@ func (e *Engine) Begin(ctx context.Context, session, question string, terms coor
 	queue, form, err := e.findWorker(ctx, terms.Config)
 	if err != nil {
 		return nil, err
+	}
+	if form < turnsByTexts && (len(terms.Files) > 0 || terms.Schema != blob.Ref{}) {
+		return nil, fmt.Errorf("the workers of the queue %s are of a version that knows no files and no schema for the answer: update them, or leave both out", e.queue)
 	}
 	in := request{Form: form, Session: session, Question: []byte(question), Terms: terms, Owner: "temporal/" + rand.Text(), Settings: e.settings}
 	remote, err := e.start(ctx, queue, in)

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -41,8 +42,11 @@ func (r *remote) Wait(ctx context.Context, changed func()) error {
 	if !errors.As(err, &failed) {
 		return err
 	}
-	if failed.Type() == busyKind {
+	switch failed.Type() {
+	case busyKind:
 		return sessions.ErrBusy
+	case forgottenKind:
+		return fmt.Errorf("%s: %w", failed.Message(), sessions.ErrNoText)
 	}
 	return errors.New(failed.Message())
 }

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,6 +34,9 @@ type scenario struct {
 	turns  []string
 	// backend is what each agent's backend has beside its model (see toolScenarios).
 	backend string
+	// files are written into the folder SHARED before the turns, and flags are of each client.
+	files map[string][]byte
+	flags []string
 	// together is how many models are asked before the first one answers, where chance would
 	// else decide whose call is journaled first.
 	together int
@@ -54,6 +60,42 @@ func scenarios() []scenario {
 			"agent2 agent1 agent3 agent1 agent3 agent2 agent3 agent2 agent1",
 		}, check: completed("agent1")},
 	}
+}
+
+// questionScenarios ask questions that have more than a text.
+func questionScenarios(t testing.TB) []scenario {
+	t.Helper()
+	picture := image.NewGray(image.Rect(0, 0, 1500, 1500)) // noise: more than a message to the server can have
+	for i := range picture.Pix {
+		picture.Pix[i] = byte(rand.Uint32())
+	}
+	var drawn bytes.Buffer
+	ok(t, png.Encode(&drawn, picture))
+	turns := []string{"agent3 agent1 agent2 agent2 agent3 agent1", "agent1 agent2 agent3 agent3 agent2 agent1"}
+	return []scenario{
+		{name: "files", agents: 3, reply: agreeable, turns: turns, files: map[string][]byte{"noise.png": drawn.Bytes(), "notes.txt": []byte("the notes")},
+			flags: []string{"--attach", "SHARED/noise.png", "--attach", "SHARED/notes.txt"}, check: func(t testing.TB, r report.Result) {
+				completed("agent2")(t, r)
+				if !strings.Contains(r.Question, "[Attached: noise.png (image/png, ") {
+					t.Errorf("the question is %q", r.Question)
+				}
+			}},
+		{name: "schema", agents: 3, reply: inJSON, turns: turns, files: map[string][]byte{"city.json": []byte(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}`)},
+			flags: []string{"--schema", "SHARED/city.json"}, check: func(t testing.TB, r report.Result) {
+				completed("agent2")(t, r)
+				if r.Answer != `{"city":"Rome, says agent2"}` {
+					t.Errorf("the answer is %s", r.Answer)
+				}
+			}},
+	}
+}
+
+// inJSON answers by an object.
+func inJSON(c backendtest.Call) backendtest.Reply {
+	if isBlind(c) {
+		return act("new_answer", `{"content":{"city":"Rome, says %s"}}`, c.Model())
+	}
+	return agreeable(c)
 }
 
 func completed(winner string) func(testing.TB, report.Result) {
@@ -92,7 +134,7 @@ func alone(c backendtest.Call) backendtest.Reply {
 func TestEnginesAndStoresDoTheSame(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for _, s := range slices.Concat(scenarios(), toolScenarios(), decidingScenarios()) {
+	for _, s := range slices.Concat(scenarios(), toolScenarios(), decidingScenarios(), questionScenarios(t)) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			w.of(t).playBoth(s)
@@ -173,6 +215,12 @@ func (w *world) playTurns(s scenario, store journals, work func(config string), 
 		lines = append(lines, places.Replace(line))
 	}
 	config := w.config(lines...)
+	for name, data := range s.files {
+		ok(w.t, os.WriteFile(filepath.Join(shared, name), data, 0o600))
+	}
+	for _, flag := range s.flags {
+		flags = append(flags, places.Replace(flag))
+	}
 	if work != nil {
 		work(config)
 	}
