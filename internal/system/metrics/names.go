@@ -53,7 +53,7 @@ func CallRetriesTotal() Metric {
 
 // AttemptsWaiting counts the attempts that wait.
 func AttemptsWaiting() Metric {
-	return Metric{Name: "massgen_attempts_waiting", Kind: Gauge, Labels: "provider, reason", Help: "Attempts of calls that wait: for a limit, the budget, or the pause before a repetition."}
+	return Metric{Name: "massgen_attempts_waiting", Kind: Gauge, Labels: "provider, reason", Help: "Attempts of calls that wait: reason is limit, budget, or pause, which comes before a repetition. An open breaker refuses attempts, and none waits for it."}
 }
 
 // BreakerOpen counts open breakers.
