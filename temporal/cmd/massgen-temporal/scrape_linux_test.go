@@ -121,7 +121,9 @@ func selected(t *testing.T) (all []string) {
 	data, err := os.ReadFile(filepath.Join(deployFolder, "prometheus", "alerts.yml"))
 	ok(t, err)
 	var rules struct {
-		Groups []struct{ Rules []struct{ Alert, Expr string } }
+		Groups []struct {
+			Rules []struct{ Alert, Expr string }
+		}
 	}
 	ok(t, yaml.Unmarshal(data, &rules))
 	for _, r := range rules.Groups[0].Rules {
