@@ -76,7 +76,7 @@ debian() {
   command -v tmux >/dev/null || missing+=(tmux)
   [ -n "${CHROMIUM-}" ] || command -v chromium >/dev/null || missing+=(chromium)
   command -v screen >/dev/null || missing+=(screen)
-  command -v promtool >/dev/null || missing+=(prometheus)
+  command -v prometheus >/dev/null && command -v promtool >/dev/null || missing+=(prometheus)
   [ ${#missing[@]} -eq 0 ] && return
   [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || fail "install what is missing, as with apt-get install ${missing[*]}"
   apt-get update -q && apt-get install -q -y --no-install-recommends "${missing[@]}"

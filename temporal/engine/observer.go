@@ -42,8 +42,29 @@ type turnName struct {
 }
 
 func newObserver(log *slog.Logger, m *metrics.Registry) *observer {
+	for _, status := range endings() {
+		m.Expect(metrics.WorkflowsEndedTotal(), "status", status)
+	}
 	return &observer{log: log, metrics: m, effects: map[turnName]int{}}
 }
+
+// works sets the panel of a worker, before it starts.
+func (o *observer) works(model string) {
+	o.model = model
+	metrics.ExpectTurns(o.metrics, model, kernel.Statuses()...)
+	o.metrics.Expect(metrics.CallsLostTotal())
+}
+
+// endings returns the statuses of workflows that ended otherwise than by their turn.
+func endings() map[enums.WorkflowExecutionStatus]string {
+	return map[enums.WorkflowExecutionStatus]string{
+		enums.WORKFLOW_EXECUTION_STATUS_TERMINATED: "terminated", enums.WORKFLOW_EXECUTION_STATUS_FAILED: failed,
+		enums.WORKFLOW_EXECUTION_STATUS_TIMED_OUT: "timed_out", enums.WORKFLOW_EXECUTION_STATUS_CANCELED: "canceled",
+	}
+}
+
+// failed is the status of a workflow that returned an error.
+const failed = "failed"
 
 func (o *observer) turnBegun(session string, number int) {
 	if o == nil {
@@ -97,17 +118,8 @@ func (o *observer) workflowEnded(id, run string, status enums.WorkflowExecutionS
 	if o == nil {
 		return
 	}
-	name := ""
-	switch status {
-	case enums.WORKFLOW_EXECUTION_STATUS_TERMINATED:
-		name = "terminated"
-	case enums.WORKFLOW_EXECUTION_STATUS_FAILED:
-		name = "failed"
-	case enums.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
-		name = "timed_out"
-	case enums.WORKFLOW_EXECUTION_STATUS_CANCELED:
-		name = "canceled"
-	default:
+	name, isOther := endings()[status]
+	if !isOther {
 		return
 	}
 	if o.isFirst(run) {
@@ -178,8 +190,8 @@ func (w *watchfulWorkflow) ExecuteWorkflow(ctx workflow.Context, in *interceptor
 	}
 	info := workflow.GetInfo(ctx).WorkflowExecution
 	if w.observer.isFirst(info.RunID) {
-		w.observer.metrics.Add(metrics.WorkflowsEndedTotal(), 1, "status", "failed")
-		w.observer.log.Error("a workflow has ended otherwise than by its turn", logs.Session, sessionOf(info.ID), logs.Status, "failed", "workflow", info.ID, "run", info.RunID, logs.Error, err)
+		w.observer.metrics.Add(metrics.WorkflowsEndedTotal(), 1, "status", failed)
+		w.observer.log.Error("a workflow has ended otherwise than by its turn", logs.Session, sessionOf(info.ID), logs.Status, failed, "workflow", info.ID, "run", info.RunID, logs.Error, err)
 	}
 	return out, err
 }

@@ -77,7 +77,7 @@ type WorkOptions struct {
 // ctx is done. Then it takes no more work, and returns when the drain is over, and its work has
 // ended or was returned to the server.
 func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, o WorkOptions) error {
-	e.observer.model = o.Model
+	e.observer.works(o.Model)
 	server := temporalServer{e.client, e.observer}
 	h := &activities{
 		panel: panel, as: o.Store, texts: o.Texts, server: server, workflows: server, signs: o.Signs, home: e.queue + "/worker/" + rand.Text(), observer: e.observer,

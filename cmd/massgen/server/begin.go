@@ -294,6 +294,12 @@ func (s *turns) track(ctx context.Context, m *model, limits *limiter, start func
 	return r, nil
 }
 
+// The codes of refusals that say that there is too much to do.
+const (
+	codeRateLimit  = "rate_limit_exceeded"
+	codeOverloaded = "overloaded"
+)
+
 // limitTurns are the limits of the turns of a server, in logs and metrics.
 const limitTurns = "turns"
 

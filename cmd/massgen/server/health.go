@@ -71,6 +71,14 @@ func (s *readiness) answer(ctx context.Context) (ok bool, text string) {
 	return s.ok, s.text
 }
 
+// refresh looks anew for GET /metrics, which does not wait for it: the figures of a server whose /readyz nobody asks
+// for are those of the last scrape.
+func (s *readiness) refresh() {
+	if !s.runs.isEnding() {
+		s.begin(context.Background())
+	}
+}
+
 // begin begins a look unless the last one still holds. It returns the look under way, nil without one.
 func (s *readiness) begin(ctx context.Context) (looking <-chan struct{}) {
 	s.mu.Lock()

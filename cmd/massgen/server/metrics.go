@@ -6,11 +6,27 @@ import (
 	"time"
 
 	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/system/metrics"
 )
 
 // tally counts the turns and refusals of a server, for GET /metrics.
 type tally struct{ *metrics.Registry }
+
+// turnFailed is the status in metrics of a turn that has no result.
+const turnFailed = "error"
+
+// expect makes the series of the models exist before the first turn, and those of the refusals that say that there is
+// too much to do.
+func (t tally) expect(models []Model) {
+	for _, m := range models {
+		metrics.ExpectTurns(t.Registry, m.ID, append(kernel.Statuses(), turnFailed)...)
+	}
+	for _, code := range []string{codeRateLimit, codeOverloaded} {
+		t.Expect(metrics.RequestsRefusedTotal(), "code", code)
+	}
+	t.Expect(metrics.LimitWaitsTotal(), "limit", limitTurns)
+}
 
 // began counts a turn that begins.
 func (t tally) began(model string) { t.Add(metrics.TurnsRunning(), 1, "model", model) }
@@ -19,7 +35,7 @@ func (t tally) began(model string) { t.Add(metrics.TurnsRunning(), 1, "model", m
 func (t tally) ended(model string, took time.Duration, r massgen.Result, err error) {
 	status := string(r.Status)
 	if err != nil {
-		status = "error"
+		status = turnFailed
 	}
 	t.Add(metrics.TurnsRunning(), -1, "model", model)
 	metrics.Turn{Model: model, Status: status, Took: took, Input: r.Usage.InputTokens, Output: r.Usage.OutputTokens, Cached: r.Usage.CachedInputTokens, Reasoning: r.Usage.ReasoningTokens, CostUSD: r.Usage.CostUSD}.Count(t.Registry)

@@ -107,6 +107,7 @@ func New(s Settings) *Server {
 		s.Health = health.New(s.Log, s.Metrics)
 	}
 	metrics := tally{s.Metrics}
+	metrics.expect(s.Models)
 	watchStore(s.Health, s.Store, s.CheckRoom)
 	turns := &turns{
 		respond: respond, store: s.Store, models: newModels(s.Models), runs: &runs{open: map[place]*run{}}, metrics: metrics,
@@ -128,7 +129,9 @@ func New(s Settings) *Server {
 	mux.Handle("/mcp", mcp)
 	routePage(mux)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { respond.writeText(w, "ok\n") })
-	mux.Handle("GET /readyz", &readiness{respond: respond, health: s.Health, metrics: s.Metrics, models: turns.models, runs: turns.runs})
+	ready := &readiness{respond: respond, health: s.Health, metrics: s.Metrics, models: turns.models, runs: turns.runs}
+	mux.Handle("GET /readyz", ready)
+	s.Metrics.OnScrape(ready.refresh)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { metrics.show(w, respond) })
 	mux.HandleFunc("/", respond.answer(func(_ http.ResponseWriter, r *http.Request) error {
 		return refusal{status: http.StatusNotFound, code: "not_found", message: "there is no " + r.Method + " here: see docs/server.md for what there is"}

@@ -28,7 +28,9 @@ func (r *Resolver) wrap(c connection, b backends.Backend) backends.Backend {
 	if r.record != nil {
 		b = r.record.Wrap(b)
 	}
-	return retry.New(b, r.gate(c), retry.Options{MaxAttempts: r.Config.Providers[c.provider].MaxCallAttempts, Most: r.most(c.provider), OwnLimit: c.ownLimit, Watch: r.watch()})
+	watch := r.watch()
+	watch.Expect(c.provider, c.model)
+	return retry.New(b, r.gate(c), retry.Options{MaxAttempts: r.Config.Providers[c.provider].MaxCallAttempts, Most: r.most(c.provider), OwnLimit: c.ownLimit, Watch: watch})
 }
 
 func (r *Resolver) gate(c connection) *retry.Gate {

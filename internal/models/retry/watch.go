@@ -49,6 +49,37 @@ func (w *Watch) registry() *metrics.Registry {
 	return w.Metrics
 }
 
+// Expect makes the series of a model's calls exist before the first call.
+func (w *Watch) Expect(provider, called string) {
+	r := w.registry()
+	r.Expect(metrics.CallsRunning(), "provider", provider, "called", called)
+	r.Expect(metrics.CallDuration(), "provider", provider, "called", called)
+	for _, outcome := range outcomes() {
+		r.Expect(metrics.CallsTotal(), "provider", provider, "called", called, "outcome", outcome)
+		if (&backends.Error{Kind: backends.Kind(outcome)}).Retryable() {
+			r.Expect(metrics.CallRetriesTotal(), "provider", provider, "called", called, "reason", outcome)
+		}
+	}
+	for _, reason := range []string{forBudget, forLimit, forPause} {
+		r.Expect(metrics.AttemptsWaiting(), "provider", provider, "reason", reason)
+	}
+	for _, limit := range []string{forBudget, limitRate} {
+		r.Expect(metrics.LimitWaitsTotal(), "limit", limit)
+	}
+}
+
+// outcomes returns the outcomes of calls.
+func outcomes() []string {
+	all := []string{isFine, isStopped}
+	for _, kind := range []backends.Kind{
+		backends.KindAuth, backends.KindRateLimit, backends.KindOverloaded, backends.KindTooLong, backends.KindBadRequest,
+		backends.KindRefused, backends.KindNetwork, backends.KindTimeout, backends.KindCancelled, backends.KindBudget,
+	} {
+		all = append(all, string(kind))
+	}
+	return all
+}
+
 // begun counts a call that begins.
 func (w *Watch) begun(provider string, req backends.Request) {
 	w.registry().Add(metrics.CallsRunning(), 1, "provider", provider, "called", req.Model)

@@ -47,6 +47,9 @@ func (r *Registry) OnScrape(collect func()) {
 	r.collect = append(r.collect, collect)
 }
 
+// Expect makes a series exist from now on, with 0 until something happens, so that a rate sees also the first event.
+func (r *Registry) Expect(m Metric, labels ...string) { r.change(m, labels, func(*series) {}) }
+
 // Add adds to a counter, or to a gauge. labels are names and values in turn.
 func (r *Registry) Add(m Metric, by float64, labels ...string) {
 	r.change(m, labels, func(s *series) { s.value += by })
@@ -60,11 +63,7 @@ func (r *Registry) Set(m Metric, to float64, labels ...string) {
 // Observe adds a value to a histogram.
 func (r *Registry) Observe(m Metric, value float64, labels ...string) {
 	r.change(m, labels, func(s *series) {
-		bounds := m.bounds()
-		if s.buckets == nil {
-			s.buckets = make([]uint64, len(bounds))
-		}
-		for i, most := range bounds {
+		for i, most := range m.bounds() {
 			if value <= most {
 				s.buckets[i]++
 			}
@@ -89,6 +88,9 @@ func (r *Registry) change(m Metric, labels []string, change func(*series)) {
 	s := f.series[key]
 	if s == nil {
 		s = &series{labels: key}
+		if m.Kind == Histogram {
+			s.buckets = make([]uint64, len(m.bounds()))
+		}
 		f.series[key] = s
 	}
 	change(s)

@@ -53,7 +53,7 @@ func CallRetriesTotal() Metric {
 
 // AttemptsWaiting counts the attempts that wait.
 func AttemptsWaiting() Metric {
-	return Metric{Name: "massgen_attempts_waiting", Kind: Gauge, Labels: "provider, reason", Help: "Attempts of calls that wait: for a limit, the budget, or the pause before a repetition."}
+	return Metric{Name: "massgen_attempts_waiting", Kind: Gauge, Labels: "provider, reason", Help: "Attempts of calls that wait: reason is limit, budget, or pause, which comes before a repetition. An open breaker refuses attempts, and none waits for it."}
 }
 
 // BreakerOpen counts open breakers.
@@ -152,7 +152,7 @@ func DatabaseErrorsTotal() Metric {
 	return Metric{Name: "massgen_database_errors_total", Kind: Counter, Labels: "operation", Help: "Requests to the database that failed."}
 }
 
-// All returns the metrics of massgen, for people. Those of Temporal's SDK begin with temporal_.
+// All returns the metrics of workers and servers, for people. Those of Temporal's SDK begin with temporal_.
 func All() []Metric {
 	return []Metric{
 		Ready(), Draining(),
@@ -160,5 +160,6 @@ func All() []Metric {
 		CallsRunning(), CallsTotal(), CallDuration(), CallRetriesTotal(), AttemptsWaiting(), BreakerOpen(), LimitWaitsTotal(), CallsLostTotal(),
 		WorkflowsEndedTotal(), QueueBacklog(), QueueWorkers(),
 		DatabaseConnections(), DatabaseDuration(), DatabaseErrorsTotal(),
+		build(), memorySize(), goroutines(), heap(),
 	}
 }

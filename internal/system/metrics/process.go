@@ -7,17 +7,33 @@ import (
 	"strings"
 )
 
+func goroutines() Metric {
+	return Metric{Name: "go_goroutines", Kind: Gauge, Help: "Goroutines that exist."}
+}
+
+func heap() Metric {
+	return Metric{Name: "go_memstats_heap_alloc_bytes", Kind: Gauge, Help: "Bytes of the heap that are in use, or not yet freed."}
+}
+
+func memorySize() Metric {
+	return Metric{Name: "process_resident_memory_bytes", Kind: Gauge, Help: "Memory of the process, on Linux."}
+}
+
+func build() Metric {
+	return Metric{Name: "massgen_build_info", Kind: Gauge, Labels: "version", Help: "1, with the version of the program."}
+}
+
 // Process adds the figures of the process, named as in the official client.
 func (r *Registry) Process(version string) {
 	r.OnScrape(func() {
 		var memory runtime.MemStats // package runtime/metrics slows each start of the program down
 		runtime.ReadMemStats(&memory)
-		r.Set(Metric{Name: "go_goroutines", Kind: Gauge, Help: "Goroutines that exist."}, float64(runtime.NumGoroutine()))
-		r.Set(Metric{Name: "go_memstats_heap_alloc_bytes", Kind: Gauge, Help: "Bytes of the heap that are in use, or not yet freed."}, float64(memory.HeapAlloc))
+		r.Set(goroutines(), float64(runtime.NumGoroutine()))
+		r.Set(heap(), float64(memory.HeapAlloc))
 		if size := resident(); size > 0 {
-			r.Set(Metric{Name: "process_resident_memory_bytes", Kind: Gauge, Help: "Memory of the process."}, size)
+			r.Set(memorySize(), size)
 		}
-		r.Set(Metric{Name: "massgen_build_info", Kind: Gauge, Help: "1, with the version of the program."}, 1, "version", version)
+		r.Set(build(), 1, "version", version)
 	})
 }
 

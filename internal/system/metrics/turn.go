@@ -11,6 +11,20 @@ type Turn struct {
 	CostUSD                          *float64 // nil if it is not known
 }
 
+// ExpectTurns makes the series of a panel's turns exist, for the statuses that turns may have.
+func ExpectTurns(r *Registry, model string, statuses ...string) {
+	r.Expect(TurnsRunning(), "model", model)
+	r.Expect(TurnDuration(), "model", model)
+	r.Expect(CostTotal(), "model", model)
+	r.Expect(TurnsUnpricedTotal(), "model", model)
+	for _, status := range statuses {
+		r.Expect(TurnsTotal(), "model", model, "status", status)
+	}
+	for _, kind := range []string{"input", "output", "cached_input", "reasoning_output"} {
+		r.Expect(TokensTotal(), "model", model, "kind", kind)
+	}
+}
+
 // Count counts the turn in r.
 func (t Turn) Count(r *Registry) {
 	r.Add(TurnsTotal(), 1, "model", t.Model, "status", t.Status)

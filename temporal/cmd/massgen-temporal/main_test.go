@@ -92,6 +92,7 @@ type world struct {
 	way      string // to the database for programs, empty for the address of the database
 	settings settingsOfTest
 	flags    []string // of workers
+	serving  []string // flags of servers that are watched
 	program  string   // empty for the test's own
 }
 

@@ -2,13 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -43,7 +43,7 @@ func (w *world) watched(s *service, workers int, lines ...string) *seen {
 	}
 	at, err := freeAddress()
 	ok(w.t, err)
-	x.server = &served{w.start("server", "serve", "--listen", at, "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue(), "--log-format", "json"), w, "http://" + at}
+	x.server = &served{process: w.start("server", append([]string{"serve", "--listen", at, "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue(), "--log-format", "json"}, w.serving...)...), world: w, url: "http://" + at}
 	x.readies(x.server.url, http.StatusOK, "")
 	q := asks("s", "energy?")
 	q.Stream = true
@@ -192,23 +192,49 @@ func seeTemporalAway(t *testing.T) {
 	}
 }
 
+// seeDiskFull fills the disk of the worker's state folder: a small one that root may mount. Without root the
+// worker's files may grow no more.
 func seeDiskFull(t *testing.T) {
 	w := newWorld(t)
 	s := heldAgreement(t)
+	fill, empty := w.smallDisk("worker1")
 	x := w.watched(s, 1, s.agents(3)...)
 	x.readies(x.shown[0], http.StatusOK, "")
-	limit := func(bytes uint64) {
-		ok(t, unix.Prlimit(x.workers[0].Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}, nil))
-	}
-	limit(64 << 10)
+	fill(x.workers[0])
 	x.readies(x.shown[0], http.StatusServiceUnavailable, "the disk has no room\n")
 	x.measures(x.shown[0], `massgen_ready\{part="disk"\} 0`)
 	x.state("running")
-	limit(unix.RLIM_INFINITY)
+	empty(x.workers[0])
 	x.readies(x.shown[0], http.StatusOK, "")
+	x.measures(x.shown[0], `massgen_ready\{part="disk"\} 1`)
 	s.free()
 	x.state("idle")
 	x.said(x.workers[0], `"msg":"the disk has no room","part":"disk","error":"there is no room`, `"msg":"the disk has room again"`)
+}
+
+// smallDisk returns what fills the disk of a worker's state folder, and what empties it.
+func (w *world) smallDisk(folder string) (fill, empty func(*process)) {
+	w.t.Helper()
+	if os.Getuid() != 0 {
+		limit := func(bytes uint64) func(*process) {
+			return func(p *process) {
+				ok(w.t, unix.Prlimit(p.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: bytes, Max: unix.RLIM_INFINITY}, nil))
+			}
+		}
+		return limit(64 << 10), limit(unix.RLIM_INFINITY)
+	}
+	disk := filepath.Join(w.dir, folder, ".local", "state", "massgen")
+	ok(w.t, os.MkdirAll(disk, 0o700))
+	ok(w.t, unix.Mount("tmpfs", disk, "tmpfs", 0, "size=1m,mode=0700"))
+	w.t.Cleanup(func() { ok(w.t, unix.Unmount(disk, unix.MNT_DETACH)) }) // the worker's folder goes with it
+	filler := filepath.Join(disk, "filler")
+	return func(*process) {
+			if err := os.WriteFile(filler, make([]byte, 2<<20), 0o600); !errors.Is(err, unix.ENOSPC) {
+				w.t.Fatalf("the disk does not get full: %v", err)
+			}
+		}, func(*process) {
+			ok(w.t, os.Remove(filler))
+		}
 }
 
 func seeKeysRefused(t *testing.T) {
@@ -266,7 +292,17 @@ func seeWorkflowTerminated(t *testing.T) {
 	}
 }
 
+// seeLimitReached has a limit of the rate hold calls up, a budget refuse them, and the server refuse a turn too many.
 func seeLimitReached(t *testing.T) {
+	for name, check := range map[string]func(*testing.T){"the rate": seeRateReached, "the budget": seeBudgetReached, "the turns": seeTurnsReached} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(t)
+		})
+	}
+}
+
+func seeRateReached(t *testing.T) {
 	w := newWorld(t)
 	s := newService(t, agreeable)
 	x := w.watched(s, 1, s.agents(3, "providers: {chatcompletion: {requests_per_minute: 1}}")...)
@@ -274,9 +310,47 @@ func seeLimitReached(t *testing.T) {
 	x.measures(x.shown[0], `massgen_attempts_waiting\{provider="[a-z]+",reason="limit"\} [1-9]`)
 	x.readies(x.shown[0], http.StatusOK, "")
 	x.state("running")
-	ok(t, x.workers[0].Process.Signal(syscall.SIGKILL))
-	<-x.workers[0].ended
-	if log := x.workers[0].stderr.String(); !strings.Contains(log, `"level":"WARN","msg":"a limit holds a call up","session":"s","turn":1,"agent":"agent`) || !strings.Contains(log, `"limit":"rate"`) {
-		t.Errorf("%s", log)
+	x.logged(x.workers[0], `"level":"WARN","msg":"a limit holds a call up","session":"s","turn":1,"agent":"agent[^\n]*"limit":"rate"`)
+}
+
+func seeBudgetReached(t *testing.T) {
+	w := newWorld(t)
+	s := newService(t, agreeable)
+	x := w.watched(s, 1, s.agents(3, "budget: {max_calls: 2}")...)
+	x.measures(x.shown[0], `massgen_limit_waits_total\{limit="budget"\} [1-9]`)
+	for _, at := range []string{x.shown[0], x.server.url} {
+		x.measures(at, `massgen_turns_total\{model="panel",status="budget"\} 1`)
+		x.readies(at, http.StatusOK, "")
 	}
+	x.state("idle")
+	x.logged(x.workers[0], `"level":"WARN","msg":"a limit (?:refuses|holds) a call[^\n]*"session":"s","turn":1,"agent":"agent[^\n]*"limit":"budget"`)
+}
+
+func seeTurnsReached(t *testing.T) {
+	w := newWorld(t)
+	s := heldAgreement(t)
+	w.serving = []string{"--max-runs", "1"}
+	x := w.watched(s, 1, s.agents(3)...)
+	x.until("the call is under way", func() bool { return s.holds() == 1 })
+	body, err := x.server.post(t.Context(), asks("other", "energy?"))
+	ok(t, err)
+	said, err := io.ReadAll(body)
+	ok(t, errors.Join(err, body.Close()))
+	if !strings.Contains(string(said), "rate_limit_exceeded") {
+		t.Errorf("the second turn is not refused: %s", said)
+	}
+	x.measures(x.server.url, `massgen_limit_waits_total\{limit="turns"\} 1`)
+	x.measures(x.server.url, `massgen_requests_refused_total\{code="rate_limit_exceeded"\} 1`)
+	x.readies(x.server.url, http.StatusOK, "")
+	x.state("running") // and it is the only one
+	s.free()
+	x.state("idle")
+	x.said(x.server.process, `"level":"WARN","msg":"a limit refuses a turn","limit":"turns","model":"panel"`)
+}
+
+// logged checks that a process has logged a line at least once.
+func (x *seen) logged(p *process, line string) {
+	x.t.Helper()
+	is := regexp.MustCompile(line)
+	x.until("the line "+line, func() bool { return is.MatchString(p.stderr.String()) })
 }
