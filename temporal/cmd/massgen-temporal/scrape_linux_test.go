@@ -165,6 +165,9 @@ func TestPrometheusHasTheFigures(t *testing.T) {
 	x.readies(x.shown[0], http.StatusOK, "")
 	s.free()
 	x.state("idle")
+	p.gives("sum(temporal_activity_schedule_to_start_latency_seconds_count) > 0")
+	x.begin() // a series that appears with its first event has no rate before the second
+	p.gives(`sum(massgen_turns_total{job="massgen-worker",status="completed"}) == 2`)
 	expressions, metrics := dashboard(t), selected(t)
 	if len(expressions) < 30 || len(metrics) < 20 {
 		t.Fatalf("the dashboard has %d expressions, and the alerts name %d metrics", len(expressions), len(metrics))
