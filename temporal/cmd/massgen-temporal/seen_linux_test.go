@@ -30,6 +30,14 @@ type seen struct {
 // watched starts workers and a server of a config, which log JSON, and begins a turn in the session s.
 func (w *world) watched(s *service, workers int, lines ...string) *seen {
 	w.t.Helper()
+	x := w.idle(s, workers, lines...)
+	x.begin()
+	return x
+}
+
+// idle starts workers and a server of a config, which log JSON.
+func (w *world) idle(s *service, workers int, lines ...string) *seen {
+	w.t.Helper()
 	x := &seen{world: w, service: s}
 	config := w.config(lines...)
 	for i := range workers {
@@ -45,15 +53,19 @@ func (w *world) watched(s *service, workers int, lines ...string) *seen {
 	ok(w.t, err)
 	x.server = &served{process: w.start("server", append([]string{"serve", "--listen", at, "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue(), "--log-format", "json"}, w.serving...)...), world: w, url: "http://" + at}
 	x.readies(x.server.url, http.StatusOK, "")
+	return x
+}
+
+// begin begins a turn in the session s.
+func (x *seen) begin() {
 	q := asks("s", "energy?")
 	q.Stream = true
 	go func() {
-		if body, err := x.server.post(w.t.Context(), q); err == nil {
+		if body, err := x.server.post(x.t.Context(), q); err == nil {
 			_, _ = io.Copy(io.Discard, body) // what it says is another test's
 			_ = body.Close()
 		}
 	}()
-	return x
 }
 
 // get returns a page, and an empty one while nobody answers.
