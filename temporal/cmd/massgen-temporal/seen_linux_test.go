@@ -43,7 +43,7 @@ func (w *world) watched(s *service, workers int, lines ...string) *seen {
 	}
 	at, err := freeAddress()
 	ok(w.t, err)
-	x.server = &served{w.start("server", "serve", "--listen", at, "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue(), "--log-format", "json"), w, "http://" + at}
+	x.server = &served{process: w.start("server", "serve", "--listen", at, "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue(), "--log-format", "json"), world: w, url: "http://" + at}
 	x.readies(x.server.url, http.StatusOK, "")
 	q := asks("s", "energy?")
 	q.Stream = true
