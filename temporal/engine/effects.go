@@ -24,11 +24,14 @@ type home struct {
 	Lost  bool   `json:"lost,omitempty"`
 }
 
-// homeEffects are the effects that are scheduled for the worker with the turn's tools, in their order.
-type homeEffects struct{ cancels []*workflow.CancelFunc }
+// homeAtWork is the home of a turn, with the effects that are scheduled for it, in their order.
+type homeAtWork struct {
+	home
+	cancels []*workflow.CancelFunc
+}
 
 // enter adds an effect until done is called, unless queue is "". The effect is run in the context that it returns.
-func (h *homeEffects) enter(ctx workflow.Context, queue string) (at workflow.Context, done func()) {
+func (h *homeAtWork) enter(ctx workflow.Context, queue string) (at workflow.Context, done func()) {
 	if queue == "" {
 		return ctx, func() {}
 	}
@@ -40,15 +43,22 @@ func (h *homeEffects) enter(ctx workflow.Context, queue string) (at workflow.Con
 	}
 }
 
-// homeEnds handles the message of a worker that it has ended. What it had begun, it has given back before. An effect
-// that was scheduled for it meanwhile would wait for a worker that is not there, so it is taken back.
-func (p *player) homeEnds(_ workflow.Context, h endedHome) {
-	isHome := p.home.Queue == h.Queue
-	p.loseHome(h.Queue)
-	if !isHome || p.in.Form < turnsByTexts {
+// lose records that the worker of a queue is lost. If this worker has the tools of the turn, the tools
+// are lost too.
+func (h *homeAtWork) lose(queue string) {
+	if queue != "" && h.Queue == queue {
+		h.home = home{Lost: true}
+	}
+}
+
+// ended records that the worker of a queue has said that it ended. What it had begun, it has given back before. An
+// effect that was scheduled for it meanwhile would wait for a worker that is not there, so it is taken back.
+func (h *homeAtWork) ended(queue string) {
+	if h.Queue != queue {
 		return
 	}
-	for _, cancel := range slices.Clone(p.atHome.cancels) {
+	h.lose(queue)
+	for _, cancel := range slices.Clone(h.cancels) {
 		(*cancel)()
 	}
 }
@@ -85,7 +95,7 @@ func (p *player) perform(ctx workflow.Context, w work, key effect.Key) (result, 
 		if w.Effect.Tool != nil {
 			queue, w.Lost = p.home.Queue, p.home.Lost
 		}
-		at, done := p.atHome.enter(ctx, queue)
+		at, done := p.home.enter(ctx, queue)
 		r, err := p.performAt(at, queue, takingPatience(queue), w)
 		done()
 		if isTimeout(err) && ctx.Err() == nil {
@@ -99,7 +109,7 @@ func (p *player) perform(ctx workflow.Context, w work, key effect.Key) (result, 
 			return p.cancelled(w, isBegun), nil //nolint:nilerr // the result says so
 		}
 		if isEnded(err) {
-			p.loseHome(queue)
+			p.home.lose(queue)
 		}
 		if isBegun {
 			w.Try++
@@ -163,10 +173,10 @@ func (p *player) rejoin(ctx workflow.Context, queue string, w work, lost error) 
 	case err == nil:
 		return r, nil
 	case errors.As(err, new(gone)):
-		p.loseHome(at)
+		p.home.lose(at)
 		return r, gone{lost}
 	case at != "" && isUnstarted(err):
-		p.loseHome(at)
+		p.home.lose(at)
 	case isOfKind(err, unsentKind) && (at != "" || isUnstarted(lost) || isSilent(lost)):
 		// The worker lives and has not begun the effect.
 		return r, err
@@ -181,14 +191,6 @@ func workerOf(err error) (queue string) {
 		_ = timeout.LastHeartbeatDetails(&queue) // details of another form name no worker
 	}
 	return queue
-}
-
-// loseHome records that the worker of a queue is lost. If this worker has the tools of the turn,
-// the tools are lost too.
-func (p *player) loseHome(queue string) {
-	if queue != "" && p.home.Queue == queue {
-		p.home = home{Lost: true}
-	}
 }
 
 func isTimeout(err error) bool {

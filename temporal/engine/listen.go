@@ -23,7 +23,13 @@ func (p *player) listen(ctx workflow.Context) error {
 	onSignal(p, pauseSignal, p.hearPause)
 	onSignal(p, dismissSignal, p.hearDismissal)
 	onSignal(p, attendSignal, func(_ workflow.Context, a attendance) { p.questions.question(a.Key).attended++ })
-	onSignal(p, homeSignal, p.homeEnds)
+	onSignal(p, homeSignal, func(_ workflow.Context, h endedHome) {
+		if p.in.Form >= turnsByTexts {
+			p.home.ended(h.Queue)
+		} else {
+			p.home.lose(h.Queue)
+		}
+	})
 	onSignal(p, decideSignal, func(_ workflow.Context, d decision) { p.questions.question(d.Key).take(d) })
 	return errors.Join(
 		workflow.SetQueryHandler(p.root, progressQuery, p.progress),

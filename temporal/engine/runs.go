@@ -51,7 +51,7 @@ func (p *player) next() (next request, ok bool) {
 		return next, false
 	}
 	next = p.in
-	next.Played = &played{Number: p.journal.number, Events: p.journal.events, Wake: p.timer.wake, Clock: p.timer.clock, Interrupted: p.cut, Tools: p.home, Unattended: p.questions.unattended}
+	next.Played = &played{Number: p.journal.number, Events: p.journal.events, Wake: p.timer.wake, Clock: p.timer.clock, Interrupted: p.cut, Tools: p.home.home, Unattended: p.questions.unattended}
 	for _, w := range p.begun {
 		if w.Permission != nil || w.ctx.Err() != nil {
 			return next, false
@@ -94,7 +94,7 @@ func (p *player) takeUp(last played) (err error) {
 	if err := json.Unmarshal(last.Machine, p.driver.Machine()); err != nil {
 		return err
 	}
-	p.journal.number, p.journal.events, p.cut, p.home = last.Number, last.Events, last.Interrupted, last.Tools
+	p.journal.number, p.journal.events, p.cut, p.home = last.Number, last.Events, last.Interrupted, homeAtWork{home: last.Tools}
 	p.questions.unattended, p.timer.clock, p.in.Played = last.Unattended, last.Clock, nil
 	if last.Wake > 0 {
 		p.Wake(last.Wake)

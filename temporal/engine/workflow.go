@@ -31,8 +31,7 @@ type player struct {
 
 	timer     timer
 	questions questions
-	home      home
-	atHome    homeEffects
+	home      homeAtWork
 	watches   watches
 	cut       bool // the turn was interrupted
 	hearing   bool // a note is being stored
@@ -198,7 +197,7 @@ func (p *player) begin() error {
 		return err
 	}
 	p.in.Question = nil // it is in the store
-	p.journal.number, p.journal.events, p.home, p.questions.unattended = b.Number, 1, home{Queue: b.Home}, b.Unattended
+	p.journal.number, p.journal.events, p.home, p.questions.unattended = b.Number, 1, homeAtWork{home: home{Queue: b.Home}}, b.Unattended
 	commands, err := p.driver.Machine().Apply(accepted)
 	if err != nil {
 		return err
