@@ -252,7 +252,9 @@ func refusalOfBegin(err error) error {
 // track starts a turn within the limits, and counts it. It calls then with the result before the
 // client has it.
 func (s *turns) track(ctx context.Context, m *model, limits *limiter, start func() (*run, error), then func(massgen.Result)) (*run, error) {
-	if s.runs.isEnding() {
+	leave, ok := s.runs.enter()
+	defer leave()
+	if !ok {
 		return nil, refusal{status: http.StatusServiceUnavailable, code: "interrupted", message: "the server is ending: ask another, or ask again", retryAfter: retryLater}
 	}
 	done, err := limits.begin(callerOf(ctx).name)

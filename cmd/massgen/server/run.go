@@ -20,6 +20,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/setup/panels"
+	"github.com/massgen/massgen/internal/system/sleep"
 )
 
 // run is a turn that a request has begun, or asks for again. While its client runs tools, the run
@@ -302,6 +303,8 @@ type runs struct {
 	open  map[place]*run
 	work  sync.WaitGroup
 	state runsState
+	// coming counts the runs that are about to begin.
+	coming int
 }
 
 // runsState says what runs may begin and go on.
@@ -381,20 +384,41 @@ func (l *runs) end() {
 
 // drain lets no run begin, and waits for those that a request waits for, or for all, until ctx is done.
 func (l *runs) drain(ctx context.Context, all bool) {
-	l.mu.Lock()
-	l.state = max(l.state, runsDraining)
-	open := slices.Collect(maps.Values(l.open))
-	l.mu.Unlock()
-	for _, r := range open {
-		if !all && r.outlives() {
-			continue
+	const pause = 10 * time.Millisecond
+	for {
+		l.mu.Lock()
+		l.state = max(l.state, runsDraining)
+		open, coming := slices.Collect(maps.Values(l.open)), l.coming
+		l.mu.Unlock()
+		for _, r := range open {
+			if !all && r.outlives() {
+				continue
+			}
+			select {
+			case <-r.gone:
+			case <-ctx.Done():
+				return
+			}
 		}
-		select {
-		case <-r.gone:
-		case <-ctx.Done():
+		if coming == 0 || sleep.For(ctx, pause) != nil {
 			return
 		}
 	}
+}
+
+// enter counts a run that is about to begin, until leave is called. ok is false if none may begin any more.
+func (l *runs) enter() (leave func(), ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state != runsServed {
+		return func() {}, false
+	}
+	l.coming++
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.coming--
+	}, true
 }
 
 // isEnding reports whether drain or end was called.
