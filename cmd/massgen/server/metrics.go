@@ -33,7 +33,7 @@ func (t tally) began(model string) { t.Add(metrics.TurnsRunning(), 1, "model", m
 
 // ended counts a turn that is over. A turn that its store has lost has no result.
 func (t tally) ended(model string, took time.Duration, r massgen.Result, err error) {
-	status := string(r.Status)
+	status := r.Status
 	if err != nil {
 		status = turnFailed
 	}
