@@ -146,6 +146,7 @@ type streamedAnswer struct {
 	bytes  int    // of that piece which are read
 	said   int    // the last piece whose text is in stream, -1 before the first
 	begun  bool   // something of the answer is printed
+	lost   bool   // a part could not be printed
 	out    io.Writer
 	render func(text string, width int) string
 }
@@ -221,15 +222,21 @@ func (a *streamedAnswer) takeBack(agent *report.AgentState, settle func(string))
 	}
 }
 
-// print prints a part of the answer for good. The next write reports a terminal that takes nothing.
+// print prints a part of the answer for good. If the terminal takes it no more, the whole answer is written again
+// at the end of the turn, and that write reports why it fails.
 func (a *streamedAnswer) print(text string, width int) {
 	text = wording.WithNewline(a.render(text, width))
 	if !a.stream.isRaw || !a.begun {
 		text = "\n" + text
 	}
 	a.begun = true
-	_, _ = a.out.Write([]byte(text)) // the next write to a terminal that takes nothing reports it
+	if _, err := a.out.Write([]byte(text)); err != nil {
+		a.lost = true
+	}
 }
+
+// hasPrinted reports whether all of an answer is printed.
+func (a *streamedAnswer) hasPrinted(answer string) bool { return !a.lost && a.stream.isShown(answer) }
 
 // mostPreviewed is how many bytes of Markdown are drawn again and again until they are complete.
 const mostPreviewed = 16 << 10

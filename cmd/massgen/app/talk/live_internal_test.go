@@ -2,6 +2,7 @@ package talk
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -178,5 +179,31 @@ func TestStreamsEndWhereBlocksDo(t *testing.T) {
 	raw := answerStream{text: "a\nb", isRaw: true}
 	if got := raw.take(); got != "a\n" || raw.rest() != "b" {
 		t.Errorf("of raw lines %q is shown, %q is left", got, raw.rest())
+	}
+}
+
+// shortWriter takes so many writes, and refuses all later ones.
+type shortWriter int
+
+func (w *shortWriter) Write(p []byte) (int, error) {
+	if *w--; *w < 0 {
+		return 0, io.ErrClosedPipe
+	}
+	return len(p), nil
+}
+
+// TestLostPartsAreNotPrinted: an answer of whose parts the terminal did not take all does not count as printed, so
+// that the turn's end writes it again, and says why it cannot.
+func TestLostPartsAreNotPrinted(t *testing.T) {
+	for taken := range 3 {
+		out := shortWriter(taken)
+		a := &streamedAnswer{out: &out, stream: answerStream{isRaw: true}, render: func(text string, _ int) string { return text }}
+		a.stream.add("one\ntwo")
+		a.print(a.stream.take(), 80)
+		a.print(a.stream.takeAll(), 80)
+		l := &liveScreen{answer: a}
+		if got, want := l.hasPrinted("one\ntwo"), taken == 2; got != want {
+			t.Errorf("with %d of 2 parts taken, the answer is printed: %v, want %v", taken, got, want)
+		}
 	}
 }

@@ -282,5 +282,5 @@ func (l *liveScreen) settleAll() {
 
 // hasPrinted reports whether an answer stands on the screen already, as it streamed in.
 func (l *liveScreen) hasPrinted(answer string) bool {
-	return l != nil && l.answer != nil && l.answer.stream.isShown(answer)
+	return l != nil && l.answer != nil && l.answer.hasPrinted(answer)
 }
