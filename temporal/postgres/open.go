@@ -83,7 +83,7 @@ func versionOf(ctx context.Context, db querier, schema string) (version int, err
 	return version, nil
 }
 
-// migrate brings a store up to date. Whoever else is about to do so waits.
+// migrate brings a store up to date. If another program is doing so, migrate waits until that has ended.
 func migrate(ctx context.Context, tx pgx.Tx, schema string) error {
 	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", creation); err != nil {
 		return err
@@ -96,7 +96,7 @@ func migrate(ctx context.Context, tx pgx.Tx, schema string) error {
 		return fmt.Errorf("%w (it has version %d, and this one knows %d)", errNewer, version, sqlstore.Version)
 	}
 	if version == 0 {
-		// Whoever may not make schemas can be given one that is empty.
+		// An administrator can make an empty schema for a user who has no right to make one.
 		var there bool
 		if err := tx.QueryRow(ctx, "SELECT to_regnamespace($1) IS NOT NULL", schema).Scan(&there); err != nil {
 			return err
