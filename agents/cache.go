@@ -57,6 +57,11 @@ func readAs[T any](ctx context.Context, c *Cache, ref blob.Ref, decode func([]by
 	})
 }
 
+// ReadJSON reads a text as the JSON of a T, which all readers share: nobody may change it.
+func ReadJSON[T any](ctx context.Context, c *Cache, ref blob.Ref) (T, error) {
+	return readAs(ctx, c, ref, decodeJSON[T](ref))
+}
+
 // memo keeps values by what they are made from. Once they have more than mostRemembered bytes, it forgets
 // those that were not used lately. The zero value is ready. It is safe for concurrent use.
 type memo[K comparable] struct {

@@ -84,6 +84,10 @@ func (d *Doer) of(turn *effect.Turn) *shared {
 	return d.shared
 }
 
+// ShareWith lets the effects of d use what the effects of another Doer of the same turn have read,
+// as if they were its own. It comes before d's first effect.
+func (d *Doer) ShareWith(other *Doer, turn *effect.Turn) { d.shared = other.of(turn) }
+
 // SetTools gives an agent other tools for the effects that begin from now on; effects under way
 // keep theirs.
 func (d *Doer) SetTools(agent int, tools []Tool) {

@@ -40,13 +40,18 @@ func (s *textStore) text(ref blob.Ref) string {
 
 // decoded reads a text as JSON; a zero reference is the zero value. The caller must not change the value.
 func decoded[T any](s *textStore, ref blob.Ref) T {
-	return readWith(s, ref, func(data []byte) (T, error) {
+	return readWith(s, ref, decodeJSON[T](ref))
+}
+
+// decodeJSON returns the function that reads a text as JSON.
+func decodeJSON[T any](ref blob.Ref) func([]byte) (T, error) {
+	return func(data []byte) (T, error) {
 		v := new(T)
 		if err := plain.Unmarshal(data, v); err != nil {
 			return *v, fmt.Errorf("blob %.12s: %w", ref.SHA256, err)
 		}
 		return *v, nil
-	})
+	}
 }
 
 func readWith[T any](s *textStore, ref blob.Ref, decode func([]byte) (T, error)) (value T) {

@@ -40,7 +40,7 @@ func (e *recordedEngine) Begin(ctx context.Context, session, _ string, _ TurnOpt
 	if err != nil {
 		return nil, err
 	}
-	remote := &decidedTurn{plainTurn{number: begun.Turn, done: make(chan struct{})}, e}
+	remote := &decidedTurn{plainTurn{number: begun.Turn, done: make(chan struct{}), grown: make(chan struct{}, 1)}, e}
 	go func() {
 		defer close(remote.done)
 		ctx := context.WithoutCancel(ctx)
@@ -54,6 +54,7 @@ func (e *recordedEngine) Begin(ctx context.Context, session, _ string, _ TurnOpt
 			if remote.err = e.store.Append(ctx, session, begun.Turn, ev); remote.err != nil {
 				return
 			}
+			remote.grow()
 		}
 		_, remote.err = e.worker.Conclude(ctx, session, begun.Turn)
 	}()

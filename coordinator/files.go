@@ -23,9 +23,6 @@ func (o *Options) takeFiles(ctx context.Context) ([]backends.File, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
-	if o.Remote != nil {
-		return nil, attach.RefusedError{Err: errors.New("files cannot be attached to a turn that workers play: ask in one process")}
-	}
 	if err := cmp.Or(attach.Check(files), o.checkFiles(files)); err != nil {
 		return nil, attach.RefusedError{Err: err}
 	}

@@ -307,9 +307,6 @@ func (p *Panel) Start(ctx context.Context, session, question string) (*Turn, err
 	}
 	ctx, question = attach.With(ctx, files), asked(question, files)
 	if p.opts.Remote != nil {
-		if schema.Of(ctx) != nil {
-			return nil, errors.New("a schema for the answer is only for turns that this process plays itself: leave it out, or the engine")
-		}
 		return p.startRemote(ctx, session, question)
 	}
 	begun, err := p.opts.Store.Begin(ctx, session, question)

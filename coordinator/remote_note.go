@@ -37,10 +37,10 @@ func noteTo(ctx context.Context, remote RemoteTurn, store Store, session, text s
 	if err != nil {
 		return err
 	}
-	id, read := rand.Text(), 0
+	id, known := rand.Text(), 0
 	isTaken := func() (bool, error) {
-		events, err := readJournalFrom(ctx, store, session, remote.Number(), read)
-		read += len(events)
+		events, err := readJournalFrom(ctx, store, session, remote.Number(), known)
+		known += len(events)
 		return haveNote(events, id), err
 	}
 	if _, err = isTaken(); err == nil {
@@ -51,9 +51,10 @@ func noteTo(ctx context.Context, remote RemoteTurn, store Store, session, text s
 	}
 	over := make(chan error, 1)
 	waiting, stop := context.WithCancel(ctx)
+	read := newReadings()
 	go func() {
 		defer close(over)
-		over <- remote.Wait(waiting)
+		over <- remote.Wait(waiting, read.tell)
 	}()
 	defer func() {
 		stop()
@@ -61,17 +62,20 @@ func noteTo(ctx context.Context, remote RemoteTurn, store Store, session, text s
 			continue
 		}
 	}()
-	ticker := time.NewTicker(watchEvery)
-	defer ticker.Stop()
 	for isOver := false; ; {
 		select {
 		case err = <-over:
 			isOver = true
-		case <-ticker.C:
+		case <-read.due:
+		case <-read.rested:
+			read.resume()
+			continue
 		}
+		began := time.Now()
 		if ok, readErr := isTaken(); ok || readErr != nil {
 			return readErr
 		}
+		read.rest(time.Since(began))
 		if isOver {
 			return cmp.Or(err, driver.ErrOver)
 		}

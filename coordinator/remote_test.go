@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -39,19 +38,34 @@ type plainTurn struct {
 	put    func(ctx context.Context, text string) blob.Ref
 	// noted takes the one note that the turn waits for, if it does.
 	noted chan turn.Noted
+	// grown gets a value with each new event, while there is room.
+	grown chan struct{}
 }
 
 func (p *plainTurn) Number() int                     { return p.number }
 func (p *plainTurn) Interrupt(context.Context) error { return nil }
 
+// grow reports a new event of the journal.
+func (p *plainTurn) grow() {
+	select {
+	case p.grown <- struct{}{}:
+	default:
+	}
+}
+
 func (p *plainTurn) SetPaused(context.Context, bool) error { return nil }
 
-func (p *plainTurn) Wait(ctx context.Context) error {
-	select {
-	case <-p.done:
-		return p.err
-	case <-ctx.Done():
-		return ctx.Err()
+func (p *plainTurn) Wait(ctx context.Context, changed func()) error {
+	changed()
+	for {
+		select {
+		case <-p.grown:
+			changed()
+		case <-p.done:
+			return p.err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 
@@ -84,7 +98,7 @@ func (e *plain) Begin(ctx context.Context, session, question string, terms TurnO
 	if err != nil {
 		return nil, err
 	}
-	remote := &plainTurn{number: begun.Turn, done: make(chan struct{}), noted: make(chan turn.Noted), put: e.put}
+	remote := &plainTurn{number: begun.Turn, done: make(chan struct{}), noted: make(chan turn.Noted), grown: make(chan struct{}, 1), put: e.put}
 	if e.waits {
 		e.attached = remote
 	}
@@ -111,7 +125,8 @@ func (e *plain) playAll(ctx context.Context, session string, remote *plainTurn, 
 	if err := e.play(ctx, &m, session, remote, accepted); err != nil {
 		return err
 	}
-	following, err := e.worker.Conclude(ctx, session, number)
+	done, err := e.worker.Conclude(ctx, session, number)
+	following := done.Following
 	if err != nil || len(following) == 0 {
 		return err
 	}
@@ -143,6 +158,7 @@ func (e *plain) play(ctx context.Context, m *turn.Machine, session string, remot
 		if err != nil {
 			return err
 		}
+		remote.grow()
 		commands, err := m.Apply(ev)
 		if err != nil {
 			return err
@@ -199,34 +215,34 @@ func TestAnotherEnginePlaysTheTurn(t *testing.T) {
 	}
 }
 
-// readJournals counts the events that are read of journals.
+// readJournals counts the events that are read of journals, and the readings.
 type readJournals struct {
 	Store
-	events *atomic.Int64
+	events, looks *atomic.Int64
 }
 
 func (r readJournals) Journal(ctx context.Context, session string, number, from int) ([][]byte, error) {
 	events, err := r.Store.Journal(ctx, session, number, from)
 	r.events.Add(int64(len(events)))
+	r.looks.Add(1)
 	return events, err
 }
 
-// TestWatcherReadsEachEventOnce, however often it looks.
+// TestWatcherReadsEachEventOnce, however often it looks, and looks whenever there are new ones.
 func TestWatcherReadsEachEventOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		remote := &plain{t: t}
-		var read atomic.Int64
-		p, store := panelOf(t, 3, sidecalls, nil, func(o *Options) { o.Store = readJournals{o.Store, &read} })
+		var read, looks atomic.Int64
+		p, store := panelOf(t, 3, sidecalls, nil, func(o *Options) { o.Store = readJournals{o.Store, &read, &looks} })
 		remote.worker, remote.store = p.Worker(store), store
 		p.opts.Remote = remote
 		running := start(t, p, "energy")
-		began := time.Now()
 		wait(t, running)
 		p.Wait()
 		journal, err := store.Journal(t.Context(), "s", 1, 0)
-		if looks := time.Since(began) / watchEvery; int(read.Load()) != len(journal) || looks < 5 || err != nil {
-			t.Errorf("read %d events in %d looks; the journal has %d, %v", read.Load(), looks, len(journal), err)
+		if int(read.Load()) != len(journal) || looks.Load() < 3 || err != nil {
+			t.Errorf("read %d events in %d looks; the journal has %d, %v", read.Load(), looks.Load(), len(journal), err)
 		}
 	})
 }

@@ -16,12 +16,43 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
-// watchEvery is the interval between two readings of another process's journal. watchPatience is how
-// long the store may be away meanwhile.
+// watchEvery is the shortest pause between two readings of another process's journal. A pause is also at
+// least watchRest times as long as the reading before it, so that many clients of one store make room for
+// each other. watchPatience is how long the store may be away.
 const (
 	watchEvery    = 250 * time.Millisecond
-	watchPatience = 5 * time.Minute
+	watchRest     = 10
+	watchPatience = time.Hour
 )
+
+// readings says when a client reads the journal of a turn that another process plays: when the journal may
+// have new events, with a pause after each reading. One goroutine owns it.
+type readings struct {
+	changed chan struct{}    // has room for one
+	due     <-chan struct{}  // changed, nil in a pause
+	rested  <-chan time.Time // nil outside of a pause
+}
+
+func newReadings() *readings {
+	changed := make(chan struct{}, 1)
+	return &readings{changed: changed, due: changed}
+}
+
+// tell reports that the journal may have new events. It is safe for concurrent use.
+func (r *readings) tell() {
+	select {
+	case r.changed <- struct{}{}:
+	default: // the next reading has these events too
+	}
+}
+
+// rest begins the pause after a reading that took so long.
+func (r *readings) rest(took time.Duration) {
+	r.due, r.rested = nil, time.After(max(watchEvery, watchRest*took))
+}
+
+// resume ends the pause.
+func (r *readings) resume() { r.due, r.rested = r.changed, nil }
 
 // watched is the store of a turn that another process plays: it repeats reads while the store
 // is away.
@@ -110,18 +141,21 @@ func (w *watcher) follow(ctx context.Context) error {
 	over := make(chan error, 1)
 	waiting, stop := context.WithCancel(w.base)
 	defer stop()
-	go func() { over <- w.remote.Wait(waiting) }()
-	ticker := time.NewTicker(watchEvery)
-	defer ticker.Stop()
+	read := newReadings()
+	go func() { over <- w.remote.Wait(waiting, read.tell) }()
 	defer context.AfterFunc(ctx, w.turn.Cancel)()
 	for {
 		var err error
 		select {
 		case err = <-over:
 			return errors.Join(err, w.catchUp(), w.asking.stop())
-		case <-ticker.C:
+		case <-read.due:
+			began := time.Now()
 			err = w.catchUp()
 			w.asking.attend()
+			read.rest(time.Since(began))
+		case <-read.rested:
+			read.resume()
 		case <-w.turn.inbox.arrived:
 			err = w.passOn()
 		case err = <-w.asking.done:

@@ -6,25 +6,44 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/massgen/massgen/agents"
+	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/contextbuild"
+	"github.com/massgen/massgen/coordinator/report"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/topic"
 	"github.com/massgen/massgen/internal/coordination/turn"
+	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/system/blob"
+	"github.com/massgen/massgen/internal/tools/schema"
 	"github.com/massgen/massgen/sessions"
 )
 
 // Worker does the work of a panel for a runtime in another program that plays the machine
 // itself: the preparation before a turn's first event, single effects, and the work after its
 // last event. It is safe for concurrent use.
-type Worker struct{ panel *Panel }
+type Worker struct {
+	panel *Panel
+
+	mu sync.Mutex
+	// doer has run effects of the turn of, with which later ones share what they read.
+	doer *agents.Doer
+	of   turnName
+}
+
+// turnName names a turn.
+type turnName struct {
+	session string
+	number  int
+}
 
 // Worker returns a Worker that plays the panel's turns on another store: its own store for
-// another owner.
-func (p *Panel) Worker(store Store) *Worker { return &Worker{p.on(store)} }
+// another owner. It remembers what the last effects of one turn have read.
+func (p *Panel) Worker(store Store) *Worker { return &Worker{panel: p.on(store)} }
 
 // on returns the panel on another store. This panel's Wait does not wait for the copy's turns.
 func (p *Panel) on(store Store) *Panel {
@@ -37,7 +56,7 @@ func (p *Panel) on(store Store) *Panel {
 func (p *Panel) Config() string { return p.opts.Config }
 
 // Prepare returns the first event of a turn, whose session the store must hold. It stores the
-// texts that the event names. The rules come from the terms, whose agents must be the panel's. For each
+// texts that the event names. The error is sessions.ErrNoText if the store has forgotten a text of the terms. The rules come from the terms, whose agents must be the panel's. For each
 // limit of the budget, the tighter one of terms and panel holds.
 func (w *Worker) Prepare(ctx context.Context, session, question string, begun sessions.Begun, terms TurnOptions) (turn.Accepted, error) {
 	if asked, here := terms.Rules.Agents, w.panel.opts.Rules.Agents; !slices.Equal(asked, here) {
@@ -45,6 +64,10 @@ func (w *Worker) Prepare(ctx context.Context, session, question string, begun se
 	}
 	if !w.panel.opts.has(terms.Rules) {
 		return turn.Accepted{}, errors.New("the client's rules name a judge, a verdict or a check that the worker does not have: give both the same config")
+	}
+	ctx, err := w.withTexts(ctx, terms)
+	if err != nil {
+		return turn.Accepted{}, fmt.Errorf("read what the question comes with: %w", err)
 	}
 	t := newTurn(session, begun.Turn, contextbuild.Clean(question))
 	described, err := w.panel.prepare(topic.WithClient(ctx, terms.Client), t, begun)
@@ -59,6 +82,31 @@ func (w *Worker) Prepare(ctx context.Context, session, question string, begun se
 	return turn.Accepted{At: kernel.Time(time.Now().UnixMilli()), Rules: terms.Rules, Turn: described, Budget: limits}, nil
 }
 
+// withTexts returns the context of a turn whose client has attached files, or given a schema for the answer.
+func (w *Worker) withTexts(ctx context.Context, terms TurnOptions) (context.Context, error) {
+	store := w.panel.opts.Store
+	if terms.Schema != (blob.Ref{}) {
+		data, err := store.Get(ctx, terms.Schema)
+		if err != nil {
+			return ctx, err
+		}
+		answers, err := schema.ParseStored(data)
+		if err != nil {
+			return ctx, err
+		}
+		ctx = schema.With(ctx, answers)
+	}
+	files := make([]backends.File, len(terms.Files))
+	for i, f := range terms.Files {
+		data, err := store.Get(ctx, f.Content)
+		if err != nil {
+			return ctx, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		files[i] = backends.File{File: f, Data: data}
+	}
+	return attach.With(ctx, files), nil
+}
+
 // Perform runs an effect to its one result, as agents.Doer.Perform does, with this panel's
 // backends and tools. The error is for a failing store, or for tools that the panel cannot list.
 func (w *Worker) Perform(ctx context.Context, described *effect.Turn, eff effect.Effect) (effect.Reply, error) {
@@ -67,40 +115,59 @@ func (w *Worker) Perform(ctx context.Context, described *effect.Turn, eff effect
 		return nil, err
 	}
 	key := eff.EffectKey()
-	doer := agents.Doer{Blobs: w.panel.texts, Members: w.panel.members(tools), Sidecalls: w.panel.sidecalls(newSummaryReader(w.panel)), RunCheck: w.panel.opts.RunCheck}
+	doer := &agents.Doer{Blobs: w.panel.texts, Members: w.panel.members(tools), Sidecalls: w.panel.sidecalls(newSummaryReader(w.panel)), RunCheck: w.panel.opts.RunCheck}
 	if err := w.lendReader(ctx, doer.Sidecalls, described, key.Purpose); err != nil {
 		return nil, err
 	}
+	w.share(doer, described)
 	steps := newSteps(agents.WithPanelValue(ctx, w.panel.opts.PanelValue))
 	defer steps.CancelAll()
 	return doer.Perform(steps.Of(key.Agent), described, eff)
 }
 
-// Conclude stores the outcome of a turn whose journal is complete. If calls follow the answer,
-// it returns them and still holds the session, for Finish; else it releases the session. It may
-// be repeated until it succeeds.
-func (w *Worker) Conclude(ctx context.Context, session string, number int) (following []effect.Sidecall, err error) {
-	following, err = w.conclude(ctx, session, number)
-	if err != nil {
-		return nil, fmt.Errorf("end turn %d of session %s: %w", number, session, err)
+// share lets doer share what earlier effects of its turn have read.
+func (w *Worker) share(doer *agents.Doer, described *effect.Turn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if of := (turnName{described.Session, described.Turn}); w.doer == nil || w.of != of {
+		w.doer, w.of = doer, of
+		return
 	}
-	return following, nil
+	doer.ShareWith(w.doer, described)
 }
 
-func (w *Worker) conclude(ctx context.Context, session string, number int) ([]effect.Sidecall, error) {
+// Concluded is a turn whose outcome is stored.
+type Concluded struct {
+	// Following are the calls that follow the answer. As long as there are some, the session is held.
+	Following []effect.Sidecall
+	Result    report.Result
+}
+
+// Conclude stores the outcome of a turn whose journal is complete. If calls follow the answer,
+// it still holds the session, for Finish; else it releases the session. It may be repeated until
+// it succeeds.
+func (w *Worker) Conclude(ctx context.Context, session string, number int) (Concluded, error) {
+	done, err := w.conclude(ctx, session, number)
+	if err != nil {
+		return Concluded{}, fmt.Errorf("end turn %d of session %s: %w", number, session, err)
+	}
+	return done, nil
+}
+
+func (w *Worker) conclude(ctx context.Context, session string, number int) (done Concluded, err error) {
 	v, events, err := w.replayed(ctx, session, number)
 	if err != nil {
-		return nil, err
+		return done, err
 	}
 	for _, ev := range events {
 		v.keep(ev)
 	}
 	ended, messagesErr, err := v.outcome(nil)
 	if err = errors.Join(err, messagesErr); err != nil {
-		return nil, err
+		return done, err
 	}
-	following := v.following(ended)
-	return following, v.commit(ended, len(following) > 0)
+	done = Concluded{v.following(ended), v.turn.result}
+	return done, v.commit(ended, len(done.Following) > 0)
 }
 
 // replayed replays a journal to its end, and returns the turn with its events.

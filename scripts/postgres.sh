@@ -51,14 +51,21 @@ if [ "$(id -u)" -eq 0 ]; then
 	id postgres >/dev/null 2>&1 || fail "PostgreSQL does not run as root, and there is no user postgres: run this as another user"
 	chown postgres "$work"
 fi
-as_user "$bin/initdb" --pgdata "$work/data" --username massgen --auth trust --encoding UTF8 --locale C --no-sync \
+# A test that needs another server names its superuser and more options: MASSGEN_TEST_SUPERUSER, MASSGEN_TEST_OPTIONS.
+as_user "$bin/initdb" --pgdata "$work/data" --username "${MASSGEN_TEST_SUPERUSER:=massgen}" --auth trust --encoding UTF8 --locale C --no-sync \
 	>"$work/log" 2>&1 3>&- || { cat "$work/log" >&2 && fail "initdb failed"; }
-# What the machine's death would lose is of no interest here.
+# What the machine's death would lose is of no interest here, but to a benchmark: MASSGEN_TEST_FSYNC=on.
+fsync=${MASSGEN_TEST_FSYNC:-off}
 as_user "$bin/pg_ctl" start --wait --pgdata "$work/data" --log "$work/data/log" --options \
-	"-c listen_addresses='' -c unix_socket_directories='$work' -c fsync=off -c full_page_writes=off -c max_connections=300" \
+	"-c listen_addresses='' -c unix_socket_directories='$work' -c fsync=$fsync -c full_page_writes=$fsync -c max_connections=300 ${MASSGEN_TEST_OPTIONS-}" \
 	>"$work/log" 2>&1 3>&- || { cat "$work/log" "$work/data/log" >&2 && fail "the server does not start"; }
 
-export MASSGEN_TEST_DATABASE="postgres:///postgres?user=massgen&host=$work"
+# A test that restarts its server runs this command with a mode of pg_ctl, "fast" or "immediate".
+as=
+[ "$(id -u)" -ne 0 ] || as="runuser -u postgres --"
+MASSGEN_TEST_RESTART="cd / && $as $bin/pg_ctl restart --wait --pgdata $work/data --log $work/data/log --mode"
+export MASSGEN_TEST_RESTART
+export MASSGEN_TEST_DATABASE="postgres:///postgres?user=$MASSGEN_TEST_SUPERUSER&host=$work"
 if [ $# -eq 0 ]; then
 	cd "$(dirname "$0")/../temporal"
 	# The race detector would make SQLite, which is transpiled C, seven times slower.

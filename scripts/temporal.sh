@@ -4,7 +4,7 @@
 # first time; "scripts/temporal.sh install" does only that. All that was started is ended,
 # also if this script is killed. Arguments stand for those of go test, as in
 # "scripts/temporal.sh -v -run Kill ./cmd/...". The long forms of the tests are
-# "scripts/temporal.sh ./cmd/massgen-temporal -kill-everywhere" and
+# "scripts/temporal.sh ./cmd/massgen-temporal -kill-everywhere" (also "-run TestChaos ... -chaos 1h") and
 # "scripts/temporal.sh ./postgres -rapid.checks=30".
 set -euo pipefail
 home=$(cd "$(dirname "$0")/.." && pwd)
@@ -54,5 +54,11 @@ fi
 [ $# -gt 0 ] || set -- ./...
 # shellcheck source=SCRIPTDIR/race.sh
 . "$home/scripts/race.sh"
+# The upgrade from the release before builds that release from the history.
+before=$(sed -n 's/^const releaseBefore = "\(.*\)"$/\1/p' "$home/temporal/cmd/massgen-temporal/upgrade_test.go")
+if ! git -C "$home" cat-file -e "$before^{commit}" 2>/dev/null; then
+	echo "temporal: commit $before is not in this copy, so the upgrade from it is not tested: git fetch --unshallow has it" >&2
+	set -- -skip '^TestUpgradeFromTheReleaseBefore$' "$@"
+fi
 exec bash "$home/scripts/postgres.sh" bash "$home/scripts/temporal.sh" inner \
-	go test "${race[@]}" -shuffle=on -count=1 -parallel 6 -timeout 60m "$@"
+	go test ${MASSGEN_RACE-"${race[@]}"} -shuffle=on -count=1 -parallel 6 -timeout 60m "$@"

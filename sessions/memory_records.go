@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/system/blob"
@@ -41,14 +42,22 @@ func (m *memory) chosen(f Filter) []*memorySession {
 	}
 	var list []*memorySession
 	for _, s := range m.sessions {
-		if s.fits(f) {
-			list = append(list, s)
+		if !s.fits(f) {
+			continue
+		}
+		if list = append(list, s); f.Limit > 0 && len(list) == 2*f.Limit { // so that a page takes no more room in a big store
+			list = first(inOrder(list), f.Limit)
 		}
 	}
+	return first(inOrder(list), f.Limit)
+}
+
+// inOrder sorts sessions, the most recently used first.
+func inOrder(list []*memorySession) []*memorySession {
 	slices.SortFunc(list, func(a, b *memorySession) int {
 		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.ID, b.ID))
 	})
-	return first(list, f.Limit)
+	return list
 }
 
 // fits reports whether f chooses a session that has the id of f.
@@ -58,7 +67,13 @@ func (s *memorySession) fits(f Filter) bool {
 			return false
 		}
 	}
-	return !f.Unended || s.turns[s.Turns-1].Status == Running
+	switch {
+	case f.Unended && s.turns[s.Turns-1].Status != Running:
+		return false
+	case !f.UnusedSince.IsZero() && !s.Updated.Before(f.UnusedSince):
+		return false
+	}
+	return f.After == (Place{}) || Place{Used: f.After.Used, Session: f.After.Session}.isBefore(s.Place())
 }
 
 // first returns at most limit items; 0 means all.
@@ -92,20 +107,43 @@ func (m *memory) Last(ctx context.Context, id string, last int, isIdle bool) ([]
 const snippetRunes = 120
 
 // Search implements Backing.
-func (m *memory) Search(ctx context.Context, q Query, limit int) ([]Hit, error) {
+func (m *memory) Search(ctx context.Context, q Query, f Filter) ([]Hit, error) {
 	return alone1(ctx, m, func() ([]Hit, error) {
 		hits := []Hit{}
-		for _, s := range m.chosen(Filter{}) {
+		add := func(h Hit) {
+			if f.After.isBefore(h.Place()) || f.After == (Place{}) {
+				hits = append(hits, h)
+			}
+		}
+		all := f
+		all.After, all.Limit = Place{}, 0
+		for _, s := range m.chosen(all) {
+			if f.Limit > 0 && len(hits) >= f.Limit {
+				break
+			}
 			if q.Finds(s.Title) {
-				hits = append(hits, Hit{Session: s.ID, Title: s.Title, Snippet: s.Title})
+				add(Hit{Session: s.ID, Title: s.Title, Snippet: s.Title, Updated: s.Updated})
 			}
 			for _, t := range s.turns {
 				if t.Status != Running && q.Finds(t.Question, t.Answer) {
-					hits = append(hits, Hit{Session: s.ID, Title: s.Title, Turn: t.Number, Snippet: snippet(t.Question)})
+					add(Hit{Session: s.ID, Title: s.Title, Turn: t.Number, Snippet: snippet(t.Question), Updated: s.Updated})
 				}
 			}
 		}
-		return first(hits, limit), nil
+		return first(hits, f.Limit), nil
+	})
+}
+
+// Totals implements Backing.
+func (m *memory) Totals(ctx context.Context, f Filter) (Totals, error) {
+	return alone1(ctx, m, func() (t Totals, err error) {
+		f.After, f.Limit = Place{}, 0
+		for _, s := range m.sessions {
+			if (f.ID == "" || f.ID == s.ID) && s.fits(f) {
+				t.Sessions, t.Usage = t.Sessions+1, t.Usage.Plus(s.Usage)
+			}
+		}
+		return t, nil
 	})
 }
 
@@ -224,7 +262,7 @@ func (m *memory) Copy(ctx context.Context, _, from string, turn int, to string, 
 }
 
 // Delete implements Backing.
-func (m *memory) Delete(ctx context.Context, id string) error {
+func (m *memory) Delete(ctx context.Context, id string, unusedSince time.Time) error {
 	return m.alone(ctx, func() error {
 		s := m.sessions[id]
 		switch {
@@ -232,6 +270,8 @@ func (m *memory) Delete(ctx context.Context, id string) error {
 			return ErrBusy
 		case s == nil:
 			return NoSession(id)
+		case !unusedSince.IsZero() && !s.Updated.Before(unusedSince):
+			return ErrUsed
 		}
 		for _, t := range s.turns {
 			m.texts.unname(t)

@@ -3,6 +3,7 @@ package sessions
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/system/blob"
@@ -50,9 +51,11 @@ type Records interface {
 	// has none. If isIdle is true, Last returns only a turn with the status running that no
 	// process works on.
 	Last(ctx context.Context, id string, last int, isIdle bool) ([]Turn, error)
-	// Search returns the places where the words of q are found, in the order of List. q is not
-	// empty.
-	Search(ctx context.Context, q Query, limit int) ([]Hit, error)
+	// Search returns the places where the words of q are found in the sessions that f chooses, in
+	// the order of List. q is not empty.
+	Search(ctx context.Context, q Query, f Filter) ([]Hit, error)
+	// Totals returns the sums over the sessions that f chooses.
+	Totals(ctx context.Context, f Filter) (Totals, error)
 	// Dump returns a session as it is at one moment, or ErrNoSession.
 	Dump(ctx context.Context, id string) (*Dump, error)
 	// Load adds a consistent session, or returns ErrExists. While its id is held, Load returns
@@ -66,8 +69,9 @@ type Records interface {
 	// more than once.
 	Copy(ctx context.Context, what, from string, turn int, to string, next func(from Session, status kernel.Status) (Session, error)) error
 	// Delete removes a session, with the texts that no other session names, or returns
-	// ErrNoSession. While the session is held, Delete returns ErrBusy.
-	Delete(ctx context.Context, id string) error
+	// ErrNoSession. While the session is held, Delete returns ErrBusy. Unless unusedSince is zero,
+	// Delete returns ErrUsed for a session that was used at that time or later.
+	Delete(ctx context.Context, id string, unusedSince time.Time) error
 	// Set changes a session's title, unless title is nil, and the given metadata. An empty
 	// value removes its key.
 	Set(ctx context.Context, id string, title *string, metadata map[string]string) error

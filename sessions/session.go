@@ -22,6 +22,8 @@ var (
 	ErrNoSession = errors.New("there is no session")
 	// ErrExists is returned for a new session whose id exists already.
 	ErrExists = errors.New("there is a session already with the id")
+	// ErrUsed is returned by DeleteUnused for a session that was used since.
+	ErrUsed = errors.New("the session was used since")
 	// ErrNoText is returned for a missing text.
 	ErrNoText = errors.New("no text is stored under")
 	// ErrNoFact is returned for a missing fact.
@@ -154,8 +156,18 @@ type Filter struct {
 	Metadata map[string]string
 	// Unended chooses sessions whose last turn has not ended: it runs, or Interrupted names it.
 	Unended bool
-	// Limit is the most sessions to return; 0 means all.
+	// UnusedSince chooses sessions that were last used before that time; zero chooses any.
+	UnusedSince time.Time
+	// After chooses what follows a place: the next page. Totals ignores it.
+	After Place
+	// Limit is the most sessions, or hits, to return; 0 means all. Totals ignores it.
 	Limit int
+}
+
+// Totals has the sums over sessions.
+type Totals struct {
+	Sessions int
+	Usage    Usage
 }
 
 // Hit is one result of a search.
@@ -166,6 +178,8 @@ type Hit struct {
 	Turn int `json:"turn,omitempty"`
 	// Snippet is the text around the words.
 	Snippet string `json:"snippet"`
+	// Updated is when the session's last turn began or ended.
+	Updated time.Time `json:"updated"`
 }
 
 // Fact is a remembered fact about a user, for all sessions.

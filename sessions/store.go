@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/system/blob"
@@ -137,7 +138,7 @@ func (s *Store) append(ctx context.Context, id string, turn int, place *int, eve
 	change := &Change{Events: masked, At: place, Names: names}
 	return s.backing.Append(ctx, "write the journal of session "+id, id, turn, false, func(h *Held) (_ *Change, err error) {
 		if !h.Stored {
-			change.Metadata, err = maskedMetadata(metadataOf(ctx, id), s.redact)
+			change.Metadata, err = maskedMetadata(MetadataOf(ctx, id), s.redact)
 		}
 		return change, err
 	})
@@ -320,7 +321,9 @@ func (s *Store) Session(ctx context.Context, id string) (Session, error) {
 	return list[0], nil
 }
 
-// List returns the sessions that f chooses, the most recently used first.
+// List returns the sessions that f chooses, the most recently used first; sessions of the same time in the order of
+// their ids. A page reads as much as it has. Sessions that are used while their pages are read move to the front, so
+// that no page has a session again.
 func (s *Store) List(ctx context.Context, f Filter) ([]Session, error) { return s.backing.List(ctx, f) }
 
 // Turns returns a session's last turns, oldest first; last 0 means all. They include turns that
@@ -351,14 +354,19 @@ func (s *Store) Interrupted(ctx context.Context, id string) ([]Turn, error) {
 }
 
 // Search returns the places where the words of a query are found: in titles, and in questions
-// and answers, of the most recently used sessions first. limit is the most hits to return; 0
-// means all.
-func (s *Store) Search(ctx context.Context, query string, limit int) ([]Hit, error) {
+// and answers of the sessions that f chooses, in the order of List, and within a session in the
+// order of its turns. The title of a session is before its turns.
+func (s *Store) Search(ctx context.Context, query string, f Filter) ([]Hit, error) {
 	q := ParseQuery(query)
 	if len(q) == 0 {
 		return []Hit{}, ctx.Err()
 	}
-	return s.backing.Search(ctx, q, limit)
+	return s.backing.Search(ctx, q, f)
+}
+
+// AddUp returns the sums over the sessions that f chooses.
+func AddUp(ctx context.Context, s *Store, f Filter) (Totals, error) {
+	return s.backing.Totals(ctx, f)
 }
 
 // SetTitle sets a session's title.
@@ -386,8 +394,8 @@ func WithMetadata(ctx context.Context, session string, metadata map[string]strin
 	return context.WithValue(ctx, metadataKey{session}, metadata)
 }
 
-// metadataOf returns the metadata that a context carries for a session, nil for none.
-func metadataOf(ctx context.Context, session string) map[string]string {
+// MetadataOf returns the metadata that a context carries for a session, nil for none.
+func MetadataOf(ctx context.Context, session string) map[string]string {
 	metadata, _ := ctx.Value(metadataKey{session}).(map[string]string)
 	return metadata
 }
@@ -468,7 +476,15 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	if err := CheckID(id); err != nil {
 		return err
 	}
-	return s.backing.Delete(ctx, id)
+	return s.backing.Delete(ctx, id, time.Time{})
+}
+
+// DeleteUnused is Delete for a session that was last used before a time. Otherwise it returns ErrUsed.
+func DeleteUnused(ctx context.Context, s *Store, id string, since time.Time) error {
+	if err := CheckID(id); err != nil {
+		return err
+	}
+	return s.backing.Delete(ctx, id, since)
 }
 
 // AddFact stores a fact about a user; an empty user means the user of this machine. If the fact

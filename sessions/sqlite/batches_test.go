@@ -32,7 +32,7 @@ func TestLostImportsAreNotSeen(t *testing.T) {
 	hidden(t, s.Path(), "lost", time.Now())
 	list, err := s.List(t.Context(), sessions.Filter{})
 	must(t, err)
-	hits, err := s.Search(t.Context(), "what", 0)
+	hits, err := s.Search(t.Context(), "what", sessions.Filter{})
 	must(t, err)
 	if len(list) != 0 || len(hits) != 0 {
 		t.Errorf("%d sessions are listed, and %d hits are found", len(list), len(hits))

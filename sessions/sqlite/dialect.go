@@ -20,9 +20,10 @@ var fromVersion1 string
 // steps bring older stores up to date. There were no versions 2 and 3, and 5 is like 4.
 func steps() sqlstore.Steps {
 	return sqlstore.Steps{
-		1: fromVersion1,
-		5: `ALTER TABLE sessions ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0;
-			ALTER TABLE turns ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0`,
+		1: {Breaks: fromVersion1},
+		5: {Breaks: `ALTER TABLE sessions ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0;
+			ALTER TABLE turns ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0`},
+		6: {Indexes: []string{"sessions_by_use ON sessions (updated DESC, name) WHERE turns > 0", "sessions_hidden ON sessions (name) WHERE turns = 0"}},
 	}
 }
 
@@ -46,13 +47,11 @@ func dialect(path string, wait time.Duration) sqlstore.Dialect {
 			"named":  `(SELECT unhex(value ->> 'sha256') AS sum, value ->> 'bytes' AS bytes, key AS n FROM json_each($1))`,
 		},
 		Search: `
-			SELECT name, title, turn, snippet, NULL FROM (
-				SELECT rowid AS session, 0 AS turn, title AS snippet
-				FROM title_search WHERE title_search MATCH $1
-				UNION ALL
-				SELECT turns.session, turns.number, snippet(turn_search, -1, '', '', '…', 24)
-				FROM turn_search JOIN turns ON turns.id = turn_search.rowid WHERE turn_search MATCH $1
-			) JOIN sessions ON sessions.id = session`,
+			SELECT rowid AS session, 0 AS turn, NULL AS id FROM title_search WHERE title_search MATCH $1
+			UNION ALL
+			SELECT turns.session, turns.number, turns.id
+			FROM turn_search JOIN turns ON turns.id = turn_search.rowid WHERE turn_search MATCH $1`,
+		Found:       `(SELECT snippet(turn_search, -1, '', '', '…', 24) FROM turn_search WHERE turn_search MATCH $1 AND rowid = page.id), NULL`,
 		SearchFacts: "facts.id IN (SELECT rowid FROM fact_search WHERE fact_search MATCH $2)",
 		Match:       match,
 		Snippet:     func(_ sessions.Query, found, _ []byte) string { return string(found) },

@@ -343,7 +343,7 @@ func TestMigration(t *testing.T) {
 	to := func(more ...string) error {
 		steps := sqlstore.Steps{}
 		for i, step := range more {
-			steps[sqlstore.Version+i] = step
+			steps[sqlstore.Version+i] = sqlstore.Step{Expand: step}
 		}
 		return migrate(ctx, s.db.Write, steps, sqlstore.Version+len(more))
 	}

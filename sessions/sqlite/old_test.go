@@ -74,7 +74,7 @@ func TestOldStoreIsBroughtUpToDate(t *testing.T) {
 	if err != nil || len(facts) != 1 || facts[0].Text != "Lives by the sea." {
 		t.Errorf("facts %+v, %v", facts, err)
 	}
-	hits, err := s.Search(ctx, "moon", 0)
+	hits, err := s.Search(ctx, "moon", sessions.Filter{})
 	if err != nil || len(hits) != 2 {
 		t.Errorf("hits %+v, %v", hits, err)
 	}

@@ -120,7 +120,7 @@ func TestFilesThatCannotBeUsedAreLeftAsTheyWere(t *testing.T) {
 			write(inWAL, 0o600)(t, path)
 			write(log, 0o600)(t, path+"-wal")
 		}, "is no store of massgen"},
-		"newer":                 {write(newer, 0o600), "was written by a newer massgen (it has version 99, and this one knows 6): update massgen"},
+		"newer":                 {write(newer, 0o600), "was written by a newer massgen (it has version 99, and this one knows 7): update massgen"},
 		"version below zero":    {write(below, 0o600), "is damaged: put a copy from before in its place, or move it away to begin a new one (its version is -1)"},
 		"without a version":     {write(without, 0o600), "is damaged"},
 		"cut by half":           {write(good[:len(good)/2], 0o600), "is damaged"},

@@ -21,12 +21,17 @@ import (
 type activities struct {
 	panel  *coordinator.Panel
 	as     func(owner string) Store
+	texts  Texts
 	server server
 	// workflows answer requests for budget.
 	workflows workflows
+	signs     Signs
 	// home is the queue that only this worker listens to.
 	home     string
+	homed    homed
 	inFlight inFlight
+	turns    turns
+	observer *observer
 }
 
 // The kinds of errors: refusals, which a client knows and no retry changes, and effects without
@@ -34,6 +39,8 @@ type activities struct {
 const (
 	busyKind    = "busy"
 	refusedKind = "refused"
+	// forgottenKind is for a turn whose client has put texts that the store has forgotten since.
+	forgottenKind = "forgotten"
 
 	// unsentKind is the kind of an effect that was not begun, endedKind that of one whose
 	// worker shut down.
@@ -47,9 +54,11 @@ func refusal(kind string, err error) error {
 
 // prepare holds the session and writes the turn's first event.
 func (h *activities) prepare(ctx context.Context, in request) (begun, error) {
-	ctx, stop := atWork(ctx)
-	defer stop()
-	store := h.as(in.Owner)
+	return atTurn(ctx, h, in.Owner, func(ctx context.Context, t *turnAtWork) (begun, error) { return h.prepareAt(ctx, in, t) })
+}
+
+func (h *activities) prepareAt(ctx context.Context, in request, t *turnAtWork) (begun, error) {
+	store := t.store
 	b, isHeld, err := store.Held(ctx, in.Session)
 	if err != nil {
 		return begun{}, err
@@ -61,7 +70,7 @@ func (h *activities) prepare(ctx context.Context, in request) (begun, error) {
 			return begun{}, journalErr
 		}
 		if len(journal) > 0 {
-			return h.begun(b.Turn, journal[0])
+			return h.begun(ctx, t, b.Turn, in, journal[0])
 		}
 	default:
 		if b, err = store.Begin(ctx, in.Session, string(in.Question)); errors.Is(err, sessions.ErrBusy) {
@@ -72,21 +81,28 @@ func (h *activities) prepare(ctx context.Context, in request) (begun, error) {
 		return begun{}, err
 	}
 	defer store.AtWork(in.Session)()
-	accepted, err := h.accept(ctx, store, in, b)
+	accepted, err := accept(ctx, t, in, b)
 	if err != nil && isCut(ctx) { // another worker goes on with it
 		return begun{}, fmt.Errorf("the turn was not prepared: %w", context.Cause(ctx))
 	}
 	if err != nil {
-		refused := sessions.Ended{Status: kernel.AllFailed}
-		return begun{}, refusal(refusedKind, errors.Join(err, store.End(context.WithoutCancel(ctx), in.Session, b.Turn, refused)))
+		refused, kind := sessions.Ended{Status: kernel.AllFailed}, refusedKind
+		if errors.Is(err, sessions.ErrNoText) {
+			kind = forgottenKind
+		}
+		return begun{}, refusal(kind, errors.Join(err, store.End(context.WithoutCancel(ctx), in.Session, b.Turn, refused)))
 	}
-	activity.GetLogger(ctx).Info("a turn has begun", "session", in.Session, "turn", b.Turn)
-	return h.begun(b.Turn, accepted)
+	h.observer.turnBegun(in.Session, b.Turn)
+	return h.begun(ctx, t, b.Turn, in, accepted)
 }
 
 // journal writes events of the workflow's history to the store.
 func (h *activities) journal(ctx context.Context, e entry) error {
-	err := h.as(e.Owner).AppendAt(ctx, e.Session, e.Number, e.Place, e.Events...)
+	events := e.Events
+	for _, ev := range e.Journal {
+		events = append(events, ev)
+	}
+	err := h.as(e.Owner).AppendAt(ctx, e.Session, e.Number, e.Place, events...)
 	if errors.Is(err, sessions.ErrNotRunning) {
 		return refusal(refusedKind, err)
 	}
@@ -96,16 +112,22 @@ func (h *activities) journal(ctx context.Context, e entry) error {
 // perform runs one effect, waits for it if it is under way here, or returns its earlier result.
 // If Joins is true, it begins nothing.
 func (h *activities) perform(ctx context.Context, w work) (result, error) {
+	defer h.inFlight.enter()()
+	t, leave := h.turn(w.Owner)
+	defer leave()
+	if err := t.open(ctx, &w); err != nil {
+		return result{}, unsent(err)
+	}
 	e, err := w.Effect.effect()
 	if err != nil {
 		return result{}, err
 	}
-	store, key := patient{h.as(w.Owner), h.inFlight.over()}, e.EffectKey().String()
+	key := e.EffectKey()
 	isCheck := w.Effect.Tool != nil && w.Effect.Tool.IsCheck()                 // which any worker may make again
 	if !isCheck && (w.Lost || w.Effect.Tool != nil && w.Try > 0 && !w.Joins) { // a tool's call is never made again
-		r, isKept, err := keptResult(ctx, store, w, key)
+		r, isKept, _, err := t.store.result(ctx, w.Session, w.Turn.Turn, key)
 		if err == nil && !isKept {
-			r, err = interrupted(ctx, store, w)
+			r, err = interrupted(ctx, t.store, w)
 		}
 		return r, unsent(err)
 	}
@@ -119,7 +141,7 @@ func (h *activities) perform(ctx context.Context, w work) (result, error) {
 		begin = func(ctx context.Context) (result, error) {
 			ctx, cancel := context.WithDeadline(ctx, over)
 			defer cancel()
-			return h.begin(ctx, store, w, e, name)
+			return h.begin(ctx, w, e, name)
 		}
 	}
 	under, err := h.inFlight.join(context.WithoutCancel(ctx), name, begin)
@@ -129,7 +151,7 @@ func (h *activities) perform(ctx context.Context, w work) (result, error) {
 	if under != nil {
 		return h.wait(ctx, under, w.Joins)
 	}
-	r, isKept, err := keptResult(ctx, store, w, key)
+	r, isKept, _, err := t.store.result(ctx, w.Session, w.Turn.Turn, key)
 	switch {
 	case isKept || err != nil:
 		return r, err
@@ -140,37 +162,36 @@ func (h *activities) perform(ctx context.Context, w work) (result, error) {
 }
 
 // begin runs the effect of a name, unless its result is stored, and stores the result.
-func (h *activities) begin(ctx context.Context, store patient, w work, e effect.Effect, name string) (result, error) {
+func (h *activities) begin(ctx context.Context, w work, e effect.Effect, name string) (result, error) {
+	t, leave := h.turn(w.Owner)
+	defer leave()
 	key := e.EffectKey()
-	if r, isKept, err := keptResult(ctx, store, w, key.String()); isKept || err != nil {
+	switch r, isKept, isHeld, err := t.store.result(ctx, w.Session, w.Turn.Turn, key); {
+	case isKept || err != nil:
 		return r, unsent(err)
-	}
-	switch _, isHeld, err := store.Held(ctx, w.Session); {
-	case err != nil:
-		return result{}, unsent(fmt.Errorf("find out whether session %s is held: %w", w.Session, err))
 	case !isHeld:
 		return result{}, refusal(refusedKind, fmt.Errorf("turn %d no longer holds session %s", w.Turn.Turn, w.Session))
 	}
-	defer store.AtWork(w.Session)()
-	kept := h.inFlight.begun(name)
+	defer t.store.AtWork(w.Session)()
+	stored := h.inFlight.begun(name)
 	called := ctx
 	var isLost atomic.Bool
 	if w.Limited {
 		info := activity.GetInfo(ctx).WorkflowExecution
 		called = backends.WithBudget(ctx, grants{h.workflows, info.ID, info.RunID, key, w.Try, w.Priced, &isLost, activity.GetLogger(ctx)})
 	}
-	ev, err := h.panel.Worker(store).Perform(called, &w.Turn, e)
+	ev, err := t.worker.Perform(called, &w.Turn, e)
 	if err == nil && isLost.Load() {
 		err = errors.New(lostWord)
 	}
 	if err != nil {
 		return result{}, err
 	}
-	r, err := told(ctx, ev)
+	r, err := told(ctx, ev, w.Described == blob.Ref{})
 	if err != nil {
 		return result{}, err
 	}
-	return keepResult(ctx, store, w, key.String(), r, kept)
+	return t.store.keepResult(ctx, looked{w.Session, w.Turn.Turn, key.String()}, r, activity.GetLogger(ctx), stored)
 }
 
 // keepNote stores the text of a note. Its return shows that the text is in the store before the
@@ -200,19 +221,21 @@ type concluded struct {
 
 // conclude stores the turn's outcome.
 func (h *activities) conclude(ctx context.Context, t held) (concluded, error) {
-	ctx, stop := atWork(ctx)
-	defer stop()
-	store := h.as(t.Owner)
-	worker := h.panel.Worker(store)
-	var c concluded
+	return atTurn(ctx, h, t.Owner, func(ctx context.Context, at *turnAtWork) (concluded, error) { return h.concludeAt(ctx, at, t) })
+}
+
+func (h *activities) concludeAt(ctx context.Context, at *turnAtWork, t held) (c concluded, err error) {
+	store, worker := at.store, at.worker
 	isDone, err := wasDone(ctx, store, t)
 	switch {
 	case err != nil:
 		return c, err
 	case !isDone:
-		if c.Following, err = worker.Conclude(ctx, t.Session, t.Number); err == nil {
-			activity.GetLogger(ctx).Info("a turn is over", "session", t.Session, "turn", t.Number)
+		done, err := worker.Conclude(ctx, t.Session, t.Number)
+		if err == nil {
+			h.observer.turnEnded(done.Result)
 		}
+		c.Following = done.Following
 		return c, err
 	}
 	b, isHeld, err := store.Held(ctx, t.Session)
@@ -236,14 +259,14 @@ func wasDone(ctx context.Context, store Store, t held) (bool, error) {
 
 // finish stores the results of the calls after the answer.
 func (h *activities) finish(ctx context.Context, t held) error {
-	ctx, stop := atWork(ctx)
-	defer stop()
-	store := h.as(t.Owner)
-	b, isHeld, err := store.Held(ctx, t.Session)
-	if err != nil || !isHeld || b.Turn != t.Number { // an earlier try succeeded, and its reply was lost
-		return err
-	}
-	return h.panel.Worker(store).Finish(ctx, t.Session, t.Number)
+	_, err := atTurn(ctx, h, t.Owner, func(ctx context.Context, at *turnAtWork) (struct{}, error) {
+		b, isHeld, err := at.store.Held(ctx, t.Session)
+		if err != nil || !isHeld || b.Turn != t.Number { // an earlier try succeeded, and its reply was lost
+			return struct{}{}, err
+		}
+		return struct{}{}, at.worker.Finish(ctx, t.Session, t.Number)
+	})
+	return err
 }
 
 // leave releases a turn that cannot go on.

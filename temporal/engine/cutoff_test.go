@@ -37,7 +37,7 @@ func TestCutOffIsNotCancelled(t *testing.T) {
 		if c.cause != nil {
 			cancel(c.cause)
 		}
-		r, err := told(ctx, c.ev)
+		r, err := told(ctx, c.ev, true)
 		if done := r.Model != nil || r.Tool != nil; done == c.again || (err != nil) != c.again {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}

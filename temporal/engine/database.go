@@ -26,6 +26,10 @@ func (e *Engine) queueOf(config string) string {
 	return e.commonQueueOf(config) + "/" + e.database.id
 }
 
+// byTexts returns the queue of turns by texts that belongs to a queue of queueOf: workers that do not
+// know this form do not listen there.
+func byTexts(queue string) string { return queue + "/texts" }
+
 // commonQueueOf returns the queue for turns of a config that name no database: those of clients
 // before version 5 of the store. Workers of all databases listen there.
 func (e *Engine) commonQueueOf(config string) string { return e.queue + "/" + config }

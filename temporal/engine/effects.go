@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -23,14 +24,61 @@ type home struct {
 	Lost  bool   `json:"lost,omitempty"`
 }
 
-// homePatience is how many heartbeats a worker has to take a tool call. After them the workflow
-// checks whether the worker lives.
-const homePatience = 3
+// homeAtWork is the home of a turn, with the effects that are scheduled for it, in their order.
+type homeAtWork struct {
+	home
+	cancels []*workflow.CancelFunc
+}
+
+// enter adds an effect until done is called, unless queue is "". The effect is run in the context that it returns.
+func (h *homeAtWork) enter(ctx workflow.Context, queue string) (at workflow.Context, done func()) {
+	if queue == "" {
+		return ctx, func() {}
+	}
+	at, cancel := workflow.WithCancel(ctx)
+	h.cancels = append(h.cancels, &cancel)
+	return at, func() {
+		cancel()
+		h.cancels = slices.DeleteFunc(h.cancels, func(c *workflow.CancelFunc) bool { return c == &cancel })
+	}
+}
+
+// lose records that the worker of a queue is lost. If this worker has the tools of the turn, the tools
+// are lost too.
+func (h *homeAtWork) lose(queue string) {
+	if queue != "" && h.Queue == queue {
+		h.home = home{Lost: true}
+	}
+}
+
+// ended records that the worker of a queue has said that it ended. What it had begun, it has given back before. An
+// effect that was scheduled for it meanwhile would wait for a worker that is not there, so it is taken back.
+func (h *homeAtWork) ended(queue string) {
+	if h.Queue != queue {
+		return
+	}
+	h.lose(queue)
+	for _, cancel := range slices.Clone(h.cancels) {
+		(*cancel)()
+	}
+}
+
+// takingPatience returns how many heartbeats the worker of a queue has to take a tool call.
+// After them the workflow checks whether the worker lives.
+func takingPatience(queue string) int {
+	if isSigned(queue) { // then it has silencePatience more
+		return 1
+	}
+	return 3
+}
 
 // startEffect lets a worker run an effect. The effect's result comes to the inbox exactly once.
 func (p *player) startEffect(w begunWork) {
 	key := w.Key()
 	told := p.work(w.Work)
+	if w.sent != nil {
+		told = *w.sent
+	}
 	workflow.Go(w.ctx, func(ctx workflow.Context) {
 		r, err := p.perform(ctx, told, key)
 		p.happened(happening{endsWork: true, fault: err, event: func(at kernel.Time) turn.Event { return r.event(at, key) }})
@@ -47,7 +95,9 @@ func (p *player) perform(ctx workflow.Context, w work, key effect.Key) (result, 
 		if w.Effect.Tool != nil {
 			queue, w.Lost = p.home.Queue, p.home.Lost
 		}
-		r, err := p.performAt(ctx, queue, homePatience, w)
+		at, done := p.home.enter(ctx, queue)
+		r, err := p.performAt(at, queue, takingPatience(queue), w)
+		done()
 		if isTimeout(err) && ctx.Err() == nil {
 			r, err = p.rejoin(ctx, queue, w, err)
 		}
@@ -59,12 +109,15 @@ func (p *player) perform(ctx workflow.Context, w work, key effect.Key) (result, 
 			return p.cancelled(w, isBegun), nil //nolint:nilerr // the result says so
 		}
 		if isEnded(err) {
-			p.loseHome(queue)
+			p.home.lose(queue)
 		}
 		if isBegun {
 			w.Try++
 			p.tries[key] = w.Try
 			p.recordLost(w.Effect, key)
+		}
+		if errors.As(err, new(gone)) { // another worker makes it at once
+			continue
 		}
 		if workflow.Sleep(ctx, wait) != nil {
 			return p.cancelled(w, isBegun), nil //nolint:nilerr // the result says so
@@ -74,34 +127,56 @@ func (p *player) perform(ctx workflow.Context, w work, key effect.Key) (result, 
 
 // performAt lets a worker run an effect once. The worker of queue must take the effect within the
 // given number of heartbeats. If queue is "", any worker may take the effect at any time.
-func (p *player) performAt(ctx workflow.Context, queue string, heartbeats int, w work) (r result, err error) {
+func (p *player) performAt(ctx workflow.Context, queue string, heartbeats int, w work) (result, error) {
+	heartbeat := p.in.Settings.Heartbeat
+	return resultOf(ctx, p.executeAt(ctx, queue, time.Duration(heartbeats)*heartbeat, heartbeat, w))
+}
+
+// executeAt schedules an effect for the worker of queue, or for any worker if queue is "". A
+// worker of queue must take it within start. A worker that took it may be silent for the time
+// silence.
+func (p *player) executeAt(ctx workflow.Context, queue string, start, silence time.Duration, w work) workflow.Future {
 	o := workflow.ActivityOptions{
-		StartToCloseTimeout: p.in.Settings.EffectLimit, HeartbeatTimeout: p.in.Settings.Heartbeat,
+		StartToCloseTimeout: p.in.Settings.EffectLimit, HeartbeatTimeout: silence,
 		WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
 	}
 	if queue != "" {
-		o.TaskQueue, o.ScheduleToStartTimeout = queue, time.Duration(heartbeats)*p.in.Settings.Heartbeat
+		o.TaskQueue, o.ScheduleToStartTimeout = queue, start
 	}
-	if err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), performName, w).Get(ctx, &r); err == nil {
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, o), performName, sentOf(w))
+}
+
+// resultOf waits for the result of an effect.
+func resultOf(ctx workflow.Context, told workflow.Future) (r result, err error) {
+	if err = told.Get(ctx, &r); err == nil {
 		err = r.check()
 	}
 	return r, err
 }
 
 // rejoin asks a worker for the result of an effect after a timeout, which is the argument lost. The
-// server may have been away, the worker may be slow, or the server's message to the worker may be
-// lost. Without a result rejoin returns the error lost. It returns an error of unsentKind instead
-// if the worker lives and has not begun the effect, or if no worker has announced that it would
-// begin the effect.
+// server may have been away, the worker may be slow or frozen, or the server's message to the worker
+// may be lost. Without a result rejoin returns the error lost, which is gone if the worker is. It
+// returns an error of unsentKind instead if the worker lives and has not begun the effect, or if no
+// worker has announced that it would begin the effect.
 func (p *player) rejoin(ctx workflow.Context, queue string, w work, lost error) (result, error) {
 	at := cmp.Or(queue, workerOf(lost))
 	w.Joins = true
-	r, err := p.performAt(ctx, at, 1, w)
+	var r result
+	var err error
+	if isSigned(at) {
+		r, err = p.watches.join(ctx, p, at, w)
+	} else {
+		r, err = p.performAt(ctx, at, 1, w)
+	}
 	switch {
 	case err == nil:
 		return r, nil
+	case errors.As(err, new(gone)):
+		p.home.lose(at)
+		return r, gone{lost}
 	case at != "" && isUnstarted(err):
-		p.loseHome(at)
+		p.home.lose(at)
 	case isOfKind(err, unsentKind) && (at != "" || isUnstarted(lost) || isSilent(lost)):
 		// The worker lives and has not begun the effect.
 		return r, err
@@ -116,14 +191,6 @@ func workerOf(err error) (queue string) {
 		_ = timeout.LastHeartbeatDetails(&queue) // details of another form name no worker
 	}
 	return queue
-}
-
-// loseHome records that the worker of a queue is lost. If this worker has the tools of the turn,
-// the tools are lost too.
-func (p *player) loseHome(queue string) {
-	if queue != "" && p.home.Queue == queue {
-		p.home = home{Lost: true}
-	}
 }
 
 func isTimeout(err error) bool {
@@ -162,6 +229,7 @@ func (p *player) recordLost(e effectJSON, key effect.Key) {
 	if e.Model == nil {
 		return
 	}
+	callLost(p.root, p.in.Session, key.String())
 	p.giveUp(key, lostWord)
 	p.happened(happening{event: func(at kernel.Time) turn.Event { return turn.Lost{At: at, Key: key} }})
 }

@@ -17,20 +17,32 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"google.golang.org/grpc"
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/system/blob"
+	"github.com/massgen/massgen/internal/system/health"
+	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/internal/system/sleep"
 	"github.com/massgen/massgen/sessions"
 )
 
 // Engine is a connection to the turns on a Temporal server. It is safe for concurrent use.
 type Engine struct {
-	client   client.Client
-	address  string
-	queue    string
-	database database
-	settings Settings
+	client  client.Client
+	options client.Options
+	address string
+	// namespace is never empty.
+	namespace string
+	queue     string
+	database  database
+	settings  Settings
+	build     worker.DeploymentOptions
+	observer  *observer
+	health    *health.Monitor
 }
 
 var (
@@ -52,27 +64,53 @@ type Options struct {
 	DatabaseID, DatabasePlace string
 
 	Settings Settings
+	// Deployment and Build are the Worker Deployment of a worker and its build there: a turn stays
+	// with the workers of the build that began it. If both are empty, any worker takes it up.
+	Deployment, Build string
 	// TLS is nil for a connection without TLS. APIKey is sent with each request, over TLS only;
 	// empty sends none.
 	TLS    *tls.Config
 	APIKey string
-	// Log gets the log of the Temporal client; nil drops it.
-	Log *slog.Logger
+	// Log gets the lines about turns, and the log of the Temporal client; nil drops it. Metrics count
+	// them, and Health watches the server; both may be nil.
+	Log     *slog.Logger
+	Metrics *metrics.Registry
+	Health  *health.Monitor
 }
 
-// Dial connects to the server.
+// Dial connects to the server. The error of a server that cannot be reached is one for
+// sessions.Again.
 func Dial(ctx context.Context, o Options) (*Engine, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	c, err := client.DialContext(ctx, o.client())
+	options := o.client()
+	c, err := client.DialContext(ctx, options)
 	if err != nil && o.TLS != nil {
-		return nil, fmt.Errorf("the Temporal server at %s cannot be reached by TLS: %w", o.Address, err)
+		return nil, fmt.Errorf("the Temporal server at %s cannot be reached by TLS: %w", o.Address, awayIf(err))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("there is no Temporal server at %s: start one, for example with temporal server start-dev, or name another: %w", o.Address, err)
+		return nil, fmt.Errorf("there is no Temporal server at %s: start one, for example with temporal server start-dev, or name another: %w", o.Address, awayIf(err))
 	}
-	return &Engine{client: c, address: o.Address, queue: o.Queue, database: database{o.DatabaseID, o.DatabasePlace}, settings: o.Settings}, nil
+	o.Health.Watch(health.Temporal, func(ctx context.Context) error {
+		_, err := c.CheckHealth(ctx, &client.CheckHealthRequest{})
+		return err
+	})
+	return &Engine{
+		client: c, options: options, address: o.Address, namespace: cmp.Or(o.Namespace, client.DefaultNamespace), queue: o.Queue, database: database{o.DatabaseID, o.DatabasePlace}, settings: o.Settings,
+		build: o.build(), observer: newObserver(o.Log, o.Metrics), health: o.Health,
+	}, nil
+}
+
+// build returns the options that keep turns on workers of one build.
+func (o Options) build() worker.DeploymentOptions {
+	if o.Build == "" {
+		return worker.DeploymentOptions{}
+	}
+	return worker.DeploymentOptions{
+		UseVersioning: true, Version: worker.WorkerDeploymentVersion{DeploymentName: o.Deployment, BuildID: o.Build},
+		DefaultVersioningBehavior: workflow.VersioningBehaviorPinned,
+	}
 }
 
 // connectPatience is how long a server may take to greet a client after the connection is open.
@@ -82,8 +120,10 @@ const connectPatience = 20 * time.Second
 // TLS.
 func (o Options) client() client.Options {
 	options := client.Options{
-		HostPort: o.Address, Namespace: o.Namespace, Logger: log.NewStructuredLogger(o.Log),
-		ConnectionOptions: client.ConnectionOptions{TLS: o.TLS, GetSystemInfoTimeout: connectPatience},
+		HostPort: o.Address, Namespace: o.Namespace, Logger: log.NewStructuredLogger(slog.New(newCalm(o.Log.Handler(), o.Health))), MetricsHandler: sdkMetrics{registry: o.Metrics},
+		ConnectionOptions: client.ConnectionOptions{
+			TLS: o.TLS, GetSystemInfoTimeout: connectPatience, DialOptions: []grpc.DialOption{grpc.WithChainUnaryInterceptor(logTooLarge(o.Log))},
+		},
 	}
 	if o.APIKey != "" {
 		options.Credentials = client.NewAPIKeyStaticCredentials(o.APIKey)
@@ -106,12 +146,15 @@ const mostTaskTime = 10 * time.Second
 
 // Begin implements coordinator.Remote.
 func (e *Engine) Begin(ctx context.Context, session, question string, terms coordinator.TurnOptions) (coordinator.RemoteTurn, error) {
-	queue := e.queueOf(terms.Config)
-	if err := e.findWorker(ctx, terms.Config); err != nil {
+	queue, form, err := e.findWorker(ctx, terms.Config)
+	if err != nil {
 		return nil, err
 	}
-	in := request{Session: session, Question: []byte(question), Terms: terms, Owner: "temporal/" + rand.Text(), Settings: e.settings}
-	run, err := e.start(ctx, queue, in)
+	if form < turnsByTexts && (len(terms.Files) > 0 || terms.Schema != blob.Ref{}) {
+		return nil, fmt.Errorf("the workers of the queue %s are of a version that knows no files and no schema for the answer: update them, or leave both out", e.queue)
+	}
+	in := request{Form: form, Session: session, Question: []byte(question), Terms: terms, Owner: "temporal/" + rand.Text(), Settings: e.settings}
+	remote, err := e.start(ctx, queue, in)
 	if errors.Is(err, sessions.ErrBusy) || errors.As(err, new(foreignTurn)) {
 		return nil, err
 	}
@@ -122,42 +165,83 @@ func (e *Engine) Begin(ctx context.Context, session, question string, terms coor
 		}
 		return nil, err
 	}
-	remote, err := e.begun(ctx, run)
+	if remote.number == 0 { // nobody has heard so far whether it has begun
+		err = e.await(ctx, remote)
+	}
 	if ctx.Err() != nil { // nothing waits for the turn any more
 		return nil, errors.Join(ctx.Err(), e.callOff(context.WithoutCancel(ctx), in, 0))
 	}
-	return remote, err
+	if err != nil {
+		return nil, err
+	}
+	return remote, nil
 }
 
 // start starts the workflow of a turn, once: a slow server may start it, and even finish it,
-// and reply too late.
-func (e *Engine) start(ctx context.Context, queue string, in request) (client.WorkflowRun, error) {
+// and reply too late. The turn has a number if it is known to have begun.
+func (e *Engine) start(ctx context.Context, queue string, in request) (*remote, error) {
 	isAgain := false
-	return untilAnswered(ctx, func() (client.WorkflowRun, error) {
+	return untilAnswered(ctx, func() (*remote, error) {
 		if isAgain {
 			if known, err := e.find(ctx, in); err != nil || known.isOwn {
-				return known.run, err
+				return &remote{engine: e, run: known.run}, err
 			}
 		}
 		isAgain = true
-		run, err := e.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-			ID: e.id(in.Session), TaskQueue: queue, WorkflowExecutionErrorWhenAlreadyStarted: true,
+		turn, err := e.startOnce(ctx, queue, in)
+		var started *serviceerror.WorkflowExecutionAlreadyStarted
+		isOther, hasEnded := errors.As(err, &started), errors.As(err, new(*serviceerror.NotFound)) || errors.As(err, new(*temporal.ApplicationError))
+		if err == nil || !isOther && !hasEnded {
+			return turn, err
+		}
+		// The workflow is another's, or has ended before it could say that the turn has begun.
+		known, findErr := e.find(ctx, in)
+		switch {
+		case findErr != nil:
+			return nil, findErr
+		case known.isOwn:
+			return &remote{engine: e, run: known.run}, nil
+		case isOther && known.isForeign:
+			return nil, foreignTurn{in.Session, e.queue}
+		case isOther:
+			return nil, sessions.ErrBusy
+		}
+		return nil, err
+	})
+}
+
+// startTry is how long the request that starts a turn may wait until the turn has begun. Another request then waits
+// on.
+const startTry = 10 * time.Second
+
+// startOnce starts the workflow of a turn, and returns when the turn has begun, by one request. The error is
+// context.DeadlineExceeded if that takes longer than startTry.
+func (e *Engine) startOnce(whole context.Context, queue string, in request) (*remote, error) {
+	ctx, cancel := context.WithTimeout(whole, startTry)
+	defer cancel()
+	start := e.client.NewWithStartWorkflowOperation(
+		client.StartWorkflowOptions{
+			ID: e.id(in.Session), TaskQueue: queue, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 			WorkflowTaskTimeout: min(mostTaskTime, e.settings.withDefaults().Heartbeat),
 			Memo:                map[string]any{ownerMemo: in.Owner, databaseMemo: e.database.id},
 		}, workflowName, in)
-		var started *serviceerror.WorkflowExecutionAlreadyStarted
-		if !errors.As(err, &started) {
-			return run, err
-		}
-		known, err := e.find(ctx, in)
-		switch {
-		case err != nil || known.isOwn:
-			return known.run, err
-		case known.isForeign:
-			return nil, foreignTurn{in.Session, e.queue}
-		}
-		return nil, sessions.ErrBusy
+	begun, err := e.client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+		StartWorkflowOperation: start,
+		UpdateOptions: client.UpdateWorkflowOptions{
+			WorkflowID: e.id(in.Session), UpdateName: begunUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
+		},
 	})
+	turn := &remote{engine: e}
+	if err == nil {
+		err = begun.Get(ctx, &turn.number)
+	}
+	if err == nil {
+		turn.run, err = start.Get(ctx)
+	}
+	if err != nil && ctx.Err() != nil && whole.Err() == nil {
+		err = ctx.Err()
+	}
+	return turn, err
 }
 
 // latest is the latest run of a session's workflow, nil if there is none.
@@ -272,22 +356,26 @@ func (e *Engine) Attach(ctx context.Context, session string) (coordinator.Remote
 	if e.isForeign(found) {
 		return nil, foreignTurn{session, e.queue}
 	}
-	return e.begun(ctx, e.client.GetWorkflow(ctx, e.id(session), ""))
+	remote := &remote{engine: e, run: e.client.GetWorkflow(ctx, e.id(session), found.WorkflowExecutionInfo.GetExecution().GetRunId())}
+	if err := e.await(ctx, remote); err != nil {
+		return nil, err
+	}
+	return remote, nil
 }
 
 // notPlayed is the refusal to watch a turn that no worker plays.
 type notPlayed struct{ session, queue string }
 
 func (n notPlayed) Error() string {
-	return fmt.Sprintf("no turn of session %q is played by the workers of the queue %s: it is over, or was left unfinished, which --engine local --continue finishes", n.session, n.queue)
+	return fmt.Sprintf("no turn of session %q is played by the workers of the queue %s: it is over, or was left unfinished, which --continue finishes", n.session, n.queue)
 }
 
 // Is implements errors.Is with the error that callers know.
 func (notPlayed) Is(target error) bool { return target == sessions.ErrNoSession }
 
-// begun waits until a turn has begun.
-func (e *Engine) begun(ctx context.Context, run client.WorkflowRun) (coordinator.RemoteTurn, error) {
-	p := &remote{engine: e, run: run}
+// await waits until a turn has begun, and sets its number.
+func (e *Engine) await(ctx context.Context, p *remote) error {
+	run := p.run
 	number, err := untilAnswered(ctx, func() (number int, err error) {
 		handle, err := e.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 			WorkflowID: run.GetID(), RunID: run.GetRunID(), UpdateName: begunUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
@@ -299,21 +387,21 @@ func (e *Engine) begun(ctx context.Context, run client.WorkflowRun) (coordinator
 	})
 	p.number = number
 	if err == nil {
-		return p, nil
+		return nil
 	}
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
-	if failed := p.Wait(ctx); failed != nil {
-		return nil, errors.Join(failed, err)
+	if failed := p.Wait(ctx, func() {}); failed != nil {
+		return errors.Join(failed, err)
 	}
 	// The turn ended before the query, and a worker still knows it.
 	over, queryErr := e.progress(ctx, run.GetID(), run.GetRunID())
 	if queryErr != nil {
-		return nil, errors.Join(err, queryErr)
+		return errors.Join(err, queryErr)
 	}
 	p.number = over.Number
-	return p, nil
+	return nil
 }
 
 // Progress returns the progress of the running turn of a session.
@@ -362,25 +450,4 @@ func (r *remote) signal(ctx context.Context, name string, value any) error {
 		return driver.ErrOver
 	}
 	return err
-}
-
-// Wait also waits while the server is away.
-func (r *remote) Wait(ctx context.Context) error {
-	const pause = time.Second
-	err := r.run.Get(ctx, nil)
-	for isAway(err) && sleep.For(ctx, pause) == nil {
-		err = r.run.Get(ctx, nil)
-	}
-	var terminated *temporal.TerminatedError
-	if errors.As(err, &terminated) {
-		return errors.New("the turn's workflow was terminated: --engine local --continue finishes the turn, when the workers have let go of it")
-	}
-	var failed *temporal.ApplicationError
-	if !errors.As(err, &failed) {
-		return err
-	}
-	if failed.Type() == busyKind {
-		return sessions.ErrBusy
-	}
-	return errors.New(failed.Message())
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/turn"
+	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -83,24 +84,61 @@ func (s *memory) AppendAt(ctx context.Context, id string, number, place int, lis
 	return s.Append(ctx, id, number, list...)
 }
 
-func (s *memory) KeepResult(_ context.Context, id string, number int, key string, result []byte) ([]byte, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	name := fmt.Sprint(id, number, key)
-	if s.refused[name] {
-		delete(s.refused, name)
-		return nil, sessions.ErrNotRunning
+func (s *memory) PutAll(ctx context.Context, texts [][]byte) (refs []blob.Ref, err error) {
+	for _, text := range texts {
+		ref, err := s.Put(ctx, text)
+		if err != nil {
+			return nil, err
+		}
+		refs = append(refs, ref)
 	}
-	if _, ok := s.results[name]; !ok {
-		s.results[name] = result
-	}
-	return s.results[name], nil
+	return refs, nil
 }
 
-func (s *memory) Result(_ context.Context, id string, number int, key string) ([]byte, error) {
+func (s *memory) GetAll(ctx context.Context, refs []blob.Ref) (map[blob.Ref][]byte, error) {
+	found := map[blob.Ref][]byte{}
+	for _, ref := range refs {
+		if data, err := s.Get(ctx, ref); err == nil {
+			found[ref] = data
+		}
+	}
+	return found, nil
+}
+
+func (s *memory) KeepResults(ctx context.Context, id string, number int, results map[string][]byte, texts [][]byte) (map[string][]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.results[fmt.Sprint(id, number, key)], nil
+	for key := range results {
+		name := fmt.Sprint(id, number, key)
+		if s.refused[name] {
+			if len(results) == 1 { // of several results none is stored, and each is tried alone
+				delete(s.refused, name)
+			}
+			return nil, sessions.ErrNotRunning
+		}
+	}
+	stand := map[string][]byte{}
+	for key, result := range results {
+		name := fmt.Sprint(id, number, key)
+		if _, ok := s.results[name]; !ok {
+			s.results[name] = result
+		}
+		stand[key] = s.results[name]
+	}
+	_, err := s.PutAll(ctx, texts)
+	return stand, err
+}
+
+func (s *memory) Results(_ context.Context, id string, number int, keys []string) (map[string][]byte, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stand := map[string][]byte{}
+	for _, key := range keys {
+		if result, ok := s.results[fmt.Sprint(id, number, key)]; ok {
+			stand[key] = result
+		}
+	}
+	return stand, s.begun != nil, nil
 }
 
 // refuse has the store take the next result of a key no more than if it could not be reached.
@@ -125,6 +163,7 @@ type fleet struct {
 	workers [2]*activities
 	backend *counting
 	rules   kernel.Config
+	form    form
 	// change changes the options of both workers' panels.
 	change func(*coordinator.Options)
 
@@ -139,9 +178,21 @@ type fleet struct {
 	// looked is closed when agent b has called its tool, which the loss of a worker waits for.
 	looked chan struct{}
 
+	signed bool // the workers show signs of life
+
 	tools sync.Mutex
 	done  map[string]int // by tool, how often it was called
 	at    map[string]int // by tool, the worker of its last call
+}
+
+// Show implements Signs.
+func (f *fleet) Show(context.Context, string) (hide func(), err error) { return func() {}, nil }
+
+// IsShown implements Signs: a worker that is lost is killed.
+func (f *fleet) IsShown(_ context.Context, name string) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return name != f.workers[0].home || !f.isGone(), nil
 }
 
 // loss is when a worker is lost.
@@ -158,6 +209,8 @@ const (
 	untold
 	// unkept is a worker that lives, does a call, and can neither tell nor keep the result.
 	unkept
+	// drained is a worker that has said that it ended, and never takes what was scheduled for it meanwhile.
+	drained
 )
 
 // counting counts the requests of each call.
@@ -200,17 +253,21 @@ func newFleetOf(t *testing.T, text string, adapt func(*fleet)) *fleet {
 		TestWorkflowEnvironment: newEnvironment(), t: t, store: &memory{Store: sessions.NewMemory(), results: map[string][]byte{}, refused: map[string]bool{}},
 		backend: &counting{Backend: debugbackend.NewScripted(script), calls: map[backends.Key]int{}},
 		lose:    func(string, work) loss { return none }, late: func(work) bool { return false }, gone: make(chan struct{}), looked: make(chan struct{}),
-		done: map[string]int{}, at: map[string]int{}, rules: kernel.Defaults("a", "b"), change: func(*coordinator.Options) {},
+		done: map[string]int{}, at: map[string]int{}, rules: kernel.Defaults("a", "b"), form: turnsByTexts, change: func(*coordinator.Options) {},
 	}
 	adapt(f)
+	end := ""
+	if f.signed {
+		end = signedEnd
+	}
 	for i := range f.workers {
-		f.workers[i] = &activities{panel: f.panel(i), as: func(string) Store { return f.store }, server: quiet{}, home: fmt.Sprint("home", i)}
+		f.workers[i] = &activities{panel: f.panel(i), as: func(string) Store { return f.store }, texts: f.store, server: quiet{}, signs: f, home: fmt.Sprint("home", i, end)}
 	}
 	f.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
 	common := f.workers[1] // the other processes that listen to the queue of all are like it
 	for name, run := range map[string]any{
 		prepareName: unheard(f, prepareName, f.workers[0].prepare), concludeName: unheard(f, concludeName, common.conclude),
-		performName: f.perform, journalName: common.journal, finishName: common.finish, leaveName: common.leave,
+		performName: f.perform, watchName: common.watch, journalName: common.journal, finishName: common.finish, leaveName: common.leave, putTextsName: common.putTexts,
 	} {
 		f.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
 	}
@@ -281,9 +338,13 @@ func unheard[In, Out any](f *fleet, name string, run func(context.Context, In) (
 }
 
 // perform does an effect at the worker that it is for, unless that is lost.
-func (f *fleet) perform(ctx context.Context, w work) (result, error) {
+func (f *fleet) perform(ctx context.Context, sent work) (result, error) {
+	w := sent
+	if err := f.turnOf(w.Owner).open(ctx, &w); err != nil {
+		return result{}, err
+	}
 	if w.Joins { // it is asked for where it was
-		return f.performBy(ctx, w, none)
+		return f.performBy(ctx, sent, w, none)
 	}
 	f.mu.Lock()
 	isGone := f.isGone()
@@ -295,10 +356,18 @@ func (f *fleet) perform(ctx context.Context, w work) (result, error) {
 	if f.late(w) {
 		<-f.gone
 	}
-	return f.performBy(ctx, w, l)
+	return f.performBy(ctx, sent, w, l)
 }
 
-func (f *fleet) performBy(ctx context.Context, w work, l loss) (result, error) {
+// turnOf returns a turn at the common worker, where no activity is lost.
+func (f *fleet) turnOf(owner string) *turnAtWork {
+	t, leave := f.workers[1].turn(owner)
+	leave()
+	return t
+}
+
+// performBy does an effect that was sent, which w has in full.
+func (f *fleet) performBy(ctx context.Context, sent, w work, l loss) (result, error) {
 	isHome := activity.GetInfo(ctx).TaskQueue == f.workers[0].home
 	by := f.workers[1]
 	if isHome {
@@ -308,10 +377,17 @@ func (f *fleet) performBy(ctx context.Context, w work, l loss) (result, error) {
 		}
 		f.mu.Lock()
 		isGone := f.isGone()
-		if l == before || l == during || l == after {
+		if l == before || l == during || l == after || l == drained {
 			close(f.gone)
 		}
 		f.mu.Unlock()
+		if isGone && f.signed && w.Joins { // nobody takes it
+			<-f.t.Context().Done()
+		}
+		if l == drained {
+			f.SignalWorkflow(homeSignal, endedHome{toTurn{w.Turn.Turn}, f.workers[0].home})
+			<-f.t.Context().Done()
+		}
 		if isGone || l == before {
 			return result{}, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_START, nil)
 		}
@@ -326,7 +402,7 @@ func (f *fleet) performBy(ctx context.Context, w work, l loss) (result, error) {
 		}
 		f.store.refuse(w.Session, w.Turn.Turn, e.EffectKey().String())
 	}
-	r, err := by.perform(ctx, w)
+	r, err := by.perform(ctx, sent)
 	switch {
 	case err == nil && l == broken:
 		err = errors.New("the disk is full")
@@ -350,7 +426,7 @@ type outcome struct {
 func (f *fleet) play() (o outcome) {
 	f.t.Helper()
 	ctx := f.t.Context()
-	f.ExecuteWorkflow(workflowName, request{Session: "s", Owner: "o", Question: []byte("energy?"), Terms: coordinator.TurnOptions{Rules: f.rules}})
+	f.ExecuteWorkflow(workflowName, request{Form: f.form, Session: "s", Owner: "o", Question: []byte("energy?"), Terms: coordinator.TurnOptions{Rules: f.rules}})
 	if !f.IsWorkflowCompleted() {
 		f.t.Fatal("the turn does not end")
 	}

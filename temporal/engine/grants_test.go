@@ -36,6 +36,8 @@ func (a *answering) Update(_ context.Context, _, _, _, name string, arg, said an
 	return nil
 }
 
+func (*answering) Signal(context.Context, string, string, any) error { return errors.New("a signal") }
+
 func (a *answering) Query(ctx context.Context, _, _, name string, _, said any) error {
 	if err := ctx.Err(); err != nil {
 		return err

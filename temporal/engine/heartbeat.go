@@ -60,22 +60,19 @@ func (h *activities) announce(ctx context.Context) error {
 }
 
 // wait waits for a call, and sends heartbeats with this worker's queue meanwhile, the first at
-// once if isDue is true. It cuts the call if the server says so, and if the worker shuts down.
-// While the server is away, or after it has forgotten the activity, the call goes on.
+// once if isDue is true. It cuts the call if the server says so. While the server is away, or
+// after it has forgotten the activity, the call goes on.
 func (h *activities) wait(ctx context.Context, under *call, isDue bool) (result, error) {
 	info := activity.GetInfo(ctx)
 	every := min(mostCancelDelay, info.HeartbeatTimeout/4)
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
-	ending := activity.GetWorkerStopChannel(ctx)
-	var graceOver <-chan time.Time
 	for {
 		if isDue {
 			if err := h.beat(ctx, under, info, every); err != nil {
 				return result{}, err
 			}
 		}
-		isDue = false
 		select {
 		case <-under.done:
 			return under.result, under.err
@@ -85,10 +82,6 @@ func (h *activities) wait(ctx context.Context, under *call, isDue bool) (result,
 			under.cancel(context.Cause(ctx))
 			<-under.done
 			return under.result, under.err
-		case <-ending:
-			ending, graceOver = nil, time.After(endGrace)
-		case <-graceOver:
-			under.cancel(errEnds)
 		}
 	}
 }
@@ -129,10 +122,15 @@ type workflows interface {
 	Update(ctx context.Context, workflow, run, id, name string, arg, answer any) error
 	// Query queries a workflow, without a trace in its history.
 	Query(ctx context.Context, workflow, run, name string, arg, answer any) error
+	// Signal sends a signal to the current run of a workflow.
+	Signal(ctx context.Context, workflow, name string, arg any) error
 }
 
 // temporalServer is a server behind a client.
-type temporalServer struct{ client client.Client }
+type temporalServer struct {
+	client   client.Client
+	observer *observer
+}
 
 // Heartbeat implements server.
 func (s temporalServer) Heartbeat(ctx context.Context, token []byte, queue string) error {
@@ -142,7 +140,11 @@ func (s temporalServer) Heartbeat(ctx context.Context, token []byte, queue strin
 // IsOver implements server.
 func (s temporalServer) IsOver(ctx context.Context, workflow, run string) bool {
 	found, err := s.client.DescribeWorkflowExecution(ctx, workflow, run)
-	return err == nil && found.WorkflowExecutionInfo.Status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+	if err != nil || found.WorkflowExecutionInfo.Status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return false
+	}
+	s.observer.workflowEnded(workflow, run, found.WorkflowExecutionInfo.Status)
+	return true
 }
 
 // Update implements workflows.
@@ -163,4 +165,9 @@ func (s temporalServer) Query(ctx context.Context, workflow, run, name string, a
 		return err
 	}
 	return value.Get(answer)
+}
+
+// Signal implements workflows.
+func (s temporalServer) Signal(ctx context.Context, workflow, name string, arg any) error {
+	return s.client.SignalWorkflow(ctx, workflow, "", name, arg)
 }

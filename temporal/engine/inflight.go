@@ -16,6 +16,7 @@ type inFlight struct {
 	// storing is repeated until it succeeds.
 	unkept map[string]bool
 	group  sync.WaitGroup
+	busy   int  // counts the activities that begin, or wait for, an effect
 	ended  bool // no effect may begin
 	// late ends some time after ends: then nothing waits for the store any more.
 	late       context.Context
@@ -58,6 +59,25 @@ func (f *inFlight) join(ctx context.Context, name string, run func(context.Conte
 	return begun, nil
 }
 
+// enter counts an activity until leave is called.
+func (f *inFlight) enter() (leave func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.busy++
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.busy--
+	}
+}
+
+// isIdle reports whether no effect is under way, and no activity needs one.
+func (f *inFlight) isIdle() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.busy == 0 && len(f.calls) == 0
+}
+
 // begun records that the effect of a name is begun. The caller calls kept when the store has
 // the result.
 func (f *inFlight) begun(name string) (kept func()) {
@@ -92,7 +112,8 @@ func (f *inFlight) over() context.Context {
 	return f.late
 }
 
-// end cuts all calls, and waits for them, but not long for a store that is away.
+// end cuts all calls, and waits for them, but not long for a store that is away. It may be
+// called again.
 func (f *inFlight) end() {
 	f.over()
 	f.mu.Lock()

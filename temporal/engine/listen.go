@@ -23,12 +23,19 @@ func (p *player) listen(ctx workflow.Context) error {
 	onSignal(p, pauseSignal, p.hearPause)
 	onSignal(p, dismissSignal, p.hearDismissal)
 	onSignal(p, attendSignal, func(_ workflow.Context, a attendance) { p.questions.question(a.Key).attended++ })
+	onSignal(p, homeSignal, func(_ workflow.Context, h endedHome) {
+		if p.in.Form >= turnsByTexts {
+			p.home.ended(h.Queue)
+		} else {
+			p.home.lose(h.Queue)
+		}
+	})
 	onSignal(p, decideSignal, func(_ workflow.Context, d decision) { p.questions.question(d.Key).take(d) })
 	return errors.Join(
 		workflow.SetQueryHandler(p.root, progressQuery, p.progress),
 		workflow.SetUpdateHandler(p.root, begunUpdate, func(ctx workflow.Context) (int, error) {
-			err := workflow.Await(ctx, func() bool { return p.number > 0 })
-			return p.number, err
+			err := workflow.Await(ctx, func() bool { return p.journal.number > 0 })
+			return p.journal.number, err
 		}),
 		workflow.SetUpdateHandler(p.root, reserveUpdate, p.reserve),
 		workflow.SetQueryHandler(p.root, permittedQuery, p.permitted),
@@ -50,7 +57,7 @@ func onSignal[T interface{ number() int }](p *player, name string, take func(ctx
 		for {
 			var in T
 			workflow.GetSignalChannel(ctx, name).Receive(ctx, &in)
-			if in.number() == p.number {
+			if in.number() == p.journal.number {
 				take(ctx, in)
 			}
 		}
@@ -68,11 +75,11 @@ func (p *player) interrupt() {
 
 func (p *player) progress() (Progress, error) {
 	m := p.driver.Machine()
-	g := Progress{Number: p.number, Events: p.events, Out: p.driver.Out(), Repeated: m.Repeated()}
+	g := Progress{Number: p.journal.number, Events: p.journal.events, Out: p.driver.Out(), Repeated: m.Repeated()}
 	for _, u := range m.Usage() {
 		g.Calls += u.Calls
 	}
-	if p.number > 0 {
+	if p.journal.number > 0 {
 		g.State = m.Describe()
 	}
 	return g, nil

@@ -48,6 +48,8 @@ func TestToolsAreLostWithTheirWorker(t *testing.T) {
 		"in the second call":  {during, 1, []string{ran + "write", unknown}},
 		"after a call":        {after, 0, []string{ran + "write", lost("")}},
 		"after the last call": {after, 1, []string{ran + "write", ran + "read"}},
+		"it has drained":      {drained, 0, []string{lost(""), lost("")}},
+		"after one of two":    {drained, 1, []string{ran + "write", lost("")}},
 		"the server's word":   {untold, 0, []string{ran + "write", ran + "read"}},
 		"its second word":     {untold, 1, []string{ran + "write", ran + "read"}},
 		"the worker's word":   {unkept, 0, []string{"interrupted: Error: this call was cut off, and what it has done is not known.", ran + "read"}},
@@ -77,6 +79,32 @@ func TestToolsAreLostWithTheirWorker(t *testing.T) {
 			}
 			if want := []string{"ran: did look"}; !slices.Equal(o.tools["b"], want) || f.done["look"] != 1 {
 				t.Errorf("agent b has looked %d times: %q", f.done["look"], o.tools["b"])
+			}
+		})
+	}
+}
+
+// TestSignedWorkerIsKilled: its sign of life is gone, so nobody waits for it to answer.
+func TestSignedWorkerIsKilled(t *testing.T) {
+	for name, c := range map[string]struct {
+		lose loss
+		want string
+	}{
+		"before a call": {before, "the worker on which the tools and files of a were is lost. Go on without them."},
+		"in a call":     {during, "the worker on which the tools and files of a were is lost, and what this call has done is not known. Go on without them."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFleetOf(t, fleetScript, func(f *fleet) { f.signed = true })
+			f.lose = func(_ string, w work) loss {
+				if callOf(w, 0) {
+					return c.lose
+				}
+				return none
+			}
+			o := f.play()
+			f.checkEnd(o, 0)
+			if first := o.tools["a"][0]; first != "interrupted: Error: "+c.want {
+				t.Error(first)
 			}
 		})
 	}

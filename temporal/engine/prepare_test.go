@@ -14,6 +14,7 @@ import (
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -37,11 +38,17 @@ func (s *away) AppendAt(ctx context.Context, _ string, _, _ int, _ ...[]byte) er
 	return ctx.Err()
 }
 
-func (s *away) KeepResult(context.Context, string, int, string, []byte) ([]byte, error) {
+func (s *away) PutAll(context.Context, [][]byte) ([]blob.Ref, error) { return nil, nil }
+
+func (s *away) GetAll(context.Context, []blob.Ref) (map[blob.Ref][]byte, error) { return nil, nil }
+
+func (s *away) KeepResults(context.Context, string, int, map[string][]byte, [][]byte) (map[string][]byte, error) {
 	return nil, sessions.ErrNotRunning
 }
 
-func (s *away) Result(context.Context, string, int, string) ([]byte, error) { return nil, nil }
+func (s *away) Results(context.Context, string, int, []string) (map[string][]byte, bool, error) {
+	return nil, false, nil
+}
 
 func (s *away) End(context.Context, string, int, sessions.Ended) error {
 	s.ended = true
@@ -62,7 +69,7 @@ func TestATurnIsNotRefusedByAWorkerThatEnds(t *testing.T) {
 	env.SetTestTimeout(time.Minute)
 	env.SetWorkerStopChannel(store.end)
 	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: patience})
-	h := &activities{panel: panel, as: func(string) Store { return store }}
+	h := &activities{panel: panel, as: func(string) Store { return store }, texts: store}
 	env.RegisterActivity(h.prepare)
 	once := workflow.ActivityOptions{
 		StartToCloseTimeout: time.Hour, HeartbeatTimeout: time.Hour, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},

@@ -6,46 +6,19 @@ import (
 	"errors"
 	"fmt"
 
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/coordination/effect"
 )
 
-// keptResult returns the stored result of an effect, if there is one.
-func keptResult(ctx context.Context, store patient, w work, key string) (r result, isKept bool, err error) {
-	data, err := store.Result(ctx, w.Session, w.Turn.Turn, key)
-	if err != nil || data == nil {
-		return r, false, err
-	}
-	return r, true, json.Unmarshal(data, &r)
-}
-
-// keepResult stores an effect's result, and returns the first stored one, which counts. It
-// calls kept when the store has it. A result that cannot be stored counts all the same:
-// repeating the effect would cost more.
-func keepResult(ctx context.Context, store patient, w work, key string, r result, kept func()) (result, error) {
-	data, err := json.Marshal(r)
-	if err != nil {
-		return r, err
-	}
-	stands, err := store.KeepResult(context.WithoutCancel(ctx), w.Session, w.Turn.Turn, key, data)
-	if err != nil {
-		activity.GetLogger(ctx).Warn("a result was not kept", "call", key, "error", err)
-		return r, nil
-	}
-	kept()
-	r = result{}
-	return r, json.Unmarshal(stands, &r)
-}
-
 // mostReply is the most bytes of an effect's result, without its texts: the server accepts at
 // most 2 MB at once, and the transcripts of calls contain the result again.
 const mostReply = 256 << 10
 
-// told returns an effect's result. An effect that was cut off has none: it is repeated.
-func told(ctx context.Context, ev effect.Reply) (result, error) {
+// told returns an effect's result. An effect that was cut off has none: it is repeated. isBounded says
+// that the result must not be large.
+func told(ctx context.Context, ev effect.Reply, isBounded bool) (result, error) {
 	if isCutOff(ctx, ev) {
 		err := fmt.Errorf("the effect was cut off: %w", context.Cause(ctx))
 		if errors.Is(err, errEnds) {
@@ -55,7 +28,10 @@ func told(ctx context.Context, ev effect.Reply) (result, error) {
 	}
 	switch ev := ev.(type) {
 	case effect.ModelReply:
-		return result{Model: bounded(ev)}, nil
+		if isBounded {
+			return result{Model: bounded(ev)}, nil
+		}
+		return result{Model: &ev}, nil
 	case effect.ToolReply:
 		return result{Tool: &ev}, nil
 	}
@@ -82,8 +58,8 @@ func isCutOff(ctx context.Context, ev effect.Reply) bool {
 	return false
 }
 
-// bounded returns a reply that Temporal accepts. Only a message with thousands of tool calls is
-// larger.
+// bounded returns a reply that Temporal accepts in a turn that is not by texts. Only a message with
+// thousands of tool calls is larger.
 func bounded(reply effect.ModelReply) *effect.ModelReply {
 	if data, err := json.Marshal(reply); err == nil && len(data) > mostReply {
 		message := fmt.Sprintf("a message with %d tool calls, which is more than can be carried", len(reply.Calls))
@@ -102,7 +78,7 @@ func unsent(err error) error {
 
 // interrupted returns the result of a tool call that was begun and cut off, or whose worker is
 // lost, with its agent's tools and files.
-func interrupted(ctx context.Context, store Store, w work) (result, error) {
+func interrupted(ctx context.Context, store *turnStore, w work) (result, error) {
 	key := w.Effect.Tool.Key
 	text, advice := "this call was cut off, and what it has done is not known", "."
 	if w.Lost {
@@ -115,5 +91,8 @@ func interrupted(ctx context.Context, store Store, w work) (result, error) {
 		text = "Error: " + text + advice
 	}
 	ref, err := store.Put(ctx, []byte(text))
+	if err == nil {
+		err = store.flush(ctx)
+	}
 	return result{Tool: &effect.ToolReply{Index: key.Index, Result: ref, Error: true, State: effect.ToolInterrupted}}, err
 }

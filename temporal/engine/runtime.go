@@ -19,46 +19,23 @@ import (
 // Now implements driver.Runtime.
 func (p *player) Now() kernel.Time { return p.timer.now(p.root) }
 
-// mostEntry is about the most bytes of events for one activity: the server accepts at most 2 MB
-// at once.
-const mostEntry = 512 << 10
-
-// Append implements driver.Runtime. The workflow's history has the events and their places
-// before an activity writes them, so that a second try writes the same.
-func (p *player) Append(events []turn.Event, _ bool) error {
-	for len(events) > 0 {
-		e := entry{Session: p.in.Session, Owner: p.in.Owner, Number: p.number, Place: p.events}
-		for size := 0; len(events) > 0 && size < mostEntry; events = events[1:] {
-			data, err := turn.Encode(events[0])
-			if err != nil {
-				return err
-			}
-			e.Events = append(e.Events, data)
-			size += len(data)
-		}
-		options := p.bookkeeping()
-		options.StartToCloseTimeout, options.HeartbeatTimeout = min(mostWrite, p.in.Settings.Heartbeat), 0
-		ctx := workflow.WithActivityOptions(p.root, options)
-		if err := workflow.ExecuteActivity(ctx, journalName, e).Get(p.root, nil); err != nil {
-			return err
-		}
-		p.events += len(e.Events)
-	}
-	return nil
-}
-
 // mostWrite is the longest time for one try to write the journal.
 const mostWrite = 30 * time.Second
 
 // Start implements driver.Runtime.
 func (p *player) Start(w driver.Work) {
-	p.begun = append(p.begun, begunWork{w, p.Of(w.Key().Agent)})
+	p.begun = append(p.begun, begunWork{Work: w, ctx: p.Of(w.Key().Agent)})
 }
 
 // startBegun starts in this run the work that the driver has started.
-func (p *player) startBegun() {
+func (p *player) startBegun() error {
 	list := p.begun
 	p.begun = nil
+	if p.in.Form >= turnsByTexts {
+		if err := pack(p, list); err != nil {
+			return err
+		}
+	}
 	for _, w := range list {
 		if w.Permission != nil {
 			p.requestPermission(*w.Permission)
@@ -66,6 +43,7 @@ func (p *player) startBegun() {
 			p.startEffect(w)
 		}
 	}
+	return nil
 }
 
 // newSteps returns the contexts of a turn's work.
@@ -196,13 +174,17 @@ func patiently(ctx workflow.Context) workflow.Context {
 	})
 }
 
-// work returns the input of an effect's activity.
+// work returns the input of an effect's activity with all that the effect needs.
 func (p *player) work(w driver.Work) work {
 	limits := p.driver.Machine().Ledger().Limits
-	return work{
-		Session: p.in.Session, Owner: p.in.Owner, Turn: *w.Turn, Effect: effectOf(w.Effect),
+	sent := work{
+		Session: p.in.Session, Owner: p.in.Owner, Effect: effectOf(w.Effect),
 		Limited: !limits.None(), Priced: limits.Priced(),
 	}
+	if w.Turn != nil {
+		sent.Turn = *w.Turn
+	}
+	return sent
 }
 
 // event returns the result as an event.

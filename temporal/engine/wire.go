@@ -9,6 +9,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // The names under which workers and clients know the parts of a turn. Another version's workers
@@ -24,6 +25,8 @@ const (
 	leaveName    = "massgen.leave"
 	keepName     = "massgen.keep"
 	keepNoteName = "massgen.keep_note"
+	putTextsName = "massgen.put_texts"
+	watchName    = "massgen.watch"
 
 	begunUpdate     = "begun"
 	reserveUpdate   = "reserve"
@@ -34,6 +37,7 @@ const (
 	dismissSignal   = "dismiss"
 	attendSignal    = "attend"
 	decideSignal    = "decide"
+	homeSignal      = "home_ended"
 	progressQuery   = "progress"
 	permittedQuery  = "permitted"
 )
@@ -48,11 +52,24 @@ type request struct {
 	// Owner is the name under which all workers hold the session.
 	Owner    string   `json:"owner"`
 	Settings Settings `json:"settings"`
+	// Form is the form in which the turn's workflow and its activities work together. Older clients
+	// send none. It follows from the turn's queue: a worker listens to those of the forms it knows.
+	Form form `json:"form,omitempty"`
 	// At is the start of the turn by the workflow's clock, which all of its times use.
 	At kernel.Time `json:"at,omitempty"`
 	// Played is set for a turn that goes on as a new run.
 	Played *played `json:"played,omitempty"`
 }
+
+// form is a form of the messages of a turn.
+type form int
+
+const (
+	// wholeTurns send each activity the whole turn, and write the journal before effects begin.
+	wholeTurns form = 0
+	// turnsByTexts name texts instead, and write the journal while effects run.
+	turnsByTexts form = 2
+)
 
 // Settings are the times for playing a turn. The zero value means the defaults.
 type Settings struct {
@@ -93,9 +110,12 @@ type played struct {
 	Number int `json:"number"`
 	// Events counts the events in the journal.
 	Events  int             `json:"events"`
-	Machine json.RawMessage `json:"machine"`
+	Machine json.RawMessage `json:"machine,omitempty"`
 	// Work is the work that has not begun.
 	Work []playedWork `json:"work"`
+	// Packed is Machine, compressed, and Ready the work, packed, in turns by texts.
+	Packed []byte `json:"packed,omitempty"`
+	Ready  []work `json:"ready,omitempty"`
 	// Wake is the moment at which the machine wakes, 0 for never.
 	Wake        kernel.Time `json:"wake,omitempty"`
 	Clock       clock       `json:"clock,omitzero"`
@@ -145,14 +165,20 @@ type begun struct {
 	Home string `json:"home,omitempty"`
 	// Unattended says that a tool call may run if no person can be asked.
 	Unattended bool `json:"unattended,omitempty"`
+	// Described is the text of the accepted turn's description, in turns by texts.
+	Described blob.Ref `json:"described,omitzero"`
 }
 
 // work is one effect for a worker.
 type work struct {
-	Session string      `json:"session"`
-	Owner   string      `json:"owner"`
-	Turn    effect.Turn `json:"turn"`
-	Effect  effectJSON  `json:"effect"`
+	Session string `json:"session"`
+	Owner   string `json:"owner"`
+	// Turn and Effect are empty in a message with a Parcel.
+	Turn   effect.Turn `json:"turn,omitzero"`
+	Effect effectJSON  `json:"effect,omitzero"`
+	// Parcel has the effect, and Described the turn's description, in turns by texts.
+	Parcel    *parcel  `json:"parcel,omitempty"`
+	Described blob.Ref `json:"described,omitzero"`
 	// Try counts the workers that began the effect and were lost.
 	Try int `json:"try,omitempty"`
 	// Joins says that the worker must return the result and not begin the effect.
@@ -176,7 +202,15 @@ type entry struct {
 	Owner   string   `json:"owner"`
 	Number  int      `json:"number"`
 	Place   int      `json:"place"`
-	Events  [][]byte `json:"events"`
+	Events  [][]byte `json:"events,omitempty"`
+	// Journal has the events of a turn by texts.
+	Journal []json.RawMessage `json:"journal,omitempty"`
+}
+
+// newTexts are texts to store for a turn.
+type newTexts struct {
+	Owner string   `json:"owner"`
+	Texts [][]byte `json:"texts"`
 }
 
 // held names a turn that holds its session.

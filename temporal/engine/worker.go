@@ -8,11 +8,14 @@ import (
 	"sync"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -25,18 +28,28 @@ type Store interface {
 	// AtWork keeps other owners from taking a held session until rest is called.
 	AtWork(session string) (rest func())
 	Turns(ctx context.Context, session string, last int) ([]sessions.Turn, error)
-	// KeepResult stores the result of an effect while the session is held, and returns the
-	// first stored one, which counts. Result returns it, or nil if there is none.
-	KeepResult(ctx context.Context, session string, turn int, key string, result []byte) (stands []byte, err error)
-	Result(ctx context.Context, session string, turn int, key string) ([]byte, error)
+	// Mask returns data as the store keeps it.
+	Mask(data []byte) []byte
+	// KeepResults stores results of effects by their keys while the session is held, with texts, and
+	// returns the first stored ones, which count. Results returns these, and whether the session is
+	// held for the turn.
+	KeepResults(ctx context.Context, session string, turn int, results map[string][]byte, texts [][]byte) (stand map[string][]byte, err error)
+	Results(ctx context.Context, session string, turn int, keys []string) (stand map[string][]byte, held bool, err error)
+}
+
+// Texts are the texts of a Store, many at once. postgres.TextsOf returns them.
+type Texts interface {
+	// PutAll stores texts, and GetAll returns those of the texts that are stored.
+	PutAll(ctx context.Context, texts [][]byte) ([]blob.Ref, error)
+	GetAll(ctx context.Context, refs []blob.Ref) (map[blob.Ref][]byte, error)
 }
 
 // mostCancelDelay is how long a cancelled call may go on, since a worker learns of the
 // cancellation by its heartbeat.
 const mostCancelDelay = 5 * time.Second
 
-// When a worker shuts down, its calls may go on for endGrace. Then it cuts those without a
-// result, and giveBackTime is how long the server may take to receive that.
+// When a worker shuts down, activities without a call have endGrace, and giveBackTime is how
+// long the server may take to receive the results of all.
 const (
 	endGrace     = time.Second
 	giveBackTime = 5 * time.Second
@@ -45,44 +58,125 @@ const (
 // errEnds is the reason with which a worker that shuts down cuts its calls.
 var errEnds = errors.New("the worker is told to end")
 
-// Work takes part in the turns on the engine's queue, until ctx is done, with a panel of the
-// same agents. as returns the store for an owner. Work returns when its work has ended or was
-// returned to the server.
-func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, as func(owner string) Store) error {
+// WorkOptions are the options of a worker.
+type WorkOptions struct {
+	// Store returns the store for an owner.
+	Store func(owner string) Store
+	// Texts are the texts of these stores, for all owners.
+	Texts Texts
+	// Signs are the signs of life of all workers. IsSigned says that this worker shows one, for
+	// which its connection to the database must be its own.
+	Signs    Signs
+	IsSigned bool
+	Drain    Drain
+	// Model is the name of the panel in metrics.
+	Model string
+}
+
+// Work takes part in the turns on the engine's queue, with a panel of the same agents, until
+// ctx is done. Then it takes no more work, and returns when the drain is over, and its work has
+// ended or was returned to the server.
+func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, o WorkOptions) error {
+	e.observer.works(o.Model)
+	server := temporalServer{e.client, e.observer}
+	h := &activities{
+		panel: panel, as: o.Store, texts: o.Texts, server: server, workflows: server, signs: o.Signs, home: e.queue + "/worker/" + rand.Text(), observer: e.observer,
+	}
+	if o.IsSigned {
+		h.home += signedEnd
+		hide, err := o.Signs.Show(ctx, h.home)
+		if err != nil {
+			return fmt.Errorf("work: %w", err)
+		}
+		defer hide()
+	}
+	broken := make(chan error, 1)
+	home, others, err := e.workers(ctx, h, o.Drain, func(err error) {
+		select {
+		case broken <- err:
+		default: // one is enough
+		}
+	})
+	if err != nil {
+		return err
+	}
+	var stopping sync.WaitGroup
+	defer func() { waitFor(stopping.Wait, endGrace+giveBackTime) }()
+	defer h.inFlight.end()
+	for _, w := range append([]worker.Worker{home}, others...) {
+		if err := w.Start(); err != nil {
+			return fmt.Errorf("work for the queue %s of Temporal at %s: %w", e.queue, e.address, awayIf(err))
+		}
+		defer stopping.Go(w.Stop) // all in parallel
+	}
+	stopWatching := e.watchWork(h.panel.Config())
+	defer stopWatching()
+	select {
+	case <-ctx.Done():
+	case err := <-broken:
+		return fmt.Errorf("work for the queue %s of Temporal at %s: %w", e.queue, e.address, awayIf(err))
+	}
+	var returned sync.WaitGroup
+	for _, w := range others {
+		returned.Go(w.Stop)
+	}
+	h.drain(o.Drain, returned.Wait)
+	return nil
+}
+
+// waitFor returns when wait does, or after most.
+func waitFor(wait func(), most time.Duration) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		wait()
+	}()
+	select {
+	case <-done:
+	case <-time.After(most):
+	}
+}
+
+// awayIf marks an error of a server that may work later.
+func awayIf(err error) error {
+	var missing *serviceerror.NamespaceNotFound // as long as a server is being set up
+	if isAway(err) || errors.As(err, &missing) {
+		return sessions.Away(err)
+	}
+	return err
+}
+
+// workers returns the worker for the queue of this process alone, and those for the queues of
+// all, in the order in which they start. They call broken when they can work no more.
+func (e *Engine) workers(ctx context.Context, h *activities, d Drain, broken func(error)) (home worker.Worker, others []worker.Worker, err error) {
 	options := worker.Options{
 		MaxHeartbeatThrottleInterval: mostCancelDelay, DefaultHeartbeatThrottleInterval: mostCancelDelay,
-		WorkerStopTimeout: endGrace + giveBackTime,
+		WorkerStopTimeout: d.Longest + endGrace + giveBackTime, OnFatalError: broken, DeploymentOptions: e.build,
+		Interceptors: []interceptor.WorkerInterceptor{&watchful{observer: e.observer}},
 	}
-	w := worker.New(e.client, e.queueOf(panel.Config()), options)
-	server := temporalServer{e.client}
-	h := &activities{panel: panel, as: as, server: server, workflows: server, home: e.queue + "/worker/" + rand.Text()}
-	defer h.inFlight.end()
+	w := worker.New(e.client, e.queueOf(h.panel.Config()), options)
 	h.register(w)
+	large, err := e.withLargePayloads(ctx, h.as(""), h.texts)
+	if err != nil {
+		return nil, nil, err
+	}
+	byTexts := worker.New(large, byTexts(e.queueOf(h.panel.Config())), options)
+	h.register(byTexts)
 	common := options
 	common.Identity = e.database.identity()
-	options.DisableWorkflowWorker = true
-	home := worker.New(e.client, h.home, options)
+	options.DisableWorkflowWorker, options.DeploymentOptions = true, worker.DeploymentOptions{}
+	home = worker.New(large, h.home, options)
 	home.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
 	// No task comes here: the queue only shows that there are workers, also to clients with
 	// another config. It starts last.
 	shown := worker.New(e.client, e.queue, options)
 	shown.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
-	list := []worker.Worker{home, w, shown}
-	if e.database.id != "" { // turns of older clients, or begun by older workers, name no database
-		unnamed := worker.New(e.client, e.commonQueueOf(panel.Config()), common)
-		h.register(unnamed)
-		list = []worker.Worker{home, w, unnamed, shown}
+	if e.database.id == "" {
+		return home, []worker.Worker{byTexts, w, shown}, nil
 	}
-	var stopping sync.WaitGroup
-	defer stopping.Wait()
-	for _, starts := range list {
-		if err := starts.Start(); err != nil {
-			return fmt.Errorf("work for the queue %s of Temporal at %s: %w", e.queue, e.address, err)
-		}
-		defer stopping.Go(starts.Stop) // all in parallel
-	}
-	<-ctx.Done()
-	return nil
+	unnamed := worker.New(e.client, e.commonQueueOf(h.panel.Config()), common) // for turns that name no database: those of older versions
+	h.register(unnamed)
+	return home, []worker.Worker{byTexts, w, unnamed, shown}, nil
 }
 
 // register makes a worker play turns, and run the activities of their workflows.
@@ -90,8 +184,7 @@ func (h *activities) register(w worker.Worker) {
 	w.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
 	for name, run := range map[string]any{
 		prepareName: h.prepare, performName: h.perform, journalName: h.journal, concludeName: h.conclude, finishName: h.finish, leaveName: h.leave,
-		keepNoteName: h.keepNote,
-		keepName:     h.keep,
+		keepNoteName: h.keepNote, putTextsName: h.putTexts, keepName: h.keep, watchName: h.watch,
 	} {
 		w.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/driver"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/turn"
+	"github.com/massgen/massgen/internal/system/blob"
 )
 
 // player is the workflow of one turn: the runtime of its driver, which is deterministic, so
@@ -21,16 +22,17 @@ type player struct {
 	root workflow.Context
 	attempts
 	in     request
-	number int // 0 before the turn is begun
 	driver *driver.Driver
 	inbox  []driver.Post
 	// begun is work that the driver has started and this run has not started: the next run may.
-	begun  []begunWork
-	events int // in the journal
+	begun   []begunWork
+	journal journal
+	texts   turnTexts
 
 	timer     timer
 	questions questions
-	home      home
+	home      homeAtWork
+	watches   watches
 	cut       bool // the turn was interrupted
 	hearing   bool // a note is being stored
 }
@@ -39,6 +41,10 @@ type player struct {
 type begunWork struct {
 	driver.Work
 	ctx workflow.Context
+	// sent is the message to its worker once that is packed, and isNamed reports whether the message
+	// has the references of the store.
+	sent    *work
+	isNamed bool
 }
 
 // happening is an outside event, as an event of a moment.
@@ -80,7 +86,11 @@ func (p *player) happened(h happening) { p.inbox = append(p.inbox, h) }
 func play(ctx workflow.Context, in request) error {
 	in.Settings = in.Settings.withDefaults()
 	root, _ := workflow.NewDisconnectedContext(ctx)
-	p := &player{in: in, root: root, Steps: newSteps(root), attempts: newAttempts(), questions: newQuestions()}
+	p := &player{
+		in: in, root: root, Steps: newSteps(root), attempts: newAttempts(), questions: newQuestions(), watches: watches{},
+		texts: turnTexts{stored: map[blob.Ref]blob.Ref{}},
+	}
+	p.journal = journal{root: root, of: p.held, isWhole: in.Form == wholeTurns, options: p.bookkeeping(), failed: func(err error) { p.happened(happening{fault: err}) }}
 	p.driver = driver.New(p)
 	if err := p.listen(ctx); err != nil {
 		return err
@@ -89,7 +99,8 @@ func play(ctx workflow.Context, in request) error {
 	if err == nil || workflow.IsContinueAsNewError(err) {
 		return err
 	}
-	if p.number > 0 { // the turn stays unfinished in the store, and can be resumed
+	if p.journal.number > 0 { // the turn stays unfinished in the store, and can be resumed
+		_ = p.journal.flush() // its error has ended the turn, or is of less interest
 		leave := workflow.WithActivityOptions(root, p.bookkeeping())
 		err = errors.Join(err, workflow.ExecuteActivity(leave, leaveName, p.held()).Get(root, nil))
 	}
@@ -118,9 +129,11 @@ func (p *player) play() error {
 // new run.
 func (p *player) drive() error {
 	for {
-		p.startBegun()
+		if err := p.startBegun(); err != nil {
+			return err
+		}
 		if p.driver.Done() {
-			return nil
+			return p.journal.flush()
 		}
 		if err := workflow.Await(p.root, func() bool { return len(p.inbox) > 0 }); err != nil {
 			return err
@@ -129,6 +142,11 @@ func (p *player) drive() error {
 		p.inbox = nil
 		if err := p.driver.Handle(posts...); err != nil {
 			return err
+		}
+		if isLong(p) && isIdle(p) {
+			if err := p.journal.flush(); err != nil {
+				return err
+			}
 		}
 		if _, ok := p.next(); !ok {
 			continue
@@ -149,7 +167,7 @@ func yield(ctx workflow.Context) {
 
 func now(ctx workflow.Context) kernel.Time { return kernel.Time(workflow.Now(ctx).UnixMilli()) }
 
-func (p *player) held() held { return held{p.in.Session, p.in.Owner, p.number} }
+func (p *player) held() held { return held{p.in.Session, p.in.Owner, p.journal.number} }
 
 // storePatience is how long a turn waits for a failing store before it is left unfinished.
 const storePatience = time.Hour
@@ -179,10 +197,13 @@ func (p *player) begin() error {
 		return err
 	}
 	p.in.Question = nil // it is in the store
-	p.number, p.events, p.home, p.questions.unattended = b.Number, 1, home{Queue: b.Home}, b.Unattended
+	p.journal.number, p.journal.events, p.home, p.questions.unattended = b.Number, 1, homeAtWork{home: home{Queue: b.Home}}, b.Unattended
 	commands, err := p.driver.Machine().Apply(accepted)
 	if err != nil {
 		return err
+	}
+	if p.texts.described = b.Described; b.Described != (blob.Ref{}) {
+		p.texts.turn = accepted.(turn.Accepted).Turn
 	}
 	p.driver.Carry(commands)
 	for _, w := range driver.Asked(commands, p.driver.Machine()) {

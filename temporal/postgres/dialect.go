@@ -23,15 +23,19 @@ var resultTables string
 // steps bring older stores up to date.
 func steps() sqlstore.Steps {
 	return sqlstore.Steps{
-		1: limitTables + limitFunctions,
-		2: `ALTER TABLE holds ADD COLUMN cut jsonb NOT NULL DEFAULT '{}'`,
-		3: `ALTER TABLE sessions ALTER title_words SET DEFAULT ''; ALTER TABLE facts ALTER words SET DEFAULT '';` + resultTables,
-		// A new row follows, with an id.
-		4: `DELETE FROM massgen_store; ALTER TABLE massgen_store ADD COLUMN id text COLLATE "C" NOT NULL;
+		1: {Breaks: limitTables + limitFunctions},
+		2: {Breaks: `ALTER TABLE holds ADD COLUMN cut jsonb NOT NULL DEFAULT '{}'`},
+		3: {Breaks: `ALTER TABLE sessions ALTER title_words SET DEFAULT ''; ALTER TABLE facts ALTER words SET DEFAULT '';` + resultTables},
+		4: {Breaks: `ALTER TABLE massgen_store ADD COLUMN id text COLLATE "C" NOT NULL DEFAULT md5(random()::text || clock_timestamp()::text);
+			ALTER TABLE massgen_store ALTER id DROP DEFAULT;
 			ALTER TABLE holds ADD COLUMN lease_seconds double precision NOT NULL DEFAULT 60;
-			ALTER TABLE attempts ADD COLUMN IF NOT EXISTS lease_seconds double precision NOT NULL DEFAULT 15;` + limitFunctions,
-		5: `ALTER TABLE sessions ADD COLUMN reasoning_tokens bigint NOT NULL DEFAULT 0;
-			ALTER TABLE turns ADD COLUMN reasoning_tokens bigint NOT NULL DEFAULT 0`,
+			ALTER TABLE attempts ADD COLUMN IF NOT EXISTS lease_seconds double precision NOT NULL DEFAULT 15;` + limitFunctions},
+		5: {Breaks: `ALTER TABLE sessions ADD COLUMN reasoning_tokens bigint NOT NULL DEFAULT 0;
+			ALTER TABLE turns ADD COLUMN reasoning_tokens bigint NOT NULL DEFAULT 0`},
+		6: {Indexes: []string{
+			"sessions_by_use ON sessions (updated DESC, name) WHERE turns > 0", "sessions_hidden ON sessions (name) WHERE turns = 0",
+			"sessions_by_words ON sessions USING gin (title_words)",
+		}},
 	}
 }
 
@@ -77,15 +81,12 @@ func dialect(name string) sqlstore.Dialect {
 			) AS named`,
 		},
 		Search: `
-			SELECT name, title, turn, question.data, answer.data FROM (
-				SELECT id AS session, 0 AS turn, NULL AS question, NULL AS answer
-				FROM sessions WHERE title_words @@ $1::tsquery
-				UNION ALL
-				SELECT session, number, question, answer FROM turns WHERE words @@ $1::tsquery
-			) AS hits
-			JOIN sessions ON sessions.id = session
-			LEFT JOIN texts AS question ON question.sha256 = hits.question
-			LEFT JOIN texts AS answer ON answer.sha256 = hits.answer`,
+			SELECT id AS session, 0 AS turn, NULL AS id FROM sessions WHERE title_words @@ $1::tsquery
+			UNION ALL
+			SELECT session, number, id FROM turns WHERE words @@ $1::tsquery`,
+		Found: `
+			(SELECT data FROM turns JOIN texts ON sha256 = question WHERE turns.id = page.id),
+			(SELECT data FROM turns JOIN texts ON sha256 = answer WHERE turns.id = page.id)`,
 		SearchFacts: "words @@ $2::tsquery",
 		Match:       match,
 		Snippet: func(q sessions.Query, question, answer []byte) string {
@@ -99,6 +100,7 @@ func dialect(name string) sqlstore.Dialect {
 			Fault:    func(doing string, err error) error { return fault(name, doing, err) },
 			Passes:   passes,
 			Unsure:   unsure,
+			WhenRoom: whenRoom,
 			Patience: patience,
 			Pause:    pause,
 		},

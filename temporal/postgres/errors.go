@@ -17,6 +17,7 @@ import (
 var (
 	errUnsuited = errors.New("is no place for a store of massgen")
 	errNewer    = errors.New("was written by a newer massgen")
+	errOlder    = errors.New("was written by an older massgen")
 	errDamaged  = errors.New("is damaged: put a copy from before in its place, or name another schema to begin a new one")
 	errUnsure   = errors.New("the connection was lost while the server wrote, and nobody knows whether it did")
 )
@@ -34,6 +35,7 @@ const (
 	codeReadOnly      = "25006"
 	codePrivilege     = "42501"
 	codeNoDatabase    = "3D000"
+	codeLocked        = "55P03"
 	codeNoTable       = "42P01"
 	codeNoColumn      = "42703"
 	classPassword     = "28"
@@ -57,6 +59,8 @@ func fault(store, doing string, err error) error {
 		return err
 	case errors.Is(err, errNewer):
 		return fmt.Errorf("the store %s %w: update massgen", store, err)
+	case errors.Is(err, errOlder):
+		return fmt.Errorf("the store %s %w: run massgen-temporal migrate with the same --database", store, err)
 	case errors.Is(err, errUnsuited):
 		return fmt.Errorf("the database %s %w", store, err)
 	case errors.Is(err, errDamaged):
@@ -77,6 +81,8 @@ func cure(code string, err error) string {
 		return " has no room: make some on its server's disk"
 	case code == codeReadOnly:
 		return " cannot be written: name the server that takes writes, not its copy"
+	case code == codeLocked:
+		return " is in use by another program: try again later"
 	case code == codePrivilege:
 		return " is closed to this user: grant the rights, or name another user"
 	case code == codeNoDatabase:

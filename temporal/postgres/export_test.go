@@ -6,16 +6,18 @@ import (
 
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/internal/models/retry"
+	"github.com/massgen/massgen/internal/storage/sqlstore"
+	"github.com/massgen/massgen/sessions"
 )
 
 // OpenFor opens a store whose leases last for so long.
 func OpenFor(ctx context.Context, address string, lease time.Duration) (*Store, error) {
-	return open(ctx, address, lease, lease/beatsPerLease)
+	return open(ctx, address, Use{}, lease, lease/beatsPerLease)
 }
 
 // OpenBeating opens a store whose leases last for so long, and are prolonged so often.
 func OpenBeating(ctx context.Context, address string, lease, every time.Duration) (*Store, error) {
-	return open(ctx, address, lease, every)
+	return open(ctx, address, Use{}, lease, every)
 }
 
 // Part parts a store from the server as far as its leases go: they are prolonged no more.
@@ -40,4 +42,14 @@ func BookedAt(ctx context.Context, r backends.Reservation) (at time.Time, err er
 	b := r.(booking)
 	err = b.pool.QueryRow(ctx, "SELECT booked FROM attempts WHERE id = $1", b.attempt).Scan(&at)
 	return at, err
+}
+
+// Steps is steps.
+func Steps() sqlstore.Steps { return steps() }
+
+// ListQuery returns the query of a list, in PostgreSQL's words.
+func ListQuery(f sessions.Filter) (statement string, args []any) {
+	d := dialect("")
+	statement, args = d.ListQuery(f)
+	return d.Translate(statement), args
 }

@@ -60,23 +60,30 @@ func (o *owner) whenFree(ctx context.Context, id string, change func() error) er
 // Held returns the turn for which this owner holds a session, as Begin or Resume has
 // returned it, and false if it holds none. It is for a caller that missed Begin's reply.
 func (s *Store) Held(ctx context.Context, id string) (b sessions.Begun, held bool, err error) {
-	err = s.owner.db.Change(ctx, "look who holds session "+id, func(w *sqlstore.Tx) {
-		var turn int
-		held = w.Row("SELECT turn FROM holds WHERE name = $1 AND owner = $2 FOR UPDATE", []any{id, s.owner.id}, &turn)
-		if held {
-			b = w.LastTurn(id).Begun(turn)
-		}
-	})
-	if err != nil || !held {
+	turns, err := sqlstore.Rows(ctx, s.owner.db, "look who holds session "+id, sqlstore.Scan[int],
+		"SELECT turn FROM holds WHERE name = $1 AND owner = $2", id, s.owner.id)
+	if err != nil || len(turns) == 0 {
+		return sessions.Begun{}, false, err
+	}
+	last, err := s.owner.db.LastTurn(ctx, id)
+	if err != nil {
 		return sessions.Begun{}, false, err
 	}
 	s.owner.keepUp(id)
-	return b, true, nil
+	return last.Begun(turns[0]), true, nil
+}
+
+// isHolder reports whether this owner holds a session for a turn. The hold does not end before the
+// transaction does, and others may prolong it meanwhile.
+func (o *owner) isHolder(w *sqlstore.Tx, id string, turn int) bool {
+	var one int
+	return w.Row("SELECT 1 FROM holds WHERE name = $1 AND owner = $2 AND turn = $3 FOR KEY SHARE", []any{id, o.id, turn}, &one)
 }
 
 // take holds a session that nobody holds, until the transaction's end if it is not told for
 // which turn. The transaction's time is the server's from then on.
 func (o *owner) take(w *sqlstore.Tx, id string) {
+	o.hasHeld.Store(true)
 	taken := w.Row(`
 		INSERT INTO holds (name, owner, turn, question, began, until, lease_seconds)
 		VALUES ($1, $2, 0, '', nextval('moments'), clock_timestamp() + $3::float8 * interval '1 second', $3)

@@ -316,30 +316,31 @@ func TestResultsAreKeptUntilTheSessionIsLetGoOf(t *testing.T) {
 	one, two := s.As("owner", time.Minute), s.As("owner", time.Minute)
 	keep := func(by *postgres.Store, turn int, result, want string) {
 		t.Helper()
-		stands, err := by.KeepResult(ctx, "s", turn, "a call", []byte(result))
-		if err != nil || string(stands) != want {
-			t.Errorf("the result %q: there is %q, %v", result, stands, err)
+		stand, err := by.KeepResults(ctx, "s", turn, map[string][]byte{"a call": []byte(result)}, nil)
+		if err != nil || string(stand["a call"]) != want {
+			t.Errorf("the result %q: there is %q, %v", result, stand, err)
 		}
 	}
-	find := func(turn int, want string) {
+	find := func(turn int, want string, isHeld bool) {
 		t.Helper()
-		if found, err := two.Result(ctx, "s", turn, "a call"); err != nil || string(found) != want {
-			t.Errorf("turn %d: found %q, %v, want %q", turn, found, err, want)
+		found, held, err := two.Results(ctx, "s", turn, []string{"a call", "another"})
+		if err != nil || string(found["a call"]) != want || held != isHeld {
+			t.Errorf("turn %d: found %q, held %v, %v, want %q", turn, found, held, err, want)
 		}
 	}
-	_, err := one.KeepResult(ctx, "s", 1, "a call", []byte("early"))
+	_, err := one.KeepResults(ctx, "s", 1, map[string][]byte{"a call": []byte("early")}, nil)
 	says(t, err, "is not running")
 	_, err = one.Begin(ctx, "s", "q")
 	ok(t, err)
-	find(1, "")
+	find(1, "", true)
 	keep(one, 1, "first", "first")
 	keep(two, 1, "second", "first")
-	find(1, "first")
-	find(2, "")
-	_, err = s.As("another", time.Minute).KeepResult(ctx, "s", 1, "a call", []byte("foreign"))
+	find(1, "first", true)
+	find(2, "", false)
+	_, err = s.As("another", time.Minute).KeepResults(ctx, "s", 1, map[string][]byte{"a call": []byte("foreign")}, nil)
 	says(t, err, "another process holds")
 	ok(t, two.Leave(ctx, "s", 1))
-	find(1, "")
+	find(1, "", false)
 }
 
 // TestEndThatFailsLetsGo has a database that cannot take the end of a turn.

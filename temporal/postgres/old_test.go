@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/temporal/postgres"
 )
 
@@ -32,7 +33,9 @@ func oldStore(t *testing.T) (schemaName string) {
 // TestStoreOfVersion3 has all that was in it, and goes on.
 func TestStoreOfVersion3(t *testing.T) {
 	ctx := t.Context()
-	s, err := postgres.Open(ctx, address(t, oldStore(t)))
+	name := oldStore(t)
+	migrate(t, name)
+	s, err := postgres.Open(ctx, address(t, name))
 	ok(t, err)
 	defer func() { ok(t, s.Close()) }()
 	ok(t, s.Check(ctx))
@@ -49,7 +52,7 @@ func TestStoreOfVersion3(t *testing.T) {
 	if err != nil || len(facts) != 1 || facts[0].Text != "Lives by the sea." {
 		t.Errorf("facts %+v, %v", facts, err)
 	}
-	hits, err := s.Search(ctx, "moon", 0)
+	hits, err := s.Search(ctx, "moon", sessions.Filter{})
 	if err != nil || len(hits) != 2 {
 		t.Errorf("hits %+v, %v", hits, err)
 	}
@@ -69,9 +72,7 @@ func TestStoreOfVersion3(t *testing.T) {
 func TestOldStoreBecomesLikeANewOne(t *testing.T) {
 	shape := func(name string) string {
 		t.Helper()
-		s, err := postgres.Open(t.Context(), address(t, name))
-		ok(t, err)
-		ok(t, s.Close())
+		migrate(t, name)
 		found := value(t, `
 			SELECT string_agg(line, E'\n' ORDER BY line) FROM (
 				SELECT concat_ws(' ', table_name, column_name, data_type, collation_name, is_nullable, column_default, is_identity) AS line

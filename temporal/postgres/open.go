@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/massgen/massgen/internal/storage/sqlstore"
+	"github.com/massgen/massgen/internal/system/sleep"
 )
 
 // oldestServer is the oldest version of PostgreSQL that the statements are for.
@@ -19,8 +20,9 @@ const oldestServer = 12
 // big-endian number. There is no table yet whose number could be taken.
 const creation = 0x6d617373
 
-// prepare makes the store if it is not there, and brings an old one up to date. One
-// that is newer, and what is no store, is refused.
+// prepare sets up a store in a schema that is not there or is empty, and leaves a store as it
+// is: Migrate upgrades one. It refuses a store of a version with which this program does not
+// work, and a schema with something else in it.
 func (s *server) prepare(ctx context.Context, schema string) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
@@ -30,14 +32,33 @@ func (s *server) prepare(ctx context.Context, schema string) error {
 	if err := suits(conn.Conn()); err != nil {
 		return err
 	}
+	if s.use.Pooler {
+		if err := checkSchema(ctx, conn.Conn(), schema); err != nil {
+			return err
+		}
+	}
 	version, err := versionOf(ctx, conn.Conn(), schema)
-	if err == nil && version != sqlstore.Version {
-		err = pgx.BeginFunc(ctx, conn.Conn(), func(tx pgx.Tx) error { return migrate(ctx, tx, schema) })
+	if err == nil && version == 0 {
+		version, err = setUpAlone(ctx, conn.Conn(), schema)
+	}
+	if err == nil {
+		err = checkVersion(version)
 	}
 	if err != nil {
 		return err
 	}
 	return conn.QueryRow(ctx, "SELECT id FROM massgen_store").Scan(&s.database)
+}
+
+// checkVersion returns an error for a store of a version with which this program does not work.
+func checkVersion(version int) error {
+	switch oldest, newest := steps().Window(sqlstore.Version); {
+	case version > newest:
+		return fmt.Errorf("%w (it has version %d, and this program works with %d to %d)", errNewer, version, oldest, newest)
+	case version < oldest:
+		return fmt.Errorf("%w (it has version %d, and this program works with %d to %d)", errOlder, version, oldest, newest)
+	}
+	return nil
 }
 
 // suits says what is wrong with a server for a store.
@@ -83,66 +104,47 @@ func versionOf(ctx context.Context, db querier, schema string) (version int, err
 	return version, nil
 }
 
-// migrate brings a store up to date. If another program is doing so, migrate waits until that has ended.
-func migrate(ctx context.Context, tx pgx.Tx, schema string) error {
-	if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", creation); err != nil {
-		return err
-	}
-	version, err := versionOf(ctx, tx, schema)
-	if err != nil {
-		return err
-	}
-	if version > sqlstore.Version {
-		return fmt.Errorf("%w (it has version %d, and this one knows %d)", errNewer, version, sqlstore.Version)
-	}
-	if version == 0 {
-		// An administrator can make an empty schema for a user who has no right to make one.
-		var there bool
-		if err := tx.QueryRow(ctx, "SELECT to_regnamespace($1) IS NOT NULL", schema).Scan(&there); err != nil {
-			return err
-		}
-		if !there {
-			if _, err := tx.Exec(ctx, "CREATE SCHEMA "+schema); err != nil {
-				return fmt.Errorf("make the schema %s: %w", schema, err)
+// setUpAlone does setUp in a transaction, when no other process sets up or migrates a store. It asks again and
+// again: whoever waits within a statement keeps the holder of the lock from building an index, and the two never end.
+// The lock is the transaction's, so this works through a pooler.
+func setUpAlone(ctx context.Context, conn *pgx.Conn, schema string) (version int, err error) {
+	for {
+		var taken bool
+		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1)", creation).Scan(&taken)
+			if err == nil && taken {
+				version, err = setUp(ctx, tx, schema)
 			}
+			return err
+		})
+		if taken || err != nil {
+			return version, err
+		}
+		if err := sleep.For(ctx, pause); err != nil {
+			return 0, err
 		}
 	}
-	err = steps().Apply(dialect(""), version, sqlstore.Version, func(statements string) error {
-		_, err := tx.Exec(ctx, statements)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if err := addMissingWords(ctx, tx); err != nil {
-		return fmt.Errorf("keep the words of turns that were given up: %w", err)
-	}
-	_, err = tx.Exec(ctx, `
-		WITH old AS (DELETE FROM massgen_store RETURNING id)
-		INSERT INTO massgen_store (version, id) SELECT $1, coalesce((SELECT id FROM old), $2)`, sqlstore.Version, rand.Text())
-	return err
 }
 
-// addMissingWords lets Search find the turns that were given up in stores of versions 1 and 2,
-// which kept no words of them.
-func addMissingWords(ctx context.Context, tx pgx.Tx) error {
-	rows, err := tx.Query(ctx, `
-		SELECT turns.id, data FROM turns JOIN texts ON sha256 = question WHERE words IS NULL AND status <> 'running'`)
-	if err != nil {
-		return err
+// setUp makes a store of this program's version, unless another process did so first. It returns
+// the store's version. The caller has the lock.
+func setUp(ctx context.Context, tx pgx.Tx, schema string) (version int, err error) {
+	if version, err = versionOf(ctx, tx, schema); version > 0 || err != nil {
+		return version, err
 	}
-	type turn struct {
-		ID   int64
-		Data []byte
+	// Whoever may not make schemas can be given one that is empty.
+	var there bool
+	if err := tx.QueryRow(ctx, "SELECT to_regnamespace($1) IS NOT NULL", schema).Scan(&there); err != nil {
+		return 0, err
 	}
-	turns, err := pgx.CollectRows(rows, pgx.RowToStructByPos[turn])
-	if err != nil {
-		return err
-	}
-	for _, t := range turns {
-		if _, err := tx.Exec(ctx, "UPDATE turns SET words = $2::tsvector WHERE id = $1", t.ID, vector(string(t.Data), "")); err != nil {
-			return err
+	if !there {
+		if _, err := tx.Exec(ctx, "CREATE SCHEMA "+schema); err != nil {
+			return 0, fmt.Errorf("make the schema %s: %w", schema, err)
 		}
 	}
-	return nil
+	if _, err := tx.Exec(ctx, dialect("").Schema()); err != nil {
+		return 0, fmt.Errorf("make version %d: %w", sqlstore.Version, err)
+	}
+	_, err = tx.Exec(ctx, "INSERT INTO massgen_store (version, id) VALUES ($1, $2)", sqlstore.Version, rand.Text())
+	return sqlstore.Version, err
 }

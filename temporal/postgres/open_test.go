@@ -8,9 +8,14 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/models/retry"
+	"github.com/massgen/massgen/internal/storage/sqlstore"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/temporal/postgres"
 )
@@ -58,8 +63,11 @@ func TestAddressesThatLeadToNoStore(t *testing.T) {
 }
 
 func TestSchemasThatCannotBeUsedAreLeftAsTheyWere(t *testing.T) {
+	oldest, newest := postgres.Steps().Window(sqlstore.Version)
+	works := fmt.Sprintf("%d to %d", oldest, newest)
 	for name, c := range map[string]struct{ change, want string }{
-		"newer":             {"UPDATE massgen_store SET version = 99", "was written by a newer massgen (it has version 99, and this one knows 6): update massgen"},
+		"newer":             {"UPDATE massgen_store SET version = 99", "was written by a newer massgen (it has version 99, and this program works with " + works + "): update massgen"},
+		"older":             {"UPDATE massgen_store SET version = 4", "was written by an older massgen (it has version 4, and this program works with " + works + "): run massgen-temporal migrate with the same --database"},
 		"of version 0":      {"UPDATE massgen_store SET version = 0", "is damaged"},
 		"without a version": {"DELETE FROM massgen_store", "is damaged"},
 		"of another shape":  {"ALTER TABLE massgen_store RENAME version TO number", "is damaged"},
@@ -92,6 +100,7 @@ func TestOldStoreIsBroughtUpToDate(t *testing.T) {
 	ok(t, err)
 	execute(t, "SET search_path = "+name+"; "+string(first)+`; INSERT INTO massgen_store VALUES (1);
 		INSERT INTO facts (owner, text, sha256, words, created) VALUES ('u', 'one fact', '', '', now())`)
+	migrate(t, name)
 	s, err := postgres.Open(ctx, address(t, name))
 	ok(t, err)
 	defer func() { ok(t, s.Close()) }()
@@ -115,11 +124,12 @@ func TestTurnsOfAnOldStoreAreFound(t *testing.T) {
 	}
 	ok(t, s.Close())
 	execute(t, "SET search_path = "+name+"; UPDATE turns SET words = NULL; ALTER TABLE holds DROP COLUMN cut, DROP COLUMN lease_seconds; DROP TABLE results; ALTER TABLE massgen_store DROP COLUMN id; ALTER TABLE sessions DROP COLUMN reasoning_tokens; ALTER TABLE turns DROP COLUMN reasoning_tokens; UPDATE massgen_store SET version = 2")
+	migrate(t, name)
 	s, err := postgres.Open(ctx, address(t, name))
 	ok(t, err)
 	defer func() { ok(t, s.Close()) }()
 	for question, want := range map[string]int{"one": 1, "two": 1, "three": 0} { // the third may be gone on with
-		if hits, err := s.Search(ctx, question, 0); len(hits) != want || err != nil {
+		if hits, err := s.Search(ctx, question, sessions.Filter{}); len(hits) != want || err != nil {
 			t.Errorf("%s: %d hits, %v", question, len(hits), err)
 		}
 	}
@@ -130,6 +140,7 @@ func TestTurnsOfAnOldStoreAreFound(t *testing.T) {
 func TestIDOfAStore(t *testing.T) {
 	ids := map[string]bool{}
 	for _, name := range []string{schema(t, t.TempDir()), schema(t, t.TempDir()), oldStore(t), oldStore(t)} {
+		migrate(t, name)
 		var id string
 		for range 2 {
 			s, err := postgres.Open(t.Context(), address(t, name))
@@ -259,7 +270,7 @@ func TestWordsOfLongTexts(t *testing.T) {
 		"word149999": 0, "word149999-an": 0, strings.Repeat("x", 5000): 0, "answer-s-end": 1, "one-answer": 0,
 		"first-s": 0, "the-answer": 0,
 	} {
-		hits, err := s.Search(ctx, query, 0)
+		hits, err := s.Search(ctx, query, sessions.Filter{})
 		ok(t, err)
 		found := 0
 		for _, h := range hits {
@@ -274,9 +285,41 @@ func TestWordsOfLongTexts(t *testing.T) {
 			t.Errorf("%.20q is found %d times, want %d", query, found, want)
 		}
 	}
-	hits, err := s.Search(ctx, "answer", 0)
+	hits, err := s.Search(ctx, "answer", sessions.Filter{})
 	ok(t, err)
 	if len(hits) != 1 || hits[0].Snippet != "An answer’s end" {
 		t.Errorf("hits %+v", hits)
 	}
+}
+
+// TestAStoreIsSetUpBesideAnIndex: whoever waits to set up a store does not keep another from building an index.
+func TestAStoreIsSetUpBesideAnIndex(t *testing.T) {
+	conn, err := pgx.Connect(t.Context(), address(t, schema(t, t.TempDir())))
+	ok(t, err)
+	defer func() { ok(t, conn.Close(context.WithoutCancel(t.Context()))) }()
+	exec := func(statement string, args ...any) {
+		t.Helper()
+		_, err := conn.Exec(t.Context(), statement, args...)
+		ok(t, err)
+	}
+	const creation = 0x6d617373 // "mass"
+	exec("CREATE TABLE t (n int)")
+	for taken := false; !taken; <-time.After(10 * time.Millisecond) {
+		ok(t, conn.QueryRow(t.Context(), "SELECT pg_try_advisory_lock($1)", creation).Scan(&taken))
+	}
+	at := address(t, schema(t, t.TempDir())) + "&application_name=" + url.QueryEscape(t.Name())
+	var opening errgroup.Group
+	opening.Go(func() error {
+		s, err := postgres.Open(t.Context(), at)
+		if err != nil {
+			return err
+		}
+		return s.Close()
+	})
+	for asks := false; !asks; <-time.After(10 * time.Millisecond) {
+		ok(t, conn.QueryRow(t.Context(), "SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = $1 AND query LIKE '%advisory%'", t.Name()).Scan(&asks))
+	}
+	exec("CREATE INDEX CONCURRENTLY ON t (n)")
+	exec("SELECT pg_advisory_unlock($1)", creation)
+	ok(t, opening.Wait())
 }

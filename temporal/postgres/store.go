@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -36,11 +37,15 @@ type owner struct {
 	lease time.Duration
 	// shared says that others may be at work for the same owner.
 	shared bool
+	// hasHeld reports that a session may have been held.
+	hasHeld atomic.Bool
 }
 
 // server is what the Stores of one Open share.
 type server struct {
-	pool *pgxpool.Pool
+	pool   *pgxpool.Pool
+	use    Use
+	tracer *tracer
 	// db is the same database for sqlstore, with connections of pool.
 	db *sqlstore.DB
 	// name is the database, where it is, and the schema, for people.
@@ -73,39 +78,35 @@ const lostInTransaction = "idle_in_transaction_session_timeout"
 // or in the form of libpq's keywords and values; what it leaves out comes from libpq's
 // variables (PGHOST, PGPASSWORD ...) and files. The store is in the schema that
 // search_path names there, by default massgen, and is made if that is not there or is
-// empty. A schema that is no store, or one that this program cannot use, is left as it
-// was, and the error says what to do about it. Errors never have the password.
+// empty. Open changes no schema of an existing store, Migrate does: this program works with
+// stores of the version before its own to the one after it. A schema that is no store, or one
+// that this program cannot use, is left as it was, and the error says what to do about it.
+// Errors never have the password.
 func Open(ctx context.Context, address string) (*Store, error) {
-	return open(ctx, address, Lease, Lease/beatsPerLease)
+	return open(ctx, address, Use{}, Lease, Lease/beatsPerLease)
+}
+
+// OpenTo is Open for a process that uses the connections in its own way.
+func OpenTo(ctx context.Context, address string, use Use) (*Store, error) {
+	return open(ctx, address, use, Lease, Lease/beatsPerLease)
 }
 
 // open opens a store whose leases last for so long, and are prolonged so often.
-func open(ctx context.Context, address string, lease, every time.Duration) (*Store, error) {
-	config, err := pgxpool.ParseConfig(address)
+func open(ctx context.Context, address string, use Use, lease, every time.Duration) (*Store, error) {
+	config, err := configOf(address)
 	if err != nil {
-		// The cause may quote the password.
-		return nil, errors.New("the address of the PostgreSQL store cannot be read: write it as postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+		return nil, err
 	}
-	parameters := config.ConnConfig.RuntimeParams
-	if parameters["search_path"] == "" {
-		parameters["search_path"] = "massgen"
-	}
-	if parameters["application_name"] == "" {
-		parameters["application_name"] = "massgen"
-	}
-	if parameters[lostInTransaction] == "" {
-		parameters[lostInTransaction] = "5s"
-	}
-	schema := parameters["search_path"]
-	if !schemaName.MatchString(schema) {
-		return nil, fmt.Errorf("search_path=%q names no schema that a store can be in: name one, of lower-case letters, digits and underscores", schema)
-	}
+	counts := &tracer{}
+	config.ConnConfig.Tracer = counts
+	name, schema := place(config), schemaOf(config)
+	use.apply(config)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
-		return nil, fault(place(config), "open", err)
+		return nil, fault(name, "open", err)
 	}
-	s := &server{pool: pool, name: place(config), holds: map[hold]time.Duration{}, atWork: map[hold]int{}, attempts: map[string]time.Duration{}}
-	if err := s.prepare(ctx, schema); err != nil {
+	s := &server{tracer: counts, pool: pool, name: name, use: use, holds: map[hold]time.Duration{}, atWork: map[hold]int{}, attempts: map[string]time.Duration{}}
+	if err := whenRoom(ctx, func() error { return s.prepare(ctx, schema) }); err != nil {
 		pool.Close()
 		return nil, fault(s.name, "open", err)
 	}
@@ -125,6 +126,31 @@ type backing struct {
 	*server
 }
 
+// configOf reads the address of a store, as Open takes it.
+func configOf(address string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(address)
+	if err != nil {
+		// The cause may quote the password.
+		return nil, errors.New("the address of the PostgreSQL store cannot be read: write it as postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+	}
+	parameters := config.ConnConfig.RuntimeParams
+	if parameters["search_path"] == "" {
+		parameters["search_path"] = "massgen"
+	}
+	if parameters["application_name"] == "" {
+		parameters["application_name"] = "massgen"
+	}
+	if parameters[lostInTransaction] == "" {
+		parameters[lostInTransaction] = "5s"
+	}
+	if schema := schemaOf(config); !schemaName.MatchString(schema) {
+		return nil, fmt.Errorf("search_path=%q names no schema that a store can be in: name one, of lower-case letters, digits and underscores", schema)
+	}
+	return config, nil
+}
+
+func schemaOf(config *pgxpool.Config) string { return config.ConnConfig.RuntimeParams["search_path"] }
+
 // schemaName is a name that needs no quotes, in SQL and in search_path.
 var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
 
@@ -135,7 +161,7 @@ func place(config *pgxpool.Config) string {
 	if !strings.HasPrefix(host, "/") { // the folder of a socket
 		host = net.JoinHostPort(host, strconv.Itoa(int(c.Port)))
 	}
-	return fmt.Sprintf("%s on %s, schema %s", c.Database, host, c.RuntimeParams["search_path"])
+	return fmt.Sprintf("%s on %s, schema %s", c.Database, host, schemaOf(config))
 }
 
 // As returns the store for an owner who is at work in several processes: all that have
@@ -157,7 +183,12 @@ func (s *Store) Close() (err error) {
 		defer s.owner.pool.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		_, err = s.owner.pool.Exec(ctx, "DELETE FROM holds WHERE owner = $1", s.owner.id)
+		if s.owner.hasHeld.Load() {
+			err = whenRoom(ctx, func() error {
+				_, err := s.owner.pool.Exec(ctx, "DELETE FROM holds WHERE owner = $1", s.owner.id)
+				return err
+			})
+		}
 		err = errors.Join(err, s.owner.db.Close())
 	})
 	return fault(s.owner.name, "let go of the sessions that are held", err)

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 
 	"github.com/massgen/massgen/internal/storage/sqlstore"
 	"github.com/massgen/massgen/internal/system/blob"
@@ -16,12 +17,69 @@ func (t texts) Put(ctx context.Context, data []byte) (ref blob.Ref, err error) {
 		// A text that is lost with the server's machine is named by nothing: the commit of an
 		// event that names it waits for this one too.
 		w.Exec("SET LOCAL synchronous_commit = off")
-		ref = w.Put(data)
-		w.Exec(`
-			INSERT INTO fresh (text, put) VALUES ($1, nextval('moments'))
-			ON CONFLICT (text) DO UPDATE SET put = greatest(fresh.put, excluded.put)`, sqlstore.SumOf(ref))
+		ref = put(w, data)[0]
 	})
 	return ref, err
+}
+
+// put adds texts that may be named later, and returns their references in the same order. No sweep
+// forgets them as long as a session is held that was held before.
+func put(w *sqlstore.Tx, list ...[]byte) []blob.Ref {
+	if len(list) == 0 {
+		return nil
+	}
+	refs := w.Put(list...)
+	sums := make([][]byte, len(refs))
+	for i, ref := range refs {
+		sums[i] = sqlstore.SumOf(ref)
+	}
+	// All put them in one order, so that no two wait for each other.
+	w.Exec(`
+		INSERT INTO fresh (text, put) SELECT sum, nextval('moments') FROM (SELECT DISTINCT unnest($1::bytea[]) AS sum ORDER BY 1) AS list
+		ON CONFLICT (text) DO UPDATE SET put = greatest(fresh.put, excluded.put)`, sums)
+	return refs
+}
+
+// Texts are the texts of a Store, many at once.
+type Texts struct{ store *Store }
+
+// TextsOf returns the texts of a Store.
+func TextsOf(s *Store) Texts { return Texts{s} }
+
+// PutAll stores texts as Put does, with one transaction for all, which is on the disk when PutAll
+// returns. No text of them is forgotten while a session is held that was held before.
+func (t Texts) PutAll(ctx context.Context, list [][]byte) (refs []blob.Ref, err error) {
+	err = t.store.owner.db.Change(ctx, "keep texts", func(w *sqlstore.Tx) { refs = put(w, masked(t.store, list)...) })
+	return refs, err
+}
+
+func masked(s *Store, list [][]byte) [][]byte {
+	masked := make([][]byte, len(list))
+	for i, data := range list {
+		masked[i] = s.Mask(data)
+	}
+	return masked
+}
+
+// GetAll returns those of the texts that are stored.
+func (t Texts) GetAll(ctx context.Context, refs []blob.Ref) (found map[blob.Ref][]byte, err error) {
+	sums, wanted := make([][]byte, len(refs)), map[string]blob.Ref{}
+	for i, ref := range refs {
+		sums[i] = sqlstore.SumOf(ref)
+		wanted[string(sums[i])] = ref
+	}
+	type text struct{ sum, data []byte }
+	list, err := sqlstore.Rows(ctx, t.store.owner.db, "read texts", func(rows *sql.Rows) (t text, err error) {
+		err = rows.Scan(&t.sum, &t.data)
+		return t, err
+	}, "SELECT sha256, data FROM texts WHERE sha256 = ANY($1::bytea[])", sums)
+	found = map[blob.Ref][]byte{}
+	for _, t := range list {
+		if ref := wanted[string(t.sum)]; ref.Bytes == len(t.data) {
+			found[ref] = t.data
+		}
+	}
+	return found, err
 }
 
 // AtHand implements sqlstore.Texts.

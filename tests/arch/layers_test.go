@@ -11,6 +11,7 @@ import (
 // and in DESIGN.md.
 var layers = [][]string{
 	{"tests", "tests/arch", "tests/faults", "tests/keys", "tests/judges", "tests/clients", "tests/mcpservers", "tests/wheel", "tests/live", "tests/cross", "tests/fixtures", "tests/bench", "tests/bench/peers", "tests/attack", "tests/streams"},
+	{"tools/release", "tools/deploy"}, // a module of its own: no program has it
 	{"cmd/massgen", "temporal/cmd/massgen-temporal"},
 	{"cmd/massgen/app", "temporal/engine", "examples/weather"},
 	{"cmd/massgen/app/talk", "cmd/massgen/app/serve", "cmd/massgen/app/check"},
@@ -39,9 +40,9 @@ var layers = [][]string{
 		"internal/models/wire", "internal/models/prices", "internal/models/questions", "internal/coordination/policy", "internal/tools/permission", "internal/models/attach",
 		"internal/tools/workspace/confine", "internal/tools/workspace/snapshot",
 	},
-	{"backends", "internal/coordination/kernel", "internal/coordination/budget", "internal/tools/workspace/rootfs", "cmd/massgen/internal/markdown", "internal/tools/schema", "internal/tools/textcall"},
-	{"internal/system/blob", "internal/system/secrets", "internal/system/charset", "cmd/massgen/internal/colour", "internal/system/child", "internal/system/filelock", "internal/system/wholefile", "internal/system/tty", "internal/coordination/election", "internal/coordination/draw", "internal/coordination/evidence", "tests/leaks", "tests/silent", "tests/described"},
-	{"internal/system/plain", "internal/system/sleep", "internal/system/sse", "internal/models/finish", "internal/system/httpclient", "internal/system/heavy", "tests/linear"},
+	{"internal/system/health", "backends", "internal/coordination/kernel", "internal/coordination/budget", "internal/tools/workspace/rootfs", "cmd/massgen/internal/markdown", "internal/tools/schema", "internal/tools/textcall"},
+	{"internal/system/logs", "internal/system/blob", "internal/system/secrets", "internal/system/charset", "cmd/massgen/internal/colour", "internal/system/child", "internal/system/filelock", "internal/system/wholefile", "internal/system/tty", "internal/coordination/election", "internal/coordination/draw", "internal/coordination/evidence", "tests/leaks", "tests/silent", "tests/described"},
+	{"internal/system/metrics", "internal/system/plain", "internal/system/sleep", "internal/system/sse", "internal/models/finish", "internal/system/httpclient", "internal/system/heavy", "tests/linear"},
 }
 
 func row(dir string) int {
@@ -147,6 +148,8 @@ var confined = map[string][]string{
 	"github.com/jackc/pgx/v5":                {"temporal/postgres"},
 	"go.temporal.io/sdk":                     {"temporal/engine"},
 	"go.temporal.io/api":                     {"temporal/engine"},
+	"google.golang.org/grpc":                 {"temporal/engine"}, // which logs messages that are too large
+	"google.golang.org/protobuf":             {"temporal/engine"},
 	"github.com/tiktoken-go/tokenizer":       {"internal/models/prices"},
 	"github.com/segmentio/encoding":          {"internal/system/plain"},
 	"github.com/cenkalti/backoff/v5":         {"internal/models/retry", "sessions"},
@@ -173,6 +176,10 @@ var confined = map[string][]string{
 	"pgregory.net/rapid":                  {"tests/storetest"},
 	"go.uber.org/goleak":                  {"tests/leaks"},
 
+	"github.com/goreleaser/nfpm/v2":            {"tools/release"},
+	"github.com/google/go-containerregistry":   {"tools/release"},
+	"github.com/Masterminds/semver/v3":         {"tools/release"},
+	"golang.org/x/crypto/x509roots/fallback":   {"tools/release"},
 	"github.com/santhosh-tekuri/jsonschema/v6": {"tests/described", "tests/judges", "tests/clients"},
 }
 

@@ -69,8 +69,9 @@ var tables = []string{
 }
 
 // processWide are package-level variables for what a process has once, whoever caused it: the limits of what it uses, one
-// for each kind of work, and whether its main called Launcher.
-var processWide = []string{"internal/system/heavy.Pictures", "internal/system/heavy.Bodies", "internal/system/heavy.Checks", "..launched"}
+// for each kind of work, whether its main called Launcher, and which release it is.
+var processWide = []string{"internal/system/heavy.Pictures", "internal/system/heavy.Bodies", "internal/system/heavy.Checks", "..launched",
+	"cmd/massgen/app/cmdline.releaseVersion", "cmd/massgen/app/cmdline.releaseCommit"} // the linker writes these
 
 // checkState finds init functions and package-level variables. Errors, regular
 // expressions, embedded files, compile-time assertions, tables and process-wide limits are no state.

@@ -72,7 +72,7 @@ func exportImport(w world) {
 	w.same("the turn goes on", 4, b.Turn)
 	w.same("its chain", []string{"one -> first <&> \u2028", "three -> third"}, w.chained(b.History))
 	w.ok(w.store.End(ctx, "s", 4, answered("fourth")))
-	hits, err := w.store.Search(ctx, "fourth", 0)
+	hits, err := w.store.Search(ctx, "fourth", sessions.Filter{})
 	w.ok(err)
 	w.same("hits", 1, len(hits))
 }

@@ -45,7 +45,7 @@ func interrupted(w world, reopen func() world) {
 	w.crash()
 	w = reopen()
 	w.interrupted("two\x00words")
-	hits, err := w.store.Search(ctx, "two", 0)
+	hits, err := w.store.Search(ctx, "two", sessions.Filter{})
 	w.ok(err)
 	w.same("hits", 0, len(hits))
 
@@ -110,7 +110,7 @@ func givenUp(w world, reopen func() world) {
 	if err := w.store.RecordCut(ctx, "s", 2, had); err == nil {
 		w.Error("something was noted for a turn that is over")
 	}
-	hits, err := w.store.Search(ctx, "one", 0)
+	hits, err := w.store.Search(ctx, "one", sessions.Filter{})
 	w.ok(err)
 	if len(hits) != 1 || hits[0].Turn != 1 {
 		w.Errorf("hits in the turn that was given up: %+v", hits)

@@ -40,7 +40,7 @@ func concurrent(w world) {
 		group.Go(func() {
 			for range 5 {
 				_, err := w.store.List(w.Context(), sessions.Filter{})
-				_, alsoErr := w.store.Search(w.Context(), "q1", 0)
+				_, alsoErr := w.store.Search(w.Context(), "q1", sessions.Filter{})
 				if err := errors.Join(err, alsoErr); err != nil {
 					w.Error(err)
 				}

@@ -58,7 +58,7 @@ func longSessions(w world) {
 		[]any{made.Turns, made.Parent, made.ParentTurn, made.Messages, made.Metadata})
 	w.is(w.store.Check(ctx), nil)
 	for turn, query := range map[int]string{1: "Question 0", 333: "Question 332", 334: "Question 333"} {
-		hits, err := w.store.Search(ctx, query, 0)
+		hits, err := w.store.Search(ctx, query, sessions.Filter{})
 		w.ok(err)
 		want := 2
 		if turn > 333 {

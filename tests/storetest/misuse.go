@@ -51,7 +51,7 @@ func cancelled(w world) {
 	w.is(err, context.Canceled)
 	_, err = w.store.List(ctx, sessions.Filter{})
 	w.is(err, context.Canceled)
-	_, err = w.store.Search(ctx, "q", 0)
+	_, err = w.store.Search(ctx, "q", sessions.Filter{})
 	w.is(err, context.Canceled)
 	w.is(w.store.SetTitle(ctx, "s", "t"), context.Canceled)
 	w.is(w.store.Delete(ctx, "s"), context.Canceled)

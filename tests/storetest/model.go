@@ -182,6 +182,7 @@ func (p *pair) otherActions() map[string]func(*rapid.T) {
 
 // state is all that can be seen of a store, without times.
 type state struct {
+	Totals   sessions.Totals
 	Sessions []sessions.Session
 	Turns    map[string][]sessions.Turn
 	Journals map[string][]string
@@ -214,6 +215,20 @@ func (p *pair) look(t *rapid.T, s *sessions.Store) state {
 	var err error
 	seen.Sessions, err = s.List(p.ctx, sessions.Filter{})
 	ok(err)
+	var paged []string
+	for page := (sessions.Filter{Limit: 2}); ; {
+		list, err := s.List(p.ctx, page)
+		ok(err)
+		if len(list) == 0 {
+			break
+		}
+		paged, page.After = append(paged, ids(list)...), list[len(list)-1].Place()
+	}
+	if !slices.Equal(ids(seen.Sessions), append([]string{}, paged...)) {
+		t.Fatalf("the pages have %q, the list %q", paged, ids(seen.Sessions))
+	}
+	seen.Totals, err = sessions.AddUp(p.ctx, s, sessions.Filter{})
+	ok(err)
 	slices.SortFunc(seen.Sessions, func(a, b sessions.Session) int { return cmp.Compare(a.ID, b.ID) })
 	for i, n := range seen.Sessions {
 		seen.Sessions[i].Created, seen.Sessions[i].Updated = time.Time{}, time.Time{}
@@ -240,10 +255,10 @@ func (p *pair) look(t *rapid.T, s *sessions.Store) state {
 		}
 	}
 	for _, query := range []string{"one", "two one", "one-two", "th*", "x o'neill", "q"} {
-		hits, err := s.Search(p.ctx, query, 0)
+		hits, err := s.Search(p.ctx, query, sessions.Filter{})
 		ok(err)
 		for i := range hits {
-			hits[i].Snippet = ""
+			hits[i].Snippet, hits[i].Updated = "", time.Time{}
 		}
 		slices.SortFunc(hits, func(a, b sessions.Hit) int {
 			return cmp.Or(cmp.Compare(a.Session, b.Session), cmp.Compare(a.Turn, b.Turn))

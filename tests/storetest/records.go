@@ -198,7 +198,7 @@ func remove(w world) {
 	} {
 		w.same("whether "+text+" is there", want, w.isThere(sessions.RefOf([]byte(text))))
 	}
-	hits, err := w.store.Search(ctx, "question", 0)
+	hits, err := w.store.Search(ctx, "question", sessions.Filter{})
 	w.ok(err)
 	if len(hits) != 2 || hits[0].Session != "t" { // its title and its turn
 		w.Errorf("hits %+v", hits)
@@ -301,7 +301,7 @@ func search(w world) {
 	}
 	find := func(query string, limit int) []place {
 		w.Helper()
-		hits, err := w.store.Search(ctx, query, limit)
+		hits, err := w.store.Search(ctx, query, sessions.Filter{Limit: limit})
 		w.ok(err)
 		found := []place{}
 		for _, h := range hits {
@@ -345,7 +345,7 @@ func oddQueries(w world) {
 		"question:a", "question : a", "-a", "+a", "^a", "{a}", "a{", "\\", "\\\"", "%", "_", ";", "--", "/*", "a;DROP TABLE turns", "\x00", "no\x00", "\xff", "日本", "é", "e\u0301",
 		"\u00ad", "²", "Ⅷ", "🙂", "\ue000", strings.Repeat("(", 5000), strings.Repeat("a ", 300), strings.Repeat(`"`, 3),
 	} {
-		_, err := w.store.Search(w.Context(), query, 0)
+		_, err := w.store.Search(w.Context(), query, sessions.Filter{})
 		if err != nil {
 			w.Errorf("query %.20q: %v", query, err)
 		}
@@ -355,7 +355,7 @@ func oddQueries(w world) {
 		}
 	}
 	for _, query := range []string{`"no"`, "NEAR(x)", "col:val", "{d}", "'g'", "日本", "é", "f*", "and"} {
-		hits, err := w.store.Search(w.Context(), query, 0)
+		hits, err := w.store.Search(w.Context(), query, sessions.Filter{})
 		w.ok(err)
 		w.same("a turn is found by "+query, true, slices.ContainsFunc(hits, func(h sessions.Hit) bool { return h.Turn == 1 }))
 	}

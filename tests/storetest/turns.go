@@ -122,7 +122,7 @@ func committed(w world) {
 	w.event("u", 1, "one")
 	w.ok(w.store.End(w.Context(), "u", 1, asked))
 	w.same("the history with another question", []string{asked.Question + " -> b"}, w.history("u"))
-	hits, err := w.store.Search(w.Context(), "asked", 0)
+	hits, err := w.store.Search(w.Context(), "asked", sessions.Filter{})
 	w.ok(err)
 	w.same("turns and titles that are found by the other question", 2, len(hits))
 }

@@ -55,15 +55,23 @@ func commandsOf(p *program.Program) []*cli.Command {
 		inputs.Replay(p.Env, p.Console, p.Kept, &p.Options.Budget, &p.Options.Panel.Config, talk.Rerun(p)), sessions.Describe(p.Console, p.Kept), lastCommand(p),
 		(&modelsCommand{env: p.Env, console: p.Console, log: p.Log}).cli(),
 		presetsCommand(p), compare.Command(p), serve.Command(p), serve.MCP(p), check.Config(p), check.Doctor(p), check.Init(p),
-		completionCommand(p.Console), manCommand(), helpCommand(p.Console), versionCommand(),
+		completionCommand(p.Console), manCommand(nameOf(p)), helpCommand(p.Console), versionCommand(),
 	}
 	if p.Env.Cluster != nil {
-		list = append(list, workerCommand(p), noteCommand(p))
+		list = append(list, workerCommand(p), noteCommand(p), migrateCommand(p))
 	}
 	for _, c := range list {
 		c.HideHelp = true // a command named help would take an argument for its own
 	}
 	return list
+}
+
+// nameOf returns the name of the program's file.
+func nameOf(p *program.Program) string {
+	if p.Env.Cluster != nil {
+		return "massgen-temporal"
+	}
+	return "massgen"
 }
 
 // versionCommand prints the version, as --version does.
@@ -74,7 +82,7 @@ func versionCommand() *cli.Command {
 	}}
 }
 
-func versionText() string { return "massgen version " + cmdline.Version() + "\n" }
+func versionText() string { return cmdline.VersionLine() + "\n" }
 
 // root is what massgen does when no command is named.
 func root(ctx context.Context, p *program.Program, inv invocation) error {
@@ -145,7 +153,9 @@ func listBackends(ctx context.Context, p *program.Program, words []string) error
 func workerCommand(p *program.Program) *cli.Command {
 	return &cli.Command{
 		Name: "worker", Usage: "play the turns that others ask for, by the flags --config, --database and --temporal-address, until it is interrupted",
-		Flags:  p.Flags(),
+		Flags: slices.Concat(p.Flags(), p.Options.Display.WorkerFlags(), p.Options.Cluster.BuildFlags(), []cli.Flag{
+			p.Options.Cluster.DrainFlag("when told to end, let calls under way end, and turns whose tools are here, for at most `TIME` (such as 30m); without this flag the calls alone, for at most 5m; a second signal ends at once"),
+		}),
 		Action: func(c *cli.Context) error { return talk.Work(c.Context, p, c.Args().Slice()) },
 	}
 }
@@ -188,4 +198,30 @@ func addNote(ctx context.Context, p *program.Program, words []string) (err error
 	}
 	p.Console.Say("massgen: noted: each agent is told before its next call")
 	return nil
+}
+
+// migrateCommand upgrades the database that workers share.
+func migrateCommand(p *program.Program) *cli.Command {
+	var dry bool
+	return &cli.Command{
+		Name: "migrate", Usage: "upgrade the database of --database for this program", UsageText: "massgen-temporal migrate [--dry-run]",
+		Flags: append(p.Options.Session.DatabaseFlags(p.Env.Cluster),
+			&cli.BoolFlag{Name: "dry-run", Usage: "print the versions and the statements, and change nothing", Destination: &dry, DisableDefaultText: true}),
+		Action: func(c *cli.Context) error {
+			address := p.Kept.Database()
+			switch {
+			case c.Args().Present():
+				return errors.New("migrate: it takes no words, only flags")
+			case address == "":
+				return fmt.Errorf("migrate: it needs --database URL, or %s: the store that all workers share", cmdline.DatabaseVariable)
+			case p.Options.Session.Pooler:
+				return errors.New("migrate: --database-pooler: it changes the schema over a connection of its own: give the URL of the database itself, and leave the flag out")
+			}
+			p.Console.Secrets.AddURL(address)
+			if err := p.Env.Cluster.Migrate(c.Context, address, dry, p.Console.Out); err != nil {
+				return fmt.Errorf("migrate: %w", err)
+			}
+			return nil
+		},
+	}
 }

@@ -265,9 +265,9 @@ const (
     fi
   done < <("${words[0]}" __complete "${words[@]:1}" ":$cur" 2>/dev/null)
 }
-complete -o default -F _massgen massgen
+complete -o default -F _massgen massgen massgen-temporal
 `
-	zshCompletion = `#compdef massgen
+	zshCompletion = `#compdef massgen massgen-temporal
 _massgen() {
   local -a found
   local text about files
@@ -281,7 +281,11 @@ _massgen() {
   (( $#found )) && _describe massgen found
   [[ -n $files ]] && _files
 }
-compdef _massgen massgen
+if [[ $funcstack[1] == _massgen ]]; then
+  _massgen "$@"
+else
+  compdef _massgen massgen massgen-temporal
+fi
 `
 	fishCompletion = `function __massgen_complete
   set -l words (commandline -opc)
@@ -294,9 +298,9 @@ compdef _massgen massgen
     end
   end
 end
-complete -c massgen -f -a '(__massgen_complete)'
+complete -c massgen -c massgen-temporal -f -a '(__massgen_complete)'
 `
-	powershellCompletion = `Register-ArgumentCompleter -Native -CommandName massgen -ScriptBlock {
+	powershellCompletion = `Register-ArgumentCompleter -Native -CommandName massgen, massgen-temporal -ScriptBlock {
   param($typed, $line, $cursor)
   $words = @($line.CommandElements | Where-Object { $_.Extent.EndOffset -lt $cursor } | ForEach-Object { $_.ToString().Trim("'") })
   & $words[0] __complete @($words | Select-Object -Skip 1) ":$($typed.Trim("'"))" 2>$null | ForEach-Object {

@@ -144,11 +144,12 @@ func dashed(f cli.Flag) (names []string) {
 	return names
 }
 
-func manCommand() *cli.Command {
+// manCommand prints the manual page of the program with a name.
+func manCommand(name string) *cli.Command {
 	return &cli.Command{
 		Name: "man", Usage: "print the manual page", UsageText: "massgen man | man -l -",
 		Action: func(c *cli.Context) error {
-			_, err := io.WriteString(c.App.Writer, manPage(c.App))
+			_, err := io.WriteString(c.App.Writer, manPage(name, c.App))
 			return err
 		},
 	}
@@ -156,9 +157,9 @@ func manCommand() *cli.Command {
 
 // manPage returns the manual page in the macros of man(7): what --help, "massgen help flags" and the
 // help of each command say.
-func manPage(app *cli.App) string {
+func manPage(program string, app *cli.App) string {
 	var b strings.Builder
-	b.WriteString(".TH massgen 1\n.nh\n.SH NAME\nmassgen \\- " + roff(about) + "\n.SH SYNOPSIS\n")
+	b.WriteString(".TH " + roff(program) + " 1\n.nh\n.SH NAME\n" + roff(program) + " \\- " + roff(about) + "\n.SH SYNOPSIS\n")
 	b.WriteString(verbatim(usageText) + ".SH DESCRIPTION\n" + roff(description) + "\n")
 	b.WriteString(".SH OPTIONS\n")
 	for _, category := range categories(app.Flags) {

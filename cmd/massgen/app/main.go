@@ -33,11 +33,7 @@ func exitStatus(p *program.Program, args []string) (status int) {
 	if !errors.Is(err, syscall.EPIPE) { // the reader has left
 		p.Console.Complain(err)
 	}
-	var end cmdline.ExitError
-	if errors.As(err, &end) {
-		return end.Code
-	}
-	return cmdline.ExitUsage
+	return cmdline.Status(err)
 }
 
 // System is the Env of a real process.
@@ -112,8 +108,12 @@ type (
 	Env = cmdline.Env
 	// Cluster is an engine, and a store, that several machines share.
 	Cluster = cmdline.Cluster
+	// DatabaseAddress says where a database is, and how it is used.
+	DatabaseAddress = cmdline.DatabaseAddress
 	// ClusterAddress says where an engine is.
 	ClusterAddress = cmdline.ClusterAddress
+	// WorkOptions are the options of a worker.
+	WorkOptions = cmdline.WorkOptions
 )
 
 // The exit statuses.

@@ -190,6 +190,13 @@ func (a *askings) ask(begin context.Context, panel *massgen.Panel, session, ques
 	case !errors.Is(err, sessions.ErrNoSession):
 		return nil, err
 	}
+	if expected == 0 { // the first turn's event stores it, so that every server of this store knows of the request at once
+		text, err := json.Marshal(*said)
+		if err != nil {
+			return nil, err
+		}
+		begin = sessions.WithMetadata(begin, session, map[string]string{MetaRequest + "1": string(text)})
+	}
 	turn, err := panel.Ask(begin, session, question)
 	if err != nil {
 		if expected > 0 {

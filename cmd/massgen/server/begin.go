@@ -3,15 +3,20 @@ package server
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"net/http"
 	"strings"
 	"time"
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/coordination/topic"
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/setup/panels"
+	"github.com/massgen/massgen/internal/system/logs"
+	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/internal/tools/schema"
 	"github.com/massgen/massgen/sessions"
 )
@@ -46,7 +51,7 @@ type turns struct {
 	models    *models
 	runs      *runs
 	limiter   *limiter
-	metrics   *tally
+	metrics   tally
 	sequences *sequences
 	askings   *askings
 	// playedElsewhere reports that other processes play the turns.
@@ -146,7 +151,7 @@ func (s *turns) begin(ctx context.Context, m *model, q request) (*run, error) {
 		defer accepted()
 	}
 	var id string
-	return s.track(ctx, m, func() (r *run, err error) {
+	return s.track(ctx, m, s.limiter, func() (r *run, err error) {
 		var undo undoes
 		defer func() {
 			if err != nil {
@@ -246,10 +251,17 @@ func refusalOfBegin(err error) error {
 
 // track starts a turn within the limits, and counts it. It calls then with the result before the
 // client has it.
-func (s *turns) track(ctx context.Context, m *model, start func() (*run, error), then func(massgen.Result)) (*run, error) {
-	done, err := s.limiter.begin(callerOf(ctx).name)
+func (s *turns) track(ctx context.Context, m *model, limits *limiter, start func() (*run, error), then func(massgen.Result)) (*run, error) {
+	leave, ok := s.runs.enter()
+	defer leave()
+	if !ok {
+		return nil, refusal{status: http.StatusServiceUnavailable, code: "interrupted", message: "the server is ending: ask another, or ask again", retryAfter: retryLater}
+	}
+	done, err := limits.begin(callerOf(ctx).name)
 	if err != nil {
 		s.metrics.refused(err)
+		s.metrics.Add(metrics.LimitWaitsTotal(), 1, "limit", limitTurns)
+		s.respond.log.Warn("a limit refuses a turn", logs.Limit, limitTurns, logs.Model, m.ID, logs.Error, err)
 		return nil, err
 	}
 	begun := false
@@ -264,7 +276,7 @@ func (s *turns) track(ctx context.Context, m *model, start func() (*run, error),
 	}
 	begun = true
 	s.metrics.began(m.ID)
-	log := s.respond.log.With("session", r.turn.Session(), "turn", r.turn.Number(), "model", m.ID)
+	log := s.respond.log.With(logs.Session, r.turn.Session(), logs.Turn, r.turn.Number(), logs.Model, m.ID)
 	log.Info("a turn begins")
 	s.runs.add(r, func(result massgen.Result, err error) {
 		done(true)
@@ -273,7 +285,7 @@ func (s *turns) track(ctx context.Context, m *model, start func() (*run, error),
 			then(result)
 		}
 		r.settle() // the client gets the result now
-		log.Info("a turn has ended", "status", result.Status, "took", time.Since(r.began).Round(time.Millisecond), "calls", result.Usage.Calls, "error", err)
+		logEnd(log, r.began, result, err)
 	}, func() {
 		if r.own != nil {
 			if err := r.own.Close(); err != nil {
@@ -282,6 +294,31 @@ func (s *turns) track(ctx context.Context, m *model, start func() (*run, error),
 		}
 	})
 	return r, nil
+}
+
+// The codes of refusals that say that there is too much to do.
+const (
+	codeRateLimit  = "rate_limit_exceeded"
+	codeOverloaded = "overloaded"
+)
+
+// limitTurns are the limits of the turns of a server, in logs and metrics.
+const limitTurns = "turns"
+
+// logEnd logs the end of a turn: loudly if it was lost, or if no agent has answered.
+func logEnd(log *slog.Logger, began time.Time, r massgen.Result, err error) {
+	attrs := []any{logs.Status, r.Status, logs.Took, time.Since(began).Round(time.Millisecond), logs.Calls, r.Usage.Calls}
+	if r.Usage.CostUSD != nil {
+		attrs = append(attrs, logs.CostUSD, *r.Usage.CostUSD)
+	}
+	switch {
+	case err != nil:
+		log.Error("a turn is lost", append(attrs, logs.Error, err)...)
+	case r.Status == kernel.AllFailed && len(r.Failed) > 0:
+		log.Error("all agents of a turn have failed", append(attrs, logs.Agent, r.Failed[0].Agent, logs.Error, r.Failed[0].Error)...)
+	default:
+		log.Info("a turn has ended", attrs...)
+	}
 }
 
 // goOn goes on with a turn whose client has run its tools, also with one that a lost process left.
@@ -348,7 +385,11 @@ func (s *turns) proceed(ctx context.Context, m *model, session string, tools []t
 	if err != nil {
 		return nil, err
 	}
-	return s.track(ctx, m, func() (*run, error) {
+	limits := s.limiter
+	if s.playedElsewhere { // the server that began the turn counts it
+		limits = &limiter{users: map[string]*use{}}
+	}
+	return s.track(ctx, m, limits, func() (*run, error) {
 		return m.with(ctx, session, func(panel *massgen.Panel) (*run, error) {
 			turn, err := panel.Continue(with, session)
 			if err != nil {

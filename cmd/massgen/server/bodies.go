@@ -125,7 +125,7 @@ func (h *heldBody) keep(p []byte) error {
 	h.of.mu.Lock()
 	defer h.of.mu.Unlock()
 	if h.of.held+size > mostHeld {
-		return refusal{status: http.StatusServiceUnavailable, code: "overloaded", message: "the server is busy with other requests: try again", retryAfter: time.Second}
+		return refusal{status: http.StatusServiceUnavailable, code: codeOverloaded, message: "the server is busy with other requests: try again", retryAfter: time.Second}
 	}
 	h.of.held += size
 	h.size += size

@@ -52,14 +52,14 @@ func callerOf(ctx context.Context) caller {
 type guard struct {
 	access  Access
 	respond responder
-	metrics *tally
+	metrics tally
 	mux     *http.ServeMux
 	bodies  bodies
 	// isShared reports that several names have tokens.
 	isShared bool
 }
 
-func newGuard(access Access, respond responder, metrics *tally, mux *http.ServeMux) *guard {
+func newGuard(access Access, respond responder, metrics tally, mux *http.ServeMux) *guard {
 	g := &guard{access: access, respond: respond, metrics: metrics, mux: mux}
 	for _, t := range access.Tokens {
 		g.isShared = g.isShared || t.Name != access.Tokens[0].Name

@@ -84,5 +84,5 @@ func (u *use) wait(perMinute int) time.Duration {
 }
 
 func tooMany(message string, wait time.Duration) refusal {
-	return refusal{status: http.StatusTooManyRequests, code: "rate_limit_exceeded", message: message, retryAfter: wait}
+	return refusal{status: http.StatusTooManyRequests, code: codeRateLimit, message: message, retryAfter: wait}
 }

@@ -11,7 +11,9 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"time"
 
+	"github.com/massgen/massgen/internal/system/sleep"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -190,6 +192,29 @@ func (s *starts) startOnce(ctx context.Context, q request) (*run, *view, error) 
 	} else {
 		q.session = own
 	}
+	for end := time.Now().Add(oncePatience); ; {
+		r, v, err := s.begunBefore(ctx, q, among)
+		if err == nil && r == nil {
+			r, v, err = s.turns.start(ctx, q)
+		}
+		// Another server may begin the turn of the same request just now.
+		isElsewhere := s.turns.playedElsewhere && errors.Is(err, sessions.ErrBusy)
+		if !isElsewhere || time.Now().After(end) || sleep.For(ctx, oncePause) != nil {
+			return r, v, err
+		}
+	}
+}
+
+// oncePatience is how long a request with a key waits for another server that begins its turn, and oncePause the
+// time between two looks.
+const (
+	oncePatience = 10 * time.Second
+	oncePause    = 200 * time.Millisecond
+)
+
+// begunBefore returns the run of a turn that a request with the same key began in one of some sessions, nil if none
+// did.
+func (s *starts) begunBefore(ctx context.Context, q request, among []string) (*run, *view, error) {
 	for _, session := range among {
 		number, err := s.turns.askings.begun(ctx, session, q.once)
 		if err != nil {
@@ -203,7 +228,7 @@ func (s *starts) startOnce(ctx context.Context, q request) (*run, *view, error) 
 			return r, v, err
 		}
 	}
-	return s.turns.start(ctx, q)
+	return nil, nil, nil
 }
 
 // again returns the run of a turn that a request began before, nil if there is no such turn.

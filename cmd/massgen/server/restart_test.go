@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/massgen/massgen"
 	"github.com/massgen/massgen/cmd/massgen/server"
@@ -19,7 +20,17 @@ import (
 // ends it as a signal does.
 func startServer(t *testing.T, kept *sessions.Store, until chan struct{}) (s served, stop func()) {
 	t.Helper()
-	settings := server.Settings{Store: kept, Redact: func(text string) string { return text }, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	s, tell, wait := startDraining(t, kept, until, server.Drain{})
+	return s, func() {
+		tell()
+		wait()
+	}
+}
+
+// startDraining is startServer with a drain. tell tells the server to end, and wait waits for its end.
+func startDraining(t *testing.T, kept *sessions.Store, until chan struct{}, drain server.Drain) (s served, tell, wait func()) {
+	t.Helper()
+	settings := server.Settings{Store: kept, Drain: drain, Redact: func(text string) string { return text }, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	forecasters(&forecaster{})(&settings)
 	settings.Models = append(settings.Models, server.Model{ID: "held", Open: func(ctx context.Context) (*massgen.Panel, error) {
 		return massgen.New(ctx, []massgen.Agent{{ID: "ada", Model: "m", Backend: holding{until}}}, massgen.WithStore(kept))
@@ -29,8 +40,7 @@ func startServer(t *testing.T, kept *sessions.Store, until chan struct{}) (s ser
 	h := httptest.NewServer(handler)
 	ended := make(chan error, 1)
 	go func() { ended <- handler.Serve(ctx, newIdleListener(ctx)) }()
-	return served{h, kept, ""}, func() {
-		cancel()
+	return served{h, kept, ""}, cancel, func() {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
@@ -95,6 +105,40 @@ func TestPlannedEndKeepsTurns(t *testing.T) {
 		if shown = decode[response](t, second.do(t, http.MethodGet, "/v1/responses/"+background.ID, "").body); shown.Status != "completed" && shown.Status != "in_progress" {
 			t.Fatalf("the response in the background is %+v", shown)
 		}
+	}
+}
+
+// TestServerThatIsToldToEnd lets the turn of a request end, begins no other, and is not ready. Told again, it ends at once.
+func TestServerThatIsToldToEnd(t *testing.T) {
+	const asked = `{"model":"held","messages":[{"role":"user","content":"Why?"}]}`
+	for times, status := range map[int]int{1: http.StatusOK, 2: http.StatusServiceUnavailable} {
+		now, again := context.WithCancel(context.Background())
+		defer again()
+		kept, until := store.InMemory("", func(text string) string { return text }).Sessions, make(chan struct{})
+		s, tell, wait := startDraining(t, kept, until, server.Drain{Longest: time.Hour, Now: now})
+		got := make(chan reply, 1)
+		go func() { got <- s.chat(t, asked) }()
+		for list := []sessions.Session(nil); len(list) == 0 || list[0].Turns == 0; {
+			var err error
+			if list, err = kept.List(t.Context(), sessions.Filter{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tell()
+		for s.do(t, http.MethodGet, "/readyz", "").status == http.StatusOK {
+		}
+		if r := s.chat(t, asked); r.status != http.StatusServiceUnavailable || !strings.Contains(r.body, "the server is ending") {
+			t.Errorf("another question has status %d: %s", r.status, r.body)
+		}
+		if times > 1 {
+			again()
+		} else {
+			close(until)
+		}
+		if r := <-got; r.status != status {
+			t.Errorf("told %d times: status %d: %s", times, r.status, r.body)
+		}
+		wait()
 	}
 }
 

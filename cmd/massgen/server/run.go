@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +20,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/setup/panels"
+	"github.com/massgen/massgen/internal/system/sleep"
 )
 
 // run is a turn that a request has begun, or asks for again. While its client runs tools, the run
@@ -299,8 +302,19 @@ type runs struct {
 	mu    sync.Mutex
 	open  map[place]*run
 	work  sync.WaitGroup
-	ended bool
+	state runsState
+	// coming counts the runs that are about to begin.
+	coming int
 }
+
+// runsState says what runs may begin and go on.
+type runsState int
+
+const (
+	runsServed   runsState = iota
+	runsDraining           // none begins, and those that run go on
+	runsEnded              // all are stopped
+)
 
 // add adds a run, which end ends. It calls then with the run's result, or the error
 // of its store, and over when the calls after the answer are over.
@@ -308,7 +322,7 @@ func (l *runs) add(r *run, then func(massgen.Result, error), over func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.open[r.place()] = r
-	if l.ended {
+	if l.state == runsEnded {
 		r.stop()
 	}
 	l.work.Go(func() {
@@ -362,15 +376,54 @@ func (l *runs) find(at place) *run {
 func (l *runs) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.ended = true
+	l.state = runsEnded
 	for _, r := range l.open {
 		r.stop()
 	}
 }
 
-// isEnded reports whether end was called.
-func (l *runs) isEnded() bool {
+// drain lets no run begin, and waits for those that a request waits for, or for all, until ctx is done.
+func (l *runs) drain(ctx context.Context, all bool) {
+	const pause = 10 * time.Millisecond
+	for {
+		l.mu.Lock()
+		l.state = max(l.state, runsDraining)
+		open, coming := slices.Collect(maps.Values(l.open)), l.coming
+		l.mu.Unlock()
+		for _, r := range open {
+			if !all && r.outlives() {
+				continue
+			}
+			select {
+			case <-r.gone:
+			case <-ctx.Done():
+				return
+			}
+		}
+		if coming == 0 || sleep.For(ctx, pause) != nil {
+			return
+		}
+	}
+}
+
+// enter counts a run that is about to begin, until leave is called. ok is false if none may begin any more.
+func (l *runs) enter() (leave func(), ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.ended
+	if l.state != runsServed {
+		return func() {}, false
+	}
+	l.coming++
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.coming--
+	}, true
+}
+
+// isEnding reports whether drain or end was called.
+func (l *runs) isEnding() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state != runsServed
 }

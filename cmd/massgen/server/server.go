@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/massgen/massgen"
+	"github.com/massgen/massgen/internal/system/health"
+	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -37,6 +39,10 @@ type Settings struct {
 	NoReasoning bool
 	Access      Access
 	Limits      Limits
+	Drain       Drain
+	// Metrics are shown by GET /metrics, and Health by GET /readyz, which the server adds its store to. Both may be nil.
+	Metrics *metrics.Registry
+	Health  *health.Monitor
 	// Version is the program's.
 	Version string
 }
@@ -58,6 +64,16 @@ type Model struct {
 	OpenFor func(ctx context.Context, session string) (*massgen.Panel, error)
 }
 
+// Drain is how a server ends that is told to. With its zero value the server stops its turns at once.
+type Drain struct {
+	// Longest is the longest time that turns may go on for which a request waits. All says that all other turns may,
+	// too.
+	Longest time.Duration
+	All     bool
+	// Now is done when the server is to end at once.
+	Now context.Context
+}
+
 // Server answers requests. It is safe for concurrent use.
 type Server struct {
 	log    *slog.Logger
@@ -65,6 +81,8 @@ type Server struct {
 	runs   *runs
 	mcp    *mcpServer
 	guard  *guard
+	drain  Drain
+	health *health.Monitor
 }
 
 // The limits of a connection and of a request.
@@ -82,7 +100,15 @@ func New(s Settings) *Server {
 		s.Permissions = &Permissions{}
 	}
 	respond := responder{redact: s.Redact, log: s.Log, noReasoning: s.NoReasoning}
-	metrics := &tally{models: map[string]*modelTally{}, refusals: map[string]int{}}
+	if s.Metrics == nil {
+		s.Metrics = metrics.New()
+	}
+	if s.Health == nil {
+		s.Health = health.New(s.Log, s.Metrics)
+	}
+	metrics := tally{s.Metrics}
+	metrics.expect(s.Models)
+	watchStore(s.Health, s.Store, s.CheckRoom)
 	turns := &turns{
 		respond: respond, store: s.Store, models: newModels(s.Models), runs: &runs{open: map[place]*run{}}, metrics: metrics,
 		limiter: &limiter{Limits: s.Limits, users: map[string]*use{}}, sequences: &sequences{byKey: map[[sha256.Size]byte]sequence{}},
@@ -103,18 +129,20 @@ func New(s Settings) *Server {
 	mux.Handle("/mcp", mcp)
 	routePage(mux)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { respond.writeText(w, "ok\n") })
-	mux.Handle("GET /readyz", &readiness{respond: respond, store: s.Store, checkRoom: s.CheckRoom, models: turns.models, runs: turns.runs})
+	ready := &readiness{respond: respond, health: s.Health, metrics: s.Metrics, models: turns.models, runs: turns.runs}
+	mux.Handle("GET /readyz", ready)
+	s.Metrics.OnScrape(ready.refresh)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { metrics.show(w, respond) })
 	mux.HandleFunc("/", respond.answer(func(_ http.ResponseWriter, r *http.Request) error {
 		return refusal{status: http.StatusNotFound, code: "not_found", message: "there is no " + r.Method + " here: see docs/server.md for what there is"}
 	}))
-	return &Server{s.Log, turns.models, turns.runs, mcp, newGuard(s.Access, respond, metrics, mux)}
+	return &Server{s.Log, turns.models, turns.runs, mcp, newGuard(s.Access, respond, metrics, mux), s.Drain, s.Health}
 }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.guard.ServeHTTP(w, r) }
 
-// Serve answers the requests to l until ctx is done. It then stops the turns that run, waits for the responses, and
+// Serve answers the requests to l until ctx is done and its drain is over. It then stops the turns that run, waits for the responses, and
 // closes the panels and l. A turn that ends with its request ends with the best answer so far. Other turns, and turns
 // without an answer, stay in the store as after a kill.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
@@ -124,8 +152,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	var stopper sync.WaitGroup
 	ctx, stop := context.WithCancel(ctx)
+	stopper.Go(func() { s.health.Run(ctx) })
 	stopper.Go(func() {
 		<-ctx.Done()
+		s.health.Drains()
+		if s.drain.Longest > 0 {
+			draining, cancel := context.WithTimeout(s.drain.Now, s.drain.Longest)
+			s.runs.drain(draining, s.drain.All)
+			cancel()
+		}
 		s.runs.end()
 		s.mcp.end()
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)

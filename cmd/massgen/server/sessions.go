@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/massgen/massgen/cmd/massgen/internal/inspect"
 	"github.com/massgen/massgen/sessions"
@@ -38,15 +37,9 @@ const (
 	mostPage = 500
 )
 
-// datedHit is a hit of a search with the time at which its session was used last.
-type datedHit struct {
-	sessions.Hit
-	Updated time.Time `json:"updated"`
-}
-
-// dated adds the titles and times of their sessions to hits. It leaves out hits whose session is gone by now.
-func (s sessionRoutes) dated(ctx context.Context, hits []sessions.Hit) ([]datedHit, error) {
-	shown := []datedHit{}
+// titled gives hits the titles that lists show. It leaves out hits whose session is gone by now.
+func (s sessionRoutes) titled(ctx context.Context, hits []sessions.Hit) ([]sessions.Hit, error) {
+	shown := []sessions.Hit{}
 	for _, h := range hits {
 		kept, err := s.store.Session(ctx, h.Session)
 		if errors.Is(err, sessions.ErrNoSession) {
@@ -60,7 +53,7 @@ func (s sessionRoutes) dated(ctx context.Context, hits []sessions.Hit) ([]datedH
 			return nil, err
 		}
 		h.Title = of.Title
-		shown = append(shown, datedHit{h, kept.Updated})
+		shown = append(shown, h)
 	}
 	return shown, nil
 }
@@ -93,44 +86,69 @@ func (s sessionRoutes) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	from, err := sessions.ParsePlace(r.URL.Query().Get("before"))
+	if err != nil {
+		return badRequest("before", "before is not what the page before has under next")
+	}
+	ctx := r.Context()
+	first := sessions.Filter{Metadata: ownFilter(ctx), After: from, Limit: limit + 1}
 	if words := r.URL.Query().Get("q"); words != "" {
-		hits, err := s.store.Search(r.Context(), words, 0) // all: other callers' hits do not count
+		hits, next, err := page(first, sessions.Hit.Place, func(f sessions.Filter) ([]sessions.Hit, error) {
+			return s.store.Search(ctx, words, f)
+		}, func(h sessions.Hit) bool { return mayUse(ctx, h.Session) })
 		if err != nil {
 			return err
 		}
-		hits = slices.DeleteFunc(hits, func(h sessions.Hit) bool { return !mayUse(r.Context(), h.Session) })
-		shown, err := s.dated(r.Context(), hits[:min(limit, len(hits))])
+		shown, err := s.titled(ctx, hits)
 		if err != nil {
 			return err
 		}
-		return s.respond.write(w, http.StatusOK, map[string]any{"hits": shown})
+		return s.respond.write(w, http.StatusOK, map[string]any{"hits": shown, "next": next})
 	}
-	all, err := s.store.List(r.Context(), sessions.Filter{Metadata: ownFilter(r.Context())})
+	list, next, err := page(first, sessions.Session.Place, func(f sessions.Filter) ([]sessions.Session, error) {
+		return s.store.List(ctx, f)
+	}, func(kept sessions.Session) bool { return mayUse(ctx, kept.ID) })
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(kept sessions.Session) bool { return !mayUse(r.Context(), kept.ID) })
-	from, err := after(all, r.URL.Query().Get("before"))
-	if err != nil {
-		return err
-	}
-	page := all[from:min(from+limit, len(all))]
 	answer := struct {
 		Sessions []listedSession `json:"sessions"`
 		// Next is the value of before for the next page, "" on the last page.
 		Next string `json:"next"`
-	}{Sessions: []listedSession{}}
-	for _, kept := range page {
-		shown, err := s.listed(r.Context(), kept)
+	}{[]listedSession{}, next}
+	for _, kept := range list {
+		shown, err := s.listed(ctx, kept)
 		if err != nil {
 			return err
 		}
 		answer.Sessions = append(answer.Sessions, shown)
 	}
-	if from+limit < len(all) {
-		answer.Next = placeOf(page[len(page)-1])
-	}
 	return s.respond.write(w, http.StatusOK, answer)
+}
+
+// page returns the items that a caller may see, one fewer than the filter's limit, and where the next page begins, ""
+// after the last one. It reads on while items are left out.
+func page[T any](f sessions.Filter, placeOf func(T) sessions.Place, read func(sessions.Filter) ([]T, error), isSeen func(T) bool) (seen []T, next string, err error) {
+	most := f.Limit - 1
+	for {
+		list, err := read(f)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, item := range list {
+			if !isSeen(item) {
+				continue
+			}
+			if len(seen) == most {
+				return seen, placeOf(seen[most-1]).String(), nil
+			}
+			seen = append(seen, item)
+		}
+		if len(list) < f.Limit {
+			return seen, "", nil
+		}
+		f.After = placeOf(list[len(list)-1])
+	}
 }
 
 func limitOf(r *http.Request) (int, error) {
@@ -143,30 +161,6 @@ func limitOf(r *http.Request) (int, error) {
 		return 0, badRequest("limit", "limit is a number from 1 to "+strconv.Itoa(mostPage))
 	}
 	return n, nil
-}
-
-// placeOf returns the place of a session in a list, by which the next page begins even if the session
-// is gone or was used again.
-func placeOf(s sessions.Session) string {
-	return strconv.FormatInt(s.Updated.UnixMilli(), 10) + "-" + s.ID
-}
-
-// after returns the index of the first session after a place.
-func after(all []sessions.Session, place string) (int, error) {
-	if place == "" {
-		return 0, nil
-	}
-	millis, id, found := strings.Cut(place, "-")
-	at, err := strconv.ParseInt(millis, 10, 64)
-	if err != nil || !found {
-		return 0, badRequest("before", "before is not what the page before has under next")
-	}
-	for i, s := range all {
-		if used := s.Updated.UnixMilli(); used < at || used == at && s.ID > id {
-			return i, nil
-		}
-	}
-	return len(all), nil
 }
 
 func (s sessionRoutes) listed(ctx context.Context, kept sessions.Session) (listedSession, error) {

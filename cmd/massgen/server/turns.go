@@ -76,13 +76,27 @@ func existingTurn(ctx context.Context, store *sessions.Store, at place) (kept se
 	return *found, of, nil
 }
 
-// running returns a turn that runs in this process.
+// running returns a turn that runs in this process, or that workers play.
 func (t turnRoutes) running(ctx context.Context, at place) (*coordinator.Turn, error) {
 	if run := t.turns.runs.find(at); run != nil && run.turn.Status() == coordinator.Running {
 		return run.turn, nil
 	}
-	if _, _, err := existingTurn(ctx, t.turns.store, at); err != nil {
+	kept, _, err := existingTurn(ctx, t.turns.store, at)
+	if err != nil {
 		return nil, err
+	}
+	if t.turns.playedElsewhere && kept.Status == sessions.Running { // another server has begun it
+		model, err := t.modelFor(ctx, "", at.session)
+		if err != nil {
+			return nil, err
+		}
+		run, err := t.turns.find(ctx, turnPlace{at, model})
+		if err != nil {
+			return nil, err
+		}
+		if run != nil && run.turn != nil && run.turn.Status() == coordinator.Running {
+			return run.turn, nil
+		}
 	}
 	return nil, refusal{status: http.StatusConflict, code: "not_running", message: "the turn does not run in this server"}
 }

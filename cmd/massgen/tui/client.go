@@ -53,8 +53,8 @@ func (c client) readSessions(word string) tea.Cmd { return c.readSessionsAt(word
 // readSessionsAt is readSessions with the line that is chosen first.
 func (c client) readSessionsAt(word string, at int) tea.Cmd {
 	return c.run(func(ctx context.Context) (tea.Msg, error) {
-		list, err := c.Sessions(ctx)
-		return sessionsMsg{list, word, at}, err
+		list, next, err := c.Sessions(ctx, "")
+		return sessionsMsg{list, next, word, at}, err
 	})
 }
 

@@ -31,8 +31,9 @@ type Conversation struct {
 	Command func(ctx context.Context, line string) (Outcome, error)
 	// Commands are the commands with their descriptions.
 	Commands []Choice
-	// Sessions returns the sessions that were used last. Search finds the turns whose texts have the words.
-	Sessions func(ctx context.Context) ([]Kept, error)
+	// Sessions returns the page of sessions after a place, those first that were used last, and the place of the next
+	// page, "" after the last one. Search finds the turns whose texts have the words.
+	Sessions func(ctx context.Context, after string) (page []Kept, next string, err error)
 	Search   func(ctx context.Context, words string) ([]Found, error)
 	// Rename gives a session another title. Delete deletes one that is not open.
 	Rename func(ctx context.Context, id, title string) error

@@ -132,8 +132,8 @@ func hostileConversation(text func(string) string) Conversation {
 			return []Found{{text("session"), 1, text("snippet")}}, nil
 		},
 		Models: func() []string { return []string{text("model")} },
-		Sessions: func(context.Context) ([]Kept, error) {
-			return []Kept{{ID: "s1", Title: text("title"), Panel: text("panel")}, {ID: text("name"), Title: "y"}}, nil
+		Sessions: func(context.Context, string) ([]Kept, string, error) {
+			return []Kept{{ID: "s1", Title: text("title"), Panel: text("panel")}, {ID: text("name"), Title: "y"}}, "", nil
 		},
 		Rename: func(context.Context, string, string) error { return nil },
 		Delete: func(context.Context, string) error { return nil },

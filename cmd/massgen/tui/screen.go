@@ -83,8 +83,15 @@ type (
 	pagerMsg    struct{ title, text string }
 	sessionsMsg struct {
 		list []Kept
+		next string // the place of the next page
 		word string // to search for
 		at   int    // the line that is chosen first
+	}
+	moreMsg struct { // another page for a picker
+		by   *sessionPicker
+		list []Kept
+		next string
+		err  error
 	}
 	foundMsg struct {
 		by   *picker
@@ -242,9 +249,18 @@ func (s *screen) hear(msg tea.Msg) tea.Cmd {
 		msg.viewer.take(msg)
 	case sessionsMsg:
 		p := newSessionPicker(msg.list, msg.word, s)
+		p.next = msg.next
 		p.at = min(msg.at, max(len(p.fit())-1, 0))
 		s.open(p)
 		return p.look()
+	case moreMsg:
+		msg.by.isReading = false
+		if msg.err != nil {
+			s.transcript.add(wrong, "", s.conv.Redact(msg.err.Error()))
+			return nil
+		}
+		msg.by.add(msg.list)
+		msg.by.next = msg.next
 	case foundMsg:
 		return msg.by.take(msg)
 	case errorMsg:

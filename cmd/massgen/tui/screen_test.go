@@ -31,6 +31,7 @@ type panel struct {
 	typed    []string
 	searched []string
 	kept     []Kept
+	pageSize int     // of kept, 0 for one page
 	model    string  // of ada, "" for the model of all
 	analysis string  // of each turn, "" for none
 	crowd    []Agent // in place of ada and bob
@@ -108,10 +109,15 @@ func (p *panel) conversation() Conversation {
 		Commands: []Choice{
 			{"/status", "show the session"}, {"/sessions", "list"}, {"/quit", "leave"},
 		},
-		Sessions: func(context.Context) ([]Kept, error) {
+		Sessions: func(_ context.Context, after string) ([]Kept, string, error) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			return slices.Clone(p.kept), nil
+			from := 1 + slices.IndexFunc(p.kept, func(k Kept) bool { return k.ID == after })
+			page := slices.Clone(p.kept[from:])
+			if p.pageSize == 0 || len(page) <= p.pageSize {
+				return page, "", nil
+			}
+			return page[:p.pageSize], page[p.pageSize-1].ID, nil
 		},
 		Rename: func(_ context.Context, id, title string) error {
 			p.mu.Lock()

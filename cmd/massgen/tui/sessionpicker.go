@@ -34,7 +34,10 @@ type Found struct {
 type sessionPicker struct {
 	picker
 	kept []Kept
-	conv client
+	// next is the place of the next page, "" after the last one. isReading reports whether it is being read.
+	next      string
+	isReading bool
+	conv      client
 	// opened is the id of the open session, and command runs a command in it.
 	opened  string
 	command func(line string) tea.Cmd
@@ -42,7 +45,7 @@ type sessionPicker struct {
 
 // newSessionPicker lists sessions on a screen, and searches for a word.
 func newSessionPicker(kept []Kept, word string, s *screen) *sessionPicker {
-	p := &sessionPicker{kept: kept, conv: s.conv, opened: s.session.ID, command: s.idleCommand}
+	p := &sessionPicker{conv: s.conv, opened: s.session.ID, command: s.idleCommand}
 	p.title, p.word, p.search = "Sessions: Enter opens, Ctrl+R renames, Ctrl+D deletes", word, p.find
 	p.choose = func(chosen pick) tea.Cmd {
 		if chosen.name == p.opened {
@@ -55,10 +58,29 @@ func newSessionPicker(kept []Kept, word string, s *screen) *sessionPicker {
 		}
 		return cmd
 	}
+	p.add(kept)
+	return p
+}
+
+// add adds a page of sessions at the end.
+func (p *sessionPicker) add(kept []Kept) {
+	p.kept = append(p.kept, kept...)
 	for _, k := range kept {
 		p.list = append(p.list, pick{name: k.ID, text: k.Used.Format("2006-01-02 15:04") + "  " + k.Title, right: k.figures()})
 	}
-	return p
+}
+
+// readMore reads the next page when the last line is chosen.
+func (p *sessionPicker) readMore() tea.Cmd {
+	if p.next == "" || p.isReading || p.at < len(p.fit())-1 {
+		return nil
+	}
+	p.isReading = true
+	after := p.next
+	return p.conv.do(func(ctx context.Context) tea.Msg {
+		list, next, err := p.conv.Sessions(ctx, after)
+		return moreMsg{p, list, next, err}
+	})
 }
 
 func (p *sessionPicker) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
@@ -75,7 +97,7 @@ func (p *sessionPicker) press(msg tea.KeyPressMsg) (overlay, tea.Cmd) {
 	if next == nil {
 		return nil, cmd
 	}
-	return p, cmd
+	return p, tea.Batch(cmd, p.readMore())
 }
 
 // session returns a listed session.
@@ -98,7 +120,14 @@ func (p *sessionPicker) find(by *picker, word string) tea.Cmd {
 		var picks []pick
 		for _, c := range found {
 			title := c.ID
-			if k, ok := p.session(c.ID); ok {
+			k, isListed := p.session(c.ID)
+			if c.Turn == 0 {
+				if !isListed { // else the list has the title
+					picks = append(picks, pick{name: c.ID, text: c.Text})
+				}
+				continue
+			}
+			if isListed {
 				title = ansi.Truncate(plain.Line(k.Title), longestTitle, "…")
 			}
 			picks = append(picks, pick{name: c.ID, text: fmt.Sprintf("%s · turn %d: %s", title, c.Turn, around(c.Text, word)), turn: c.Turn})

@@ -23,6 +23,11 @@ const (
 	AllFailed   Status = "failed"
 )
 
+// Statuses returns all statuses of results.
+func Statuses() []Status {
+	return []Status{Completed, NoConsensus, Timeout, Budget, MaxTurns, Cut, AllFailed}
+}
+
 // candidates is rule 4: equal texts are one candidate, represented by the first agent in
 // the config's order. It returns the candidate of each agent's answer, -1 without an
 // answer.

@@ -28,7 +28,9 @@ func (r *Resolver) wrap(c connection, b backends.Backend) backends.Backend {
 	if r.record != nil {
 		b = r.record.Wrap(b)
 	}
-	return retry.New(b, r.gate(c), retry.Options{MaxAttempts: r.Config.Providers[c.provider].MaxCallAttempts, Most: r.most(c.provider), OwnLimit: c.ownLimit})
+	watch := r.watch()
+	watch.Expect(c.provider, c.model)
+	return retry.New(b, r.gate(c), retry.Options{MaxAttempts: r.Config.Providers[c.provider].MaxCallAttempts, Most: r.most(c.provider), OwnLimit: c.ownLimit, Watch: watch})
 }
 
 func (r *Resolver) gate(c connection) *retry.Gate {
@@ -42,7 +44,10 @@ func (r *Resolver) gate(c connection) *retry.Gate {
 		if r.limits != nil && limits.Any() {
 			limiter = r.limits(of.name(), limits)
 		}
-		r.gates[of] = retry.NewGate(c.provider, limits, limiter)
+		r.gates[of] = retry.NewGate(c.provider, limits, limiter).Watched(r.watch())
 	}
 	return r.gates[of]
 }
+
+// watch returns what logs and counts the calls.
+func (r *Resolver) watch() *retry.Watch { return &retry.Watch{Log: r.Log, Metrics: r.Metrics} }

@@ -19,6 +19,7 @@ import (
 	"github.com/massgen/massgen/internal/models/retry"
 	"github.com/massgen/massgen/internal/models/toolfit"
 	"github.com/massgen/massgen/internal/models/wire"
+	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -29,6 +30,8 @@ type Settings struct {
 	Log    *slog.Logger
 	// Secrets get all keys that are found.
 	Secrets *configs.Secrets
+	// Metrics count the calls; nil counts none.
+	Metrics *metrics.Registry
 }
 
 // Resolver turns what a configuration says of a model into a backend that calls

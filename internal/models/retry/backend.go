@@ -40,6 +40,8 @@ type Options struct {
 	// OwnLimit reports whether the requests' output limits are the program's own, which nobody
 	// asked for. If the service refuses one, the call goes out once more with a limit that fits.
 	OwnLimit bool
+	// Watch gets what happens to the calls. It may be nil.
+	Watch *Watch
 }
 
 // Backend repeats the calls of another backend. It is safe for concurrent use.
@@ -83,6 +85,9 @@ func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[ba
 	first := &call{Backend: b, ctx: ctx, req: req}
 	return func(yield func(backends.Event, error) bool) {
 		var err error
+		began := time.Now()
+		first.options.Watch.begun(first.gate.provider, req)
+		defer func() { first.options.Watch.ended(first.gate.provider, req, time.Since(began), first.used, err) }()
 		if first.req.Params.Hosted.Any() {
 			err = (&answer{yield: yield}).run(first)
 		} else {

@@ -16,6 +16,7 @@ import (
 // closes or opens again. It is safe for concurrent use.
 type breaker struct {
 	provider string
+	watch    *Watch // may be nil
 	circuit  *gobreaker.TwoStepCircuitBreaker[struct{}]
 
 	mu    sync.Mutex
@@ -38,6 +39,7 @@ func newBreaker(provider string, failures int, pause time.Duration) *breaker {
 		OnStateChange: func(_ string, _, to gobreaker.State) {
 			if to == gobreaker.StateOpen {
 				b.opened(time.Now().Add(pause))
+				b.watch.opened(provider, pause, b.lastFailure())
 			}
 		},
 	})
@@ -87,6 +89,12 @@ func (b *breaker) opened(until time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.until = until
+}
+
+func (b *breaker) lastFailure() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.last
 }
 
 func (b *breaker) failed(err error) {

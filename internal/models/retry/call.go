@@ -24,6 +24,7 @@ type call struct {
 	until    time.Time        // the latest time for another attempt; zero before the first
 	sent     backends.Request // by the last attempt
 	refitted bool             // whether the program's own output limit was lowered
+	used     *backends.Usage  // of the last attempt that reported it
 }
 
 // newCeilings returns the ceilings of the waits, without jitter: the jitter of package
@@ -55,7 +56,10 @@ func (c *call) run() error {
 		backends.TraceFrom(c.ctx).WillRetry(backends.RetryInfo{
 			Key: c.req.Key, Attempt: number, MaxAttempts: c.options.MaxAttempts, Err: failure, Wait: wait,
 		})
-		if err := sleep.For(c.ctx, wait); err != nil {
+		over := c.options.Watch.retries(c.gate.provider, c.req, failure, wait)
+		err = sleep.For(c.ctx, wait)
+		over()
+		if err != nil {
 			return c.interrupted(failure, err)
 		}
 	}
@@ -101,7 +105,9 @@ func (c *call) reserve() (req backends.Request, held backends.Reservation, err e
 	if output := leastOutput(c.req.Params); output > 0 {
 		least = c.options.Most(limited(c.req, output))
 	}
+	over := c.options.Watch.holds(c.ctx, c.gate.provider, c.req.Key, forBudget)
 	held, less, err := budget.Reserve(c.ctx, most, least)
+	over(err)
 	if err != nil || less == 0 {
 		return c.req, held, err
 	}
@@ -144,13 +150,17 @@ func (unlimited) Settle(*backends.Usage) {}
 func (c *call) enter(req backends.Request, last *backends.Error) (pass, error) {
 	tokens := estimate(req)
 	if last == nil {
+		over := c.options.Watch.holds(c.ctx, c.gate.provider, req.Key, forLimit)
 		p, err := c.gate.enter(c.ctx, tokens)
+		over(nil)
 		c.until = time.Now().Add(c.options.MaxTime)
 		return p, err
 	}
 	ctx, cancel := context.WithDeadline(c.ctx, c.until)
 	defer cancel()
+	over := c.options.Watch.holds(ctx, c.gate.provider, req.Key, forLimit)
 	p, err := c.gate.enter(ctx, tokens)
+	over(nil)
 	switch {
 	case err == nil:
 		return p, nil
@@ -178,6 +188,9 @@ func (c *call) attempt(req backends.Request, p pass, held backends.Reservation) 
 	ended := errStopped // also if the inner backend or the reader panics
 	defer func() {
 		p.leave(c.ctx, ended, usage)
+		if usage != nil {
+			c.used = usage
+		}
 		settle(held, usage, ended)
 	}()
 	for ev, err := range c.inner.Stream(c.ctx, req) {

@@ -57,6 +57,13 @@ func NewGate(provider string, l Limits, limiter Limiter) *Gate {
 	return &Gate{provider: provider, limiter: limiter, breaker: newBreaker(provider, l.Failures, l.Pause)}
 }
 
+// Watched makes w get the openings of the gate's breaker, before the gate's first call. It returns the gate.
+func (g *Gate) Watched(w *Watch) *Gate {
+	w.broke(g.provider, 0)
+	g.breaker.watch = w
+	return g
+}
+
 // pass permits one attempt.
 type pass struct {
 	booked backends.Reservation

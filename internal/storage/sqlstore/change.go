@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"time"
 
 	"github.com/massgen/massgen/sessions"
 )
@@ -47,21 +48,34 @@ func (w *Tx) mustBeNew(id string) {
 	}
 }
 
+// mustBeUnused refuses a session that was used at a time or later. A zero time refuses none.
+func (w *Tx) mustBeUnused(id string, since time.Time) {
+	if !since.IsZero() && w.ID("SELECT id FROM sessions WHERE name = $1 AND updated >= $2", id, w.db.Time(since)) != 0 {
+		w.Refuse(sessions.ErrUsed)
+	}
+}
+
 // Delete implements sessions.Backing. A session of more than one batch disappears first.
-func (s *Store) Delete(ctx context.Context, id string) error {
+func (s *Store) Delete(ctx context.Context, id string, unusedSince time.Time) error {
 	what := "delete session " + id
 	ends, err := s.ends(ctx, id, mostDropped)
 	if err != nil {
 		return err
 	}
 	if len(ends) <= 1 {
-		return s.holds.Alone(ctx, what, id, true, func(w *Tx) { w.delete(id) })
+		return s.holds.Alone(ctx, what, id, true, func(w *Tx) {
+			w.mustBeUnused(id, unusedSince)
+			w.delete(id)
+		})
 	}
 	if err := s.DropLost(ctx); err != nil {
 		return err
 	}
 	hidden := hiddenName()
-	if err := s.holds.Alone(ctx, what, id, false, func(w *Tx) { w.hide(id, hidden) }); err != nil {
+	if err := s.holds.Alone(ctx, what, id, false, func(w *Tx) {
+		w.mustBeUnused(id, unusedSince)
+		w.hide(id, hidden)
+	}); err != nil {
 		return err
 	}
 	return s.drop(context.WithoutCancel(ctx), hidden)

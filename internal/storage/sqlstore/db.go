@@ -68,11 +68,15 @@ func (d *DB) translate(statement string) string {
 
 // Patiently repeats an operation while it fails with a temporary error.
 func (d *DB) Patiently(ctx context.Context, do func() error) error {
+	try := do
+	if d.WhenRoom != nil {
+		try = func() error { return d.WhenRoom(ctx, do) }
+	}
 	for end := time.Now().Add(d.Patience); ; {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		err := do()
+		err := try()
 		if ctx.Err() != nil && err != nil {
 			return ctx.Err()
 		}

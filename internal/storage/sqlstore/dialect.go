@@ -12,9 +12,11 @@ import (
 type Dialect struct {
 	// Words are the texts that replace {word} in statements and in the schema.
 	Words map[string]string
-	// Search finds turns and titles with the words of the query $1. Its
-	// columns are a session's name and title, a turn, and two texts for Snippet.
+	// Search finds turns and titles with the words of the query $1. Its columns are session, the id of a row,
+	// turn, a number that is 0 for a title, and id, that of the turn's row.
 	Search string
+	// Found are two expressions: the texts for Snippet of the turn with the row page.id.
+	Found string
 	// SearchFacts is the condition of a fact that has the words of the query $2.
 	SearchFacts string
 	// Match returns a query in the database's own language, "" if it can find nothing.
@@ -51,6 +53,8 @@ type Faults struct {
 	// Unsure changes the error of a commit that may have succeeded. Nil means that no commit is
 	// like that.
 	Unsure func(error) error
+	// WhenRoom runs do, and runs it again while the database has no connection free. Nil means that it always has.
+	WhenRoom func(ctx context.Context, do func() error) error
 	// Patience is how long an operation with a temporary error is repeated, and Pause the time
 	// between two tries.
 	Patience, Pause time.Duration

@@ -5,8 +5,9 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/massgen/massgen/internal/coordination/budget"
@@ -60,33 +61,98 @@ func (s *Store) List(ctx context.Context, f sessions.Filter) ([]sessions.Session
 	if f.ID != "" {
 		what = "read session " + f.ID
 	}
-	where, args := chosen(f)
-	query := selectSessions + where + " ORDER BY updated DESC, name"
-	if f.Limit > 0 {
-		args = append(args, f.Limit)
-		query += fmt.Sprintf(" LIMIT $%d", len(args))
-	}
+	query, args := s.db.ListQuery(f)
 	if f.ID != "" {
 		return Few(ctx, s.db, what, scanSession, query, args...)
 	}
 	return Rows(ctx, s.db, what, scanSession, query, args...)
 }
 
-// chosen returns the condition of a filter.
-func chosen(f sessions.Filter) (where string, args []any) {
-	conditions := []string{isShown}
-	if f.ID != "" {
-		args, conditions = append(args, f.ID), append(conditions, "sessions.name = $1")
+// ListQuery returns the query of a list. The index sessions_by_use has its order.
+func (d Dialect) ListQuery(f sessions.Filter) (statement string, args []any) {
+	c := d.chosen(f)
+	if f.After != (sessions.Place{}) {
+		used, id := c.arg(d.Time(f.After.Used)), c.arg(f.After.Session)
+		c.add("sessions.updated <= " + used + " AND (sessions.updated < " + used + " OR sessions.name > " + id + ")")
 	}
-	for key, value := range f.Metadata {
-		args = append(args, key, value)
-		conditions = append(conditions, fmt.Sprintf(
-			"EXISTS (SELECT 1 FROM metadata WHERE session = sessions.id AND key = $%d AND value = $%d)", len(args)-1, len(args)))
+	return selectSessions + c.where() + " ORDER BY sessions.updated DESC, sessions.name" + c.limit(f.Limit), c.args
+}
+
+// condition is the WHERE of a statement, with its arguments.
+type condition struct {
+	parts []string
+	args  []any
+}
+
+func (c *condition) add(part string) { c.parts = append(c.parts, part) }
+
+// arg adds an argument and returns its name, such as $2.
+func (c *condition) arg(value any) string {
+	c.args = append(c.args, value)
+	return "$" + strconv.Itoa(len(c.args))
+}
+
+func (c *condition) where() string { return " WHERE " + strings.Join(c.parts, " AND ") }
+
+// limit returns the LIMIT of a statement, "" for 0.
+func (c *condition) limit(most int) string {
+	if most == 0 {
+		return ""
+	}
+	return " LIMIT " + c.arg(most)
+}
+
+// chosen returns the condition of a filter, without its place. args are the arguments before.
+func (d Dialect) chosen(f sessions.Filter, args ...any) *condition {
+	c := &condition{[]string{isShown}, args}
+	if f.ID != "" {
+		c.add("sessions.name = " + c.arg(f.ID))
+	}
+	for _, key := range slices.Sorted(maps.Keys(f.Metadata)) {
+		c.add("EXISTS (SELECT 1 FROM metadata WHERE session = sessions.id AND key = " + c.arg(key) + " AND value = " + c.arg(f.Metadata[key]) + ")")
 	}
 	if f.Unended {
-		conditions = append(conditions, "sessions.id IN (SELECT session FROM turns WHERE status = 'running')")
+		c.add("sessions.id IN (SELECT session FROM turns WHERE status = 'running')")
 	}
-	return " WHERE " + strings.Join(conditions, " AND "), args
+	if !f.UnusedSince.IsZero() {
+		c.add("sessions.updated < " + c.arg(d.Time(f.UnusedSince)))
+	}
+	return c
+}
+
+// Totals implements sessions.Backing.
+func (s *Store) Totals(ctx context.Context, f sessions.Filter) (t sessions.Totals, err error) {
+	const sums = `
+		SELECT count(*), sum(calls), sum(input_tokens), sum(output_tokens), sum(cached_tokens), sum(reasoning_tokens), sum(unknown_calls),
+			sum(CASE WHEN calls > 0 THEN cost_usd END), count(CASE WHEN calls > 0 AND cost_usd IS NULL THEN 1 END)
+		FROM sessions`
+	c := s.db.chosen(f)
+	_, err = Rows(ctx, s.db, "add up the sessions", func(rows *sql.Rows) (struct{}, error) {
+		var calls, input, output, cached, reasoning, unknown sum
+		var cost sql.NullFloat64
+		var unpriced int
+		err := rows.Scan(&t.Sessions, &calls, &input, &output, &cached, &reasoning, &unknown, &cost, &unpriced)
+		t.Usage = sessions.Usage{
+			Calls: int(calls), InputTokens: int(input), OutputTokens: int(output),
+			CachedInputTokens: int(cached), ReasoningTokens: int(reasoning), UnknownCalls: int(unknown),
+		}
+		if cost.Valid && unpriced == 0 {
+			t.Usage.CostUSD = &cost.Float64
+		}
+		return struct{}{}, err
+	}, sums+c.where(), c.args...)
+	return t, err
+}
+
+// sum is a sum of counts as databases return it: as an integer, or as a decimal number. NULL is 0.
+type sum int
+
+// Scan implements sql.Scanner.
+func (s *sum) Scan(value any) (err error) {
+	var n sql.NullInt64
+	err = n.Scan(value)
+	*s = sum(n.Int64)
+	return err
 }
 
 func scanTurn(rows *sql.Rows) (t sessions.Turn, err error) {

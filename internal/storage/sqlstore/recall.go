@@ -8,23 +8,36 @@ import (
 )
 
 // Search implements sessions.Backing.
-func (s *Store) Search(ctx context.Context, q sessions.Query, limit int) ([]sessions.Hit, error) {
+func (s *Store) Search(ctx context.Context, q sessions.Query, f sessions.Filter) ([]sessions.Hit, error) {
 	wanted := s.db.Match(q)
 	if wanted == "" {
 		return []sessions.Hit{}, ctx.Err()
 	}
-	statement, args := s.db.Search+" WHERE "+isShown+" ORDER BY updated DESC, name, turn", []any{wanted}
-	if limit > 0 {
-		statement, args = statement+" LIMIT $2", append(args, limit)
-	}
+	statement, args := s.db.searchQuery(wanted, f)
 	return Rows(ctx, s.db, "search", func(rows *sql.Rows) (h sessions.Hit, err error) {
+		var updated stamp
 		var first, second []byte
-		err = rows.Scan(&h.Session, &h.Title, &h.Turn, &first, &second)
+		err = rows.Scan(&h.Session, &h.Title, &updated, &h.Turn, &first, &second)
+		h.Updated = updated.Time
 		if h.Snippet = h.Title; h.Turn > 0 {
 			h.Snippet = s.db.Snippet(q, first, second)
 		}
 		return h, err
 	}, statement, args...)
+}
+
+// searchQuery returns the query of a search. It reads the texts of the hits that it returns, and of no others.
+func (d Dialect) searchQuery(wanted string, f sessions.Filter) (statement string, args []any) {
+	c := d.chosen(f, wanted)
+	if f.After != (sessions.Place{}) {
+		used, id, turn := c.arg(d.Time(f.After.Used)), c.arg(f.After.Session), c.arg(f.After.Turn)
+		c.add("sessions.updated <= " + used + " AND (sessions.updated < " + used +
+			" OR sessions.name > " + id + " OR sessions.name = " + id + " AND hits.turn > " + turn + ")")
+	}
+	const order = " ORDER BY updated DESC, name, turn"
+	page := "SELECT sessions.name, title, sessions.updated, hits.turn, hits.id FROM (" + d.Search + ") AS hits JOIN sessions ON sessions.id = hits.session" +
+		c.where() + order + c.limit(f.Limit)
+	return "SELECT name, title, updated, turn, " + d.Found + " FROM (" + page + ") AS page" + order, c.args
 }
 
 const factsOf = "SELECT facts.id, facts.owner, facts.text, facts.created FROM facts WHERE facts.owner = $1"

@@ -1,4 +1,4 @@
--- A store of version 6. A word in braces is the dialect's own text: a type, or what only one
+-- A store of version 7. A word in braces is the dialect's own text: a type, or what only one
 -- kind of database needs. A usage's cost is NULL where it is unknown.
 
 -- Texts by their content's hash. Every text is named by a turn (refs), or was put and may be
@@ -29,7 +29,9 @@ CREATE TABLE sessions (
     unknown_calls {count} NOT NULL,
     cost_usd      {real}
 ){strict};
-CREATE INDEX sessions_by_update ON sessions (updated);
+CREATE INDEX sessions_by_update ON sessions (updated); -- for programs of version 6
+CREATE INDEX sessions_by_use ON sessions (updated DESC, name) WHERE turns > 0;
+CREATE INDEX sessions_hidden ON sessions (name) WHERE turns = 0;
 
 CREATE TABLE metadata (
     session {count} NOT NULL REFERENCES sessions,

@@ -32,11 +32,16 @@ func (w *Tx) put(texts ...text) {
 	w.insert("INSERT INTO texts (sha256, data) VALUES ", "($, $)", " ON CONFLICT DO NOTHING", rows)
 }
 
-// Put adds a text that something names in the same transaction.
-func (w *Tx) Put(data []byte) blob.Ref {
-	t := newText(data)
-	w.put(t)
-	return t.ref
+// Put adds texts that something names in the same transaction, and returns their references in
+// the same order.
+func (w *Tx) Put(list ...[]byte) []blob.Ref {
+	texts, refs := make([]text, len(list)), make([]blob.Ref, len(list))
+	for i, data := range list {
+		texts[i] = newText(data)
+		refs[i] = texts[i].ref
+	}
+	w.put(texts...)
+	return refs
 }
 
 // supply stores texts, and the fresh ones of refs. It returns the refs whose texts may be missing.

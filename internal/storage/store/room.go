@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 )
 
@@ -11,13 +12,16 @@ import (
 const room = 256 << 10
 
 // CheckRoom writes a file beside the store's file and removes it. The error says why a turn could not be
-// stored, as on a full disk. A store that is in memory or on another machine has no such file, and no
-// error.
+// stored, as on a full disk. A store in memory has no such file, and no error. A store on another machine has one
+// beside the snapshots of workspaces, if their folder is there.
 func (s *Store) CheckRoom() (err error) {
 	if s.folder == "" {
 		return nil
 	}
 	f, err := os.CreateTemp(s.folder, "room-*")
+	if s.Limiter != nil && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("the folder of the store %s cannot be written to: %w", s.path, err)
 	}

@@ -18,7 +18,7 @@ type Store struct {
 	// path is the path of the file, which does not exist while lasting is nil: then everything
 	// is in memory.
 	path    string
-	folder  string // of the file, empty for a store without one
+	folder  string // of the file or of the snapshots, empty for a store without either
 	lasting io.Closer
 	export  *exported // nil for a store without an exported file
 	redact  func(string) string
@@ -113,7 +113,7 @@ func OfSeveral(shared Shared, file string, redact func(string) string) *Store {
 	_, place := shared.Database()
 	s := &Store{Sessions: shared.Masked(redact), path: place, lasting: shared, redact: redact, Limiter: shared.Limiter}
 	if file != "" {
-		s.Snapshots = beside(file)
+		s.Snapshots, s.folder = beside(file), filepath.Dir(file)
 	}
 	return s
 }

@@ -6,12 +6,14 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	historypb "go.temporal.io/api/history/v1"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/massgen/massgen/configs"
@@ -31,7 +33,7 @@ func aways() []time.Duration {
 
 // checkAway takes something away while the call of agent3 ends. The worker has the call's result, so no
 // call is repeated.
-func checkAway(t *testing.T, world func(*testing.T) *world, leave, comeBack func(*world, *process)) {
+func checkAway(t *testing.T, world func(testing.TB) *world, leave, comeBack func(*world, *process)) {
 	t.Helper()
 	for _, long := range aways() {
 		t.Run(long.String(), func(t *testing.T) {
@@ -63,6 +65,31 @@ func TestAWorkerIsFrozen(t *testing.T) {
 	checkAway(t, newWorld, tell(syscall.SIGSTOP), tell(syscall.SIGCONT))
 }
 
+// TestAWorkerIsFrozenBesideAnother, while its call ends: the other waits for the result, also when it has missed
+// heartbeats twice.
+func TestAWorkerIsFrozenBesideAnother(t *testing.T) {
+	t.Parallel()
+	w := newLosingWorld(t)
+	var least time.Duration
+	if *killEverywhere {
+		w.settings.Heartbeat, least = 0, time.Minute
+	}
+	s, client, _, _ := w.inMidTurn("worker1", "worker2")
+	caller := w.caller()
+	ok(t, syscall.Kill(caller, syscall.SIGSTOP))
+	frozen := time.Now()
+	t.Cleanup(func() { _ = syscall.Kill(caller, syscall.SIGCONT) }) // before it is killed; it may have gone on
+	s.free()
+	w.until("the worker is watched", func() bool {
+		return slices.ContainsFunc(w.histories()[0].Events, func(ev *historypb.HistoryEvent) bool {
+			return ev.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() == "massgen.watch"
+		})
+	})
+	<-time.After(max(2*losingHeartbeat, time.Until(frozen.Add(least))))
+	ok(t, syscall.Kill(caller, syscall.SIGCONT))
+	w.checkUnrepeated(s, w.result(client), 0)
+}
+
 // TestTheDatabaseIsAway: nobody can reach it for a while.
 func TestTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
@@ -73,7 +100,7 @@ func TestTheDatabaseIsAway(t *testing.T) {
 		defer mu.Unlock()
 		return way[w]
 	}
-	checkAway(t, func(t *testing.T) *world {
+	checkAway(t, func(t testing.TB) *world {
 		w := newWorld(t)
 		mu.Lock()
 		defer mu.Unlock()
@@ -192,7 +219,7 @@ func TestManyTurnsAtOnce(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return remote.Wait(t.Context())
+			return remote.Wait(t.Context(), func() {})
 		})
 	}
 	ok(t, group.Wait())

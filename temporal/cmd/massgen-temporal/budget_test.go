@@ -12,7 +12,7 @@ import (
 )
 
 // reservations counts the attempts in the journal of a turn that have asked for budget.
-func reservations(t *testing.T, store journals, turn int) (n int) {
+func reservations(t testing.TB, store journals, turn int) (n int) {
 	events, err := store.Journal(t.Context(), "s", turn, 0)
 	if err != nil { // it has not begun
 		return 0

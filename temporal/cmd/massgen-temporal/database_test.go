@@ -16,7 +16,7 @@ func (w *world) withAnotherDatabase() *world {
 }
 
 // refused waits for a program that must fail, with one line that has all these words.
-func (p *process) refused(t *testing.T, words ...string) {
+func (p *process) refused(t testing.TB, words ...string) {
 	t.Helper()
 	<-p.ended
 	said := p.stderr.String()

@@ -27,7 +27,7 @@ type terminal struct {
 	screen        bytes.Buffer
 }
 
-func newTerminal(t *testing.T) *terminal {
+func newTerminal(t testing.TB) *terminal {
 	t.Helper()
 	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	ok(t, err)
@@ -123,7 +123,7 @@ func (w *world) askedAt(config string, more ...string) (*process, *terminal) {
 }
 
 // says types an answer.
-func (term *terminal) says(t *testing.T, answer string) {
+func (term *terminal) says(t testing.TB, answer string) {
 	t.Helper()
 	_, err := io.WriteString(term.keyboard, answer+"\r")
 	ok(t, err)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -30,14 +29,9 @@ type mortal struct {
 	diesAt int // the place of the event
 }
 
-func (m *mortal) Work(ctx context.Context, at app.ClusterAddress, panel *coordinator.Panel, redact func(string) string) (err error) {
-	e, err := m.dial(ctx, at)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, e.Close()) }()
-	return e.Work(ctx, panel, func(owner string) engine.Store {
-		return &mortalStore{m.ownedBy(owner, redact), m.diesAt}
+func (m *mortal) Work(ctx context.Context, at app.ClusterAddress, panel *coordinator.Panel, o app.WorkOptions) error {
+	return m.work(ctx, at, panel, o, func(owner string) engine.Store {
+		return &mortalStore{m.ownedBy(owner, o.Redact), m.diesAt}
 	})
 }
 

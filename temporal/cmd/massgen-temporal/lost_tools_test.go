@@ -26,7 +26,7 @@ type tooled struct {
 }
 
 // newTooled starts the workers. What held says is not answered before the service is freed.
-func newTooled(t *testing.T, w *world, held func(backendtest.Call) bool) *tooled {
+func newTooled(t testing.TB, w *world, held func(backendtest.Call) bool) *tooled {
 	t.Helper()
 	m := &tooled{world: w.of(t), service: newService(t, noting), desk: newDesk(t), workers: map[string]*process{}}
 	m.service.held = held

@@ -15,6 +15,7 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/temporal/engine"
 	"github.com/massgen/massgen/temporal/postgres"
 )
@@ -35,16 +36,20 @@ type cluster struct {
 	settings engine.Settings
 	lease    time.Duration
 	store    *postgres.Store
+	// isPooled says that no connection to the database is a worker's own.
+	isPooled bool
 }
 
-func (c *cluster) OpenStore(ctx context.Context, address string) (store.Shared, error) {
-	store, err := postgres.Open(ctx, address)
+func (c *cluster) OpenStore(ctx context.Context, at app.DatabaseAddress) (store.Shared, error) {
+	store, err := postgres.OpenTo(ctx, at.URL, postgres.Use{Brief: !at.IsBusy, Pooler: at.Pooler})
 	if err != nil {
 		return nil, err
 	}
-	c.store = store
+	c.store, c.isPooled = store, at.Pooler
 	return store, nil
 }
+
+func (c *cluster) Measure(r *metrics.Registry) { postgres.Measure(c.store, r) }
 
 func (c *cluster) Connect(ctx context.Context, at app.ClusterAddress) (coordinator.Remote, io.Closer, error) {
 	e, err := c.dial(ctx, at)
@@ -54,14 +59,19 @@ func (c *cluster) Connect(ctx context.Context, at app.ClusterAddress) (coordinat
 	return e, e, nil
 }
 
-func (c *cluster) Work(ctx context.Context, at app.ClusterAddress, panel *coordinator.Panel, redact func(string) string) (err error) {
+func (c *cluster) Work(ctx context.Context, at app.ClusterAddress, panel *coordinator.Panel, o app.WorkOptions) error {
+	return c.work(ctx, at, panel, o, func(owner string) engine.Store { return c.ownedBy(owner, o.Redact) })
+}
+
+func (c *cluster) work(ctx context.Context, at app.ClusterAddress, panel *coordinator.Panel, o app.WorkOptions, as func(owner string) engine.Store) (err error) {
 	e, err := c.dial(ctx, at)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	return e.Work(ctx, panel, func(owner string) engine.Store {
-		return c.ownedBy(owner, redact)
+	return e.Work(ctx, panel, engine.WorkOptions{
+		Store: as, Texts: postgres.TextsOf(c.ownedBy("", o.Redact)), Signs: c.store.Signs(), IsSigned: !c.isPooled, Model: o.Model,
+		Drain: engine.Drain{Longest: o.Drain.Longest, Turns: o.Drain.IsGiven, Now: o.Now},
 	})
 }
 
@@ -75,8 +85,8 @@ func (c *cluster) ownedBy(owner string, redact func(string) string) *postgres.St
 func (c *cluster) dial(ctx context.Context, at app.ClusterAddress) (*engine.Engine, error) {
 	id, place := c.store.Database()
 	e, err := engine.Dial(ctx, engine.Options{
-		Address: at.Address, Namespace: at.Namespace, Queue: at.Queue, Settings: c.settings, TLS: at.TLS, APIKey: at.APIKey, Log: at.Log,
-		DatabaseID: id, DatabasePlace: place,
+		Address: at.Address, Namespace: at.Namespace, Queue: at.Queue, Settings: c.settings, TLS: at.TLS, APIKey: at.APIKey, Log: at.Log, Metrics: at.Metrics, Health: at.Health,
+		DatabaseID: id, DatabasePlace: place, Deployment: at.Deployment, Build: at.Build,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)

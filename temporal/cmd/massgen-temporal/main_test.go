@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -14,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -43,6 +43,9 @@ func TestMain(m *testing.M) {
 	massgen.Launcher()
 	if address := os.Getenv(deskVariable); address != "" {
 		os.Exit(serveTools(address))
+	}
+	if text := os.Getenv(bareVariable); text != "" {
+		os.Exit(bare(text))
 	}
 	if text := os.Getenv(programVariable); text != "" {
 		os.Exit(program(text))
@@ -81,17 +84,20 @@ func program(settings string) int {
 
 // world is a Temporal server, a database, and a folder in which programs run.
 type world struct {
-	t        *testing.T
+	t        testing.TB
 	dir      string
 	server   *server
 	address  string
 	database string
 	way      string // to the database for programs, empty for the address of the database
 	settings settingsOfTest
+	flags    []string // of workers
+	serving  []string // flags of servers that are watched
+	program  string   // empty for the test's own
 }
 
 // newWorld is a world on the common server. No worker counts as lost that is only slow.
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	s, err := commonServer()
 	ok(t, err)
@@ -103,7 +109,7 @@ func newWorld(t *testing.T) *world {
 const losingHeartbeat = 10 * time.Second
 
 // newLosingWorld is a world in which workers are killed.
-func newLosingWorld(t *testing.T) *world {
+func newLosingWorld(t testing.TB) *world {
 	t.Helper()
 	w := newWorld(t)
 	w.settings.Heartbeat = losingHeartbeat
@@ -111,7 +117,7 @@ func newLosingWorld(t *testing.T) *world {
 }
 
 // newWorldAlone is a world that may kill its server.
-func newWorldAlone(t *testing.T) *world {
+func newWorldAlone(t testing.TB) *world {
 	t.Helper()
 	s, err := newServer(filepath.Join(t.TempDir(), "temporal.db"))
 	ok(t, err)
@@ -119,7 +125,7 @@ func newWorldAlone(t *testing.T) *world {
 	return worldOn(t, s)
 }
 
-func worldOn(t *testing.T, s *server) *world {
+func worldOn(t testing.TB, s *server) *world {
 	t.Helper()
 	w := &world{t: t, dir: t.TempDir(), server: s, address: s.address, database: newDatabase(t)}
 	w.settings = settingsOfTest{Settings: engine.Settings{Heartbeat: time.Minute}, Lease: lease}
@@ -127,13 +133,19 @@ func worldOn(t *testing.T, s *server) *world {
 }
 
 // newDatabase is a schema of the database, which goes after the test.
-func newDatabase(t *testing.T) string {
+func newDatabase(t testing.TB) string {
 	t.Helper()
-	at, err := url.Parse(os.Getenv(databaseTest))
+	return newDatabaseAt(t, os.Getenv(databaseTest))
+}
+
+// newDatabaseAt is a schema of the database at an address.
+func newDatabaseAt(t testing.TB, address string) string {
+	t.Helper()
+	at, err := url.Parse(address)
 	ok(t, err)
 	schema := fmt.Sprintf("test_%x", rand.Uint64())
 	t.Cleanup(func() {
-		conn, err := pgx.Connect(context.Background(), os.Getenv(databaseTest))
+		conn, err := pgx.Connect(context.Background(), address)
 		ok(t, err)
 		_, err = conn.Exec(context.Background(), "DROP SCHEMA IF EXISTS "+schema+" CASCADE")
 		ok(t, err)
@@ -146,7 +158,7 @@ func newDatabase(t *testing.T) string {
 	return at.String()
 }
 
-func ok(t *testing.T, err error) {
+func ok(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -179,9 +191,27 @@ func (w *world) config(lines ...string) string {
 // process is massgen-temporal as it runs.
 type process struct {
 	*exec.Cmd
-	stdout, stderr bytes.Buffer
+	stdout, stderr output
 	// ended is closed when it has ended.
 	ended chan struct{}
+}
+
+// output is what a process has written so far. Its methods may be called concurrently.
+type output struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }
 
 // start runs massgen-temporal in a folder of its own.
@@ -195,14 +225,20 @@ func (w *world) startAt(terminal *os.File, folder string, args ...string) *proce
 	w.t.Helper()
 	settings, err := json.Marshal(w.settings)
 	ok(w.t, err)
+	return w.launch(terminal, folder, cmp.Or(w.program, os.Args[0]), []string{programVariable + "=" + string(settings)}, args...)
+}
+
+// launch runs a program with more variables, in a folder of its own.
+func (w *world) launch(terminal *os.File, folder, program string, env []string, args ...string) *process {
+	w.t.Helper()
 	dir := filepath.Join(w.dir, folder)
 	ok(w.t, os.MkdirAll(dir, 0o700))
-	p := &process{Cmd: exec.Command(os.Args[0], args...), ended: make(chan struct{})}
+	p := &process{Cmd: exec.Command(program, args...), ended: make(chan struct{})}
 	p.Dir, p.Stdout, p.Stderr = dir, &p.stdout, &p.stderr
 	if terminal != nil {
 		p.Stdin, p.Stderr = terminal, terminal
 	}
-	p.Env = []string{"GORACE=" + os.Getenv("GORACE"), "HOME=" + dir, "TMPDIR=" + os.TempDir(), "PATH=" + os.Getenv("PATH"), programVariable + "=" + string(settings), "MASSGEN_DATABASE=" + cmp.Or(w.way, w.database)}
+	p.Env = append(env, "GORACE="+os.Getenv("GORACE"), "HOME="+dir, "TMPDIR="+os.TempDir(), "PATH="+os.Getenv("PATH"), "MASSGEN_DATABASE="+cmp.Or(w.way, w.database))
 	ok(w.t, p.Start())
 	go func() {
 		_ = p.Wait() // its status is in ProcessState
@@ -225,10 +261,21 @@ func (p *process) kill() {
 // queue is the queue of the workers of this world, and of no other on its server.
 func (w *world) queue() string { return filepath.Base(filepath.Dir(w.dir)) + filepath.Base(w.dir) }
 
+// working is the command line of a worker for a config.
+func (w *world) working(config string) []string {
+	return append([]string{"worker", "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue()}, w.flags...)
+}
+
 // worker starts a worker for a config, and returns when the server knows that it is at work.
 func (w *world) worker(folder, config string) *process {
 	w.t.Helper()
-	p := w.start(folder, "worker", "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue())
+	return w.workerWith(folder, config)
+}
+
+// workerWith is worker with more flags.
+func (w *world) workerWith(folder, config string, more ...string) *process {
+	w.t.Helper()
+	p := w.start(folder, append(w.working(config), more...)...)
 	server := w.dial()
 	w.until(folder+" is at work", func() bool {
 		queue, err := server.DescribeTaskQueue(w.t.Context(), w.queue(), enums.TASK_QUEUE_TYPE_ACTIVITY)
@@ -256,7 +303,7 @@ func (w *world) result(p *process) (r report.Result) {
 		<-p.ended
 		w.t.Fatalf("the client does not end: %s", w.pending())
 	}
-	if err := json.Unmarshal(p.stdout.Bytes(), &r); err != nil {
+	if err := json.Unmarshal([]byte(p.stdout.String()), &r); err != nil {
 		w.t.Fatalf("exit status %d, %v: %s\n%s", p.ProcessState.ExitCode(), err, p.stdout.String(), p.stderr.String())
 	}
 	return r

@@ -68,6 +68,9 @@ func TestNotesReachATurnThatRuns(t *testing.T) {
 			if diff := cmp.Diff(r.Notes, followed.Notes); diff != "" || !strings.Contains(follower.stderr.String(), "note: In French") {
 				t.Errorf("who follows is told (-want +got):\n%s\n%s", diff, follower.stderr.String())
 			}
+			if c.historyLimit > 0 {
+				w.checkHistories("notes")
+			}
 			for _, c := range s.Calls() {
 				const block = "energy? <END OF ORIGINAL MESSAGE>\n\n<NOTE from the user> In French <END OF NOTE>\n\n<CURRENT ANSWERS"
 				if strings.Contains(c.User(), block) == isBlind(c) {

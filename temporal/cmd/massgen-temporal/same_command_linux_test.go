@@ -13,7 +13,7 @@ func TestEnginesCheckByTheSameCommand(t *testing.T) {
 	newWorld(t).playBoth(scenario{
 		name: "command", agents: 2, reply: learningFiles, backend: "cwd: SHARED/AGENT", config: []string{
 			`orchestrator: {strategy: blind, snapshot_storage: SHARED/snapshots, check: {command: [sh, -c, "grep -q note && grep -q better note.txt"]}}`,
-		}, turns: []string{"agent1 agent2 agent1 agent2 agent1 agent1 agent2 agent1"}, check: func(t *testing.T, r report.Result) {
+		}, turns: []string{"agent1 agent2 agent1 agent2 agent1 agent1 agent2 agent1"}, check: func(t testing.TB, r report.Result) {
 			completed("agent2")(t, r)
 			checkChecks(t, r, "agent2.1 true", "agent1.1 true")
 		},

@@ -15,7 +15,7 @@ func decidingScenarios() []scenario {
 	return []scenario{
 		{name: "judge writes", agents: 3, reply: deciding, config: []string{
 			"orchestrator: {strategy: judge, final: synthesize, answer_order: shuffled, seed: 7, " + judge + "}",
-		}, turns: []string{"agent3 agent1 agent2 judge judge", "agent1 agent2 agent3 judge judge"}, check: func(t *testing.T, r report.Result) {
+		}, turns: []string{"agent3 agent1 agent2 judge judge", "agent1 agent2 agent3 judge judge"}, check: func(t testing.TB, r report.Result) {
 			completed("agent2")(t, r)
 			if r.Answer != "Written better by judge." || r.Usage.Calls != 5 || r.Analysis == nil || r.Analysis.Best != "agent2.1" {
 				t.Errorf("%q after %d calls, by %+v", r.Answer, r.Usage.Calls, r.Analysis)
@@ -23,7 +23,7 @@ func decidingScenarios() []scenario {
 		}},
 		{name: "judge selects", agents: 3, reply: decidingLate, config: []string{"orchestrator: {strategy: judge, final: select, judge: agent3}"}, turns: []string{
 			"agent2 agent1 agent3 agent3 agent3",
-		}, check: func(t *testing.T, r report.Result) {
+		}, check: func(t testing.TB, r report.Result) {
 			completed("agent2")(t, r)
 			if r.Answer != "the answer of agent2" || r.Usage.Calls != 5 || r.Analysis == nil || !r.Analysis.Consensus[0].Quotes[0].Found || r.Analysis.Consensus[0].Quotes[1].Found {
 				t.Errorf("%q after %d calls, by %+v", r.Answer, r.Usage.Calls, r.Analysis)
@@ -31,7 +31,7 @@ func decidingScenarios() []scenario {
 		}},
 		{name: "analysis", agents: 3, reply: deciding, config: []string{"orchestrator: {strategy: blind, analysis: true, decision: approval, " + judge + "}"}, turns: []string{
 			"agent1 agent3 agent2 agent3 agent2 agent1 judge",
-		}, check: func(t *testing.T, r report.Result) {
+		}, check: func(t testing.TB, r report.Result) {
 			completed("agent2")(t, r)
 			if r.Analysis == nil || r.Analysis.Best != "agent2.1" || strings.Join(r.Votes[0].Others, " ") != "agent3.1" {
 				t.Errorf("the analysis is %+v, the votes %+v", r.Analysis, r.Votes)
@@ -39,7 +39,7 @@ func decidingScenarios() []scenario {
 		}},
 		{name: "verdict", agents: 3, reply: deciding, config: []string{
 			`orchestrator: {strategy: cascade, cascade: [[agent1, agent2], all], agree: verdict, verdict: {backend: {base_url: "$URL", model: verdict}}, then: judge, ` + judge + `}`,
-		}, turns: []string{"agent2 agent1 verdict", "agent1 agent2 verdict agent3 verdict judge"}, check: func(t *testing.T, r report.Result) {
+		}, turns: []string{"agent2 agent1 verdict", "agent1 agent2 verdict agent3 verdict judge"}, check: func(t testing.TB, r report.Result) {
 			completed("agent2")(t, r)
 			if r.Stage != 2 || r.Usage.Calls != 6 {
 				t.Errorf("it ends in stage %d after %d calls", r.Stage, r.Usage.Calls)
@@ -47,7 +47,7 @@ func decidingScenarios() []scenario {
 		}},
 		{name: "pattern", agents: 3, reply: learning, config: []string{"orchestrator: {strategy: blind, check: {pattern: better}}"}, turns: []string{
 			"agent1 agent2 agent1 agent2 agent3 agent3 agent3 agent1 agent2",
-		}, check: func(t *testing.T, r report.Result) {
+		}, check: func(t testing.TB, r report.Result) {
 			completed("agent2")(t, r)
 			checkChecks(t, r, "agent1.1 true", "agent2.1 true", "agent3.1 false")
 		}},
@@ -55,7 +55,7 @@ func decidingScenarios() []scenario {
 }
 
 // checkChecks compares the checks of a result with "LABEL PASSED".
-func checkChecks(t *testing.T, r report.Result, want ...string) {
+func checkChecks(t testing.TB, r report.Result, want ...string) {
 	t.Helper()
 	var got []string
 	for _, c := range r.Checks {

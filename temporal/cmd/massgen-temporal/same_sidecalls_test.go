@@ -85,7 +85,7 @@ type knower interface {
 	Facts(ctx context.Context, user string) ([]sessions.Fact, error)
 }
 
-func knownOf(t *testing.T, store knower) (k known) {
+func knownOf(t testing.TB, store knower) (k known) {
 	t.Helper()
 	session, err := store.Session(t.Context(), "s")
 	ok(t, err)

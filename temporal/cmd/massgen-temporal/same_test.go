@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,13 +34,16 @@ type scenario struct {
 	turns  []string
 	// backend is what each agent's backend has beside its model (see toolScenarios).
 	backend string
+	// files are written into the folder SHARED before the turns, and flags are of each client.
+	files map[string][]byte
+	flags []string
 	// together is how many models are asked before the first one answers, where chance would
 	// else decide whose call is journaled first.
 	together int
 	// historyLimit makes the turn go on as new runs of its workflow.
 	historyLimit int
 	// check looks at the last result.
-	check func(t *testing.T, r report.Result)
+	check func(t testing.TB, r report.Result)
 }
 
 func scenarios() []scenario {
@@ -56,8 +62,44 @@ func scenarios() []scenario {
 	}
 }
 
-func completed(winner string) func(*testing.T, report.Result) {
-	return func(t *testing.T, r report.Result) {
+// questionScenarios ask questions that have more than a text.
+func questionScenarios(t testing.TB) []scenario {
+	t.Helper()
+	picture := image.NewGray(image.Rect(0, 0, 1500, 1500)) // noise: more than a message to the server can have
+	for i := range picture.Pix {
+		picture.Pix[i] = byte(rand.Uint32())
+	}
+	var drawn bytes.Buffer
+	ok(t, png.Encode(&drawn, picture))
+	turns := []string{"agent3 agent1 agent2 agent2 agent3 agent1", "agent1 agent2 agent3 agent3 agent2 agent1"}
+	return []scenario{
+		{name: "files", agents: 3, reply: agreeable, turns: turns, files: map[string][]byte{"noise.png": drawn.Bytes(), "notes.txt": []byte("the notes")},
+			flags: []string{"--attach", "SHARED/noise.png", "--attach", "SHARED/notes.txt"}, check: func(t testing.TB, r report.Result) {
+				completed("agent2")(t, r)
+				if !strings.Contains(r.Question, "[Attached: noise.png (image/png, ") {
+					t.Errorf("the question is %q", r.Question)
+				}
+			}},
+		{name: "schema", agents: 3, reply: inJSON, turns: turns, files: map[string][]byte{"city.json": []byte(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}`)},
+			flags: []string{"--schema", "SHARED/city.json"}, check: func(t testing.TB, r report.Result) {
+				completed("agent2")(t, r)
+				if r.Answer != `{"city":"Rome, says agent2"}` {
+					t.Errorf("the answer is %s", r.Answer)
+				}
+			}},
+	}
+}
+
+// inJSON answers by an object.
+func inJSON(c backendtest.Call) backendtest.Reply {
+	if isBlind(c) {
+		return act("new_answer", `{"content":{"city":"Rome, says %s"}}`, c.Model())
+	}
+	return agreeable(c)
+}
+
+func completed(winner string) func(testing.TB, report.Result) {
+	return func(t testing.TB, r report.Result) {
 		if r.Status != "completed" || r.Winner != winner {
 			t.Errorf("%s, %s has won", r.Status, r.Winner)
 		}
@@ -92,7 +134,7 @@ func alone(c backendtest.Call) backendtest.Reply {
 func TestEnginesAndStoresDoTheSame(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for _, s := range slices.Concat(scenarios(), toolScenarios(), decidingScenarios()) {
+	for _, s := range slices.Concat(scenarios(), toolScenarios(), decidingScenarios(), questionScenarios(t)) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			w.of(t).playBoth(s)
@@ -115,7 +157,7 @@ func (w *world) playBoth(s scenario) {
 }
 
 // of is the world of a part of a test, with a database and a folder of its own.
-func (w *world) of(t *testing.T) *world {
+func (w *world) of(t testing.TB) *world {
 	t.Helper()
 	own := *w
 	own.t, own.dir, own.database = t, t.TempDir(), newDatabase(t)
@@ -173,6 +215,12 @@ func (w *world) playTurns(s scenario, store journals, work func(config string), 
 		lines = append(lines, places.Replace(line))
 	}
 	config := w.config(lines...)
+	for name, data := range s.files {
+		ok(w.t, os.WriteFile(filepath.Join(shared, name), data, 0o600))
+	}
+	for _, flag := range s.flags {
+		flags = append(flags, places.Replace(flag))
+	}
 	if work != nil {
 		work(config)
 	}
@@ -207,7 +255,7 @@ func (w *world) share() string {
 }
 
 // transcript returns a session without its times.
-func transcript(t *testing.T, exported *bytes.Buffer) []string {
+func transcript(t testing.TB, exported *bytes.Buffer) []string {
 	t.Helper()
 	dump, err := sessions.ReadDump(exported)
 	ok(t, err)
@@ -241,7 +289,7 @@ func inOrder(journal [][]byte) [][]byte {
 }
 
 // timeless is JSON without what only the clock has put there.
-func timeless(t *testing.T, data []byte) string {
+func timeless(t testing.TB, data []byte) string {
 	t.Helper()
 	var v any
 	ok(t, json.Unmarshal(data, &v))

@@ -17,7 +17,7 @@ func toolScenarios() []scenario {
 	return []scenario{
 		{name: "files", agents: 3, config: storage, backend: folders, reply: workingOnFiles, historyLimit: 60, turns: []string{
 			"agent1 agent2 agent1 agent3 agent2 agent3 " + "agent2 agent1 agent3 agent1 agent2 agent3 agent1 " + "agent3 agent1 agent2 agent1 agent2 agent3",
-		}, check: func(t *testing.T, r report.Result) {
+		}, check: func(t testing.TB, r report.Result) {
 			completed("agent1")(t, r)
 			read, listed := 0, 0
 			for _, c := range r.ToolCalls {
@@ -30,7 +30,7 @@ func toolScenarios() []scenario {
 		}},
 		{name: "tools at once", agents: 2, config: storage, backend: folders + ", DESK", reply: atOnce, turns: []string{
 			"agent2 agent1 agent1 agent2 agent1",
-		}, check: func(t *testing.T, r report.Result) {
+		}, check: func(t testing.TB, r report.Result) {
 			completed("agent2")(t, r)
 			if len(r.ToolCalls) != 2 || !strings.HasPrefix(r.ToolCalls[0].Result, "after the others") || r.ToolCalls[1].Name != "write_file" {
 				t.Errorf("%+v", r.ToolCalls)
@@ -38,7 +38,7 @@ func toolScenarios() []scenario {
 		}},
 		{name: "MCP server", agents: 2, backend: "DESK", reply: asking, turns: []string{
 			"agent1 agent1 agent2 agent1 agent1 agent2 agent1",
-		}, check: func(t *testing.T, r report.Result) {
+		}, check: func(t testing.TB, r report.Result) {
 			completed("agent2")(t, r)
 			if len(r.ToolCalls) != 3 || r.ToolCalls[1].Result != "again, as call 2 of this server" || !r.ToolCalls[2].Error {
 				t.Errorf("%+v", r.ToolCalls)
@@ -46,11 +46,30 @@ func toolScenarios() []scenario {
 		}},
 		{name: "budget", agents: 2, together: 2, config: []string{"budget: {max_calls: 3}"}, backend: "DESK", reply: asking, turns: []string{
 			"agent2 agent1 agent1",
-		}, check: func(t *testing.T, r report.Result) {
+		}, check: func(t testing.TB, r report.Result) {
 			if r.Status != "budget" || r.Winner != "agent2" || len(r.ToolCalls) != 2 || r.Usage.Calls != 3 {
 				t.Errorf("%s, %s has won, with %+v and %+v", r.Status, r.Winner, r.ToolCalls, r.Usage)
 			}
 		}},
+	}
+}
+
+// TestALongTurnWithToolsAndABudget goes on as new runs, with its files and what it has spent. Chance decides
+// the order of its calls in the journal.
+func TestALongTurnWithToolsAndABudget(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r, _ := w.playThere(scenario{
+		name: "files with a budget", agents: 3, backend: "cwd: SHARED/AGENT", reply: workingOnFiles, historyLimit: 60,
+		config: []string{"orchestrator: {snapshot_storage: SHARED/snapshots}", "budget: {max_calls: 60, max_tokens: 200000}"},
+		turns:  []string{"agent1 agent2 agent1 agent3 agent2 agent3 " + "agent2 agent1 agent3 agent1 agent2 agent3 agent1 " + "agent3 agent1 agent2 agent1 agent2 agent3"},
+	})
+	completed("agent1")(t, r)
+	if r.Budget == nil || r.Budget.SpentCalls != 19 || len(r.ToolCalls) != 10 {
+		t.Errorf("%d tool calls, budget %+v", len(r.ToolCalls), r.Budget)
+	}
+	if runs := len(w.histories()); runs < 2 {
+		t.Errorf("%d runs", runs)
 	}
 }
 

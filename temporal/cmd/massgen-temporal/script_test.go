@@ -30,7 +30,7 @@ type service struct {
 	holding int
 }
 
-func newService(t *testing.T, reply func(backendtest.Call) backendtest.Reply) *service {
+func newService(t testing.TB, reply func(backendtest.Call) backendtest.Reply) *service {
 	s := &service{held: func(backendtest.Call) bool { return false }, release: make(chan struct{})}
 	s.free = sync.OnceFunc(func() { close(s.release) })
 	s.Server = backendtest.NewServer(t, func(c backendtest.Call) backendtest.Reply {
@@ -117,7 +117,7 @@ type journals interface {
 }
 
 // replies counts the model calls that are in the journal of a turn of session s.
-func replies(t *testing.T, store journals, turn int) (n int) {
+func replies(t testing.TB, store journals, turn int) (n int) {
 	events, err := store.Journal(t.Context(), "s", turn, 0)
 	if err != nil { // it has not begun
 		return 0
@@ -133,7 +133,7 @@ func replies(t *testing.T, store journals, turn int) (n int) {
 // order lets the answers of a service go in a scripted order: each when the one before it
 // is in the journal.
 type order struct {
-	t *testing.T
+	t testing.TB
 
 	mu     sync.Mutex
 	store  journals
@@ -174,7 +174,7 @@ func (o *order) tools() int {
 
 // progress counts the model calls that are in the journal of a turn of session s, and the
 // tool calls that are under way by then.
-func progress(t *testing.T, store journals, number int) (replies, tools int) {
+func progress(t testing.TB, store journals, number int) (replies, tools int) {
 	events, err := store.Journal(t.Context(), "s", number, 0)
 	if err != nil { // it has not begun
 		return 0, 0

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/massgen/massgen/internal/coordination/kernel"
@@ -21,14 +22,19 @@ type served struct {
 	*process
 	world *world
 	url   string
+	// pending counts the questions that a steady load waits for.
+	pending atomic.Int32
 }
 
 // serve starts a server for a config, whose model is panel, and returns when it answers.
-func (w *world) serve(config string) *served {
+func (w *world) serve(config string) *served { return w.serveIn("server", config) }
+
+// serveIn does that in a folder, with more flags.
+func (w *world) serveIn(folder, config string, more ...string) *served {
 	w.t.Helper()
 	address, err := freeAddress()
 	ok(w.t, err)
-	s := &served{w.start("server", "serve", "--listen", address, "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue()), w, "http://" + address}
+	s := &served{process: w.start(folder, append([]string{"serve", "--listen", address, "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue()}, more...)...), world: w, url: "http://" + address}
 	w.until("the server answers", func() bool {
 		response, err := http.Get(s.url + "/healthz")
 		return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
@@ -122,7 +128,7 @@ func (w *world) servedInMidTurn(ctx context.Context, workers ...string) (s *serv
 }
 
 // stream reads what a streamed response says until is has all it wants, or its end.
-func stream(t *testing.T, lines *bufio.Scanner, is func(reasoning, content string) bool) (reasoning, content string) {
+func stream(t testing.TB, lines *bufio.Scanner, is func(reasoning, content string) bool) (reasoning, content string) {
 	t.Helper()
 	for !is(reasoning, content) && lines.Scan() {
 		data, isData := strings.CutPrefix(lines.Text(), "data: ")
@@ -225,7 +231,7 @@ func TestFiftyRequestsAtOnce(t *testing.T) {
 }
 
 // whole returns an answer, streamed or not.
-func (s *served) whole(t *testing.T, q question) (string, error) {
+func (s *served) whole(t testing.TB, q question) (string, error) {
 	if !q.Stream {
 		return s.answer(t.Context(), q)
 	}

@@ -109,7 +109,7 @@ func TestATurnOfWhoseStartNobodyHears(t *testing.T) {
 			var looks atomic.Int32
 			way := w.through(func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 				switch info.FullMethod {
-				case workflowservice.WorkflowService_StartWorkflowExecution_FullMethodName:
+				case workflowservice.WorkflowService_ExecuteMultiOperation_FullMethodName:
 					close(asked)
 					defer close(begun)
 					return c.start(ctx, func() (any, error) { return handle(context.WithoutCancel(ctx), request) }, sought)
@@ -157,7 +157,7 @@ func TestAServerThatAnswersTooLate(t *testing.T) {
 			if workers.Add(1) == 1 {
 				<-ctx.Done()
 			}
-		case workflowservice.WorkflowService_StartWorkflowExecution_FullMethodName:
+		case workflowservice.WorkflowService_ExecuteMultiOperation_FullMethodName:
 			if starts.Add(1) == 1 {
 				<-ctx.Done()
 			}

@@ -10,10 +10,10 @@ import (
 	"go.temporal.io/api/serviceerror"
 )
 
-// TestLocalEngineFinishesWhatWasTerminated: somebody ends the workflow of a turn, and not
-// its worker. The program goes on with the turn by itself when nobody is at work on it any
+// TestContinueFinishesWhatWasTerminated: somebody ends the workflow of a turn, and not
+// its worker. --continue goes on with the turn when nobody is at work on it any
 // more, and makes no finished call again, of a model or of a tool.
-func TestLocalEngineFinishesWhatWasTerminated(t *testing.T) {
+func TestContinueFinishesWhatWasTerminated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.settings.Lease = 5 * time.Second
@@ -33,27 +33,9 @@ func TestLocalEngineFinishesWhatWasTerminated(t *testing.T) {
 	if client.ProcessState.ExitCode() == 0 || !strings.Contains(client.stderr.String(), "terminated") {
 		t.Errorf("exit status %d: %s", client.ProcessState.ExitCode(), client.stderr.String())
 	}
-	elsewhere := m.start("client", "--config", m.config, "--temporal-address", m.address, "--temporal-queue", m.queue(),
-		"--session-id", "s", "--continue", "--json", "--automation")
-	<-elsewhere.ended
-	if elsewhere.ProcessState.ExitCode() == 0 || !strings.Contains(elsewhere.stderr.String(), "--engine local") {
-		t.Errorf("exit status %d: %s", elsewhere.ProcessState.ExitCode(), elsewhere.stderr.String())
-	}
-	store := m.store()
-	m.until("the session is free", func() bool {
-		left, err := store.Interrupted(t.Context(), "s")
-		ok(t, err)
-		return len(left) == 1
-	})
 	m.service.free()
-	// A worker that was slow to prolong its lease may hold the session once more until it hears that
-	// it has nothing to do there.
-	var finishing *process
-	m.until("the program has the session", func() bool {
-		finishing = m.start("client", "--config", m.config, "--engine", "local", "--session-id", "s", "--continue", "--json", "--automation")
-		<-finishing.ended
-		return !strings.Contains(finishing.stderr.String(), "a turn is running on this session")
-	})
+	finishing := m.start("client", "--config", m.config, "--temporal-address", m.address, "--temporal-queue", m.queue(),
+		"--session-id", "s", "--continue", "--json", "--automation")
 	r := m.result(finishing)
 	asked := m.desk.asked()
 	slices.Sort(asked)

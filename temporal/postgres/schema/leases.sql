@@ -5,6 +5,7 @@ CREATE TABLE massgen_store (
 );
 
 CREATE INDEX turns_by_words ON turns USING gin (words);
+CREATE INDEX sessions_by_words ON sessions USING gin (title_words);
 
 -- Moments are later than all before them. They order what Begin and Put have done.
 CREATE SEQUENCE moments;

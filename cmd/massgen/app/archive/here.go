@@ -25,19 +25,18 @@ func (s *Archive) LastHere(ctx context.Context, kept *store.Store) (sessions.Ses
 	if err != nil {
 		return last, fmt.Errorf("find the current folder: %w", err)
 	}
-	const more = 16 // how many times as many sessions are read each time
 	list := []sessions.Session{last}
-	for limit := more; ; limit *= more {
+	for page := (sessions.Filter{Limit: PageSize}); ; {
 		for _, other := range list {
 			if s.beganIn(other, here) {
 				return other, nil
 			}
 		}
-		seen := len(list)
-		if list, err = kept.Sessions.List(ctx, sessions.Filter{Limit: limit}); err != nil {
+		page.After = list[len(list)-1].Place()
+		if list, err = kept.Sessions.List(ctx, page); err != nil {
 			return last, err
 		}
-		if len(list) <= seen {
+		if len(list) == 0 {
 			return last, fmt.Errorf("no session began in this folder: --anywhere takes the last one of all folders, %s (%s); %s lists them",
 				plain.Line(last.ID), wording.Quoted(wording.TitleOf(last)), s.Command("sessions", "list"))
 		}

@@ -46,6 +46,9 @@ func (s *Archive) Pick(ctx context.Context, kept *store.Store, words []string, o
 	return sessions.Session{}, nil, s.CheckSession(ctx, kept, words[0])
 }
 
+// mostNear is among how many sessions, the last used ones, a mistyped id is looked for.
+const mostNear = 500
+
 // CheckSession returns nil if there is a session with an id. If there is none, the error names the
 // nearest id.
 func (s *Archive) CheckSession(ctx context.Context, kept *store.Store, id string) error {
@@ -53,7 +56,7 @@ func (s *Archive) CheckSession(ctx context.Context, kept *store.Store, id string
 	if !errors.Is(err, sessions.ErrNoSession) {
 		return err
 	}
-	all, listErr := kept.Sessions.List(ctx, sessions.Filter{})
+	all, listErr := kept.Sessions.List(ctx, sessions.Filter{Limit: mostNear})
 	if listErr != nil {
 		return listErr
 	}

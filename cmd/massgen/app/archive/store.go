@@ -125,9 +125,21 @@ func (s *Archive) Database() string {
 // openDatabase opens the store that all workers share.
 func (s *Archive) openDatabase(ctx context.Context, address string, why use) (*store.Store, error) {
 	s.console.Secrets.AddURL(address)
-	shared, err := s.env.Cluster.OpenStore(ctx, address)
+	at := cmdline.DatabaseAddress{URL: address, Pooler: s.flags.Pooler, IsBusy: s.flags.IsBusy}
+	open := func() (store.Shared, error) {
+		shared, err := s.env.Cluster.OpenStore(ctx, at)
+		if err != nil {
+			return nil, fmt.Errorf("--database: %w", err)
+		}
+		return shared, nil
+	}
+	if s.flags.Waits {
+		wait := open
+		open = func() (store.Shared, error) { return cmdline.WaitForServer(ctx, s.console, wait) }
+	}
+	shared, err := open()
 	if err != nil {
-		return nil, fmt.Errorf("--database: %w", err)
+		return nil, err
 	}
 	place, err := s.place(ctx, why)
 	if err != nil && !errors.Is(err, store.ErrNoHome) { // without one there is only a temporary folder for snapshots

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
@@ -17,11 +18,30 @@ import (
 
 // DeleteSession deletes a session and the snapshots of its workspaces.
 func DeleteSession(ctx context.Context, store *store.Store, id string) error {
+	return deleteSession(store, id, func() error { return store.Sessions.Delete(ctx, id) })
+}
+
+// DeleteUnused is DeleteSession for a session that was last used before a time. It returns false for a session that
+// was used since, that a turn runs on, or that is gone.
+func DeleteUnused(ctx context.Context, store *store.Store, id string, since time.Time) (deleted bool, err error) {
+	isLeft := false
+	err = deleteSession(store, id, func() error {
+		err := sessions.DeleteUnused(ctx, store.Sessions, id, since)
+		isLeft = errors.Is(err, sessions.ErrUsed) || errors.Is(err, sessions.ErrBusy) || errors.Is(err, sessions.ErrNoSession)
+		return err
+	})
+	if isLeft {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func deleteSession(store *store.Store, id string, remove func() error) error {
 	snapshots, err := store.SnapshotStorages()
 	if err != nil {
 		return err
 	}
-	err = store.Sessions.Delete(ctx, id)
+	err = remove()
 	if errors.Is(err, sessions.ErrBusy) {
 		return fmt.Errorf("%s: a turn is running on it: wait until it is over, or end it", plain.Line(id))
 	}
@@ -65,9 +85,10 @@ func LastEnded(ctx context.Context, store *store.Store, id string) (sessions.Tur
 	return sessions.Turn{}, fmt.Errorf("session %s has no turn yet that is over", plain.Line(id))
 }
 
-// Interrupted returns the turns that can be finished, by the ids of their sessions.
-func Interrupted(ctx context.Context, store *store.Store) (map[string]sessions.Turn, error) {
-	unended, err := store.Sessions.List(ctx, sessions.Filter{Unended: true})
+// Interrupted returns the turns on a page of sessions that can be finished, by the ids of their sessions.
+func Interrupted(ctx context.Context, store *store.Store, page sessions.Filter) (map[string]sessions.Turn, error) {
+	page.Unended = true
+	unended, err := store.Sessions.List(ctx, page)
 	if err != nil {
 		return nil, err
 	}
@@ -98,18 +119,37 @@ func LastTurn(ctx context.Context, store *store.Store, id string) (last sessions
 	return turns[0], left, nil
 }
 
-// MostHits is how many places a search shows.
-const MostHits = 50
+// PageSize is how many sessions a list shows, and how many places a search.
+const PageSize = 50
 
-// SearchSessions returns the places with all the words of a query: at most mostHits and one, beside
-// turns that have not ended.
-func SearchSessions(ctx context.Context, store *store.Store, query string) ([]sessions.Hit, error) {
-	hits, err := running(ctx, store, query)
-	if err != nil {
-		return nil, err
+// SearchSessions returns a page of the places with all the words of a query, and where the next page begins, zero after
+// the last one. The first page also has the turns that have not ended.
+func SearchSessions(ctx context.Context, store *store.Store, query string, page sessions.Filter) (hits []sessions.Hit, next sessions.Place, err error) {
+	if page.After == (sessions.Place{}) {
+		if hits, err = running(ctx, store, query); err != nil {
+			return nil, next, err
+		}
 	}
-	ended, err := store.Sessions.Search(ctx, query, MostHits+1)
-	return append(hits, ended...), err
+	limit := page.Limit
+	page.Limit++
+	ended, err := store.Sessions.Search(ctx, query, page)
+	if len(ended) > limit {
+		ended = ended[:limit]
+		next = ended[limit-1].Place()
+	}
+	return append(hits, ended...), next, err
+}
+
+// ListSessions returns a page of sessions, and where the next page begins, zero after the last one.
+func ListSessions(ctx context.Context, store *sessions.Store, page sessions.Filter) (list []sessions.Session, next sessions.Place, err error) {
+	limit := page.Limit
+	page.Limit++
+	list, err = store.List(ctx, page)
+	if len(list) > limit {
+		list = list[:limit]
+		next = list[limit-1].Place()
+	}
+	return list, next, err
 }
 
 // running returns the turns whose question has all the words of a query, and that run or were
@@ -126,7 +166,7 @@ func running(ctx context.Context, store *store.Store, query string) (hits []sess
 		}
 		for _, t := range turns {
 			if t.Status == sessions.Running && sessions.ParseQuery(query).Finds(t.Question) {
-				hits = append(hits, sessions.Hit{Session: s.ID, Title: s.Title, Turn: t.Number, Snippet: wording.Shortened(t.Question, 120)})
+				hits = append(hits, sessions.Hit{Session: s.ID, Title: s.Title, Turn: t.Number, Snippet: wording.Shortened(t.Question, 120), Updated: s.Updated})
 			}
 		}
 	}

@@ -86,7 +86,7 @@ func (s *Archive) CommandFlags() []cli.Flag {
 		cmdline.TextFlag("", "state-dir", &s.flags.StateDir, "the sessions kept in `DIR`"), file,
 		cmdline.SwitchFlag("", "trust", &s.flags.Trust, cmdline.TrustUsage),
 		cmdline.SwitchFlag("", "json", &s.display.JSON, "print JSON, one value a line"),
-	}, s.flags.DatabaseFlag(s.env.Cluster)...)
+	}, s.flags.DatabaseFlags(s.env.Cluster)...)
 }
 
 // Usage returns the verbs with their help.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -16,7 +17,12 @@ import (
 type ClusterFlags struct {
 	Engine string
 	At     ClusterAddress
+	// Detach leaves a turn to the workers once it has begun.
+	Detach bool
 	Secure secureOptions
+	Drain  Drain
+	// Waits says that a server that is away at the start is waited for.
+	Waits bool
 }
 
 // The values of --engine.
@@ -33,7 +39,7 @@ func EngineFlags(c Cluster, engine *ClusterFlags, session *SessionFlags) []cli.F
 	if c == nil {
 		return nil
 	}
-	return append(engine.flags(), session.DatabaseFlag(c)...)
+	return append(engine.flags(), session.DatabaseFlags(c)...)
 }
 
 func (f *ClusterFlags) flags() []cli.Flag {
@@ -52,6 +58,45 @@ func (f *ClusterFlags) flags() []cli.Flag {
 	}, f.Secure.flags()...)
 }
 
+// BuildFlags returns the flags that opt a worker into Worker Versioning.
+func (f *ClusterFlags) BuildFlags() []cli.Flag {
+	return []cli.Flag{
+		TextFlag(clusterCategory, "temporal-deployment", &f.At.Deployment, "let a turn stay with the build that began it: this worker belongs to the Worker Deployment `NAME`"),
+		TextFlag(clusterCategory, "temporal-build", &f.At.Build, "the build `ID` of this worker in that deployment, a new one for each release or config"),
+	}
+}
+
+// CheckBuild returns an error if one of the two flags of BuildFlags is missing.
+func (f *ClusterFlags) CheckBuild() error {
+	switch {
+	case f.At.Deployment == "" && f.At.Build != "":
+		return errors.New("--temporal-build: it needs --temporal-deployment NAME, the Worker Deployment of all builds")
+	case f.At.Deployment != "" && f.At.Build == "":
+		return errors.New("--temporal-deployment: it needs --temporal-build ID, the build of this worker")
+	}
+	return nil
+}
+
+// longestCallDrain is how long calls under way may go on without --drain. longestDrain is the longest time
+// that --drain takes.
+const (
+	longestCallDrain = 5 * time.Minute
+	longestDrain     = 24 * time.Hour
+)
+
+// DrainFlag returns the flag for the end of a worker or a server, which lets more go on if the flag is given.
+func (f *ClusterFlags) DrainFlag(usage string) cli.Flag {
+	f.Drain = Drain{Longest: longestCallDrain}
+	return &cli.StringFlag{Name: "drain", Category: clusterCategory, Usage: usage, Action: func(_ *cli.Context, text string) error {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 || d > longestDrain {
+			return fmt.Errorf("--drain is %q: it is a time such as 90s or 30m, at most 24h", wording.Shortened(text, 40))
+		}
+		f.Drain = Drain{d, true}
+		return nil
+	}}
+}
+
 func addressFlag(name, about, value string, to *string) cli.Flag {
 	*to = value
 	f := TextFlag(clusterCategory, name, to, about)
@@ -59,12 +104,23 @@ func addressFlag(name, about, value string, to *string) cli.Flag {
 	return f
 }
 
-// DatabaseFlag returns the flag for the database, which the commands that read a store have, too.
-func (f *SessionFlags) DatabaseFlag(c Cluster) []cli.Flag {
+// DetachFlag returns the flag for questions that the program does not wait for, nil for a program without a Cluster.
+func (f *ClusterFlags) DetachFlag(c Cluster) []cli.Flag {
 	if c == nil {
 		return nil
 	}
-	return []cli.Flag{TextFlag(clusterCategory, "database", &f.Database, "keep sessions in the PostgreSQL database at `URL`; also "+DatabaseVariable)}
+	return []cli.Flag{SwitchFlag(clusterCategory, "detach", &f.Detach, "print the session's id once the turn has begun, and end; --session-id ID --continue watches the turn")}
+}
+
+// DatabaseFlags returns the flags for the database, which the commands that read a store have, too.
+func (f *SessionFlags) DatabaseFlags(c Cluster) []cli.Flag {
+	if c == nil {
+		return nil
+	}
+	return []cli.Flag{
+		TextFlag(clusterCategory, "database", &f.Database, "keep sessions in the PostgreSQL database at `URL`; also "+DatabaseVariable),
+		SwitchFlag(clusterCategory, "database-pooler", &f.Pooler, "that URL is a pooler's that gives each transaction another connection, as PgBouncer"),
+	}
 }
 
 // secureOptions name the PEM files that secure the connection to the engine, and the variable with the

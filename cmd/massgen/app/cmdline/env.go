@@ -12,18 +12,54 @@ import (
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/models/providers"
 	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/health"
+	"github.com/massgen/massgen/internal/system/metrics"
 )
 
 // Cluster is an engine, and a store, that several machines share: the module temporal has
 // one. Its methods are called by one goroutine.
 type Cluster interface {
 	// OpenStore opens the database that keeps the sessions.
-	OpenStore(ctx context.Context, address string) (store.Shared, error)
+	OpenStore(ctx context.Context, at DatabaseAddress) (store.Shared, error)
+	// Migrate upgrades that database for this program, and prints what it does. A dry run changes
+	// nothing, and prints the statements too.
+	Migrate(ctx context.Context, address string, dry bool, out io.Writer) error
+	// Measure makes a registry count the requests to the database that was opened, from now on.
+	Measure(r *metrics.Registry)
 	// Connect connects to the engine. Closing the connection does not end its turns.
 	Connect(ctx context.Context, at ClusterAddress) (coordinator.Remote, io.Closer, error)
 	// Work takes part in the turns of others, with a panel of the store that was opened,
-	// until ctx is done. What redact changes is not kept.
-	Work(ctx context.Context, at ClusterAddress, panel *coordinator.Panel, redact func(string) string) error
+	// until ctx is done and its drain is over.
+	Work(ctx context.Context, at ClusterAddress, panel *coordinator.Panel, o WorkOptions) error
+}
+
+// WorkOptions are the options of a worker.
+type WorkOptions struct {
+	// Redact masks texts before they are kept.
+	Redact func(string) string
+	Drain  Drain
+	// Model is the name of the panel in metrics.
+	Model string
+	// Now is done when the drain is to end at once.
+	Now context.Context
+}
+
+// Drain is how long a program that is told to end lets its work go on.
+type Drain struct {
+	Longest time.Duration
+	// IsGiven says that a person has given Longest. Then not only calls under way may go on.
+	IsGiven bool
+}
+
+// DatabaseAddress says where a database is, and how it is used.
+type DatabaseAddress struct {
+	// URL may contain a password.
+	URL string
+	// Pooler reports that a pooler stands before the database, which gives each transaction another connection.
+	Pooler bool
+	// IsBusy is for a process that plays turns, or serves many. Any other process closes its connections soon
+	// after each use.
+	IsBusy bool
 }
 
 // ClusterAddress says where an engine is: HOST:PORT, a namespace there, and the queue that
@@ -33,8 +69,13 @@ type ClusterAddress struct {
 	Address, Namespace, Queue string
 	TLS                       *tls.Config
 	APIKey                    string
-	// Log is the log of the engine's own client.
-	Log *slog.Logger
+	// Deployment and Build opt a worker into Temporal's Worker Versioning: a turn stays with the
+	// workers of the build that began it. Both are empty, or none is.
+	Deployment, Build string
+	// Log is the log of the engine's own client. Metrics count what it does, and Health watches it; both may be nil.
+	Log     *slog.Logger
+	Metrics *metrics.Registry
+	Health  *health.Monitor
 }
 
 // Env is the environment that the program runs in.

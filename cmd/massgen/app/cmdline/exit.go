@@ -52,6 +52,18 @@ func WithStatus(code int, err error) error {
 	return ExitError{code, err}
 }
 
+// Status returns the exit status of an error that ends the program.
+func Status(err error) int {
+	var end ExitError
+	switch {
+	case err == nil:
+		return ExitCompleted
+	case errors.As(err, &end):
+		return end.Code
+	}
+	return ExitUsage
+}
+
 // ResultStatus returns the exit status for a result.
 func ResultStatus(r report.Result) int {
 	switch {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +21,7 @@ import (
 	"github.com/massgen/massgen/internal/models/attach"
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/charset"
+	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/internal/tools/schema"
 )
@@ -38,7 +38,12 @@ type Options struct {
 	Budget  budget.Budget
 	Cluster ClusterFlags
 	Worker  bool // the program plays turns of others
+	// Metrics count the calls of a worker; nil for any other program.
+	Metrics *metrics.Registry
 }
+
+// WaitForServers makes the program wait for the database and the engine while they are away.
+func (o *Options) WaitForServers() { o.Session.Waits, o.Cluster.Waits = true, true }
 
 // PanelFlags choose the panel.
 type PanelFlags struct {
@@ -53,6 +58,9 @@ type SessionFlags struct {
 	ID, StateDir, Database string
 	GoOn, Anywhere, Fresh  bool
 	Lines, Trust           bool
+	Waits                  bool // for a database that is away at the start
+	// Pooler and IsBusy are as in DatabaseAddress. IsBusy is no flag.
+	Pooler, IsBusy bool
 }
 
 // DisplayFlags choose the output.
@@ -62,6 +70,9 @@ type DisplayFlags struct {
 	Raw, Pager, NoPager                bool
 	Spoken                             bool
 	OutputFile, DumpInputs             string
+	LogFormat                          string // "" for text
+	// LogLevel and MetricsListen are of a worker.
+	LogLevel, MetricsListen string
 }
 
 // aboutFlags ask for information that needs no question.
@@ -251,6 +262,7 @@ func (f *DisplayFlags) flags() []cli.Flag {
 		SwitchFlag(output, "automation", &f.Automation, "for scripts: print where the logs and the answer are in place of the answer, and no progress; a question is required"),
 		TextFlag(output, "dump-inputs", &f.DumpInputs, "write every model call, exactly as it was sent, to `DIR`"),
 		SwitchFlag(output, "debug", &f.Debug, "log each step (also LOG_LEVEL=debug)"),
+		f.FormatFlag(output),
 	}
 }
 
@@ -261,15 +273,6 @@ func (f *aboutFlags) flags() []cli.Flag {
 		TextFlag(Reference, "example", &f.Example, "print the shipped config `NAME`"),
 		SwitchFlag(Reference, "list-backends", &f.ListBackends, "list the types of backends, and which you can use; with a TYPE after it, describe that one"),
 	}
-}
-
-// Version returns the module's version from the build.
-func Version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(unknown)"
-	}
-	return info.Main.Version
 }
 
 // OpensScreen reports whether a conversation is shown on a screen, whole or inline: a person is there, and has

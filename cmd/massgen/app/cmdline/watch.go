@@ -76,16 +76,26 @@ func (w *Watch) Take() (interrupts <-chan os.Signal) {
 
 // Context returns a context that the next interrupt ends.
 func (w *Watch) Context(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, stop := context.WithCancel(ctx)
+	ctx, _, stop := w.Contexts(ctx)
+	return ctx, stop
+}
+
+// Contexts returns a context that the next interrupt ends, and one that the interrupt after it ends. stop ends both.
+func (w *Watch) Contexts(ctx context.Context) (next, second context.Context, stop context.CancelFunc) {
+	second, stop = context.WithCancel(ctx)
+	next, end := context.WithCancel(second)
 	interrupts := w.Take()
 	go func() {
-		select {
-		case <-interrupts:
-			stop()
-		case <-ctx.Done():
+		for _, cancel := range []context.CancelFunc{end, stop} {
+			select {
+			case <-interrupts:
+				cancel()
+			case <-second.Done():
+				return
+			}
 		}
 	}()
-	return ctx, stop
+	return next, second, stop
 }
 
 // Give gives the interrupts back. It drops those that come before the time deaf, except the system's.

@@ -11,6 +11,8 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/system/health"
+	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -20,6 +22,10 @@ type Engines struct {
 	console *cmdline.Console
 	Flags   *cmdline.ClusterFlags
 	log     func() *slog.Logger
+	// Log, Metrics and Health are for a program that others depend on. They are nil for any other.
+	Log     *slog.Logger
+	Metrics *metrics.Registry
+	Health  *health.Monitor
 }
 
 // Connect reaches the engine that plays a session's turns, nil if they are played here.
@@ -34,11 +40,17 @@ func (p *Engines) Connect(ctx context.Context, database string) (*Remote, error)
 	if err != nil {
 		return nil, err
 	}
-	engine, connection, err := p.env.Cluster.Connect(ctx, at)
-	if err != nil {
-		return nil, fmt.Errorf("--temporal-address: %w", err)
+	connect := func() (*Remote, error) {
+		engine, connection, err := p.env.Cluster.Connect(ctx, at)
+		if err != nil {
+			return nil, fmt.Errorf("--temporal-address: %w", err)
+		}
+		return &Remote{Remote: engine, Connection: connection}, nil
 	}
-	return &Remote{Remote: engine, Connection: connection}, nil
+	if p.Flags.Waits {
+		return cmdline.WaitForServer(ctx, p.console, connect)
+	}
+	return connect()
 }
 
 // Remote is an engine whose Begin a person can interrupt. Begin is for one question at a time; a server,
@@ -47,28 +59,33 @@ type Remote struct {
 	coordinator.Remote
 	Connection io.Closer
 	Interrupts <-chan os.Signal // that a question of this program gets
+	// IsLeft reports that the system asked the program to end while the last turn began all the same.
+	IsLeft bool
 }
 
 // Begin implements coordinator.Remote. Its error is cmdline.ErrQuit if an interrupt comes first.
 func (e *Remote) Begin(ctx context.Context, session, question string, terms coordinator.TurnOptions) (coordinator.RemoteTurn, error) {
 	waited, cancel := context.WithCancel(ctx)
 	defer cancel()
-	interrupted := make(chan bool, 1)
+	interrupted := make(chan os.Signal, 1)
 	go func() {
 		select {
-		case <-e.Interrupts:
+		case signal := <-e.Interrupts:
 			cancel()
-			interrupted <- true
+			interrupted <- signal
 		case <-waited.Done():
-			interrupted <- false
+			interrupted <- nil
 		}
 	}()
 	remote, err := e.Remote.Begin(waited, session, question, terms)
 	cancel()
-	switch isInterrupted := <-interrupted; {
-	case isInterrupted && err != nil:
+	signal := <-interrupted
+	e.IsLeft = err == nil && signal != nil && cmdline.EndsProgram(signal)
+	switch {
+	case signal == nil, e.IsLeft:
+	case err != nil:
 		return nil, fmt.Errorf("%w before the turn had begun", cmdline.ErrQuit)
-	case isInterrupted:
+	default:
 		err = remote.Interrupt(ctx)
 	}
 	return remote, err
@@ -77,7 +94,10 @@ func (e *Remote) Begin(ctx context.Context, session, question string, terms coor
 // Address returns where the engine is, and how it is reached. Its error names the flag.
 func (p *Engines) Address() (at cmdline.ClusterAddress, err error) {
 	at = p.Flags.At
-	at.Log = p.log()
+	at.Log, at.Metrics, at.Health = p.Log, p.Metrics, p.Health
+	if at.Log == nil {
+		at.Log = p.log()
+	}
 	if at.APIKey, err = p.key(); err == nil {
 		at.TLS, err = p.Flags.Secure.Config(at.APIKey != "")
 	}

@@ -11,12 +11,13 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/archive"
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/internal/setup/telemetry"
+	"github.com/massgen/massgen/internal/system/logs"
 	"github.com/massgen/massgen/internal/system/secrets"
 )
 
 // Flags returns the flags that the program and its worker take.
 func (p *Program) Flags() []cli.Flag {
-	return slices.Concat(p.Options.Flags(), cmdline.EngineFlags(p.Env.Cluster, &p.Options.Cluster, &p.Options.Session))
+	return slices.Concat(p.Options.Flags(), cmdline.EngineFlags(p.Env.Cluster, &p.Options.Cluster, &p.Options.Session), p.Options.Cluster.DetachFlag(p.Env.Cluster))
 }
 
 // Program is one run of massgen.
@@ -36,7 +37,7 @@ func New(env cmdline.Env) *Program {
 	p := &Program{Env: &env, Console: cmdline.NewConsole(&env), Log: slog.New(slog.DiscardHandler), Watch: cmdline.Unwatched()}
 	p.Kept = archive.New(p.Env, p.Console, &p.Options.Session, &p.Options.Display)
 	p.Panels = &Panels{p.Env, p.Console, &p.Options.Panel, &p.Options.Session.Trust}
-	p.Engines = &Engines{p.Env, p.Console, &p.Options.Cluster, p.Logger}
+	p.Engines = &Engines{env: p.Env, console: p.Console, Flags: &p.Options.Cluster, log: p.Logger}
 	return p
 }
 
@@ -46,7 +47,11 @@ func (p *Program) Logger() *slog.Logger {
 	if !p.Options.Display.Debug && !strings.EqualFold(level, "debug") {
 		return p.Log
 	}
-	return slog.New(slog.NewTextHandler(p.Console.Err, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	log, err := logs.New(p.Console.Err, p.Options.Display.LogFormat, slog.LevelDebug, p.Console.Secrets.Redact)
+	if err != nil { // the flag has no other format
+		return p.Log
+	}
+	return log
 }
 
 // NewExporter returns the exporter of traces and metrics, nil if the environment does not ask for it.

@@ -19,6 +19,7 @@ import (
 	"github.com/massgen/massgen/internal/setup/panels"
 	"github.com/massgen/massgen/internal/setup/telemetry"
 	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/internal/tools/workspace"
 )
@@ -28,6 +29,7 @@ type offer struct {
 	console  *cmdline.Console
 	world    providers.World
 	log      *slog.Logger
+	metrics  *metrics.Registry
 	store    *store.Store
 	engine   *program.Remote     // nil for turns that are played here
 	exporter *telemetry.Exporter // nil for none
@@ -108,7 +110,7 @@ func (o *offer) openerFor(config *configs.Config) func(ctx context.Context, sess
 
 func (o *offer) settings(config *configs.Config) panels.Settings {
 	s := panels.Settings{
-		Settings: providers.Settings{World: o.world, Config: config, Secrets: o.console.Secrets, Log: o.log}, Store: o.store, Listener: panels.Listener{Warn: o.console.Warn},
+		Settings: providers.Settings{World: o.world, Config: config, Secrets: o.console.Secrets, Log: o.log, Metrics: o.metrics}, Store: o.store, Listener: panels.Listener{Warn: o.console.Warn},
 		Telemetry: o.exporter,
 	}
 	if o.asks != nil {

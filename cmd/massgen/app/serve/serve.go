@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"runtime/debug"
 	"slices"
@@ -17,8 +16,9 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/archive"
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/program"
-	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/cmd/massgen/server"
+	"github.com/massgen/massgen/internal/system/health"
+	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/internal/system/plain"
 )
 
@@ -62,9 +62,17 @@ func (c *command) cli() *cli.Command {
 			cmdline.TextFlag("", "host", &c.host, "listen on this `HOST`, with the port of --port or --listen"),
 			cmdline.TextFlag("", "port", &c.port, "listen on this `PORT`, with the host of --host or --listen"),
 			cmdline.SwitchFlag("", "no-reasoning", &c.noReasoning, "send the answer alone, without what the agents say to each other"),
-		}, c.access.flags(), c.panelFlags(), cmdline.EngineFlags(c.env.Cluster, c.engines.Flags, c.session)),
+		}, c.access.flags(), c.panelFlags(), cmdline.EngineFlags(c.env.Cluster, c.engines.Flags, c.session), c.drainFlags()),
 		Action: c.run,
 	}
+}
+
+// drainFlags returns the flag for the end of a server of several machines.
+func (c *command) drainFlags() []cli.Flag {
+	if c.env.Cluster == nil {
+		return nil
+	}
+	return []cli.Flag{c.engines.Flags.DrainFlag("when told to end, let turns go on for which a request waits, for at most `TIME` (such as 30m), and with --engine local all other turns; 5m for the former without this flag; a second signal ends at once")}
 }
 
 // panelFlags returns the flags for the panels, the store and the log.
@@ -73,7 +81,8 @@ func (c *command) panelFlags() []cli.Flag {
 		&cli.GenericFlag{Name: "config", Value: &c.configs, Usage: "a panel to offer: `FILE`, or @examples/NAME; may be given several times", DefaultText: "as for a question"},
 		cmdline.TextFlag("", "state-dir", &c.session.StateDir, "keep sessions in `DIR`"),
 		cmdline.SwitchFlag("", "trust", &c.session.Trust, cmdline.TrustUsage),
-		cmdline.TextFlag("", "log-level", &c.logLevel, "log from `LEVEL` on: debug, info, warn or error (also LOG_LEVEL); info without it"),
+		cmdline.LevelFlag(&c.logLevel),
+		c.display.FormatFlag(""),
 		cmdline.SwitchFlag("", "debug", &c.display.Debug, "the same as --log-level debug"),
 	}
 }
@@ -103,7 +112,8 @@ func (c *command) run(ctx *cli.Context) error {
 	if ctx.NArg() > 0 {
 		return errors.New("serve: it takes no question")
 	}
-	served, stop := c.watch.Context(ctx.Context)
+	c.session.Waits, c.engines.Flags.Waits = true, true
+	served, now, stop := c.watch.Contexts(ctx.Context)
 	defer stop()
 	return c.with(served, asks, func(ctx context.Context, s server.Settings) error {
 		l, err := c.open(ctx, access)
@@ -111,6 +121,12 @@ func (c *command) run(ctx *cli.Context) error {
 			return err
 		}
 		s.Access, s.Limits, s.Permissions = access, c.access.limits, asks
+		if drain := c.engines.Flags.Drain; c.env.Cluster != nil {
+			s.Drain = server.Drain{Longest: drain.Longest, All: drain.IsGiven && !s.PlayedElsewhere, Now: now}
+			defer context.AfterFunc(served, func() {
+				c.console.Say("massgen: this server begins no more turns, and those that a request waits for may go on for %v: a second signal ends it at once", drain.Longest)
+			})()
+		}
 		c.console.Say("massgen: listening on http://%s/v1 for %s", l.Addr(), plain.List(ids(slices.DeleteFunc(slices.Clone(s.Models), func(m server.Model) bool { return m.Preset != "" }))))
 		if len(access.Tokens) == 0 {
 			s.Access.PageKey = rand.Text()
@@ -118,26 +134,6 @@ func (c *command) run(ctx *cli.Context) error {
 		}
 		return server.New(s).Serve(ctx, l)
 	})
-}
-
-// serverLog returns a log on standard error, from the level of the flag, of LOG_LEVEL, or info on: nobody
-// watches a server.
-func (c *command) serverLog() (*slog.Logger, error) {
-	name, text := "--log-level", c.logLevel
-	if text == "" {
-		name = "LOG_LEVEL"
-		text, _ = c.env.Lookup(name)
-	}
-	level := slog.LevelInfo
-	if text != "" {
-		if err := level.UnmarshalText([]byte(text)); err != nil {
-			return nil, fmt.Errorf("%s: %q is not debug, info, warn or error", name, wording.Shortened(plain.Line(text), 40))
-		}
-	}
-	if c.display.Debug {
-		level = slog.LevelDebug
-	}
-	return slog.New(slog.NewTextHandler(c.console.Err, &slog.HandlerOptions{Level: level})), nil
 }
 
 // Beside starts the page of a server beside the run of a question. The returned function ends it. A server that
@@ -184,7 +180,7 @@ func (c *command) beside(ctx context.Context, o cmdline.Options) (err error) {
 // with calls serve with the settings of a server of the configs' models. asks is asked about tool
 // calls; nil where nobody answers.
 func (c *command) with(ctx context.Context, asks *server.Permissions, serve func(context.Context, server.Settings) error) (err error) {
-	log, err := c.serverLog()
+	log, err := cmdline.ServiceLog(c.env, c.console, c.display, c.logLevel)
 	if err != nil {
 		return err
 	}
@@ -193,15 +189,23 @@ func (c *command) with(ctx context.Context, asks *server.Permissions, serve func
 		// some hundred KiB a stream.
 		defer debug.SetGCPercent(debug.SetGCPercent(400))
 	}
-	o := &offer{console: c.console, world: cmdline.NewWorld(c.env, c.console.Warn), log: log, asks: asks}
+	registry := metrics.New()
+	registry.Process(cmdline.Version())
+	monitor := health.New(log, registry)
+	c.engines.Metrics, c.engines.Health, c.engines.Log = registry, monitor, log
+	o := &offer{metrics: registry, console: c.console, world: cmdline.NewWorld(c.env, c.console.Warn), log: log, asks: asks}
 	o.world.HideKeys(c.console.Secrets)
 	if o.exporter = program.NewExporter(c.env, c.console); o.exporter != nil {
 		defer o.exporter.Close()
 	}
+	c.session.IsBusy = true
 	if o.store, err = c.kept.Open(ctx, archive.ToAsk); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, o.store.Close()) }()
+	if c.kept.Database() != "" {
+		c.env.Cluster.Measure(registry)
+	}
 	if o.engine, err = c.engines.Connect(ctx, c.kept.Database()); err != nil {
 		return err
 	}
@@ -217,7 +221,7 @@ func (c *command) with(ctx context.Context, asks *server.Permissions, serve func
 		return err
 	}
 	return serve(ctx, server.Settings{
-		Models: models, Store: o.store.Sessions, CheckRoom: o.store.CheckRoom, Redact: c.console.Secrets.Redact, Log: log, NoReasoning: c.noReasoning, PlayedElsewhere: o.engine != nil,
+		Models: models, Store: o.store.Sessions, CheckRoom: o.store.CheckRoom, Redact: c.console.Secrets.Redact, Log: log, Metrics: registry, Health: monitor, NoReasoning: c.noReasoning, PlayedElsewhere: o.engine != nil,
 		Version: cmdline.Version(),
 	})
 }

@@ -35,6 +35,8 @@ type command struct {
 
 	as       string
 	markdown bool
+	page     paging
+	purge    purging
 }
 
 // Command returns the command sessions.
@@ -42,23 +44,25 @@ func Command(env *cmdline.Env, out *cmdline.Console, kept *archive.Archive, from
 	c := &command{env: env, console: out, kept: kept, panels: from}
 	return archive.Command{
 		Name: "sessions", About: "list, show, search and manage the sessions that are kept",
-		Flags: []cli.Flag{
+		Flags: append(append([]cli.Flag{
 			cmdline.TextFlag("", "as", &c.as, "import: under another `ID`"),
 			cmdline.TextFlag("", "config", &c.panels.Flags.Config,
 				"show: what the agents of the panel in `FILE` would be shown in the next turn, and how full their contexts are"),
 			cmdline.SwitchFlag("", "markdown", &c.markdown, "export: as Markdown, to read; it cannot be imported"),
-		},
+		}, c.page.flags()...), c.purge.flags()...),
 		Verbs: []archive.Verb{
-			{Name: "list", Alias: "ls", About: "list them, those first that were used last", Most: archive.NoArguments, Flags: []string{"json"}, Run: c.listSessions},
+			{Name: "list", Alias: "ls", About: "list them, those first that were used last", Most: archive.NoArguments, Flags: []string{"json", "limit", "after"}, Run: c.listSessions},
 			{Name: "show", Arguments: "[ID]", About: "show one with its turns, without an ID the last; --json: the history too, as the next turn has it under the policy full", Most: 1,
 				Flags: []string{"json", "config"}, Run: c.showSession},
-			{Name: "search", Arguments: "WORDS", About: "find words in titles, questions and winning answers", Least: 1, Run: c.searchSessions},
+			{Name: "search", Arguments: "WORDS", About: "find words in titles, questions and winning answers", Least: 1, Flags: []string{"json", "limit", "after"}, Run: c.searchSessions},
 			{Name: "rename", Arguments: `ID "TITLE"`, About: "give one another title", Least: 1, Most: 2, Run: c.renameSession},
 			{Name: "branch", Arguments: "[ID] [TURN] [NEW_ID]", About: "copy one up to a turn, to go on from there", Most: 3, Run: c.branchSession},
 			{Name: "export", Arguments: "[ID] [FILE]", About: "write one as JSONL, or as Markdown if FILE ends in .md or with --markdown; - is standard output", Most: 2, Flags: []string{"markdown"}, Run: c.exportSession},
 			{Name: "import", Arguments: "FILE", About: "take in what export wrote; - is standard input", Least: 1, Most: 1, Flags: []string{"as"}, Makes: true,
 				Run: c.importSession},
 			{Name: "delete", Alias: "rm", Arguments: "ID...", About: "delete sessions; their branches stay", Least: 1, Run: c.deleteSessions},
+			{Name: "purge", About: "delete the sessions that were not used for long; their branches stay", Most: archive.NoArguments,
+				Flags: []string{"older-than", "dry-run", "yes"}, Run: c.purgeSessions},
 			{Name: "usage", Arguments: "[ID]", About: "show what all of them have cost, or one", Most: 1, Flags: []string{"json"}, Run: c.showUsage},
 			{Name: "compact", About: "make the file as small as it can be", Most: archive.NoArguments, Run: c.compactSessions},
 		},

@@ -233,11 +233,9 @@ func (c *command) showUsage(ctx context.Context, store *store.Store, words []str
 	var total budget.Usage
 	var err error
 	if len(words) == 0 {
-		var all []sessions.Session
-		all, err = store.Sessions.List(ctx, sessions.Filter{})
-		for _, s := range all {
-			total = total.Plus(s.Usage)
-		}
+		var all sessions.Totals
+		all, err = sessions.AddUp(ctx, store.Sessions, sessions.Filter{})
+		total = all.Usage
 	} else {
 		var kept sessions.Session
 		kept, _, err = c.kept.Pick(ctx, store, words, 0)

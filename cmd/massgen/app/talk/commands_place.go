@@ -29,7 +29,7 @@ func (d *dialogue) listSessions(string) error {
 		d.s.console.Say("There is no session yet: a question begins this one, %s.", plain.Line(d.s.chat.id))
 		return nil
 	}
-	left, err := archive.Interrupted(context.Background(), d.s.store)
+	left, err := archive.Interrupted(context.Background(), d.s.store, sessions.Filter{Limit: mostRecent + len(d.discarded)})
 	if err != nil {
 		return fmt.Errorf("/sessions: %w", err)
 	}

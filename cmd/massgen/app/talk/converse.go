@@ -64,7 +64,8 @@ func Converse(ctx context.Context, p *program.Program, words []string, doubt str
 	if isFull = isFull && s.engine == nil && (!p.Options.Session.GoOn || s.chat.unfinished == nil); !isFull {
 		show()
 	}
-	switch {
+	switch err = s.checkDetach(given); {
+	case err != nil:
 	case isFull:
 		err = showFullScreen(ctx, s, said, question)
 	case given:
@@ -73,8 +74,14 @@ func Converse(ctx context.Context, p *program.Program, words []string, doubt str
 		err = s.startOver(ctx)
 	case p.Options.Session.GoOn && s.chat.unfinished != nil:
 		err = s.resume(ctx)
+	case s.engine != nil && (!talks || s.options.Display.Automation && !s.options.Session.Lines):
+		err = s.showLast(ctx)
 	case p.Options.Display.Automation && !p.Options.Session.Lines:
 		err = fmt.Errorf("--continue: no turn of session %s was interrupted: --automation needs a question; %s has what was answered", plain.Line(s.chat.id), p.Kept.Command("sessions", "show", s.chat.id))
+	case s.engine != nil && s.options.Session.GoOn && !s.options.Session.Lines:
+		if err = s.showLast(ctx); cmdline.Status(err) != cmdline.ExitFailed {
+			err = (&dialogue{s: s}).interact(ctx)
+		}
 	case talks:
 		err = (&dialogue{s: s}).interact(ctx)
 	default:

@@ -267,22 +267,25 @@ func (f *fullScreen) command(_ context.Context, line string) (o tui.Outcome, err
 	return o, err
 }
 
-func (f *fullScreen) sessions(ctx context.Context) ([]tui.Kept, error) {
-	const most = 200
+func (f *fullScreen) sessions(ctx context.Context, after string) (list []tui.Kept, next string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	kept, err := f.d.s.store.Sessions.List(ctx, sessions.Filter{Limit: most})
+	const size = 200
+	page := sessions.Filter{Limit: size}
+	if page.After, err = sessions.ParsePlace(after); err != nil {
+		return nil, "", fmt.Errorf("list the sessions: %w", err)
+	}
+	kept, from, err := archive.ListSessions(ctx, f.d.s.store.Sessions, page)
 	if err != nil {
-		return nil, fmt.Errorf("list the sessions: %w", err)
+		return nil, "", fmt.Errorf("list the sessions: %w", err)
 	}
 	kept = slices.DeleteFunc(kept, func(s sessions.Session) bool { return f.d.isDiscarded(s.ID) })
-	var list []tui.Kept
 	for _, s := range kept {
 		list = append(list, tui.Kept{
 			ID: s.ID, Title: f.titleOf(ctx, s), Panel: panelOf(s), Used: s.Updated.Local(), Turns: s.Turns, USD: s.Usage.CostUSD,
 		})
 	}
-	return list, nil
+	return list, from.String(), nil
 }
 
 // titleOf returns the title of a session, or its last question if it has no title because no question was answered.
@@ -335,13 +338,13 @@ func (f *fullScreen) search(ctx context.Context, words string) ([]tui.Found, err
 	if strings.TrimRight(words, " *") == words {
 		words += "*"
 	}
-	hits, err := archive.SearchSessions(ctx, f.d.s.store, words)
+	hits, _, err := archive.SearchSessions(ctx, f.d.s.store, words, sessions.Filter{Limit: archive.PageSize})
 	if err != nil {
 		return nil, err
 	}
 	var list []tui.Found
 	for _, h := range hits {
-		if h.Turn > 0 && !f.d.isDiscarded(h.Session) { // titles are in the list
+		if !f.d.isDiscarded(h.Session) {
 			list = append(list, tui.Found{ID: h.Session, Turn: h.Turn, Text: plain.Line(h.Snippet)})
 		}
 	}

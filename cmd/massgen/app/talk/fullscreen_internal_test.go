@@ -130,7 +130,7 @@ func TestSessionsAreListedAndChanged(t *testing.T) {
 	d.s.chat.id = "s1"
 	f := &fullScreen{d: d}
 	titles := func() (list []string) {
-		all, err := f.sessions(ctx)
+		all, _, err := f.sessions(ctx, "")
 		if err != nil {
 			t.Error(err)
 		}

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/cmd/massgen/app/inputs"
@@ -14,6 +15,8 @@ import (
 	"github.com/massgen/massgen/cmd/massgen/app/wording"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/models/attach"
+	"github.com/massgen/massgen/internal/system/health"
+	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
 )
@@ -24,6 +27,11 @@ func (s *session) resume(ctx context.Context) error {
 		return errAttachedToNothing
 	}
 	t, err := s.asked.panel.Continue(ctx, s.chat.id)
+	if s.engine != nil && errors.Is(err, sessions.ErrNoSession) {
+		if t, err = s.takeOver(ctx); err == nil && t == nil {
+			return s.showLast(ctx)
+		}
+	}
 	var difference *coordinator.Difference
 	switch {
 	case errors.Is(err, sessions.ErrBusy): // another process came first
@@ -112,28 +120,73 @@ func Work(ctx context.Context, p *program.Program, words []string) (err error) {
 	switch {
 	case len(words) > 0:
 		return errors.New("worker: it takes no question")
+	case p.Options.Cluster.Detach:
+		return errors.New("worker: it takes no --detach, which is for a question")
 	case p.Kept.Database() == "":
 		return fmt.Errorf("worker: it needs --database URL, or %s: the store that all workers share", cmdline.DatabaseVariable)
 	}
 	p.Options.Display.NoDisplay, p.Options.Cluster.Engine = true, cmdline.LocalEngine
 	p.Options.Worker = true
-	p.Log = p.Logger()
+	p.Options.WaitForServers()
+	if err := p.Options.Cluster.CheckBuild(); err != nil {
+		return err
+	}
+	if p.Log, err = cmdline.ServiceLog(p.Env, p.Console, &p.Options.Display, p.Options.Display.LogLevel); err != nil {
+		return err
+	}
+	registry := metrics.New()
+	registry.Process(cmdline.Version())
+	monitor := health.New(p.Log, registry, health.Temporal, health.Database, health.Worker)
+	p.Engines.Log, p.Engines.Metrics, p.Engines.Health = p.Log, registry, monitor
+	p.Options.Metrics = registry
 	at, err := p.Engines.Address()
 	if err != nil {
 		return err
 	}
-	if at.Log = p.Log; !p.Log.Enabled(ctx, slog.LevelInfo) { // nobody sits before a worker
-		at.Log = slog.New(slog.NewTextHandler(p.Console.Err, nil))
+	if address := p.Options.Display.MetricsListen; address != "" {
+		stop, err := program.Show(ctx, address, registry, monitor, p.Log)
+		if err != nil {
+			return err
+		}
+		defer stop()
 	}
 	s, err := openSession(ctx, p, "")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	working, stop := p.Watch.Context(ctx)
+	p.Env.Cluster.Measure(registry)
+	monitor.Watch(health.Database, func(ctx context.Context) error {
+		_, err := s.store.Sessions.List(ctx, sessions.Filter{Limit: 1})
+		return err
+	})
+	monitor.Watch(health.Disk, func(context.Context) error { return s.store.CheckRoom() })
+	watching, endWatching := context.WithCancel(ctx)
+	var watched sync.WaitGroup
+	defer watched.Wait()
+	defer endWatching()
+	watched.Go(func() { monitor.Run(watching) })
+	working, now, stop := p.Watch.Contexts(ctx)
 	defer stop()
 	p.Console.Say("massgen: working for the queue %s of Temporal at %s, with %s", at.Queue, at.Address, s.asked.panel.Names())
-	return p.Env.Cluster.Work(working, at, s.asked.panel.Coordinator(), p.Console.Secrets.Redact)
+	if at.Build != "" {
+		p.Console.Say("massgen: new turns come to this build after: temporal worker deployment set-current-version --deployment-name %s --build-id %s", at.Deployment, at.Build)
+	}
+	drain := p.Options.Cluster.Drain
+	defer context.AfterFunc(working, func() {
+		monitor.Drains()
+		p.Console.Say("massgen: this worker takes no more work, and what is under way may go on for %v: a second signal ends it at once", drain.Longest)
+	})()
+	o := cmdline.WorkOptions{Redact: p.Console.Secrets.Redact, Drain: drain, Now: now, Model: modelName(s.asked.config.File)}
+	_, err = cmdline.WaitForServer(working, p.Console, func() (struct{}, error) {
+		return struct{}{}, p.Env.Cluster.Work(working, at, s.asked.panel.Coordinator(), o)
+	})
+	return err
+}
+
+// modelName returns the name under which a server offers the panel of a config file.
+func modelName(file string) string {
+	return strings.TrimSuffix(filepath.Base(strings.TrimPrefix(file, "@examples/")), filepath.Ext(file))
 }
 
 // attached returns the context of a question with its files. The first question has those of --attach,

@@ -121,6 +121,7 @@ func openSession(ctx context.Context, p *program.Program, like string) (*session
 			return nil, err
 		}
 	}
+	p.Options.Session.IsBusy = p.Options.Cluster.Engine == cmdline.LocalEngine
 	var notice string
 	if s.store, notice, err = p.Kept.OpenToAsk(ctx); err != nil {
 		return nil, err
@@ -185,7 +186,7 @@ func (s *session) replacePanel(other asked) {
 // settings returns the settings of a panel of the session.
 func (s *session) settings(config *configs.Config) panels.Settings {
 	settings := panels.Settings{
-		Settings: providers.Settings{World: s.memory.world, Config: config, Secrets: s.console.Secrets, Log: s.log}, Store: s.store,
+		Settings: providers.Settings{World: s.memory.world, Config: config, Secrets: s.console.Secrets, Log: s.log, Metrics: s.options.Metrics}, Store: s.store,
 		Telemetry: s.exporter, Override: s.options.Budget, ForOthers: s.options.Worker, Listener: panels.Listener{Warn: s.console.Warn},
 	}
 	if dir := s.options.Display.DumpInputs; dir != "" {
@@ -236,21 +237,27 @@ func (s *session) checkContinue(ctx context.Context) error {
 // ask runs one turn and shows its progress. The first interrupt ends the turn with the best answer so far;
 // the second returns cmdline.ErrQuit.
 func (s *session) ask(ctx context.Context, question string, signals <-chan os.Signal) (report.Result, error) {
-	if s.engine != nil {
-		s.engine.Interrupts = signals
-	}
-	t, isInterrupted, err := s.beginUntil(ctx, question, signals)
-	if errors.Is(err, cmdline.ErrQuit) {
-		return report.Result{}, err
-	}
+	t, isInterrupted, err := s.start(ctx, question, signals)
 	if err != nil {
-		return report.Result{}, s.refused(ctx, fmt.Errorf("question: %w", err))
+		return report.Result{}, err
 	}
 	result, err := s.watchTurn(ctx, t, isInterrupted, signals)
 	if note := charset.Note(question); note != "" {
 		result.Warnings = append(result.Warnings, note)
 	}
 	return result, err
+}
+
+// start begins a turn until an interrupt. The error is cmdline.ErrQuit after one.
+func (s *session) start(ctx context.Context, question string, signals <-chan os.Signal) (t *coordinator.Turn, isInterrupted bool, err error) {
+	if s.engine != nil {
+		s.engine.Interrupts = signals
+	}
+	t, isInterrupted, err = s.beginUntil(ctx, question, signals)
+	if err != nil && !errors.Is(err, cmdline.ErrQuit) {
+		err = s.refused(ctx, fmt.Errorf("question: %w", err))
+	}
+	return t, isInterrupted, err
 }
 
 // begin begins a turn. The transaction of its first event also stores the panel, if the session has to
@@ -309,7 +316,16 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, isInterrup
 		cut <- struct{}{}
 		t.Cancel()
 	}
-	if isInterrupted {
+	leave := func() (report.Result, error) {
+		s.term.terminated = true
+		t.Leave()
+		logged(report.Result{Status: kernel.Cut}, coordinator.ErrLeft)
+		return report.Result{}, coordinator.ErrLeft
+	}
+	switch {
+	case s.engine != nil && s.engine.IsLeft:
+		return leave()
+	case isInterrupted:
 		interrupt()
 	}
 	person := prompter{term: s.term, ctx: ctx, turn: t}
@@ -343,6 +359,8 @@ func (s *session) watchTurn(ctx context.Context, t *coordinator.Turn, isInterrup
 			case isInterrupted:
 				logged(report.Result{Status: kernel.Cut}, cmdline.ErrQuit)
 				return report.Result{}, cmdline.ErrQuit
+			case s.leaves(signal):
+				return leave()
 			}
 			s.term.terminated = cmdline.EndsProgram(signal)
 			interrupt()
@@ -365,6 +383,9 @@ func (s *session) once(ctx context.Context, question string) error {
 		return fmt.Errorf("--continue: turn %d of session %s was interrupted (%s): without a question --continue finishes it; %s with a question leaves it without an answer",
 			left.Number, plain.Line(s.chat.id), wording.Quoted(left.Question), strings.Join(s.kept.SessionFlags(s.chat.id), " "))
 	}
+	if s.options.Cluster.Detach {
+		return s.detach(ctx, question)
+	}
 	s.term.given = true
 	return s.finish(s.ask(ctx, question, s.term.watch.Take()))
 }
@@ -374,6 +395,9 @@ func (s *session) finish(result report.Result, err error) error {
 	s.term.watch.Give(s.term.deafUntil())
 	switch {
 	case errors.Is(err, cmdline.ErrQuit):
+		return cmdline.WithStatus(cmdline.ExitInterrupted, nil)
+	case errors.Is(err, coordinator.ErrLeft):
+		s.sayGoesOn()
 		return cmdline.WithStatus(cmdline.ExitInterrupted, nil)
 	case errors.As(err, &attach.RefusedError{}):
 		return cmdline.WithStatus(cmdline.ExitUsage, err)

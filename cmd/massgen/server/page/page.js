@@ -251,7 +251,7 @@ function dayOf(time) {
 let next = '';
 async function listSessions(goOn = false) {
   const sought = by('words').value.trim();
-  const query = sought ? 'q=' + encodeURIComponent(sought) : 'limit=30' + (goOn ? '&before=' + encodeURIComponent(next) : '');
+  const query = (sought ? 'q=' + encodeURIComponent(sought) : 'limit=30') + (goOn ? '&before=' + encodeURIComponent(next) : '');
   const list = await api('/sessions?' + query);
   if (sought !== by('words').value.trim()) return; // the person has gone on typing
   const entries = sought
@@ -259,10 +259,11 @@ async function listSessions(goOn = false) {
     : list.sessions.map(s => ({ ...s, about: s.state !== 'idle' && s.state }));
   if (!goOn) by('sessions').replaceChildren();
   for (const entry of entries) addEntry(entry);
-  if (entries.length === 0) by('sessions').append(make('p', sought ? `Nothing has “${sought}” in it.` : 'There are no sessions yet.'));
+  const none = sought ? `Nothing has “${sought}” in it.` : 'There are no sessions yet.';
+  if (entries.length === 0 && !goOn) by('sessions').append(make('p', none));
   next = list.next ?? '';
   by('more').hidden = !next;
-  if (sought) say(`${entries.length} places found`);
+  if (sought) say(`${entries.length}${next ? ' or more' : ''} places found`);
   markCurrent();
 }
 
