@@ -132,7 +132,7 @@ func setUp(ctx context.Context, tx pgx.Tx, schema string) (version int, err erro
 	if version, err = versionOf(ctx, tx, schema); version > 0 || err != nil {
 		return version, err
 	}
-	// Whoever may not make schemas can be given one that is empty.
+	// An administrator can make an empty schema for a user who has no right to make one.
 	var there bool
 	if err := tx.QueryRow(ctx, "SELECT to_regnamespace($1) IS NOT NULL", schema).Scan(&there); err != nil {
 		return 0, err
