@@ -523,6 +523,21 @@ for (const [name, options] of [['dark', { colorScheme: 'dark' }], ['phone', { vi
   });
 }
 
+await step('a dialog that opened before anything had the focus leaves it to the box', async () => {
+  const other = await open();
+  last = other;
+  await other.evaluate(async () => {
+    const { choice } = await import('/base.js');
+    const dialog = document.getElementById('login');
+    document.activeElement.blur();
+    const closed = choice(dialog);
+    dialog.close('');
+    await closed;
+  });
+  assert.equal(await other.evaluate(() => document.activeElement.id), 'question');
+  await other.context().close();
+});
+
 await step('without a token, the address that the server prints lets a person delete', async () => {
   await desk.restart('');
   const other = await open({}, '', false);

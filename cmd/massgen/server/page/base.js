@@ -33,7 +33,9 @@ export function choice(dialog, canLeave = true) {
   return new Promise(done => {
     dialog.onclose = () => {
       if (dialog.open) return; // the event of an earlier choice, which was taken back, comes late
-      const focused = document.activeElement; // Chromium gives it the focus back, but no caret
+      const before = document.activeElement; // Chromium gives it the focus back, but no caret
+      const isNothing = before === document.body || dialog.contains(before); // as on a page that opens with a dialog
+      const focused = isNothing ? by('question') : before;
       focused.blur();
       focused.focus();
       done(dialog.returnValue);
