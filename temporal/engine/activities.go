@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
@@ -180,7 +181,9 @@ func (h *activities) begin(ctx context.Context, w work, e effect.Effect, name st
 		info := activity.GetInfo(ctx).WorkflowExecution
 		called = backends.WithBudget(ctx, grants{h.workflows, info.ID, info.RunID, key, w.Try, w.Priced, &isLost, activity.GetLogger(ctx)})
 	}
+	began := time.Now()
 	ev, err := t.worker.Perform(called, &w.Turn, e)
+	h.observer.performed(ctx, &w, e, began, ev, err)
 	if err == nil && isLost.Load() {
 		err = errors.New(lostWord)
 	}

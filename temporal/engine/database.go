@@ -39,12 +39,15 @@ const databaseMark = ", database "
 
 // identity is the name under which a worker listens to the common queue. It names the database,
 // for clients with another one. It begins with Temporal's default identity.
-func (d database) identity() string {
+func (d database) identity() string { return fmt.Sprint(processName(), databaseMark, d) }
+
+// processName names this process, with its machine.
+func processName() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
-	return fmt.Sprintf("%d@%s%s%s", os.Getpid(), host, databaseMark, d)
+	return fmt.Sprintf("%d@%s", os.Getpid(), host)
 }
 
 // foreignWorkers returns the reason why workers of the common queue do not play turns of this

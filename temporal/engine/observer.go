@@ -15,18 +15,21 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/massgen/massgen/coordinator/report"
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/setup/telemetry"
 	"github.com/massgen/massgen/internal/system/health"
 	"github.com/massgen/massgen/internal/system/logs"
 	"github.com/massgen/massgen/internal/system/metrics"
 )
 
-// observer logs and counts the turns of a worker or a client. It is safe for concurrent use, but for its model, which
-// is set before the worker starts. A nil observer does nothing.
+// observer logs and counts the turns of a worker or a client. It is safe for concurrent use, but for its model and its traces, which
+// are set before the worker starts. A nil observer does nothing.
 type observer struct {
 	log     *slog.Logger
 	metrics *metrics.Registry
-	model   string // the panel's name
+	model   string              // the panel's name
+	traces  *telemetry.Exporter // nil for none
 
 	mu sync.Mutex
 	// effects counts the effects under way, by turn.
@@ -48,9 +51,9 @@ func newObserver(log *slog.Logger, m *metrics.Registry) *observer {
 	return &observer{log: log, metrics: m, effects: map[turnName]int{}}
 }
 
-// works sets the panel of a worker, before it starts.
-func (o *observer) works(model string) {
-	o.model = model
+// works sets the panel of a worker and where its spans go, before it starts.
+func (o *observer) works(model string, traces *telemetry.Exporter) {
+	o.model, o.traces = model, traces
 	metrics.ExpectTurns(o.metrics, model, kernel.Statuses()...)
 	o.metrics.Expect(metrics.CallsLostTotal())
 }
@@ -99,6 +102,38 @@ func (o *observer) turnEnded(r report.Result) {
 func (o *observer) effectBegun(t turnName) (over func()) {
 	o.change(t, 1)
 	return func() { o.change(t, -1) }
+}
+
+// performed sends the span of an effect that ended just now with a reply or an error.
+func (o *observer) performed(ctx context.Context, w *work, e effect.Effect, began time.Time, reply effect.Reply, err error) {
+	if o.traces == nil {
+		return
+	}
+	key := e.EffectKey()
+	told := telemetry.Work{
+		Session: w.Session, Turn: w.Turn.Turn, Question: w.Turn.Question, Purpose: string(key.Purpose), Try: w.Try,
+		Worker: processName(), Scheduled: activity.GetInfo(ctx).ScheduledTime, Started: began, Ended: time.Now(),
+	}
+	if key.Agent != effect.NoAgent {
+		told.Agent = w.Turn.Agent(key.Agent).ID
+	}
+	if call, ok := e.(effect.ToolCall); ok {
+		told.Tool = call.Name
+	}
+	switch reply := reply.(type) {
+	case effect.ModelReply:
+		if reply.Failure != nil {
+			told.Failure = reply.Failure.Kind
+		}
+	case effect.ToolReply:
+		if reply.Error {
+			told.Failure = "tool_error"
+		}
+	}
+	if err != nil {
+		told.Failure = failed
+	}
+	o.traces.Performed(told)
 }
 
 func (o *observer) change(t turnName, by int) {

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/massgen/massgen/coordinator"
+	"github.com/massgen/massgen/internal/setup/telemetry"
 	"github.com/massgen/massgen/internal/system/blob"
 	"github.com/massgen/massgen/sessions"
 )
@@ -71,13 +72,15 @@ type WorkOptions struct {
 	Drain    Drain
 	// Model is the name of the panel in metrics.
 	Model string
+	// Traces gets the effects that the worker performs; nil for none.
+	Traces *telemetry.Exporter
 }
 
 // Work takes part in the turns on the engine's queue, with a panel of the same agents, until
 // ctx is done. Then it takes no more work, and returns when the drain is over, and its work has
 // ended or was returned to the server.
 func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, o WorkOptions) error {
-	e.observer.works(o.Model)
+	e.observer.works(o.Model, o.Traces)
 	server := temporalServer{e.client, e.observer}
 	h := &activities{
 		panel: panel, as: o.Store, texts: o.Texts, server: server, workflows: server, signs: o.Signs, home: e.queue + "/worker/" + rand.Text(), observer: e.observer,

@@ -29,9 +29,11 @@ type Exporter struct {
 	lost   sync.Once
 	redact func(string) string
 
-	mu      sync.Mutex // guards metrics
-	metrics *metrics
-	work    sync.WaitGroup
+	mu        sync.Mutex // guards metrics and performed
+	metrics   *metrics
+	performed []*span // of effects, to be sent soon
+	closing   chan struct{}
+	work      sync.WaitGroup
 }
 
 // settings are the settings in the environment.
@@ -67,7 +69,7 @@ func New(lookup func(string) (string, bool), version string, redact func(string)
 	}
 	client := httpclient.New(httpclient.NewTransport(httpclient.HTTP2Limits(s.timeout)), "OTEL_EXPORTER_OTLP_ENDPOINT")
 	client.Timeout = s.timeout
-	return &Exporter{settings: s, client: client, warn: warn, redact: redact, metrics: newMetrics(time.Now())}, nil
+	return &Exporter{settings: s, client: client, warn: warn, redact: redact, metrics: newMetrics(time.Now()), closing: make(chan struct{})}, nil
 }
 
 func read(get func(string) string, version string) (s settings, err error) {
@@ -172,7 +174,7 @@ func list(get func(string) string, name string) (pairs []attribute, err error) {
 // request without an answer, it gets no other about this turn: the program would wait for each.
 func (e *Exporter) Follow(of Of, events iter.Seq[report.Event]) {
 	e.work.Go(func() {
-		p := newProjection(of, e.hasContent)
+		p := newProjection(of, e.hasContent, e.redact)
 		var waiting []*span
 		last, isThere := time.Now(), true
 		for ev := range events {
@@ -193,8 +195,10 @@ func (e *Exporter) Follow(of Of, events iter.Seq[report.Event]) {
 	})
 }
 
-// Close waits until everything about the followed turns is sent. The turns must have ended.
+// Close waits until everything about the followed turns and the performed effects is sent. The turns must have ended.
+// It must be called once.
 func (e *Exporter) Close() {
+	close(e.closing)
 	e.work.Wait()
 	e.client.CloseIdleConnections()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/sessions"
 )
 
 // The operations of the conventions.
@@ -44,6 +45,7 @@ type span struct {
 	operation  string
 	name       string
 	isClient   bool
+	isConsumer bool
 	start, end time.Time
 	attributes []attribute
 	failure    string
@@ -67,6 +69,19 @@ type Of struct {
 	Question string
 }
 
+// traceOf returns the trace of a turn, which each program that works on the turn can name. stored is the SHA-256 of
+// the question as the store keeps it, in hexadecimal digits, empty without a question.
+func traceOf(session string, turn int, stored string) [16]byte {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %q", session, turn, stored))
+	return [16]byte(sum[:16])
+}
+
+// idOf returns the id of a span by its place in the order of the trace's spans; that of the turn is the first.
+func idOf(trace [16]byte, place int) [8]byte {
+	sum := sha256.Sum256(fmt.Appendf(trace[:], " %d", place))
+	return [8]byte(sum[:8])
+}
+
 // projection turns the events of one turn into spans. All times come from the events.
 type projection struct {
 	of          Of
@@ -82,10 +97,14 @@ type projection struct {
 	hasReplayed bool
 }
 
-func newProjection(of Of, hasContent bool) *projection {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %q", of.Session, of.Turn, of.Question))
+// newProjection returns a projection without events. redact masks texts as the store does.
+func newProjection(of Of, hasContent bool, redact func(string) string) *projection {
+	stored := ""
+	if of.Question != "" {
+		stored = sessions.RefOf([]byte(redact(of.Question))).SHA256
+	}
 	p := &projection{
-		of: of, hasContent: hasContent, trace: [16]byte(sum[:16]),
+		of: of, hasContent: hasContent, trace: traceOf(of.Session, of.Turn, stored),
 		steps: map[string]*span{}, calls: map[string]*span{}, texts: map[string]*strings.Builder{}, sidecalls: map[string]*span{}, tools: map[string][]*span{},
 	}
 	return p
@@ -95,8 +114,7 @@ func newProjection(of Of, hasContent bool) *projection {
 // process that resumes a turn continues its trace.
 func (p *projection) begin(at time.Time, parent *span, operation, of string) *span {
 	p.count++
-	sum := sha256.Sum256(fmt.Appendf(p.trace[:], " %d", p.count))
-	s := &span{trace: p.trace, id: [8]byte(sum[:8]), operation: operation, name: operation, start: at}
+	s := &span{trace: p.trace, id: idOf(p.trace, p.count), operation: operation, name: operation, start: at}
 	if of != "" {
 		s.name += " " + of
 	}

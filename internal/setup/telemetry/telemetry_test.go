@@ -16,6 +16,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/internal/setup/telemetry"
+	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/tests/leaks"
 )
 
@@ -107,8 +108,8 @@ func collect(t *testing.T) *collector {
 	return c
 }
 
-// follow sends the telemetry of events, with variables beside the endpoint.
-func (c *collector) follow(t *testing.T, variables map[string]string, events ...report.Event) {
+// exporter sends here, with variables beside the endpoint.
+func (c *collector) exporter(t *testing.T, variables map[string]string) *telemetry.Exporter {
 	t.Helper()
 	e, err := telemetry.New(func(name string) (string, bool) {
 		if name == "OTEL_EXPORTER_OTLP_ENDPOINT" {
@@ -120,7 +121,17 @@ func (c *collector) follow(t *testing.T, variables map[string]string, events ...
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Follow(telemetry.Of{Session: "s", Turn: 2, Question: "the question"}, slices.Values(events))
+	return e
+}
+
+// theTurn is the turn of the tests.
+var theTurn = telemetry.Of{Session: "s", Turn: 2, Question: "the question"}
+
+// follow sends the telemetry of events, with variables beside the endpoint.
+func (c *collector) follow(t *testing.T, variables map[string]string, events ...report.Event) {
+	t.Helper()
+	e := c.exporter(t, variables)
+	e.Follow(theTurn, slices.Values(events))
 	e.Close()
 }
 
@@ -194,6 +205,34 @@ func run() []report.Event {
 		report.CallEnded{Actor: a, Number: 2, Model: "openai gpt-5", Usage: usage(30, 4)},
 		report.Answered{StepEnd: report.StepEnd{Actor: a, Usage: usage(40, 6)}, Label: "ada.1", Content: "the answer"},
 		report.Ended{Status: kernel.Completed, Usage: usage(40, 6)},
+	}
+}
+
+// TestPerformedEffectsStandBelowTheirTurn: a worker's spans and those of the program that follows the turn are one
+// trace, in which no two have the same id. The metrics count only the latter.
+func TestPerformedEffectsStandBelowTheirTurn(t *testing.T) {
+	c := collect(t)
+	at := time.Unix(1e9, 0)
+	e := c.exporter(t, nil)
+	w := telemetry.Work{
+		Session: "s", Turn: 2, Question: sessions.RefOf([]byte("the question")), Agent: "ada", Purpose: "coordination", Worker: "7@here",
+		Scheduled: at, Started: at.Add(time.Second), Ended: at.Add(2 * time.Second),
+	}
+	e.Performed(w)
+	w.Try, w.Failure = 1, "rate_limit"
+	e.Performed(w)
+	w.Tool, w.Failure = "search", ""
+	e.Performed(w)
+	e.Follow(theTurn, slices.Values((&clock{at: at}).stamp(run()...)))
+	e.Close()
+	c.check(t, wholeTree+`
+invoke_workflow massgen > perform chat
+invoke_workflow massgen > perform chat (rate_limit)
+invoke_workflow massgen > perform execute_tool search`, 2, 40)
+	for _, s := range c.spans {
+		if strings.HasPrefix(s.Name, "perform") && (s.Kind != 5 || valueOf(s.Attributes, "massgen.queued_ms") != "1000" || valueOf(s.Attributes, "massgen.worker") != "7@here") {
+			t.Errorf("the span of an effect is %+v", s)
+		}
 	}
 }
 

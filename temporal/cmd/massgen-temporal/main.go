@@ -70,7 +70,7 @@ func (c *cluster) work(ctx context.Context, at app.ClusterAddress, panel *coordi
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
 	return e.Work(ctx, panel, engine.WorkOptions{
-		Store: as, Texts: postgres.TextsOf(c.ownedBy("", o.Redact)), Signs: c.store.Signs(), IsSigned: !c.isPooled, Model: o.Model,
+		Store: as, Texts: postgres.TextsOf(c.ownedBy("", o.Redact)), Signs: c.store.Signs(), IsSigned: !c.isPooled, Model: o.Model, Traces: o.Traces,
 		Drain: engine.Drain{Longest: o.Drain.Longest, Turns: o.Drain.IsGiven, Now: o.Now},
 	})
 }

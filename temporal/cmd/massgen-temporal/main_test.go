@@ -94,6 +94,7 @@ type world struct {
 	flags    []string // of workers
 	serving  []string // flags of servers that are watched
 	program  string   // empty for the test's own
+	env      []string // more variables of programs
 }
 
 // newWorld is a world on the common server. No worker counts as lost that is only slow.
@@ -225,7 +226,7 @@ func (w *world) startAt(terminal *os.File, folder string, args ...string) *proce
 	w.t.Helper()
 	settings, err := json.Marshal(w.settings)
 	ok(w.t, err)
-	return w.launch(terminal, folder, cmp.Or(w.program, os.Args[0]), []string{programVariable + "=" + string(settings)}, args...)
+	return w.launch(terminal, folder, cmp.Or(w.program, os.Args[0]), append([]string{programVariable + "=" + string(settings)}, w.env...), args...)
 }
 
 // launch runs a program with more variables, in a folder of its own.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/models/providers"
+	"github.com/massgen/massgen/internal/setup/telemetry"
 	"github.com/massgen/massgen/internal/storage/store"
 	"github.com/massgen/massgen/internal/system/health"
 	"github.com/massgen/massgen/internal/system/metrics"
@@ -40,6 +41,8 @@ type WorkOptions struct {
 	Drain  Drain
 	// Model is the name of the panel in metrics.
 	Model string
+	// Traces gets the calls that the worker makes; nil for none.
+	Traces *telemetry.Exporter
 	// Now is done when the drain is to end at once.
 	Now context.Context
 }

@@ -177,7 +177,7 @@ func Work(ctx context.Context, p *program.Program, words []string) (err error) {
 		monitor.Drains()
 		p.Console.Say("massgen: this worker takes no more work, and what is under way may go on for %v: a second signal ends it at once", drain.Longest)
 	})()
-	o := cmdline.WorkOptions{Redact: p.Console.Secrets.Redact, Drain: drain, Now: now, Model: modelName(s.asked.config.File)}
+	o := cmdline.WorkOptions{Redact: p.Console.Secrets.Redact, Drain: drain, Now: now, Model: modelName(s.asked.config.File), Traces: s.exporter}
 	_, err = cmdline.WaitForServer(working, p.Console, func() (struct{}, error) {
 		return struct{}{}, p.Env.Cluster.Work(working, at, s.asked.panel.Coordinator(), o)
 	})
