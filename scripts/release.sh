@@ -81,6 +81,9 @@ for name in etc/massgen/massgen.env usr/share/man/man1/massgen-temporal.1 usr/sh
 	usr/share/zsh/vendor-completions/_massgen usr/share/fish/vendor_completions.d/massgen.fish usr/share/doc/massgen/THIRD_PARTY_NOTICES.txt; do
 	[ -s "$root/$name" ] || fail "the package has no $name"
 done
+for name in massgen massgen-temporal; do
+	cmp "$root/usr/bin/$name" "$work/archive/$name" || fail "the package has another $name than the archive"
+done
 [ "$(stat -c %a "$root/etc/massgen/massgen.env")" = 600 ] || fail "others may read massgen.env, which has passwords"
 if command -v systemd-analyze >/dev/null; then
 	mkdir "$work/units"
@@ -107,6 +110,7 @@ tr -d ' \n' <"$manifest" >"$work/manifest"
 settings=$(blob "$(sed 's/.*"config":{[^}]*"digest":"\(sha256:[0-9a-f]*\)".*/\1/' "$work/manifest")")
 grep -q '"User":"65532:65532"' "$settings" || fail "the image runs as another user: $(cat "$settings")"
 tar -xzf "$(blob "$(digest layers "$work/manifest")")" -C "$work/image" --no-same-owner
+cmp "$work/image/usr/bin/massgen-temporal" "$work/archive/massgen-temporal" || fail "the image has another massgen-temporal than the archive"
 # shellcheck disable=SC2016 # the inner shell expands these
 as_root bash -euc '
 	mount --bind "$1" "$1"
