@@ -91,7 +91,7 @@ compile_race() {
   local packages
   mapfile -t packages < <(with_race -tags judges,mcpservers,clients)
   compiled -tags judges,mcpservers,clients "${packages[@]}"
-  (cd temporal && compiled ./...)
+  (cd temporal && compiled ./engine ./postgres)
 }
 
 binary() {
@@ -148,7 +148,7 @@ tests() {
 }
 pure() {
   as_built
-  go_test -timeout 30m -tags faults "${without_race[@]}"
+  go_test -timeout 60m -tags faults "${without_race[@]}"
   MASSGEN_KEYS=all go_test -timeout 30m ./tests/keys
 }
 
@@ -173,8 +173,15 @@ clients() { bash scripts/clients.sh; }
 # The real program in a terminal of tmux, by its keys.
 screens() { as_built && go test -count=1 -tags tmux -run 'TestFullScreen|TestTerminalIsRestored|TestSystemEndsTheScreen|TestFacesSayTheSame' ./cmd/massgen/app; }
 
-# The nested module: its engine and its store, with real servers of both.
-temporal() { bash scripts/temporal.sh; }
+# The nested module, with real servers. Its engine and its store are tested with the race detector, and its program,
+# of which the tests start thousands, as it is shipped: the step long_kills has that with the race detector too.
+temporal() {
+  local parts
+  bash scripts/temporal.sh ./engine ./postgres &
+  parts=$!
+  (as_built && MASSGEN_RACE='' bash scripts/temporal.sh ./cmd/massgen-temporal)
+  wait "$parts"
+}
 
 # time_is_up reports whether a fuzz test failed only because its time was over. Before Go
 # 1.27, it can take that for an error (https://go.dev/issue/75804); whatever it finds
