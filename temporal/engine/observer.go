@@ -84,7 +84,7 @@ func (o *observer) turnEnded(r report.Result) {
 	took := time.Duration(r.DurationMS) * time.Millisecond
 	u := r.Usage
 	metrics.Turn{
-		Model: o.model, Status: string(r.Status), Took: took, CostUSD: u.CostUSD,
+		Model: o.model, Status: r.Status, Took: took, CostUSD: u.CostUSD,
 		Input: u.InputTokens, Output: u.OutputTokens, Cached: u.CachedInputTokens, Reasoning: u.ReasoningTokens,
 	}.Count(o.metrics)
 	attrs := []any{logs.Session, r.SessionID, logs.Turn, r.Turn, logs.Status, r.Status, logs.Took, took, logs.Calls, u.Calls}

@@ -14,8 +14,8 @@ import (
 
 // Measure makes r count the requests of s to the database, and its connections, from now on.
 func Measure(s *Store, r *metrics.Registry) {
-	s.owner.server.tracer.registry.Store(r)
-	pool := s.owner.server.pool
+	s.owner.tracer.registry.Store(r)
+	pool := s.owner.pool
 	r.OnScrape(func() {
 		at := pool.Stat()
 		for state, n := range map[string]int32{"used": at.AcquiredConns(), "idle": at.IdleConns(), "most": at.MaxConns()} {
