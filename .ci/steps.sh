@@ -176,11 +176,8 @@ screens() { as_built && go test -count=1 -tags tmux -run 'TestFullScreen|TestTer
 # The nested module, with real servers. Its engine and its store are tested with the race detector, and its program,
 # of which the tests start thousands, as it is shipped: the step long_kills has that with the race detector too.
 temporal() {
-  local parts
-  bash scripts/temporal.sh ./engine ./postgres &
-  parts=$!
+  bash scripts/temporal.sh ./engine ./postgres
   (as_built && MASSGEN_RACE='' bash scripts/temporal.sh ./cmd/massgen-temporal)
-  wait "$parts"
 }
 
 # time_is_up reports whether a fuzz test failed only because its time was over. Before Go

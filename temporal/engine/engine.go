@@ -182,32 +182,39 @@ func (e *Engine) Begin(ctx context.Context, session, question string, terms coor
 func (e *Engine) start(ctx context.Context, queue string, in request) (*remote, error) {
 	isAgain := false
 	return untilAnswered(ctx, func() (*remote, error) {
-		if isAgain {
-			if known, err := e.find(ctx, in); err != nil || known.isOwn {
-				return &remote{engine: e, run: known.run}, err
-			}
-		}
+		turn, err := e.startOrFind(ctx, queue, in, isAgain)
 		isAgain = true
-		turn, err := e.startOnce(ctx, queue, in)
-		var started *serviceerror.WorkflowExecutionAlreadyStarted
-		isOther, hasEnded := errors.As(err, &started), errors.As(err, new(*serviceerror.NotFound)) || errors.As(err, new(*temporal.ApplicationError))
-		if err == nil || !isOther && !hasEnded {
-			return turn, err
-		}
-		// The workflow is another's, or has ended before it could say that the turn has begun.
-		known, findErr := e.find(ctx, in)
-		switch {
-		case findErr != nil:
-			return nil, findErr
-		case known.isOwn:
-			return &remote{engine: e, run: known.run}, nil
-		case isOther && known.isForeign:
-			return nil, foreignTurn{in.Session, e.queue}
-		case isOther:
-			return nil, sessions.ErrBusy
-		}
-		return nil, err
+		// A worker listens in the namespace. If that is missing all the same, the server is being set up.
+		return turn, awayIf(err)
 	})
+}
+
+// startOrFind starts the workflow of a turn unless an earlier try has started it.
+func (e *Engine) startOrFind(ctx context.Context, queue string, in request, isAgain bool) (*remote, error) {
+	if isAgain {
+		if known, err := e.find(ctx, in); err != nil || known.isOwn {
+			return &remote{engine: e, run: known.run}, err
+		}
+	}
+	turn, err := e.startOnce(ctx, queue, in)
+	var started *serviceerror.WorkflowExecutionAlreadyStarted
+	isOther, hasEnded := errors.As(err, &started), errors.As(err, new(*serviceerror.NotFound)) || errors.As(err, new(*temporal.ApplicationError))
+	if err == nil || !isOther && !hasEnded {
+		return turn, err
+	}
+	// The workflow is another's, or has ended before it could say that the turn has begun.
+	known, findErr := e.find(ctx, in)
+	switch {
+	case findErr != nil:
+		return nil, findErr
+	case known.isOwn:
+		return &remote{engine: e, run: known.run}, nil
+	case isOther && known.isForeign:
+		return nil, foreignTurn{in.Session, e.queue}
+	case isOther:
+		return nil, sessions.ErrBusy
+	}
+	return nil, err
 }
 
 // startTry is how long the request that starts a turn may wait until the turn has begun. Another request then waits

@@ -44,7 +44,8 @@ func (s *server) start() error {
 	}
 	args := []string{"server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", port, "--log-level", "never"}
 	if s.file != "" {
-		args = append(args, "--db-filename", s.file)
+		// What a killed process has written stays without it, and beside other tests it takes minutes.
+		args = append(args, "--db-filename", s.file, "--sqlite-pragma", "synchronous=OFF")
 	}
 	s.run = exec.Command(os.Getenv(temporalTest), args...)
 	if err := s.run.Start(); err != nil {
