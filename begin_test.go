@@ -24,9 +24,9 @@ var errLapse = errors.New("lapse")
 // lapse is a tool, and a handler of logs. One of its functions panics, or ends its goroutine, at the next
 // call.
 type lapse struct {
-	slog.Handler
-	in    string // the name of the function, empty for none
-	leave func()
+	slog.Handler        // nil: without groups
+	in           string // the name of the function, empty for none
+	leave        func()
 }
 
 func (l *lapse) run(function string) {
@@ -49,6 +49,8 @@ func (l *lapse) Handle(context.Context, slog.Record) error {
 	l.run("handler")
 	return nil
 }
+
+func (l *lapse) WithAttrs([]slog.Attr) slog.Handler { return l }
 
 // countTools is a model that answers with the number of its tools.
 func countTools(_ context.Context, req backends.Request) backends.Event {
