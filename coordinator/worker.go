@@ -56,8 +56,9 @@ func (p *Panel) on(store Store) *Panel {
 func (p *Panel) Config() string { return p.opts.Config }
 
 // Prepare returns the first event of a turn, whose session the store must hold. It stores the
-// texts that the event names. The error is sessions.ErrNoText if the store has forgotten a text of the terms. The rules come from the terms, whose agents must be the panel's. For each
-// limit of the budget, the tighter one of terms and panel holds.
+// texts that the event names. The rules come from the terms, whose agents must be the panel's.
+// For each limit of the budget, the tighter one of terms and panel holds. The error is
+// sessions.ErrNoText if the store has forgotten a text of the terms.
 func (w *Worker) Prepare(ctx context.Context, session, question string, begun sessions.Begun, terms TurnOptions) (turn.Accepted, error) {
 	if asked, here := terms.Rules.Agents, w.panel.opts.Rules.Agents; !slices.Equal(asked, here) {
 		return turn.Accepted{}, fmt.Errorf("the client's agents are %s, and the worker's %s: give both the same config", strings.Join(asked, ", "), strings.Join(here, ", "))

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"encoding/hex"
 	"strconv"
 	"time"
@@ -31,16 +32,9 @@ func attributesJSON(list []attribute) []object {
 func nanos(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
 
 func (s *span) json() object {
-	const internal, client, consumer = 1, 3, 5
 	o := object{
-		"traceId": hex.EncodeToString(s.trace[:]), "spanId": hex.EncodeToString(s.id[:]), "name": s.name, "kind": internal,
+		"traceId": hex.EncodeToString(s.trace[:]), "spanId": hex.EncodeToString(s.id[:]), "name": s.name, "kind": cmp.Or(s.kind, kindInternal),
 		"startTimeUnixNano": nanos(s.start), "endTimeUnixNano": nanos(s.end), "attributes": attributesJSON(s.attributes),
-	}
-	switch {
-	case s.isClient:
-		o["kind"] = client
-	case s.isConsumer:
-		o["kind"] = consumer
 	}
 	if s.parent != [8]byte{} {
 		o["parentSpanId"] = hex.EncodeToString(s.parent[:])

@@ -32,6 +32,13 @@ const (
 	tokenTypeKey = "gen_ai.token.type"
 )
 
+// The kinds of spans, as OTLP numbers them.
+const (
+	kindInternal = 1
+	kindClient   = 3
+	kindConsumer = 5
+)
+
 // attribute is a string or an int under a key.
 type attribute struct {
 	key   string
@@ -44,8 +51,7 @@ type span struct {
 	id, parent [8]byte // parent is zero for the root
 	operation  string
 	name       string
-	isClient   bool
-	isConsumer bool
+	kind       int // of OTLP; zero for an internal one
 	start, end time.Time
 	attributes []attribute
 	failure    string
@@ -76,7 +82,7 @@ func traceOf(session string, turn int, stored string) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// idOf returns the id of a span by its place in the order of the trace's spans; that of the turn is the first.
+// idOf returns the id of the span that was begun as the trace's first, second, third one. The first is the turn's.
 func idOf(trace [16]byte, place int) [8]byte {
 	sum := sha256.Sum256(fmt.Appendf(trace[:], " %d", place))
 	return [8]byte(sum[:8])
@@ -229,7 +235,7 @@ func (p *projection) endCall(ev report.CallEnded) *span {
 	}
 	delete(p.calls, ev.Agent)
 	provider, model := split(ev.Model)
-	s.isClient = true
+	s.kind = kindClient
 	s.name = strings.TrimSpace(chat + " " + model)
 	s.add(providerKey, provider)
 	if model != "" {
@@ -249,7 +255,7 @@ func (p *projection) endSidecall(key string, u budget.Usage, why string) *span {
 		return nil
 	}
 	delete(p.sidecalls, key)
-	s.isClient = true
+	s.kind = kindClient
 	s.add(providerKey, "_OTHER") // the events do not name it
 	used(s, u)
 	s.fail(why)

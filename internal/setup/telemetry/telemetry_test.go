@@ -208,8 +208,8 @@ func run() []report.Event {
 	}
 }
 
-// TestPerformedEffectsStandBelowTheirTurn: a worker's spans and those of the program that follows the turn are one
-// trace, in which no two have the same id. The metrics count only the latter.
+// TestPerformedEffectsStandBelowTheirTurn: a worker's spans join the trace of the turn, and no two have the same id.
+// The metrics do not count them.
 func TestPerformedEffectsStandBelowTheirTurn(t *testing.T) {
 	c := collect(t)
 	at := time.Unix(1e9, 0)

@@ -28,9 +28,9 @@ type Work struct {
 }
 
 // Performed sends a span for an effect, below the span of its turn, with others of the same seconds. It returns at
-// once. It must not be called after Close. A nil exporter does nothing.
+// once. It must not be called after Close.
 func (e *Exporter) Performed(w Work) {
-	if e == nil || e.traces == "" {
+	if e.traces == "" {
 		return
 	}
 	e.mu.Lock()
@@ -55,7 +55,7 @@ func (w *Work) span() *span {
 	const perform = "perform "
 	trace := traceOf(w.Session, w.Turn, w.Question.SHA256)
 	sum := sha256.Sum256(fmt.Appendf(trace[:], " %q %q %q %d %q %d", w.Agent, w.Purpose, w.Tool, w.Try, w.Worker, w.Started.UnixNano()))
-	s := &span{trace: trace, id: [8]byte(sum[:8]), parent: idOf(trace, 1), name: perform + chat, isConsumer: true, start: w.Started, end: w.Ended}
+	s := &span{trace: trace, id: [8]byte(sum[:8]), parent: idOf(trace, 1), name: perform + chat, kind: kindConsumer, start: w.Started, end: w.Ended}
 	if w.Tool != "" {
 		s.name = perform + executeTool + " " + w.Tool
 		s.add(toolKey, w.Tool)
