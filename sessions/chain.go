@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -89,15 +90,16 @@ const (
 // Refs returns the texts that an event, or any JSON of this program, names, as often as it names
 // them. Stores keep these texts as long as the event.
 func Refs(data []byte) (refs []blob.Ref) {
-	for text := string(data); ; {
-		_, rest, found := strings.Cut(text, refOpen)
+	for {
+		_, rest, found := bytes.Cut(data, []byte(refOpen))
 		if !found {
 			return refs
 		}
-		if ref, ok := parseRef(rest); ok {
+		// A copy of the reference alone: the rest of the event is not kept for it.
+		if ref, ok := parseRef(string(rest[:min(len(rest), refHex+len(refMiddle)+refDigits+1)])); ok {
 			refs = append(refs, ref)
 		}
-		text = rest
+		data = rest
 	}
 }
 

@@ -3,6 +3,7 @@ package effect
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/massgen/massgen/internal/coordination/draw"
@@ -258,7 +259,7 @@ func (k Key) CallID(id func(agent int) string) string {
 	if k.Agent != NoAgent {
 		agent = id(k.Agent)
 	}
-	return fmt.Sprintf("%s.%d.%s.%d", agent, k.Round, k.Purpose, k.Index)
+	return agent + "." + strconv.Itoa(k.Round) + "." + string(k.Purpose) + "." + strconv.Itoa(k.Index)
 }
 
 // Purpose is the purpose of an effect.

@@ -98,6 +98,9 @@ func (w *Watch) ended(provider string, req backends.Request, took time.Duration,
 	r.Add(metrics.CallsRunning(), -1, "provider", provider, "called", req.Model)
 	r.Add(metrics.CallsTotal(), 1, "provider", provider, "called", req.Model, "outcome", outcome)
 	r.Observe(metrics.CallDuration(), took.Seconds(), "provider", provider, "called", req.Model)
+	if w == nil || w.Log == nil || !w.Log.Enabled(context.Background(), slog.LevelDebug) {
+		return // most runs: what would be logged is not built
+	}
 	attrs := []any{logs.Provider, provider, logs.Called, req.Model, logs.Status, outcome, logs.Took, took.Round(time.Millisecond)}
 	if usage != nil && usage.CostUSD != nil {
 		attrs = append(attrs, logs.CostUSD, *usage.CostUSD)
