@@ -160,6 +160,7 @@ func (w *watcher) follow(ctx context.Context) error {
 			err = w.passOn()
 		case err = <-w.asking.done:
 			w.asking.ended()
+			w.asking.attend() // the next one may be open already, and then the journal waits for its answer
 		}
 		if err != nil {
 			stop()
