@@ -192,13 +192,17 @@ func BenchmarkTurn(b *testing.B) {
 }
 
 // BenchmarkThroughput measures turns at once, each begun by a process of its own, as part of the throughput of
-// processes that play their own turns with SQLite.
+// processes that play their own turns with SQLite, and beside as many bare workflows with the same calls.
 func BenchmarkThroughput(b *testing.B) {
 	const turns = 50
 	w := newWorld(b)
 	s := newService(b, agreeable)
 	config := w.config(s.agents(3)...)
 	w.worker("worker", config)
+	settings := bareSettings{Address: w.address, Queue: w.queue() + "-bare", URL: s.BaseURL, Agents: 3, IsWorker: true}
+	w.startBare(settings)
+	settings.IsWorker = false
+	<-w.startBare(settings).ended // when its worker is there
 	played := 0
 	play := func(flags func(folder string) []string) time.Duration {
 		b.Helper()
@@ -222,11 +226,23 @@ func BenchmarkThroughput(b *testing.B) {
 			return []string{"--engine", "local", "--state-dir", filepath.Join(w.dir, folder)}
 		})
 		remote := play(func(string) []string { return []string{"--temporal-address", w.address, "--temporal-queue", w.queue()} })
+		began := time.Now()
+		var bares []*process
+		for range turns {
+			bares = append(bares, w.startBare(settings))
+		}
+		for _, p := range bares {
+			if <-p.ended; p.ProcessState.ExitCode() != 0 {
+				b.Error(p.stderr.String())
+			}
+		}
+		played += turns
+		b.ReportMetric(turns/time.Since(began).Seconds(), "bare-turns/s")
 		b.ReportMetric(turns/local.Seconds(), "local-turns/s")
 		b.ReportMetric(turns/remote.Seconds(), "turns/s")
 		b.ReportMetric(local.Seconds()/remote.Seconds(), "turns/local")
 	}
-	if n := len(s.Calls()); n != played*6 {
-		b.Errorf("%d requests of %d turns", n, played)
+	if n := len(s.Calls()); n != (played+1)*6 {
+		b.Errorf("%d requests of %d turns", n, played+1)
 	}
 }
