@@ -124,6 +124,10 @@ func (c *Console) Warn(text string) {
 func (c *Console) Complain(err error) {
 	for _, line := range strings.Split(err.Error(), "\n") {
 		if strings.TrimSpace(line) != "" {
+			if l, ok := c.Err.(*lineLog); ok {
+				l.log.Error(plain.Line(line))
+				continue
+			}
 			c.Say("massgen: %s", plain.Line(line))
 		}
 	}
