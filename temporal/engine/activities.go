@@ -40,6 +40,8 @@ type activities struct {
 const (
 	busyKind    = "busy"
 	refusedKind = "refused"
+	// declinedKind is for a turn that was refused before it began.
+	declinedKind = "declined"
 	// forgottenKind is for a turn whose client has put texts that the store has forgotten since.
 	forgottenKind = "forgotten"
 
@@ -87,7 +89,7 @@ func (h *activities) prepareAt(ctx context.Context, in request, t *turnAtWork) (
 		return begun{}, fmt.Errorf("the turn was not prepared: %w", context.Cause(ctx))
 	}
 	if err != nil {
-		refused, kind := sessions.Ended{Status: kernel.AllFailed}, refusedKind
+		refused, kind := sessions.Ended{Status: kernel.AllFailed}, declinedKind
 		if errors.Is(err, sessions.ErrNoText) {
 			kind = forgottenKind
 		}

@@ -92,12 +92,13 @@ func Dial(ctx context.Context, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("there is no Temporal server at %s: start one, for example with temporal server start-dev, or name another: %w", o.Address, awayIf(err))
 	}
-	o.Health.Watch(health.Temporal, func(ctx context.Context) error {
-		_, err := c.CheckHealth(ctx, &client.CheckHealthRequest{})
+	namespace := cmp.Or(o.Namespace, client.DefaultNamespace)
+	o.Health.Watch(health.Temporal, func(ctx context.Context) error { // a server without the namespace plays no turn
+		_, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
 		return err
 	})
 	return &Engine{
-		client: c, options: options, address: o.Address, namespace: cmp.Or(o.Namespace, client.DefaultNamespace), queue: o.Queue, database: database{o.DatabaseID, o.DatabasePlace}, settings: o.Settings,
+		client: c, options: options, address: o.Address, namespace: namespace, queue: o.Queue, database: database{o.DatabaseID, o.DatabasePlace}, settings: o.Settings,
 		build: o.build(), observer: newObserver(o.Log, o.Metrics), health: o.Health,
 	}, nil
 }

@@ -220,7 +220,7 @@ type watchfulWorkflow struct {
 // ExecuteWorkflow logs and counts workflows that fail. A refusal is the client's to hear.
 func (w *watchfulWorkflow) ExecuteWorkflow(ctx workflow.Context, in *interceptor.ExecuteWorkflowInput) (any, error) {
 	out, err := w.Next.ExecuteWorkflow(ctx, in)
-	if err == nil || workflow.IsContinueAsNewError(err) || isOfKind(err, busyKind) || workflow.IsReplaying(ctx) {
+	if err == nil || workflow.IsContinueAsNewError(err) || isForClient(err) || workflow.IsReplaying(ctx) {
 		return out, err
 	}
 	info := workflow.GetInfo(ctx).WorkflowExecution
@@ -231,26 +231,36 @@ func (w *watchfulWorkflow) ExecuteWorkflow(ctx workflow.Context, in *interceptor
 	return out, err
 }
 
+// isForClient reports whether err is the refusal of a turn that has not begun: it says nothing about the workers.
+func isForClient(err error) bool {
+	return isOfKind(err, busyKind) || isOfKind(err, declinedKind) || isOfKind(err, forgottenKind)
+}
+
 // watchWork watches that a worker takes turns of a config, and how many wait, until stop is called.
 func (e *Engine) watchWork(config string) (stop func()) {
 	e.health.Watch(health.Worker, func(ctx context.Context) error {
 		kinds := map[string]enums.TaskQueueType{"workflow": enums.TASK_QUEUE_TYPE_WORKFLOW, "activity": enums.TASK_QUEUE_TYPE_ACTIVITY}
+		whole := e.queueOf(config)
 		for name, kind := range kinds {
-			queue, err := e.client.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
-				Namespace: e.namespace, TaskQueue: &taskqueue.TaskQueue{Name: e.queueOf(config)}, TaskQueueType: kind, ReportStats: true,
-			})
-			if err != nil {
-				return nil //nolint:nilerr // Temporal is another part
-			}
-			if stats := queue.GetStats(); stats != nil {
-				e.observer.metrics.Set(metrics.QueueBacklog(), float64(stats.GetApproximateBacklogCount()), "kind", name)
-			}
+			var waiting int64
 			live := 0
-			for _, p := range queue.GetPollers() {
-				if isLive(p) {
-					live++
+			for _, queue := range []string{byTexts(whole), whole} {
+				found, err := e.client.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
+					Namespace: e.namespace, TaskQueue: &taskqueue.TaskQueue{Name: queue}, TaskQueueType: kind, ReportStats: true,
+				})
+				if err != nil {
+					return nil //nolint:nilerr // Temporal is another part
 				}
+				waiting += found.GetStats().GetApproximateBacklogCount()
+				polling := 0
+				for _, p := range found.GetPollers() {
+					if isLive(p) {
+						polling++
+					}
+				}
+				live = max(live, polling) // a worker listens to both
 			}
+			e.observer.metrics.Set(metrics.QueueBacklog(), float64(waiting), "kind", name)
 			if name == "workflow" {
 				e.observer.metrics.Set(metrics.QueueWorkers(), float64(live))
 			}
@@ -261,7 +271,7 @@ func (e *Engine) watchWork(config string) (stop func()) {
 }
 
 // calm is a handler that logs each complaint of the Temporal client once a minute, and the repetitions for debugging
-// alone. While a part is away, which health has logged, it logs none.
+// alone. While a part is away, which health has logged, it logs none. A lost call may be paid for twice: each is logged.
 type calm struct {
 	slog.Handler
 	health *health.Monitor
@@ -280,7 +290,7 @@ func newCalm(h slog.Handler, m *health.Monitor) calm {
 
 // Handle implements slog.Handler.
 func (c calm) Handle(ctx context.Context, r slog.Record) error {
-	if r.Level >= slog.LevelWarn && (strings.HasPrefix(r.Message, "Failed to poll") || c.health.IsAway() || !c.logged.isDue(r.Message, r.Time)) {
+	if r.Level >= slog.LevelWarn && r.Message != lostMessage && (strings.HasPrefix(r.Message, "Failed to poll") || c.health.IsAway() || !c.logged.isDue(r.Message, r.Time)) {
 		r.Level = slog.LevelDebug
 		if !c.Enabled(ctx, r.Level) {
 			return nil
@@ -314,7 +324,7 @@ func (t *logged) isDue(message string, now time.Time) bool {
 	return true
 }
 
-// messages of workers that are lost.
+// lostMessage is the message about a call whose worker is lost.
 const lostMessage = "a call is lost with its worker, and made again"
 
 // callLost logs and counts a call that is lost with its worker. Workflows call it, not while they replay.

@@ -12,7 +12,7 @@ import (
 )
 
 // sdkMetrics takes the metrics of Temporal's SDK, under the names that its documents use: counters end in _total, and
-// times are in seconds. The queue of one worker alone is left out, since each process has another.
+// times are in seconds. The queue of one worker alone, of which each process has another, is named own.
 type sdkMetrics struct {
 	registry *metrics.Registry
 	tags     map[string]string
@@ -35,7 +35,11 @@ func (s sdkMetrics) labels(name string) (labels []string) {
 		return nil
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.tags)) {
-		if value := s.tags[key]; value != "" && value != "none" {
+		value := s.tags[key]
+		if key == "task_queue" && strings.Contains(value, ownQueue) {
+			value = "own"
+		}
+		if value != "" && value != "none" {
 			labels = append(labels, strings.ReplaceAll(key, "-", "_"), value)
 		}
 	}

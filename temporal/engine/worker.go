@@ -56,6 +56,9 @@ const (
 	giveBackTime = 5 * time.Second
 )
 
+// ownQueue is in the name of a queue to which one worker alone listens.
+const ownQueue = "/worker/"
+
 // errEnds is the reason with which a worker that shuts down cuts its calls.
 var errEnds = errors.New("the worker is told to end")
 
@@ -83,7 +86,7 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, o WorkOptio
 	e.observer.works(o.Model, o.Traces)
 	server := temporalServer{e.client, e.observer}
 	h := &activities{
-		panel: panel, as: o.Store, texts: o.Texts, server: server, workflows: server, signs: o.Signs, home: e.queue + "/worker/" + rand.Text(), observer: e.observer,
+		panel: panel, as: o.Store, texts: o.Texts, server: server, workflows: server, signs: o.Signs, home: e.queue + ownQueue + rand.Text(), observer: e.observer,
 	}
 	if o.IsSigned {
 		h.home += signedEnd
