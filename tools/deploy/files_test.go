@@ -240,7 +240,11 @@ func deployed(t *testing.T) (all []process) {
 			}
 		}
 		checkPod(t, d.Name, pod)
-		all = append(all, process{"kubernetes", c.Args, c.Image, time.Duration(*pod.TerminationGracePeriodSeconds) * time.Second})
+		grace := time.Duration(*pod.TerminationGracePeriodSeconds) * time.Second
+		if c.Lifecycle != nil { // the pause is taken from it
+			grace -= time.Duration(c.Lifecycle.PreStop.Sleep.Seconds) * time.Second
+		}
+		all = append(all, process{"kubernetes", c.Args, c.Image, grace})
 	}
 	for _, o := range objects(t) {
 		var name string

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,6 +84,21 @@ func (r *release) licenses(ctx context.Context) ([]file, error) {
 	}, nil
 }
 
+// deployment returns the files of deploy/, and the page that says how to use them.
+func (r *release) deployment() ([]file, error) {
+	const page = "docs/operating.md"
+	files := []file{{from: r.in(page), archive: page, system: docs + "operating.md", mode: plainMode}}
+	err := fs.WalkDir(os.DirFS(r.in("deploy")), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") { // .env has somebody's keys
+			return err
+		}
+		name = "deploy/" + name
+		files = append(files, file{from: r.in(name), archive: name, system: docs + name, mode: plainMode})
+		return nil
+	})
+	return files, err
+}
+
 // documents returns the files beside the programs: texts, manual pages, completions, units and their settings. The
 // programs of this machine print what they know of themselves.
 func (r *release) documents(ctx context.Context) ([]file, error) {
@@ -98,6 +114,11 @@ func (r *release) documents(ctx context.Context) ([]file, error) {
 		{from: r.in("deploy/systemd/massgen-worker.service"), system: units + "massgen-worker.service", mode: plainMode},
 		{from: r.in("deploy/systemd/massgen-serve.service"), system: units + "massgen-serve.service", mode: plainMode},
 	}...)
+	deployed, err := r.deployment()
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, deployed...)
 	here := platform{runtime.GOOS, runtime.GOARCH}
 	for _, g := range programs() {
 		run, err := r.built(ctx, here, g)
