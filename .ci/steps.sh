@@ -9,11 +9,12 @@ main_command=(go run ./cmd/massgen --config configs/three_agents.yaml "What are 
 . scripts/race.sh
 
 # These packages cannot have a race: tests/arch proves with their types that the pure ones
-# start no goroutine and share nothing, and the other two only look at sources.
+# start no goroutine and share nothing, two others only look at sources, and ./tests/keys is like those below.
 mapfile -t without_race < <(sed 's|^|./|' tests/arch/pure.txt)
-without_race+=(./tests/arch ./tests/faults)
-# These measure the program as "make build" builds it.
-measuring=(./tests/streams)
+without_race+=(./tests/arch ./tests/faults ./tests/keys)
+# These start the program hundreds of times, or measure it: as "make build" builds it, since with the
+# race detector each start takes ten times as long. The long form has them with it too.
+shipped=(./cmd/massgen/app ./tests/streams)
 # What the step random runs in full, and so the step tests not at all.
 elsewhere='^(TestSimulation|TestBudgetIsNeverExceeded)$'
 
@@ -83,7 +84,7 @@ debian() {
 }
 
 # with_race prints the packages that are tested with the race detector.
-with_race() { go list "$@" ./... | grep -vxF "$(go list "${without_race[@]}" "${measuring[@]}")"; }
+with_race() { go list "$@" ./... | grep -vxF "$(go list "${without_race[@]}" "${shipped[@]}")"; }
 
 # go list compiles what it is asked to export, tests included, and links nothing.
 compiled() { go list -export -deps -test "${race[@]}" "$@" >/dev/null; }
@@ -144,12 +145,12 @@ tests() {
   local packages
   mapfile -t packages < <(with_race)
   go_test "${race[@]}" -p 3 -parallel 6 -timeout 30m -skip "$elsewhere" "${packages[@]}"
-  (as_built && go_test -timeout 30m "${measuring[@]}")
+  as_built
+  go_test -parallel 6 -timeout 30m "${shipped[@]}"
 }
 pure() {
   as_built
-  go_test -timeout 60m -tags faults "${without_race[@]}"
-  MASSGEN_KEYS=all go_test -timeout 30m ./tests/keys
+  MASSGEN_KEYS=all MASSGEN_FAULTS=$(($(git rev-list --count HEAD) % 6))/6 go_test -timeout 60m -tags faults "${without_race[@]}"
 }
 
 # Turns under all that can happen to one, from 10,000 seeds, and 1,000 turns with a budget.
@@ -268,7 +269,10 @@ long_cross() {
   as_built
   (cd tools && go run ./release -out "$work/dist")
 }
-long_mutants() { make mutants; }
+long_mutants() {
+  make mutants
+  (as_built && go_test -count=1 -timeout 60m -tags faults ./tests/faults)
+}
 # Configs of MassGen's wheel with functions in Python run to their end.
 long_wheel() { as_built && bash scripts/wheel.sh; }
 
