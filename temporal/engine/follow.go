@@ -8,6 +8,7 @@ import (
 
 	enums "go.temporal.io/api/enums/v1"
 	history "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/massgen/massgen/internal/system/sleep"
@@ -20,7 +21,7 @@ func (r *remote) Wait(ctx context.Context, changed func()) error {
 	const pause = time.Second
 	changed()
 	f := &follower{remote: r, run: r.run.GetRunID(), changed: changed}
-	for f.run != "" {
+	for !f.isOver {
 		err := f.follow(ctx)
 		if err == nil {
 			continue
@@ -29,9 +30,12 @@ func (r *remote) Wait(ctx context.Context, changed func()) error {
 			break // Get returns the error
 		}
 	}
-	err := r.run.Get(ctx, nil)
+	// Get would read what goes from one run to the next, which may be a text that only workers can read.
+	last := r.engine.client.GetWorkflow(ctx, r.run.GetID(), f.run)
+	get := func() error { return last.GetWithOptions(ctx, nil, client.WorkflowRunGetOptions{DisableFollowingRuns: true}) }
+	err := get()
 	for isAway(err) && sleep.For(ctx, pause) == nil {
-		err = r.run.Get(ctx, nil)
+		err = get()
 	}
 	var terminated *temporal.TerminatedError
 	if errors.As(err, &terminated) {
@@ -54,7 +58,8 @@ func (r *remote) Wait(ctx context.Context, changed func()) error {
 // follower reads the histories of a turn's runs, one after the other. One goroutine owns it.
 type follower struct {
 	remote  *remote
-	run     string // the id of the run that it reads, empty at the turn's end
+	run     string // the id of the run that it reads, which is the turn's last once isOver
+	isOver  bool
 	changed func()
 	// seen is the last event of the run that it has read. effects are the run's activities that write no journal.
 	seen    int64
@@ -76,9 +81,7 @@ func (f *follower) follow(ctx context.Context) error {
 			f.take(ev)
 		}
 	}
-	if f.run == run { // it has ended, and none goes on from it
-		f.run = ""
-	}
+	f.isOver = f.run == run // it has ended, and none goes on from it
 	return nil
 }
 

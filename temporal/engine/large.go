@@ -19,11 +19,6 @@ import (
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
-// mostInline is above how many bytes a payload of a turn by texts becomes a text itself, which the
-// message to the server names: the server accepts at most 2 MB at once. Results of thousands of
-// tool calls, and the states of large panels, are so large.
-const mostInline = 256 << 10
-
 // largePayloads keeps large payloads as texts. It is a converter.StorageDriver. Only a turn that holds
 // its session has them, so no sweep forgets them before it ends.
 type largePayloads struct {
@@ -88,7 +83,7 @@ func (l largePayloads) Retrieve(ctx converter.StorageDriverRetrieveContext, clai
 func (e *Engine) withLargePayloads(ctx context.Context, store Store, texts Texts) (client.Client, error) {
 	options := e.options
 	options.ExternalStorage = converter.ExternalStorage{
-		Drivers: []converter.StorageDriver{largePayloads{store, texts}}, PayloadSizeThreshold: mostInline,
+		Drivers: []converter.StorageDriver{largePayloads{store, texts}}, PayloadSizeThreshold: e.settings.withDefaults().InlineLimit,
 	}
 	c, err := client.NewClientFromExistingWithContext(ctx, e.client, options)
 	if err != nil {

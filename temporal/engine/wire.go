@@ -81,6 +81,9 @@ type Settings struct {
 	// HistoryLimit is the number of events after which a run of the workflow goes on as a new
 	// one; 0 lets the server decide.
 	HistoryLimit int `json:"history_limit,omitempty"`
+	// InlineLimit is above how many bytes a worker makes a message of a turn by texts a text itself, which the
+	// message to the server names: 256 KB by default. The server accepts at most 2 MB at once.
+	InlineLimit int `json:"inline_limit,omitempty"`
 	// AskPatience is the time after which a question about a tool call is decided without a
 	// person, if no client reports that it asks one: a minute by default.
 	AskPatience time.Duration `json:"ask_patience,omitempty"`
@@ -90,6 +93,8 @@ const (
 	defaultHeartbeat   = 15 * time.Second
 	defaultEffectLimit = 24 * time.Hour
 	defaultAskPatience = time.Minute
+	// Results of thousands of tool calls, and the states of large panels, are so large.
+	defaultInlineLimit = 256 << 10
 )
 
 func (s Settings) withDefaults() Settings {
@@ -98,6 +103,9 @@ func (s Settings) withDefaults() Settings {
 	}
 	if s.EffectLimit == 0 {
 		s.EffectLimit = defaultEffectLimit
+	}
+	if s.InlineLimit == 0 {
+		s.InlineLimit = defaultInlineLimit
 	}
 	if s.AskPatience == 0 {
 		s.AskPatience = defaultAskPatience

@@ -43,7 +43,9 @@ func TestNotesReachATurnThatRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := w.of(t)
-			w.settings.HistoryLimit = c.historyLimit
+			if w.settings.HistoryLimit = c.historyLimit; c.historyLimit > 0 {
+				w.settings.InlineLimit = 1000 // what goes to the next run is a text
+			}
 			if p := w.note("In French"); p.ProcessState.ExitCode() == 0 || !strings.Contains(p.stderr.String(), `no turn of session "s" is played`) {
 				t.Errorf("before the turn: %s", p.stderr.String())
 			}
