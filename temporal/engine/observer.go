@@ -106,7 +106,7 @@ func (o *observer) effectBegun(t turnName) (over func()) {
 
 // performed sends the span of an effect that ended just now with a reply or an error.
 func (o *observer) performed(ctx context.Context, w *work, e effect.Effect, began time.Time, reply effect.Reply, err error) {
-	if o.traces == nil {
+	if o == nil || o.traces == nil {
 		return
 	}
 	key := e.EffectKey()

@@ -99,6 +99,9 @@ func (p *player) takeUp(last played) (err error) {
 	if last.Wake > 0 {
 		p.Wake(last.Wake)
 	}
+	if p.driver.Machine().IsPaused() {
+		p.keepWhilePaused()
+	}
 	for _, w := range last.Work {
 		e, err := w.Effect.effect()
 		if err != nil {

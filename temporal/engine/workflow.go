@@ -35,6 +35,8 @@ type player struct {
 	watches   watches
 	cut       bool // the turn was interrupted
 	hearing   bool // a note is being stored
+	// letGo ends what keepWhilePaused has begun.
+	letGo func()
 }
 
 // begunWork is work with the context of its step.
@@ -87,7 +89,7 @@ func play(ctx workflow.Context, in request) error {
 	in.Settings = in.Settings.withDefaults()
 	root, _ := workflow.NewDisconnectedContext(ctx)
 	p := &player{
-		in: in, root: root, Steps: newSteps(root), attempts: newAttempts(), questions: newQuestions(), watches: watches{},
+		in: in, root: root, Steps: newSteps(root), attempts: newAttempts(), questions: newQuestions(), watches: watches{}, letGo: func() {},
 		texts: turnTexts{stored: map[blob.Ref]blob.Ref{}},
 	}
 	p.journal = journal{root: root, of: p.held, isWhole: in.Form == wholeTurns, options: p.bookkeeping(), failed: func(err error) { p.happened(happening{fault: err}) }}
@@ -96,6 +98,7 @@ func play(ctx workflow.Context, in request) error {
 		return err
 	}
 	err := p.play()
+	p.letGo()
 	if err == nil || workflow.IsContinueAsNewError(err) {
 		return err
 	}

@@ -128,12 +128,19 @@ func TestAnyServerChangesATurn(t *testing.T) {
 	_, err := io.ReadAll(begun)
 	ok(t, err)
 	w.until("the models are asked", func() bool { return s.holds() == 3 })
-	for _, change := range []string{"/notes", "/cancel"} {
-		text, err := io.ReadAll(b.request(t.Context(), http.MethodPost, "/sessions/s/turns/1"+change, "", `{"text": "in French"}`))
+	change := func(what string) {
+		text, err := io.ReadAll(b.request(t.Context(), http.MethodPost, "/sessions/s/turns/1"+what, "", `{"text": "in French"}`))
 		if ok(t, err); len(text) > 0 {
-			t.Errorf("%s: %s", change, text)
+			t.Errorf("%s: %s", what, text)
 		}
 	}
+	change("/notes")
+	isKept := func() bool { return strings.Contains(w.pending(), "massgen.keep") }
+	change("/pause")
+	w.until("a worker keeps the session of the paused turn", isKept)
+	change("/resume")
+	w.until("nobody keeps it", func() bool { return !isKept() })
+	change("/cancel")
 	store := w.store()
 	w.until("the turn is cancelled", func() bool {
 		turns, err := store.Turns(t.Context(), "s", 1)
