@@ -133,11 +133,20 @@ func (d *Doer) do(ctx context.Context, turn *effect.Turn, eff effect.Effect, r *
 	return nil, fmt.Errorf("unknown effect %T", eff)
 }
 
+// UnsentError is the failure of an effect before anything of it was sent or run.
+type UnsentError struct{ Err error }
+
+// Error implements error.
+func (e UnsentError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e UnsentError) Unwrap() error { return e.Err }
+
 func (d *Doer) callModel(ctx context.Context, turn *effect.Turn, call effect.ModelCall, h *heard) (effect.ModelReply, error) {
 	stored := context.WithoutCancel(ctx)
 	req, sent, err := d.input(stored, turn, call)
 	if err != nil {
-		return effect.ModelReply{}, err
+		return effect.ModelReply{}, UnsentError{err}
 	}
 	to, ok := d.callee(call)
 	if !ok {

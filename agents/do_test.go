@@ -305,3 +305,21 @@ func TestDescribeStoresWhatIsNoSecret(t *testing.T) {
 		t.Error("a function was stored as JSON")
 	}
 }
+
+// TestUnsentCallsAreTold: whoever repeats effects knows that a call was not sent if the store has failed before it, and
+// not after it.
+func TestUnsentCallsAreTold(t *testing.T) {
+	w := newWorld(t)
+	for works, isOver := 0, false; !isOver; works++ {
+		sent := 0
+		d := w.doer(failing(func(context.Context) error { sent++; return nil }))
+		d.Blobs = &failingStore{Blobs: w.store, works: works}
+		_, err := d.Perform(t.Context(), &w.turn, w.call(researcher, effect.Coordination))
+		if isOver = err == nil; isOver && works == 0 {
+			t.Error("the store is not used")
+		}
+		if !isOver && errors.As(err, new(agents.UnsentError)) == (sent > 0) {
+			t.Errorf("with a store that fails after %d uses, %d calls were sent: %v", works, sent, err)
+		}
+	}
+}

@@ -113,12 +113,12 @@ func (w *Worker) withTexts(ctx context.Context, terms TurnOptions) (context.Cont
 func (w *Worker) Perform(ctx context.Context, described *effect.Turn, eff effect.Effect) (effect.Reply, error) {
 	tools, err := w.panel.tools(ctx)
 	if err != nil {
-		return nil, err
+		return nil, agents.UnsentError{Err: err}
 	}
 	key := eff.EffectKey()
 	doer := &agents.Doer{Blobs: w.panel.texts, Members: w.panel.members(tools), Sidecalls: w.panel.sidecalls(newSummaryReader(w.panel)), RunCheck: w.panel.opts.RunCheck}
 	if err := w.lendReader(ctx, doer.Sidecalls, described, key.Purpose); err != nil {
-		return nil, err
+		return nil, agents.UnsentError{Err: err}
 	}
 	w.share(doer, described)
 	steps := newSteps(agents.WithPanelValue(ctx, w.panel.opts.PanelValue))

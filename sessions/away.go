@@ -13,12 +13,12 @@ type away struct{ error }
 
 func (a away) Unwrap() error { return a.error }
 
-// Away marks an error of a store that cannot be reached, and may be later, for isAway.
+// Away marks an error of a store that cannot be reached, and may be later, for IsAway.
 func Away(err error) error { return away{err} }
 
-// isAway reports whether a store could not be reached for now. The operation may have succeeded
+// IsAway reports whether a store could not be reached for now. The operation may have succeeded
 // all the same.
-func isAway(err error) bool { return errors.As(err, new(away)) }
+func IsAway(err error) bool { return errors.As(err, new(away)) }
 
 // Again repeats an operation of a store until the store is not away. It gives up after most, or
 // when ctx is done, with the store's last error.
@@ -26,7 +26,7 @@ func Again[T any](ctx context.Context, most time.Duration, do func() (T, error))
 	waits := backoff.NewExponentialBackOff()
 	waits.MaxInterval = 5 * time.Second
 	_, retryErr := backoff.Retry(ctx, func() (struct{}, error) {
-		if v, err = do(); err != nil && !isAway(err) {
+		if v, err = do(); err != nil && !IsAway(err) {
 			return struct{}{}, backoff.Permanent(err)
 		}
 		return struct{}{}, err

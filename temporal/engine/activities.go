@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/massgen/massgen/agents"
 	"github.com/massgen/massgen/backends"
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/effect"
@@ -87,6 +88,9 @@ func (h *activities) prepareAt(ctx context.Context, in request, t *turnAtWork) (
 	accepted, err := accept(ctx, t, in, b)
 	if err != nil && isCut(ctx) { // another worker goes on with it
 		return begun{}, fmt.Errorf("the turn was not prepared: %w", context.Cause(ctx))
+	}
+	if sessions.IsAway(err) { // the next try goes on with it
+		return begun{}, fmt.Errorf("the turn was not prepared: %w", err)
 	}
 	if err != nil {
 		refused, kind := sessions.Ended{Status: kernel.AllFailed}, declinedKind
@@ -188,6 +192,9 @@ func (h *activities) begin(ctx context.Context, w work, e effect.Effect, name st
 	h.observer.performed(ctx, &w, e, began, ev, err)
 	if err == nil && isLost.Load() {
 		err = errors.New(lostWord)
+	}
+	if errors.As(err, new(agents.UnsentError)) {
+		err = unsent(err)
 	}
 	if err != nil {
 		return result{}, err

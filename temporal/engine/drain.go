@@ -22,7 +22,7 @@ type Drain struct {
 // cuts the other calls, and tells the other turns that their tools are lost. returned waits for
 // the activities of the queues that all workers share.
 func (h *activities) drain(d Drain, returned func()) {
-	const pause = 100 * time.Millisecond
+	const pause, asks = 100 * time.Millisecond, time.Second // about calls here, and about turns in the database
 	ctx, cancel := context.WithTimeout(d.Now, d.Longest)
 	defer cancel()
 	done := make(chan struct{})
@@ -34,10 +34,15 @@ func (h *activities) drain(d Drain, returned func()) {
 	case <-done:
 	case <-ctx.Done():
 	}
-	for !h.inFlight.isIdle() || d.Turns && h.homed.prune(ctx, h.as) > 0 {
-		if sleep.For(ctx, pause) != nil {
-			break
+	for isCut := false; !isCut; {
+		wait := pause
+		if h.inFlight.isIdle() {
+			if !d.Turns || h.homed.prune(ctx, h.as) == 0 {
+				break
+			}
+			wait = asks
 		}
+		isCut = sleep.For(ctx, wait) != nil
 	}
 	h.inFlight.end()
 	giving, stop := context.WithTimeout(context.WithoutCancel(ctx), giveBackTime)

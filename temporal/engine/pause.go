@@ -32,17 +32,17 @@ func (p *player) hearPause(_ workflow.Context, in pausing) {
 		case m.Over() || m.IsPaused() == in.Pause:
 			return nil
 		case in.Pause:
-			p.keepWhilePaused()
+			keepWhilePaused(p)
 			return turn.Paused{At: at}
 		}
-		p.letGo()
+		p.timer.letGo()
 		return turn.Unpaused{At: at}
 	}})
 }
 
 // keepWhilePaused keeps the session for a paused turn, for which no worker works. Turns of the older form do without.
-func (p *player) keepWhilePaused() {
+func keepWhilePaused(p *player) {
 	if p.in.Form >= turnsByTexts {
-		p.letGo = p.keepSession(p.root)
+		p.timer.letGo = p.keepSession(p.root)
 	}
 }

@@ -22,7 +22,7 @@ import (
 // told to end then.
 type away struct {
 	*sessions.Store
-	end   chan struct{}
+	end   chan struct{} // nil for a store that cannot be reached then
 	ended bool
 }
 
@@ -33,6 +33,9 @@ func (s *away) Held(context.Context, string) (begun sessions.Begun, held bool, e
 func (s *away) AtWork(string) (rest func()) { return func() {} }
 
 func (s *away) AppendAt(ctx context.Context, _ string, _, _ int, _ ...[]byte) error {
+	if s.end == nil {
+		return sessions.Away(errors.New("no connection"))
+	}
 	close(s.end)
 	<-ctx.Done()
 	return ctx.Err()
@@ -55,9 +58,15 @@ func (s *away) End(context.Context, string, int, sessions.Ended) error {
 	return nil
 }
 
-// TestATurnIsNotRefusedByAWorkerThatEnds: another one prepares it.
+// TestATurnIsNotRefusedByAWorkerThatEnds: another one prepares it. A store that is away is asked again.
 func TestATurnIsNotRefusedByAWorkerThatEnds(t *testing.T) {
-	store := &away{Store: sessions.NewMemory(), end: make(chan struct{})}
+	prepareAway(t, make(chan struct{}), "the turn was not prepared: the worker is told to end")
+	prepareAway(t, nil, "the turn was not prepared: no connection")
+}
+
+func prepareAway(t *testing.T, end chan struct{}, want string) {
+	t.Helper()
+	store := &away{Store: sessions.NewMemory(), end: end}
 	panel, err := coordinator.New(coordinator.Options{
 		Store: store, Agents: []coordinator.Agent{{ID: "a", Backend: struct{ backends.Backend }{}}},
 	})
@@ -79,7 +88,7 @@ func TestATurnIsNotRefusedByAWorkerThatEnds(t *testing.T) {
 	}, request{Session: "s", Question: []byte("energy?"), Terms: coordinator.TurnOptions{Rules: kernel.Config{Agents: []string{"a"}}}})
 	err = env.GetWorkflowError()
 	var failed *temporal.ApplicationError
-	if !errors.As(err, &failed) || failed.NonRetryable() || failed.Message() != "the turn was not prepared: the worker is told to end" {
+	if !errors.As(err, &failed) || failed.NonRetryable() || failed.Message() != want {
 		t.Errorf("the turn is refused: %v", err)
 	}
 	if store.ended {

@@ -100,7 +100,7 @@ func (p *player) takeUp(last played) (err error) {
 		p.Wake(last.Wake)
 	}
 	if p.driver.Machine().IsPaused() {
-		p.keepWhilePaused()
+		keepWhilePaused(p)
 	}
 	for _, w := range last.Work {
 		e, err := w.Effect.effect()

@@ -83,6 +83,9 @@ func (c clock) started(now kernel.Time) clock { return clock{Slept: c.Slept + no
 
 // timer rings once, at wake by its clock; 0 is never.
 type timer struct {
+	// letGo ends what keeps the session while the clock is stopped.
+	letGo func()
+
 	clock  clock
 	wake   kernel.Time
 	cancel workflow.CancelFunc

@@ -96,6 +96,11 @@ func (s *turnStore) Get(ctx context.Context, ref blob.Ref) ([]byte, error) {
 	return data, err
 }
 
+// Journal implements coordinator.Store.
+func (s *turnStore) Journal(ctx context.Context, session string, turn, from int) ([][]byte, error) {
+	return again(ctx, s.over, func(ctx context.Context) ([][]byte, error) { return s.Store.Journal(ctx, session, turn, from) })
+}
+
 // fetch reads the texts that are not at hand with one query, for the calls of Get that follow.
 func (s *turnStore) fetch(ctx context.Context, refs []blob.Ref) error {
 	s.fetching.Lock() // the effects of a round want the same texts

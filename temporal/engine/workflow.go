@@ -35,8 +35,6 @@ type player struct {
 	watches   watches
 	cut       bool // the turn was interrupted
 	hearing   bool // a note is being stored
-	// letGo ends what keepWhilePaused has begun.
-	letGo func()
 }
 
 // begunWork is work with the context of its step.
@@ -89,7 +87,7 @@ func play(ctx workflow.Context, in request) error {
 	in.Settings = in.Settings.withDefaults()
 	root, _ := workflow.NewDisconnectedContext(ctx)
 	p := &player{
-		in: in, root: root, Steps: newSteps(root), attempts: newAttempts(), questions: newQuestions(), watches: watches{}, letGo: func() {},
+		in: in, root: root, Steps: newSteps(root), attempts: newAttempts(), questions: newQuestions(), watches: watches{}, timer: timer{letGo: func() {}},
 		texts: turnTexts{stored: map[blob.Ref]blob.Ref{}},
 	}
 	p.journal = journal{root: root, of: p.held, isWhole: in.Form == wholeTurns, options: p.bookkeeping(), failed: func(err error) { p.happened(happening{fault: err}) }}
@@ -98,7 +96,7 @@ func play(ctx workflow.Context, in request) error {
 		return err
 	}
 	err := p.play()
-	p.letGo()
+	p.timer.letGo()
 	if err == nil || workflow.IsContinueAsNewError(err) {
 		return err
 	}

@@ -134,10 +134,12 @@ func (w *Tx) addEvents(id string, r *Running, c *sessions.Change, isNew bool) {
 	}
 	events, err := c.Rest(id, r.Number, r.Events)
 	w.Refuse(err)
-	for _, event := range events {
-		w.Exec("INSERT INTO events (turn, place, data) VALUES ($1, $2, $3)", r.Turn, r.Events, event)
-		r.Events++
+	rows := make([][]any, len(events))
+	for i, event := range events {
+		rows[i] = []any{r.Turn, r.Events + i, event}
 	}
+	w.insert("INSERT INTO events (turn, place, data) VALUES ", "($, $, $)", "", rows)
+	r.Events += len(events)
 }
 
 // keep stores a running turn that is not stored yet. Its question must be stored.
