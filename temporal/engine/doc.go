@@ -4,8 +4,9 @@
 // workflows under one id, one after the other, so that a second turn of a session is refused. A
 // turn whose history grows long goes on as a new run of its workflow.
 //
-// The history of the workflow is the truth. The journal in the shared store is written from it,
-// each batch of events by one activity, before anything follows from it. Only the question,
+// The history of the workflow is the truth. The journal in the shared store is written from it
+// while effects run, each batch of events by one activity, and is whole before the turn is concluded;
+// turns of the older form write it before anything follows. Only the question, the client's instructions,
 // notes, and references to texts (machine.Turn, effects, replies) pass through Temporal; a test
 // keeps them small.
 //

@@ -32,7 +32,9 @@ func (r *remote) Wait(ctx context.Context, changed func()) error {
 	}
 	// Get would read what goes from one run to the next, which may be a text that only workers can read.
 	last := r.engine.client.GetWorkflow(ctx, r.run.GetID(), f.run)
-	get := func() error { return last.GetWithOptions(ctx, nil, client.WorkflowRunGetOptions{DisableFollowingRuns: true}) }
+	get := func() error {
+		return last.GetWithOptions(ctx, nil, client.WorkflowRunGetOptions{DisableFollowingRuns: true})
+	}
 	err := get()
 	for isAway(err) && sleep.For(ctx, pause) == nil {
 		err = get()
