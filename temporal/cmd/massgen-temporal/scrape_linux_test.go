@@ -151,7 +151,7 @@ func TestPrometheusHasTheFigures(t *testing.T) {
 	t.Parallel()
 	w := newWorldAlone(t)
 	s := heldAgreement(t)
-	x := w.idle(s, 1, s.agents(3)...)
+	x := w.idle(s, 1, s.agents(4)...) // Temporal hands up to three activities on with the task that begins them, and only the fourth waits in the queue
 	p := x.scraped()
 	p.gives("sum(massgen_turns_running) == 0") // a rate needs figures from before
 	x.begin()
