@@ -104,12 +104,14 @@ func (h *activities) prepareAt(ctx context.Context, in request, t *turnAtWork) (
 }
 
 // journal writes events of the workflow's history to the store.
-func (h *activities) journal(ctx context.Context, e entry) error {
+func (h *activities) journal(ctx context.Context, e entry) error { return write(ctx, h.as(e.Owner), e) }
+
+func write(ctx context.Context, to Store, e entry) error {
 	events := e.Events
 	for _, ev := range e.Journal {
 		events = append(events, ev)
 	}
-	err := h.as(e.Owner).AppendAt(ctx, e.Session, e.Number, e.Place, events...)
+	err := to.AppendAt(ctx, e.Session, e.Number, e.Place, events...)
 	if errors.Is(err, sessions.ErrNotRunning) {
 		return refusal(refusedKind, err)
 	}
@@ -231,18 +233,29 @@ type concluded struct {
 	Following []effect.Sidecall `json:"following,omitempty"`
 }
 
-// conclude stores the turn's outcome.
-func (h *activities) conclude(ctx context.Context, t held) (concluded, error) {
+// ending is a turn that is over. Rest are the events that the store lacks.
+type ending struct {
+	held
+	Rest *entry `json:"rest,omitempty"`
+}
+
+// conclude stores the rest of the turn's events and its outcome.
+func (h *activities) conclude(ctx context.Context, t ending) (concluded, error) {
 	return atTurn(ctx, h, t.Owner, func(ctx context.Context, at *turnAtWork) (concluded, error) { return h.concludeAt(ctx, at, t) })
 }
 
-func (h *activities) concludeAt(ctx context.Context, at *turnAtWork, t held) (c concluded, err error) {
+func (h *activities) concludeAt(ctx context.Context, at *turnAtWork, t ending) (c concluded, err error) {
 	store, worker := at.store, at.worker
-	isDone, err := wasDone(ctx, store, t)
+	isDone, err := wasDone(ctx, store, t.held)
 	switch {
 	case err != nil:
 		return c, err
 	case !isDone:
+		if t.Rest != nil {
+			if err := write(ctx, store, *t.Rest); err != nil {
+				return c, err
+			}
+		}
 		done, err := worker.Conclude(ctx, t.Session, t.Number)
 		if err == nil {
 			h.observer.turnEnded(done.Result)

@@ -93,7 +93,7 @@ func (a *asking) journal(_ context.Context, e entry) error {
 	return nil
 }
 
-func (a *asking) conclude(context.Context, held) (concluded, error) {
+func (a *asking) conclude(context.Context, ending) (concluded, error) {
 	return concluded{Following: a.following}, nil
 }
 

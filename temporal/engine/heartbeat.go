@@ -18,7 +18,11 @@ import (
 // only after waiting for the server.
 func atWork(ctx context.Context) (working context.Context, stop func()) {
 	working, cut := context.WithCancelCause(ctx)
-	ticker := time.NewTicker(min(mostCancelDelay, activity.GetInfo(ctx).HeartbeatTimeout/4))
+	every := mostCancelDelay
+	if info := activity.GetInfo(ctx); !info.IsLocalActivity { // a local one has none
+		every = min(every, info.HeartbeatTimeout/4)
+	}
+	ticker := time.NewTicker(every)
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)

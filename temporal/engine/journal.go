@@ -101,6 +101,25 @@ func (j *journal) flush() error {
 	return j.fault
 }
 
+// rest returns the events that the store lacks when nothing is being written any more, for the activity that ends the
+// turn; nil if there are none. It writes them if they have limit bytes or more.
+func (j *journal) rest(limit int) (rest *entry, err error) {
+	unwritten, size := j.unwritten, 0
+	for _, ev := range unwritten {
+		size += len(ev)
+	}
+	isSmall := size < limit
+	if isSmall {
+		j.unwritten = nil
+	}
+	if err := j.flush(); err != nil || size == 0 || !isSmall {
+		return nil, err
+	}
+	e := j.entry()
+	e.Journal = unwritten
+	return &e, nil
+}
+
 func (j *journal) entry() entry {
 	of := j.of()
 	return entry{Session: of.Session, Owner: of.Owner, Number: of.Number, Place: j.events}

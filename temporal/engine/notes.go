@@ -42,7 +42,7 @@ func (p *player) hearNote(ctx workflow.Context, in noted) {
 	var note blob.Ref
 	err := coordinator.CheckNote(in.Note)
 	if err == nil {
-		err = workflow.ExecuteLocalActivity(patiently(ctx), keepNoteName, newNote{p.in.Owner, in.Note}).Get(ctx, &note)
+		err = workflow.ExecuteLocalActivity(patiently(ctx, mostWrite), keepNoteName, newNote{p.in.Owner, in.Note}).Get(ctx, &note)
 	}
 	if err != nil {
 		workflow.GetLogger(ctx).Warn("a note was not taken", "error", err)

@@ -18,15 +18,20 @@ import (
 )
 
 // TestRecordedHistoriesReplay: a turn that was begun by the program as it was goes on with
-// the program as it is. They are recorded by scripts/temporal.sh ./cmd/massgen-temporal
-// -kill-everywhere -update-histories, in the commit that means to change them.
+// the program as it is. Those of turns by texts are recorded by scripts/temporal.sh ./cmd/massgen-temporal
+// -update-histories, in the commit that means to change them. Those of whole turns stay: no client begins such a
+// turn any more.
 func TestRecordedHistoriesReplay(t *testing.T) {
-	files, err := filepath.Glob("testdata/histories/*.json")
-	if err != nil || len(files) < 5 {
-		t.Fatalf("there are %d histories, %v", len(files), err)
+	whole, err := filepath.Glob("testdata/histories/whole_turns/*.json")
+	if err != nil || len(whole) < 20 {
+		t.Fatalf("there are %d histories of whole turns, %v", len(whole), err)
 	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
+	byTexts, err := filepath.Glob("testdata/histories/turns_by_texts/*.json")
+	if err != nil || len(byTexts) < 20 {
+		t.Fatalf("there are %d histories of turns by texts, %v", len(byTexts), err)
+	}
+	for _, file := range slices.Concat(whole, byTexts) {
+		t.Run(strings.TrimPrefix(file, "testdata/histories/"), func(t *testing.T) {
 			r := worker.NewWorkflowReplayer()
 			r.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
 			if err := r.ReplayWorkflowHistoryFromJSONFile(log.NewStructuredLogger(slog.New(slog.DiscardHandler)), file); err != nil {
@@ -39,7 +44,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 // TestSignalAtTheEndOfARun comes in the workflow task in which the turn would go on as a new
 // run: that run would not hear of it, so this one goes on.
 func TestSignalAtTheEndOfARun(t *testing.T) {
-	const file = "testdata/histories/new_runs_before.json"
+	const file = "testdata/histories/turns_by_texts/new_runs_before.json"
 	for name, value := range map[string]string{
 		noteSignal: `{"turn":1,"note":"In French"}`, interruptSignal: `{"turn":1}`, pauseSignal: `{"turn":1,"pause":true}`,
 		dismissSignal: `{"turn":1,"agent":"ada"}`, "": "",

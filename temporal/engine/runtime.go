@@ -171,9 +171,9 @@ func (a attempts) giveUp(key effect.Key, why string) {
 func (p *player) Applied(turn.Event, []turn.Command) {}
 
 // patiently returns a context whose local activities are repeated until the store works.
-func patiently(ctx workflow.Context) workflow.Context {
+func patiently(ctx workflow.Context, most time.Duration) workflow.Context {
 	return workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
-		StartToCloseTimeout: mostWrite, ScheduleToCloseTimeout: storePatience, RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second},
+		StartToCloseTimeout: most, ScheduleToCloseTimeout: storePatience, RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second},
 	})
 }
 

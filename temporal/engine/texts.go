@@ -64,7 +64,7 @@ func pack(p *player, list []begunWork) error {
 	}
 	if len(texts) > 0 {
 		var stored []blob.Ref
-		if err := workflow.ExecuteLocalActivity(patiently(p.root), putTextsName, newTexts{p.in.Owner, texts}).Get(p.root, &stored); err != nil {
+		if err := workflow.ExecuteLocalActivity(patiently(p.root, mostWrite), putTextsName, newTexts{p.in.Owner, texts}).Get(p.root, &stored); err != nil {
 			return err
 		}
 		for i, ref := range stored {

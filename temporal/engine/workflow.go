@@ -115,9 +115,14 @@ func (p *player) play() error {
 	if err := p.drive(); err != nil {
 		return err
 	}
+	// A message over InlineLimit would be a text, which the store may forget as soon as the turn has ended.
+	rest, err := p.journal.rest(p.in.Settings.InlineLimit / 2)
+	if err != nil {
+		return err
+	}
 	end := workflow.WithActivityOptions(p.root, p.bookkeeping())
 	var c concluded
-	if err := workflow.ExecuteActivity(end, concludeName, p.held()).Get(p.root, &c); err != nil {
+	if err := workflow.ExecuteActivity(end, concludeName, ending{p.held(), rest}).Get(p.root, &c); err != nil {
 		return err
 	}
 	if err := p.follow(c.Following); err != nil {
@@ -134,7 +139,7 @@ func (p *player) drive() error {
 			return err
 		}
 		if p.driver.Done() {
-			return p.journal.flush()
+			return nil
 		}
 		if err := workflow.Await(p.root, func() bool { return len(p.inbox) > 0 }); err != nil {
 			return err
@@ -173,11 +178,14 @@ func (p *player) held() held { return held{p.in.Session, p.in.Owner, p.journal.n
 // storePatience is how long a turn waits for a failing store before it is left unfinished.
 const storePatience = time.Hour
 
+// mostPreparing is the longest time for one try of an activity that only needs the store, and may start tools.
+const mostPreparing = 2 * time.Minute
+
 // bookkeeping returns the options of activities that only need the store: they are repeated
 // until it works.
 func (p *player) bookkeeping() workflow.ActivityOptions {
 	return workflow.ActivityOptions{
-		StartToCloseTimeout: 2 * time.Minute, HeartbeatTimeout: p.in.Settings.Heartbeat, ScheduleToCloseTimeout: storePatience,
+		StartToCloseTimeout: mostPreparing, HeartbeatTimeout: p.in.Settings.Heartbeat, ScheduleToCloseTimeout: storePatience,
 		RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second},
 	}
 }
@@ -187,10 +195,9 @@ func (p *player) begin() error {
 	if p.in.Played != nil {
 		return p.takeUp(*p.in.Played)
 	}
-	var b begun
 	p.in.At = now(p.root)
-	ctx := workflow.WithActivityOptions(p.root, p.bookkeeping())
-	if err := workflow.ExecuteActivity(ctx, prepareName, p.in).Get(p.root, &b); err != nil {
+	b, err := prepared(p)
+	if err != nil {
 		return err
 	}
 	accepted, err := turn.Decode(b.Accepted)
@@ -211,4 +218,14 @@ func (p *player) begin() error {
 		p.driver.Start(w)
 	}
 	return nil
+}
+
+// prepared has a worker prepare the turn: the one that has this task, which saves exchanges with the server. Of two
+// that prepare it, the first counts.
+func prepared(p *player) (b begun, err error) {
+	if p.in.Form >= turnsByTexts {
+		return b, workflow.ExecuteLocalActivity(patiently(p.root, mostPreparing), prepareName, p.in).Get(p.root, &b)
+	}
+	ctx := workflow.WithActivityOptions(p.root, p.bookkeeping())
+	return b, workflow.ExecuteActivity(ctx, prepareName, p.in).Get(p.root, &b)
 }
