@@ -93,14 +93,26 @@ func Dial(ctx context.Context, o Options) (*Engine, error) {
 		return nil, fmt.Errorf("there is no Temporal server at %s: start one, for example with temporal server start-dev, or name another: %w", o.Address, awayIf(err))
 	}
 	namespace := cmp.Or(o.Namespace, client.DefaultNamespace)
-	o.Health.Watch(health.Temporal, func(ctx context.Context) error { // a server without the namespace plays no turn
-		_, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
-		return err
-	})
-	return &Engine{
+	e := &Engine{
 		client: c, options: options, address: o.Address, namespace: namespace, queue: o.Queue, database: database{o.DatabaseID, o.DatabasePlace}, settings: o.Settings,
 		build: o.build(), observer: newObserver(o.Log, o.Metrics), health: o.Health,
-	}, nil
+	}
+	o.Health.Watch(health.Temporal, e.findNamespace) // a server without the namespace plays no turn
+	return e, nil
+}
+
+// findNamespace returns an error if the server cannot be asked for the engine's namespace, or does not have it.
+func (e *Engine) findNamespace(ctx context.Context) error {
+	_, err := e.client.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: e.namespace})
+	return e.cured(err)
+}
+
+// cured returns an error with what to do if the server does not have the namespace.
+func (e *Engine) cured(err error) error {
+	if !errors.As(err, new(*serviceerror.NamespaceNotFound)) {
+		return err
+	}
+	return fmt.Errorf("%w: make it with temporal operator namespace create -n %s --address %s, or name another (--temporal-namespace)", err, e.namespace, e.address)
 }
 
 // build returns the options that keep turns on workers of one build.
@@ -167,7 +179,7 @@ func (e *Engine) Begin(ctx context.Context, session, question string, terms coor
 		return nil, err
 	}
 	if remote.number == 0 { // nobody has heard so far whether it has begun
-		err = e.await(ctx, remote)
+		err = e.awaitWorker(ctx, terms.Config, in, remote)
 	}
 	if ctx.Err() != nil { // nothing waits for the turn any more
 		return nil, errors.Join(ctx.Err(), e.callOff(context.WithoutCancel(ctx), in, 0))
@@ -194,7 +206,7 @@ func (e *Engine) start(ctx context.Context, queue string, in request) (*remote, 
 func (e *Engine) startOrFind(ctx context.Context, queue string, in request, isAgain bool) (*remote, error) {
 	if isAgain {
 		if known, err := e.find(ctx, in); err != nil || known.isOwn {
-			return &remote{engine: e, run: known.run}, err
+			return &remote{engine: e, run: known.run, queue: queue}, err
 		}
 	}
 	turn, err := e.startOnce(ctx, queue, in)
@@ -209,7 +221,7 @@ func (e *Engine) startOrFind(ctx context.Context, queue string, in request, isAg
 	case findErr != nil:
 		return nil, findErr
 	case known.isOwn:
-		return &remote{engine: e, run: known.run}, nil
+		return &remote{engine: e, run: known.run, queue: queue}, nil
 	case isOther && known.isForeign:
 		return nil, foreignTurn{in.Session, e.queue}
 	case isOther:
@@ -239,7 +251,7 @@ func (e *Engine) startOnce(whole context.Context, queue string, in request) (*re
 			WorkflowID: e.id(in.Session), UpdateName: begunUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
 		},
 	})
-	turn := &remote{engine: e}
+	turn := &remote{engine: e, queue: queue}
 	if err == nil {
 		err = begun.Get(ctx, &turn.number)
 	}
@@ -364,7 +376,10 @@ func (e *Engine) Attach(ctx context.Context, session string) (coordinator.Remote
 	if e.isForeign(found) {
 		return nil, foreignTurn{session, e.queue}
 	}
-	remote := &remote{engine: e, run: e.client.GetWorkflow(ctx, e.id(session), found.WorkflowExecutionInfo.GetExecution().GetRunId())}
+	remote := &remote{
+		engine: e, run: e.client.GetWorkflow(ctx, e.id(session), found.WorkflowExecutionInfo.GetExecution().GetRunId()),
+		queue: found.GetExecutionConfig().GetTaskQueue().GetName(),
+	}
 	if err := e.await(ctx, remote); err != nil {
 		return nil, err
 	}
@@ -435,6 +450,7 @@ func (e *Engine) progress(ctx context.Context, workflow, run string) (Progress, 
 type remote struct {
 	engine *Engine
 	run    client.WorkflowRun
+	queue  string // of its workflow
 	number int
 }
 

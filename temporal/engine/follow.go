@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -19,6 +20,11 @@ import (
 // waits needs no connection to the database. It also waits while the server is away.
 func (r *remote) Wait(ctx context.Context, changed func()) error {
 	const pause = time.Second
+	watching, stop := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() { r.watchWorkers(watching) })
+	defer watch.Wait()
+	defer stop()
 	changed()
 	f := &follower{remote: r, run: r.run.GetRunID(), changed: changed}
 	for !f.isOver {

@@ -34,6 +34,8 @@ type observer struct {
 	mu sync.Mutex
 	// effects counts the effects under way, by turn.
 	effects map[turnName]int
+	// numStranded counts the followed turns that no worker listens for.
+	numStranded int
 	// over are the latest runs whose end was logged, oldest first.
 	over []string
 }
@@ -48,6 +50,7 @@ func newObserver(log *slog.Logger, m *metrics.Registry) *observer {
 	for _, status := range endings() {
 		m.Expect(metrics.WorkflowsEndedTotal(), "status", status)
 	}
+	m.Set(metrics.TurnsStranded(), 0)
 	return &observer{log: log, metrics: m, effects: map[turnName]int{}}
 }
 
@@ -143,6 +146,22 @@ func (o *observer) change(t turnName, by int) {
 		delete(o.effects, t)
 	}
 	o.metrics.Set(metrics.TurnsRunning(), float64(len(o.effects)), "model", o.model)
+}
+
+// stranded tells that no worker listens for a turn that is followed here, or that one does again or it is over.
+func (o *observer) stranded(r *remote, is bool) {
+	attrs := []any{logs.Session, sessionOf(r.run.GetID()), logs.Turn, r.number, "queue", r.queue}
+	by := -1
+	if is {
+		by = 1
+		o.log.Error("a turn waits for a worker: no worker has the config that it began with", attrs...)
+	} else {
+		o.log.Info("a turn waits for a worker no longer", attrs...)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.numStranded += by
+	o.metrics.Set(metrics.TurnsStranded(), float64(o.numStranded))
 }
 
 // mostOver is how many ends of runs are remembered.

@@ -111,7 +111,7 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, o WorkOptio
 	defer h.inFlight.end()
 	for _, w := range append([]worker.Worker{home}, others...) {
 		if err := w.Start(); err != nil {
-			return fmt.Errorf("work for the queue %s of Temporal at %s: %w", e.queue, e.address, awayIf(err))
+			return fmt.Errorf("work for the queue %s of Temporal at %s: %w", e.queue, e.address, e.cured(awayIf(err)))
 		}
 		defer stopping.Go(w.Stop) // all in parallel
 	}
@@ -120,7 +120,7 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, o WorkOptio
 	select {
 	case <-ctx.Done():
 	case err := <-broken:
-		return fmt.Errorf("work for the queue %s of Temporal at %s: %w", e.queue, e.address, awayIf(err))
+		return fmt.Errorf("work for the queue %s of Temporal at %s: %w", e.queue, e.address, e.cured(awayIf(err)))
 	}
 	var returned sync.WaitGroup
 	for _, w := range others {

@@ -110,6 +110,11 @@ func WorkflowsEndedTotal() Metric {
 	return Metric{Name: "massgen_workflows_ended_total", Kind: Counter, Labels: "status", Help: "Workflows that ended otherwise than by their turn: terminated, failed, timed_out or canceled."}
 }
 
+// TurnsStranded counts the turns that no worker can go on with.
+func TurnsStranded() Metric {
+	return Metric{Name: "massgen_turns_stranded", Kind: Gauge, Help: "Turns followed here that wait since no worker has the config that they began with."}
+}
+
 // CallsLostTotal counts calls lost with their worker.
 func CallsLostTotal() Metric {
 	return Metric{Name: "massgen_calls_lost_total", Kind: Counter, Help: "Calls that were lost with their worker, and are made again."}
@@ -158,7 +163,7 @@ func All() []Metric {
 		Ready(), Draining(),
 		TurnsRunning(), TurnsTotal(), TurnDuration(), TokensTotal(), CostTotal(), TurnsUnpricedTotal(), RequestsRefusedTotal(),
 		CallsRunning(), CallsTotal(), CallDuration(), CallRetriesTotal(), AttemptsWaiting(), BreakerOpen(), LimitWaitsTotal(), CallsLostTotal(),
-		WorkflowsEndedTotal(), QueueBacklog(), QueueWorkers(),
+		WorkflowsEndedTotal(), TurnsStranded(), QueueBacklog(), QueueWorkers(),
 		DatabaseConnections(), DatabaseDuration(), DatabaseErrorsTotal(),
 		build(), memorySize(), goroutines(), heap(),
 	}

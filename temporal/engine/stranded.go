@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+
+	"github.com/massgen/massgen/internal/system/sleep"
+)
+
+// workersEvery is how often a client looks whether the turn that it follows still has workers.
+const workersEvery = time.Minute
+
+// watchWorkers tells the observer, until ctx is done, when no worker listens for this turn any more, and when one does
+// again. A turn goes on with the config that it began with, so it waits if all workers have another.
+func (r *remote) watchWorkers(ctx context.Context) {
+	isStranded := false
+	defer func() {
+		if isStranded {
+			r.engine.observer.stranded(r, false)
+		}
+	}()
+	for sleep.For(ctx, workersEvery) == nil {
+		workers, err := r.engine.pollers(ctx, r.queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
+		if none := len(workers.list) == 0; err == nil && none != isStranded {
+			isStranded = none
+			r.engine.observer.stranded(r, none)
+		}
+	}
+}
+
+// awaitWorker waits until a new turn has begun, and sets its number. It gives up when no worker listens any more: Temporal
+// names a worker for a while after it has ended, so the turn may have been started for nobody.
+func (e *Engine) awaitWorker(ctx context.Context, config string, in request, p *remote) error {
+	waiting, cancel := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		for sleep.For(waiting, workerPatience) == nil {
+			workers, err := e.pollers(waiting, p.queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
+			if err == nil && len(workers.list) == 0 {
+				cancel(nobodyListens{e.noWorker(waiting, config)})
+			}
+		}
+	})
+	err := e.await(waiting, p)
+	var nobody nobodyListens
+	if errors.As(context.Cause(waiting), &nobody) && err != nil {
+		err = errors.Join(nobody.error, e.discard(context.WithoutCancel(ctx), in))
+	}
+	cancel(nil)
+	watch.Wait()
+	return err
+}
+
+// nobodyListens is the reason why a turn does not begin.
+type nobodyListens struct{ error }
+
+// discard terminates a turn that no worker has begun, so that its session is free.
+func (e *Engine) discard(ctx context.Context, in request) error {
+	ctx, cancel := context.WithTimeout(ctx, startTry)
+	defer cancel()
+	known, err := e.find(ctx, in)
+	if err == nil && known.isOwn {
+		err = e.client.TerminateWorkflow(ctx, known.run.GetID(), known.run.GetRunID(), "no worker listens for it")
+	}
+	if err != nil {
+		return fmt.Errorf("cancel the start of the turn: %w", err)
+	}
+	return nil
+}
