@@ -244,7 +244,7 @@ func (o *operator) command(unit string) []string {
 	if m == nil {
 		o.t.Fatalf("%s starts no massgen-temporal", unit)
 	}
-	line := strings.NewReplacer("${TEMPORAL_ADDRESS}", o.env("TEMPORAL_ADDRESS"), "${MASSGEN_LISTEN}", o.env("MASSGEN_LISTEN"), "$MASSGEN_FLAGS", strings.Join(o.more, " ")).Replace(o.replace.Replace(string(m[1])))
+	line := strings.NewReplacer("${TEMPORAL_ADDRESS}", o.env("TEMPORAL_ADDRESS"), "${MASSGEN_LISTEN}", o.env("MASSGEN_LISTEN"), "${MASSGEN_METRICS_LISTEN}", o.env("MASSGEN_METRICS_LISTEN"), "$MASSGEN_FLAGS", strings.Join(o.more, " ")).Replace(o.replace.Replace(string(m[1])))
 	if strings.Contains(line, "$") {
 		o.t.Errorf("%s uses a variable that massgen.env lacks: %s", unit, line)
 	}
