@@ -15,12 +15,16 @@ import (
 	"github.com/massgen/massgen/sessions"
 )
 
+// ErrNoWorker is the error of a turn that no process of a Remote would play now. One may play it later.
+var ErrNoWorker = errors.New("no worker plays the turn")
+
 // Remote plays turns in other processes. These share the panel's store and have panels of the
 // same agents. A Remote is safe for concurrent use.
 type Remote interface {
 	// Begin starts the next turn of a session. It returns when the turn's journal has its first
 	// event. If ctx ends before that, the turn does not begin or ends as interrupted. The error is
-	// sessions.ErrNoText if the store has forgotten a text of the terms before the turn began.
+	// sessions.ErrNoText if the store has forgotten a text of the terms before the turn began, and ErrNoWorker if no
+	// process would play the turn.
 	Begin(ctx context.Context, session, question string, terms TurnOptions) (RemoteTurn, error)
 	// Attach returns the running turn of a session. The error is sessions.ErrNoSession if
 	// no turn runs.

@@ -11,6 +11,7 @@ import (
 	taskqueue "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
+	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/system/sleep"
 )
 
@@ -47,10 +48,10 @@ func (e *Engine) findWorker(ctx context.Context, config string) (queue string, o
 			list = append(list, workers.list...)
 		}
 		if time.Now().After(until) && len(list) > 0 {
-			return "", 0, e.noCurrentBuild(list)
+			return "", 0, noWorker{e.noCurrentBuild(list)}
 		}
 		if time.Now().After(until) {
-			return "", 0, e.noWorker(ctx, config)
+			return "", 0, noWorker{e.whyNoWorker(ctx, config)}
 		}
 		if err := sleep.For(ctx, pause); err != nil {
 			return "", 0, err
@@ -58,8 +59,14 @@ func (e *Engine) findWorker(ctx context.Context, config string) (queue string, o
 	}
 }
 
-// noWorker returns the reason why no worker plays a turn.
-func (e *Engine) noWorker(ctx context.Context, config string) error {
+// noWorker is the reason why no worker plays a turn.
+type noWorker struct{ error }
+
+// Is implements errors.Is with the error that callers know.
+func (noWorker) Is(target error) bool { return target == coordinator.ErrNoWorker }
+
+// whyNoWorker returns the reason why no worker plays a turn.
+func (e *Engine) whyNoWorker(ctx context.Context, config string) error {
 	workers, err := e.pollers(ctx, e.commonQueueOf(config), enums.TASK_QUEUE_TYPE_WORKFLOW)
 	if foreign := e.foreignWorkers(workers.list); err == nil && foreign != nil {
 		return foreign

@@ -20,7 +20,9 @@ import (
 
 // told returns the error for the client, in one line.
 func (m *mcpServer) told(err error) error {
-	return errors.New(m.respond.redact(plain.Line(m.respond.refusalOf(err).message)))
+	r := m.respond.refusalOf(err)
+	m.respond.countAway(r)
+	return errors.New(m.respond.redact(plain.Line(r.message)))
 }
 
 type askInput struct {

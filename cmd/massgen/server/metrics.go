@@ -16,13 +16,13 @@ type tally struct{ *metrics.Registry }
 // turnFailed is the status in metrics of a turn that has no result.
 const turnFailed = "error"
 
-// expect makes the series of the models exist before the first turn, and those of the refusals that say that there is
-// too much to do.
+// expect makes the series of the models exist before the first turn, and those of the refusals of requests that may
+// succeed later.
 func (t tally) expect(models []Model) {
 	for _, m := range models {
 		metrics.ExpectTurns(t.Registry, m.ID, append(kernel.Statuses(), turnFailed)...)
 	}
-	for _, code := range []string{codeRateLimit, codeOverloaded} {
+	for _, code := range []string{codeRateLimit, codeOverloaded, codeUnavailable, codeNoWorker} {
 		t.Expect(metrics.RequestsRefusedTotal(), "code", code)
 	}
 	t.Expect(metrics.LimitWaitsTotal(), "limit", limitTurns)

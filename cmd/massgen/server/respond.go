@@ -15,6 +15,7 @@ import (
 
 	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/driver"
+	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
 )
@@ -23,6 +24,8 @@ import (
 type responder struct {
 	redact func(text string) string
 	log    *slog.Logger
+	// metrics count the requests that fail for a while; nil counts none.
+	metrics *metrics.Registry
 	// noReasoning leaves out what the agents say to each other before the answer.
 	noReasoning bool
 }
@@ -77,7 +80,26 @@ func (o responder) refusalOf(err error) refusal {
 		return refusal{status: http.StatusNotFound, code: "session_not_found", message: "there is no such session"}
 	}
 	o.log.Error("a request failed", "error", err)
+	switch {
+	case errors.Is(err, coordinator.ErrNoWorker):
+		return refusal{status: http.StatusServiceUnavailable, code: codeNoWorker, message: "no worker plays turns of this model now: try again later", retryAfter: retryLater}
+	case sessions.IsAway(err):
+		return refusal{status: http.StatusServiceUnavailable, code: codeUnavailable, message: "the server cannot use its database or Temporal now: try again later", retryAfter: retryLater}
+	}
 	return refusal{status: http.StatusInternalServerError, code: "internal_error", message: "the server could not do this: its log says why"}
+}
+
+// The codes of refusals for something that is away: an operator finds the reason in the log.
+const (
+	codeUnavailable = "unavailable"
+	codeNoWorker    = "no_worker"
+)
+
+// countAway counts the refusal of a request if something is away.
+func (o responder) countAway(r refusal) {
+	if o.metrics != nil && (r.code == codeUnavailable || r.code == codeNoWorker) {
+		tally{o.metrics}.refused(r)
+	}
 }
 
 // overRefusal returns the refusal of results that come after the end of their turn.
@@ -125,6 +147,7 @@ func (o responder) warn(text string) { o.log.Warn(text) }
 // refuse answers a request with an error.
 func (o responder) refuse(w http.ResponseWriter, err error) {
 	r := o.refusalOf(err)
+	o.countAway(r)
 	if r.retryAfter > 0 {
 		w.Header().Set("Retry-After", fmt.Sprintf("%.0f", math.Ceil(r.retryAfter.Seconds())))
 	}

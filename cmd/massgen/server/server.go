@@ -99,10 +99,10 @@ func New(s Settings) *Server {
 	if s.Permissions == nil {
 		s.Permissions = &Permissions{}
 	}
-	respond := responder{redact: s.Redact, log: s.Log, noReasoning: s.NoReasoning}
 	if s.Metrics == nil {
 		s.Metrics = metrics.New()
 	}
+	respond := responder{redact: s.Redact, log: s.Log, metrics: s.Metrics, noReasoning: s.NoReasoning}
 	if s.Health == nil {
 		s.Health = health.New(s.Log, s.Metrics)
 	}

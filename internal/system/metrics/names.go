@@ -102,7 +102,7 @@ func TurnsUnpricedTotal() Metric {
 
 // RequestsRefusedTotal counts the requests that a server refused.
 func RequestsRefusedTotal() Metric {
-	return Metric{Name: "massgen_requests_refused_total", Kind: Counter, Labels: "code", Help: "Requests refused before they were handled, and turns beyond a limit, by code."}
+	return Metric{Name: "massgen_requests_refused_total", Kind: Counter, Labels: "code", Help: "Requests refused before they were handled, turns beyond a limit, and requests that failed because something was away, by code."}
 }
 
 // WorkflowsEndedTotal counts workflows that ended otherwise than by their turn.
