@@ -142,14 +142,16 @@ func New(s Settings) *Server {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.guard.ServeHTTP(w, r) }
 
-// Serve answers the requests to l until ctx is done and its drain is over. It then stops the turns that run, waits for the responses, and
-// closes the panels and l. A turn that ends with its request ends with the best answer so far. Other turns, and turns
-// without an answer, stay in the store as after a kill.
+// Serve answers the requests to l, as ServeAt does.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	h := &http.Server{
-		Handler: s, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: mostHeader,
-		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
+	return s.ServeAt(ctx, newEntrance(l, s.log, s))
+}
+
+// ServeAt answers the requests to an entrance until ctx is done and its drain is over. It then stops the turns that run, waits for the responses, and
+// closes the panels and the entrance. A turn that ends with its request ends with the best answer so far. Other turns, and turns
+// without an answer, stay in the store as after a kill.
+func (s *Server) ServeAt(ctx context.Context, e *Entrance) error {
+	e.Admit(s)
 	var stopper sync.WaitGroup
 	ctx, stop := context.WithCancel(ctx)
 	stopper.Go(func() { s.health.Run(ctx) })
@@ -165,11 +167,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		s.mcp.end()
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
-		if h.Shutdown(grace) != nil {
-			s.log.Warn("some requests did not end in time", "error", h.Close())
+		if e.http.Shutdown(grace) != nil {
+			s.log.Warn("some requests did not end in time", "error", e.http.Close())
 		}
 	})
-	err := h.Serve(l)
+	<-e.served
+	err := e.err
 	stop()
 	stopper.Wait()
 	if errors.Is(err, http.ErrServerClosed) {

@@ -183,8 +183,8 @@ func newChaos(t testing.TB) *chaos {
 	ok(t, err)
 	c.url = "http://" + address
 	c.server = w.keep("server", "serve", "--listen", address, "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue())
-	w.until("the server answers", func() bool {
-		response, err := http.Get(c.url + "/healthz")
+	w.until("the server serves", func() bool {
+		response, err := http.Get(c.url + "/v1/models")
 		return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
 	})
 	return c

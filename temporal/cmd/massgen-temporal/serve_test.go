@@ -26,7 +26,7 @@ type served struct {
 	pending atomic.Int32
 }
 
-// serve starts a server for a config, whose model is panel, and returns when it answers.
+// serve starts a server for a config, whose model is panel, and returns when it serves.
 func (w *world) serve(config string) *served { return w.serveIn("server", config) }
 
 // serveIn does that in a folder, with more flags.
@@ -35,7 +35,10 @@ func (w *world) serveIn(folder, config string, more ...string) *served {
 	address, err := freeAddress()
 	ok(w.t, err)
 	s := &served{process: w.start(folder, append([]string{"serve", "--listen", address, "--config", config, "--temporal-address", w.address, "--temporal-queue", w.queue()}, more...)...), world: w, url: "http://" + address}
-	w.until("the server answers", func() bool {
+	w.until("the server serves", func() bool {
+		if !strings.Contains(s.stderr.String(), "massgen: listening on ") { // it answers /healthz before
+			return false
+		}
 		response, err := http.Get(s.url + "/healthz")
 		return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
 	})

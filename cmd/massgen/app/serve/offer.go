@@ -36,14 +36,23 @@ type offer struct {
 	asks     *server.Permissions // nil where nobody is asked
 }
 
-// models returns what the configs offer: each panel, the panel with each preset, and each of its agents alone unless
-// workers play.
-func (o *offer) models(files []string) (models []server.Model, err error) {
+// load reads the configs of files.
+func (o *offer) load(files []string) (loaded []*configs.Config, err error) {
 	for _, file := range files {
 		config, err := o.world.LoadConfig(file, o.console.Secrets)
 		if err != nil {
 			return nil, err
 		}
+		loaded = append(loaded, config)
+	}
+	return loaded, nil
+}
+
+// models returns what the configs of files offer: each panel, the panel with each preset, and each of its agents alone
+// unless workers play.
+func (o *offer) models(files []string, loaded []*configs.Config) (models []server.Model, err error) {
+	for i, file := range files {
+		config := loaded[i]
 		if err := o.checkFolders(config); err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"runtime/debug"
 	"slices"
@@ -20,6 +21,7 @@ import (
 	"github.com/massgen/massgen/internal/system/health"
 	"github.com/massgen/massgen/internal/system/metrics"
 	"github.com/massgen/massgen/internal/system/plain"
+	"github.com/massgen/massgen/sessions"
 )
 
 // defaultListen is where a server listens: 8000 would be vLLM's.
@@ -115,11 +117,14 @@ func (c *command) run(ctx *cli.Context) error {
 	c.session.Waits, c.engines.Flags.Waits = true, true
 	served, now, stop := c.watch.Contexts(ctx.Context)
 	defer stop()
-	return c.with(served, asks, func(ctx context.Context, s server.Settings) error {
-		l, err := c.open(ctx, access)
-		if err != nil {
-			return err
+	var l net.Listener
+	listen := func(ctx context.Context, log *slog.Logger) (entrance *server.Entrance, err error) {
+		if l, err = c.open(ctx, access); err != nil {
+			return nil, err
 		}
+		return server.NewEntrance(l, log), nil
+	}
+	return c.with(served, asks, listen, func(ctx context.Context, s server.Settings, entrance *server.Entrance) error {
 		s.Access, s.Limits, s.Permissions = access, c.access.limits, asks
 		if drain := c.engines.Flags.Drain; c.env.Cluster != nil {
 			s.Drain = server.Drain{Longest: drain.Longest, All: drain.IsGiven && !s.PlayedElsewhere, Now: now}
@@ -127,12 +132,16 @@ func (c *command) run(ctx *cli.Context) error {
 				c.console.Say("massgen: this server begins no more turns, and those that a request waits for may go on for %v: a second signal ends it at once", drain.Longest)
 			})()
 		}
-		c.console.Say("massgen: listening on http://%s/v1 for %s", l.Addr(), plain.List(ids(slices.DeleteFunc(slices.Clone(s.Models), func(m server.Model) bool { return m.Preset != "" }))))
 		if len(access.Tokens) == 0 {
 			s.Access.PageKey = rand.Text()
+		}
+		handler := server.New(s)
+		entrance.Admit(handler) // before the line below, after which clients ask
+		c.console.Say("massgen: listening on http://%s/v1 for %s", l.Addr(), plain.List(ids(slices.DeleteFunc(slices.Clone(s.Models), func(m server.Model) bool { return m.Preset != "" }))))
+		if len(access.Tokens) == 0 {
 			c.console.Say("massgen: the web page is http://%s/#key=%s", l.Addr(), s.Access.PageKey)
 		}
-		return server.New(s).Serve(ctx, l)
+		return handler.ServeAt(ctx, entrance)
 	})
 }
 
@@ -166,7 +175,7 @@ func (c *command) beside(ctx context.Context, o cmdline.Options) (err error) {
 	if err != nil {
 		return err
 	}
-	return c.with(ctx, nil, func(ctx context.Context, s server.Settings) error {
+	return c.with(ctx, nil, nil, func(ctx context.Context, s server.Settings, _ *server.Entrance) error {
 		l, err := c.open(ctx, access)
 		if err != nil {
 			return err
@@ -178,8 +187,12 @@ func (c *command) beside(ctx context.Context, o cmdline.Options) (err error) {
 }
 
 // with calls serve with the settings of a server of the configs' models. asks is asked about tool
-// calls; nil where nobody answers.
-func (c *command) with(ctx context.Context, asks *server.Permissions, serve func(context.Context, server.Settings) error) (err error) {
+// calls; nil where nobody answers. listen opens the entrance for a server that may have to wait for the database and
+// the engine; nil for none.
+func (c *command) with(
+	ctx context.Context, asks *server.Permissions, listen func(context.Context, *slog.Logger) (*server.Entrance, error),
+	serve func(context.Context, server.Settings, *server.Entrance) error,
+) (err error) {
 	log, err := cmdline.ServiceLog(c.env, c.console, c.display, c.logLevel)
 	if err != nil {
 		return err
@@ -198,32 +211,64 @@ func (c *command) with(ctx context.Context, asks *server.Permissions, serve func
 	if o.exporter = program.NewExporter(c.env, c.console); o.exporter != nil {
 		defer o.exporter.Close()
 	}
-	c.session.IsBusy = true
-	if o.store, err = c.kept.Open(ctx, archive.ToAsk); err != nil {
+	files := []string(c.configs)
+	if len(files) == 0 {
+		files = []string{c.panels.Own()}
+	}
+	// What no wait mends is found before the first one.
+	loaded, err := o.load(files)
+	if err != nil {
 		return err
+	}
+	isRemote := c.env.Cluster != nil && c.engines.Flags.Engine != cmdline.LocalEngine
+	if isRemote {
+		if _, err := c.engines.Address(); err != nil {
+			return err
+		}
+	}
+	var entrance *server.Entrance
+	if listen != nil {
+		if entrance, err = listen(ctx, log); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, entrance.Close()) }()
+	}
+	c.session.IsBusy = true
+	if c.kept.Database() != "" {
+		entrance.Awaits("the database")
+	}
+	if o.store, err = c.kept.Open(ctx, archive.ToAsk); err != nil {
+		return unlessEnded(ctx, err)
 	}
 	defer func() { err = errors.Join(err, o.store.Close()) }()
 	if c.kept.Database() != "" {
 		c.env.Cluster.Measure(registry)
 	}
+	if isRemote {
+		entrance.Awaits("Temporal")
+	}
 	if o.engine, err = c.engines.Connect(ctx, c.kept.Database()); err != nil {
-		return err
+		return unlessEnded(ctx, err)
 	}
 	if o.engine != nil {
 		defer func() { err = errors.Join(err, o.engine.Connection.Close()) }()
 	}
-	files := []string(c.configs)
-	if len(files) == 0 {
-		files = []string{c.panels.Own()}
-	}
-	models, err := o.models(files)
+	models, err := o.models(files, loaded)
 	if err != nil {
 		return err
 	}
 	return serve(ctx, server.Settings{
 		Models: models, Store: o.store.Sessions, CheckRoom: o.store.CheckRoom, Redact: c.console.Secrets.Redact, Log: log, Metrics: registry, Health: monitor, NoReasoning: c.noReasoning, PlayedElsewhere: o.engine != nil,
 		Version: cmdline.Version(),
-	})
+	}, entrance)
+}
+
+// unlessEnded returns the error of a wait, nil if the wait was told to end: so a server ends that serves.
+func unlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil && (sessions.IsAway(err) || errors.Is(err, context.Canceled)) {
+		return nil
+	}
+	return err
 }
 
 // open listens. An address that other machines can reach needs tokens.
@@ -252,7 +297,7 @@ func MCP(p *program.Program) *cli.Command {
 			}
 			ctx, stop := c.watch.Context(flags.Context)
 			defer stop()
-			return c.with(ctx, nil, func(ctx context.Context, s server.Settings) error {
+			return c.with(ctx, nil, nil, func(ctx context.Context, s server.Settings, _ *server.Entrance) error {
 				return server.New(s).ServeMCP(ctx, c.env.Stdin, c.console.Out)
 			})
 		},
