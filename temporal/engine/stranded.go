@@ -42,22 +42,19 @@ func (e *Engine) awaitWorker(ctx context.Context, config string, in request, p *
 		for sleep.For(waiting, workerPatience) == nil {
 			workers, err := e.pollers(waiting, p.queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
 			if err == nil && len(workers.list) == 0 {
-				cancel(nobodyListens{e.noWorker(waiting, config)})
+				cancel(noWorker{e.whyNoWorker(waiting, config)})
 			}
 		}
 	})
 	err := e.await(waiting, p)
-	var nobody nobodyListens
+	var nobody noWorker
 	if errors.As(context.Cause(waiting), &nobody) && err != nil {
-		err = errors.Join(nobody.error, e.discard(context.WithoutCancel(ctx), in))
+		err = errors.Join(nobody, e.discard(context.WithoutCancel(ctx), in))
 	}
 	cancel(nil)
 	watch.Wait()
 	return err
 }
-
-// nobodyListens is the reason why a turn does not begin.
-type nobodyListens struct{ error }
 
 // discard terminates a turn that no worker has begun, so that its session is free.
 func (e *Engine) discard(ctx context.Context, in request) error {
