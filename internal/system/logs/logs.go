@@ -22,7 +22,7 @@ const (
 	Model    = "model"
 	Called   = "called"
 	Provider = "provider"
-	// Status is the status of a turn or of a call, CostUSD the cost, and Took the duration.
+	// Status is the status of a turn or of a call, CostUSD the cost, and Took the duration. JSON has durations in seconds.
 	Status  = "status"
 	CostUSD = "cost_usd"
 	Calls   = "calls"
@@ -53,11 +53,20 @@ func New(w io.Writer, format string, level slog.Leveler, redact func(string) str
 	case "", Text:
 		h = slog.NewTextHandler(w, o)
 	case JSON:
+		o.ReplaceAttr = inSeconds
 		h = slog.NewJSONHandler(w, o)
 	default:
 		return nil, fmt.Errorf("%q is neither text nor json", plain.Cut(plain.Line(format), 40))
 	}
 	return slog.New(masked{h, redact}), nil
+}
+
+// inSeconds returns a duration as a number of seconds: slog's JSON has nanoseconds, which look like any other number.
+func inSeconds(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.Float64Value(a.Value.Duration().Seconds())
+	}
+	return a
 }
 
 // masked is a handler that masks secrets, whatever a caller passes.

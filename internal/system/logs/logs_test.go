@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/massgen/massgen/internal/system/logs"
 )
@@ -29,5 +30,21 @@ func TestNoSecretInAnyLine(t *testing.T) {
 	}
 	if _, err := logs.Level("loud"); err == nil {
 		t.Error("loud is a level")
+	}
+}
+
+// TestDurations are seconds in JSON, and have a unit in text.
+func TestDurations(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[string]string{logs.JSON: `"took":51.107,"in":{"away":0.25}}`, logs.Text: `took=51.107s in.away=250ms`} {
+		var out bytes.Buffer
+		log, err := logs.New(&out, format, slog.LevelInfo, func(s string) string { return s })
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.Info("x", logs.Took, 51107*time.Millisecond, slog.Group("in", logs.Away, time.Second/4))
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %s", format, out.String())
+		}
 	}
 }
