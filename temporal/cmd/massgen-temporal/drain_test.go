@@ -127,12 +127,12 @@ func TestServersThatComeLater(t *testing.T) {
 	}
 	for _, p := range []*process{worker, serve} {
 		p.kill()
-		for _, of := range []string{"massgen: waiting: --database: ", "massgen: waiting: "} {
+		for _, of := range []string{"massgen: warning: waiting: --database: ", "massgen: warning: waiting: "} {
 			if !strings.Contains(p.stderr.String(), of) {
 				t.Errorf("it does not say that it waits: %s", p.stderr.String())
 			}
 		}
-		if n := strings.Count(p.stderr.String(), "massgen: waiting: "); n > 10 {
+		if n := strings.Count(p.stderr.String(), "massgen: warning: waiting: "); n > 10 {
 			t.Errorf("it says %d times that it waits", n)
 		}
 	}

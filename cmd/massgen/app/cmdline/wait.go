@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
 )
 
@@ -13,7 +14,7 @@ func WaitForServer[T any](ctx context.Context, c *Console, do func() (T, error))
 	var last, told string
 	return sessions.Again(ctx, math.MaxInt64, func() (T, error) {
 		if last != told {
-			c.Say("massgen: waiting: %s", last)
+			c.Say("massgen: warning: waiting: %s", plain.Line(last)) // also with --quiet: nothing works meanwhile
 			told = last
 		}
 		v, err := do()
