@@ -114,7 +114,7 @@ func (p *player) perform(ctx workflow.Context, w work, key effect.Key) (result, 
 		if isBegun {
 			w.Try++
 			p.tries[key] = w.Try
-			p.recordLost(w.Effect, key)
+			p.recordLost(w, key)
 		}
 		if errors.As(err, new(gone)) { // another worker makes it at once
 			continue
@@ -225,11 +225,11 @@ func isOfKind(err error, kind string) bool {
 
 // recordLost records that a model call is lost with the worker that had begun the call. It does
 // nothing for other effects.
-func (p *player) recordLost(e effectJSON, key effect.Key) {
-	if e.Model == nil {
+func (p *player) recordLost(w work, key effect.Key) {
+	if w.Effect.Model == nil {
 		return
 	}
-	callLost(p.root, p.in.Session, key.String())
+	callLost(p.root, w, key)
 	p.giveUp(key, lostWord)
 	p.happened(happening{event: func(at kernel.Time) turn.Event { return turn.Lost{At: at, Key: key} }})
 }

@@ -117,9 +117,7 @@ func (o *observer) performed(ctx context.Context, w *work, e effect.Effect, bega
 		Session: w.Session, Turn: w.Turn.Turn, Question: w.Turn.Question, Purpose: string(key.Purpose), Try: w.Try,
 		Worker: processName(), Scheduled: activity.GetInfo(ctx).ScheduledTime, Started: began, Ended: time.Now(),
 	}
-	if key.Agent != effect.NoAgent {
-		told.Agent = w.Turn.Agent(key.Agent).ID
-	}
+	told.Agent = w.agent(key)
 	if call, ok := e.(effect.ToolCall); ok {
 		told.Tool = call.Name
 	}
@@ -347,7 +345,12 @@ func (t *logged) isDue(message string, now time.Time) bool {
 const lostMessage = "a call is lost with its worker, and made again"
 
 // callLost logs and counts a call that is lost with its worker. Workflows call it, not while they replay.
-func callLost(ctx workflow.Context, session, call string) {
+func callLost(ctx workflow.Context, w work, key effect.Key) {
 	workflow.GetMetricsHandler(ctx).Counter(metrics.CallsLostTotal().Name).Inc(1)
-	workflow.GetLogger(ctx).Warn(lostMessage, logs.Session, session, logs.Call, call)
+	workflow.GetLogger(ctx).Warn(lostMessage, lostAttrs(w, key)...)
+}
+
+// lostAttrs are the attributes of the line about a lost call.
+func lostAttrs(w work, key effect.Key) []any {
+	return []any{logs.Session, w.Session, logs.Turn, w.Turn.Turn, logs.Agent, w.agent(key), logs.Call, key.String()}
 }

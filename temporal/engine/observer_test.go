@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/system/metrics"
 )
 
@@ -38,6 +39,18 @@ func TestEachLostCallIsLogged(t *testing.T) {
 	}
 	if lost, others := strings.Count(out.String(), lostMessage), strings.Count(out.String(), "something"); lost != 3 || others != 1 {
 		t.Errorf("%d lost calls and %d complaints are logged, not 3 and 1", lost, others)
+	}
+}
+
+// TestALostCallNamesItsTurnAndAgent as other lines about calls do.
+func TestALostCallNamesItsTurnAndAgent(t *testing.T) {
+	w := work{Session: "s", Turn: effect.Turn{Turn: 3, Agents: []effect.Agent{{ID: "ada"}, {ID: "bob"}}}}
+	for agent, want := range map[int]string{1: "turn=3 agent=bob call=", effect.NoAgent: `turn=3 agent="" call=`} {
+		var out bytes.Buffer
+		slog.New(slog.NewTextHandler(&out, nil)).Warn(lostMessage, lostAttrs(w, effect.Key{Agent: agent, Purpose: effect.Coordination})...)
+		if !strings.Contains(out.String(), "session=s "+want) {
+			t.Errorf("logged: %s", out.String())
+		}
 	}
 }
 

@@ -198,6 +198,14 @@ type work struct {
 	Priced  bool `json:"priced,omitempty"`
 }
 
+// agent returns the id of the agent of a call, "" for a call of no agent.
+func (w work) agent(key effect.Key) string {
+	if key.Agent == effect.NoAgent {
+		return ""
+	}
+	return w.Turn.Agent(key.Agent).ID
+}
+
 // result is the result of an effect: one of the two fields.
 type result struct {
 	Model *effect.ModelReply `json:"model,omitempty"`

@@ -284,7 +284,7 @@ func seeWorkerKilled(t *testing.T) {
 	s.free()
 	x.state("idle")
 	x.measures(x.shown[left], `massgen_turns_total\{model="panel",status="completed"\} 1`)
-	x.said(x.workers[left], `"level":"WARN","msg":"a call is lost with its worker, and made again",.*"session":"s","call":"[^"]*`)
+	x.said(x.workers[left], `"level":"WARN","msg":"a call is lost with its worker, and made again",.*"session":"s","turn":1,"agent":"agent[1-3]","call":"[^"]*`)
 }
 
 func seeWorkflowTerminated(t *testing.T) {
