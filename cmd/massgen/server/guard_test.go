@@ -312,7 +312,7 @@ func TestReadiness(t *testing.T) {
 	}
 	full := errors.New("write /home/ada/.local/state/massgen/room-1: no space left on device")
 	s = serve(t, func(s *server.Settings) { s.CheckRoom = func() error { return full } })
-	if r := s.do(t, http.MethodGet, "/readyz", ""); r.status != http.StatusServiceUnavailable || r.body != "the disk has no room\n" {
+	if r := s.do(t, http.MethodGet, "/readyz", ""); r.status != http.StatusServiceUnavailable || r.body != "the disk takes no files\n" {
 		t.Errorf("status %d: %s", r.status, r.body)
 	}
 	s = serve(t, func(s *server.Settings) {

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 )
 
@@ -13,14 +12,17 @@ const room = 256 << 10
 
 // CheckRoom writes a file beside the store's file and removes it. The error says why a turn could not be
 // stored, as on a full disk. A store in memory has no such file, and no error. A store on another machine has one
-// beside the snapshots of workspaces, if their folder is there.
+// beside the snapshots of workspaces: the first snapshot makes their folder, and so does CheckRoom.
 func (s *Store) CheckRoom() (err error) {
 	if s.folder == "" {
 		return nil
 	}
-	f, err := os.CreateTemp(s.folder, "room-*")
-	if s.Limiter != nil && errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if s.Limiter != nil {
+		err = os.MkdirAll(s.folder, 0o700)
+	}
+	var f *os.File
+	if err == nil {
+		f, err = os.CreateTemp(s.folder, "room-*")
 	}
 	if err != nil {
 		return fmt.Errorf("the folder of the store %s cannot be written to: %w", s.path, err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/massgen/massgen/internal/models/retry"
 	"github.com/massgen/massgen/internal/storage/store"
 )
 
@@ -35,6 +36,22 @@ func TestCheckRoom(t *testing.T) {
 	}
 	if err := s.CheckRoom(); err == nil || !strings.Contains(err.Error(), "cannot be written to") {
 		t.Errorf("without its folder: %v", err)
+	}
+	s.Limiter = func(string, retry.Limits) retry.Limiter { return nil }
+	if err := s.CheckRoom(); err != nil {
+		t.Errorf("where its folder can be made: %v", err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("nowhere", dir); err != nil { // root may write anywhere, but not there
+		t.Fatal(err)
+	}
+	if err := s.CheckRoom(); err == nil || !strings.Contains(err.Error(), "cannot be written to") {
+		t.Errorf("where its folder cannot be made: %v", err)
+	}
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.Rename(filepath.Clean(dir+"-moved"), dir); err != nil {
 		t.Fatal(err)

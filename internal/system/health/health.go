@@ -208,7 +208,7 @@ func (h *Monitor) show(name string, works bool) {
 func gone(name string) string {
 	switch name {
 	case Disk:
-		return "the disk has no room"
+		return "the disk takes no files"
 	case Worker:
 		return "the worker takes no turns"
 	}
@@ -218,7 +218,7 @@ func gone(name string) string {
 func back(name string) string {
 	switch name {
 	case Disk:
-		return "the disk has room again"
+		return "the disk takes files again"
 	case Worker:
 		return "the worker takes turns again"
 	}

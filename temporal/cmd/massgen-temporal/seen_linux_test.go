@@ -213,7 +213,7 @@ func seeDiskFull(t *testing.T) {
 	x := w.watched(s, 1, s.agents(3)...)
 	x.readies(x.shown[0], http.StatusOK, "")
 	fill(x.workers[0])
-	x.readies(x.shown[0], http.StatusServiceUnavailable, "the disk has no room\n")
+	x.readies(x.shown[0], http.StatusServiceUnavailable, "the disk takes no files\n")
 	x.measures(x.shown[0], `massgen_ready\{part="disk"\} 0`)
 	x.state("running")
 	empty(x.workers[0])
@@ -221,7 +221,7 @@ func seeDiskFull(t *testing.T) {
 	x.measures(x.shown[0], `massgen_ready\{part="disk"\} 1`)
 	s.free()
 	x.state("idle")
-	x.said(x.workers[0], `"msg":"the disk has no room","part":"disk","error":"there is no room`, `"msg":"the disk has room again"`)
+	x.said(x.workers[0], `"msg":"the disk takes no files","part":"disk","error":"there is no room`, `"msg":"the disk takes files again"`)
 }
 
 // smallDisk returns what fills the disk of a worker's state folder, and what empties it.
