@@ -55,8 +55,10 @@ func codeOf(err error) string {
 // store, what was being done, and where there is one, the cure.
 func fault(store, doing string, err error) error {
 	switch code := codeOf(err); {
-	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case err == nil, errors.Is(err, context.Canceled):
 		return err
+	case errors.Is(err, context.DeadlineExceeded):
+		return line{err} // it may have the lines of a failed connection
 	case errors.Is(err, errNewer):
 		return fmt.Errorf("the store %s %w: update massgen", store, err)
 	case errors.Is(err, errOlder):

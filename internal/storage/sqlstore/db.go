@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -66,27 +67,40 @@ func (d *DB) translate(statement string) string {
 	return text
 }
 
-// Patiently repeats an operation while it fails with a temporary error.
+// Patiently repeats an operation while it fails with a temporary error. When ctx reaches its deadline, the error names the
+// last failure, too.
 func (d *DB) Patiently(ctx context.Context, do func() error) error {
 	try := do
 	if d.WhenRoom != nil {
 		try = func() error { return d.WhenRoom(ctx, do) }
 	}
+	var last error
 	for end := time.Now().Add(d.Patience); ; {
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return lateBy(ctx.Err(), last)
 		}
 		err := try()
+		if err != nil && (last == nil || ctx.Err() == nil) { // at the deadline, the failure before tells more
+			last = err
+		}
 		if ctx.Err() != nil && err != nil {
-			return ctx.Err()
+			return lateBy(ctx.Err(), last)
 		}
 		if err == nil || !d.Passes(err) || time.Now().After(end) {
 			return err
 		}
 		if err := sleep.For(ctx, d.Pause); err != nil {
-			return err
+			return lateBy(err, last)
 		}
 	}
+}
+
+// lateBy adds the last failure of an operation, if there is one, to the error of a context that reached its deadline.
+func lateBy(ended, last error) error {
+	if last == nil || last == ended || !errors.Is(ended, context.DeadlineExceeded) { //nolint:errorlint // with nothing around it
+		return ended
+	}
+	return fmt.Errorf("%w: %w", ended, last)
 }
 
 // Query runs a statement that reads, and returns its rows.
