@@ -126,7 +126,7 @@ func (m *Migration) plan(schema string) {
 // run does a step. The new version is part of its transaction.
 func (s MigrationStep) run(ctx context.Context, conn *pgx.Conn, schema string) error {
 	if s.From == 0 {
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { _, err := setUp(ctx, tx, schema); return err })
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { _, _, err := setUp(ctx, tx, schema); return err })
 	}
 	for _, statement := range s.Indexes {
 		if _, err := conn.Exec(ctx, statement); err != nil {

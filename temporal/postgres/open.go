@@ -39,7 +39,7 @@ func (s *server) prepare(ctx context.Context, schema string) error {
 	}
 	version, err := versionOf(ctx, conn.Conn(), schema)
 	if err == nil && version == 0 {
-		version, err = setUpAlone(ctx, conn.Conn(), schema)
+		version, s.isNew, err = setUpAlone(ctx, conn.Conn(), schema)
 	}
 	if err == nil {
 		err = checkVersion(version)
@@ -107,44 +107,44 @@ func versionOf(ctx context.Context, db querier, schema string) (version int, err
 // setUpAlone does setUp in a transaction, when no other process sets up or migrates a store. It asks again and
 // again: whoever waits within a statement keeps the holder of the lock from building an index, and the two never end.
 // The lock is the transaction's, so this works through a pooler.
-func setUpAlone(ctx context.Context, conn *pgx.Conn, schema string) (version int, err error) {
+func setUpAlone(ctx context.Context, conn *pgx.Conn, schema string) (version int, isNew bool, err error) {
 	for {
 		var taken bool
 		err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1)", creation).Scan(&taken)
 			if err == nil && taken {
-				version, err = setUp(ctx, tx, schema)
+				version, isNew, err = setUp(ctx, tx, schema)
 			}
 			return err
 		})
 		if taken || err != nil {
-			return version, err
+			return version, isNew, err
 		}
 		if err := sleep.For(ctx, pause); err != nil {
-			return 0, err
+			return 0, false, err
 		}
 	}
 }
 
 // setUp makes a store of this program's version, unless another process did so first. It returns
-// the store's version. The caller has the lock.
-func setUp(ctx context.Context, tx pgx.Tx, schema string) (version int, err error) {
+// the store's version, and whether it made the store. The caller has the lock.
+func setUp(ctx context.Context, tx pgx.Tx, schema string) (version int, isNew bool, err error) {
 	if version, err = versionOf(ctx, tx, schema); version > 0 || err != nil {
-		return version, err
+		return version, false, err
 	}
 	// An administrator can make an empty schema for a user who has no right to make one.
 	var there bool
 	if err := tx.QueryRow(ctx, "SELECT to_regnamespace($1) IS NOT NULL", schema).Scan(&there); err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	if !there {
 		if _, err := tx.Exec(ctx, "CREATE SCHEMA "+schema); err != nil {
-			return 0, fmt.Errorf("make the schema %s: %w", schema, err)
+			return 0, false, fmt.Errorf("make the schema %s: %w", schema, err)
 		}
 	}
 	if _, err := tx.Exec(ctx, dialect("").Schema()); err != nil {
-		return 0, fmt.Errorf("make version %d: %w", sqlstore.Version, err)
+		return 0, false, fmt.Errorf("make version %d: %w", sqlstore.Version, err)
 	}
 	_, err = tx.Exec(ctx, "INSERT INTO massgen_store (version, id) VALUES ($1, $2)", sqlstore.Version, rand.Text())
-	return sqlstore.Version, err
+	return sqlstore.Version, true, err
 }

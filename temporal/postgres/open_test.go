@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -187,10 +188,14 @@ func TestManyMakeOneStore(t *testing.T) {
 	execute(t, "DROP SCHEMA "+name)
 	const all = 8
 	errs := make(chan error, all)
+	var made atomic.Int32
 	for range all {
 		go func() {
 			s, err := postgres.Open(ctx, address(t, name))
 			if err == nil {
+				if s.IsNew() {
+					made.Add(1)
+				}
 				_, err = s.AddFact(ctx, "u", "one fact")
 				err = errors.Join(err, s.Close())
 			}
@@ -208,6 +213,9 @@ func TestManyMakeOneStore(t *testing.T) {
 	facts, err := s.Facts(ctx, "u")
 	if len(facts) != 1 || err != nil {
 		t.Errorf("%d facts, %v", len(facts), err)
+	}
+	if made.Load() != 1 || s.IsNew() {
+		t.Errorf("%d say that they made it; one that came later says %v", made.Load(), s.IsNew())
 	}
 }
 

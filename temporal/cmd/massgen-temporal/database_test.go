@@ -37,7 +37,9 @@ func TestWorkersOfAnotherDatabase(t *testing.T) {
 	other := w.withAnotherDatabase()
 	s := newService(t, agreeable)
 	config := w.config(s.agents(3)...)
-	other.worker("other worker", config)
+	if said := other.worker("other worker", config).stderr.String(); strings.Count(said, "massgen: made a new store in postgres on ") != 1 {
+		t.Errorf("a worker that made the tables said: %s", said)
+	}
 	theirs, _ := other.store().Database()
 	mine, _ := w.store().Database()
 	w.ask(config, "energy?").refused(t, "have the database postgres on ", "(id "+theirs+"), and this program has postgres on ",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/massgen/massgen/cmd/massgen/app/cmdline"
 	"github.com/massgen/massgen/internal/storage/store"
+	"github.com/massgen/massgen/internal/system/plain"
 	"github.com/massgen/massgen/sessions"
 	"github.com/massgen/massgen/sessions/sqlite"
 )
@@ -140,6 +141,9 @@ func (s *Archive) openDatabase(ctx context.Context, address string, why use) (*s
 	shared, err := open()
 	if err != nil {
 		return nil, err
+	}
+	if _, where := shared.Database(); s.flags.Waits && shared.IsNew() { // a service: the address may name the wrong database
+		s.console.Say("massgen: made a new store in %s", plain.Line(where))
 	}
 	place, err := s.place(ctx, why)
 	if err != nil && !errors.Is(err, store.ErrNoHome) { // without one there is only a temporary folder for snapshots
