@@ -76,6 +76,9 @@ func TestOperatingPage(t *testing.T) {
 		i := slices.IndexFunc(leftOut, func(l struct{ begins, instead string }) bool { return strings.HasPrefix(b[1], l.begins) })
 		if i < 0 {
 			o.run(b[1])
+			if strings.Contains(b[1], "databases.sh") { // also where some of it is there: an operator runs it again after a loss
+				o.run(b[1])
+			}
 			ran++
 			continue
 		}
