@@ -53,10 +53,10 @@ func Migrate(ctx context.Context, address string, dry bool) (m Migration, err er
 	m.Place = place(config)
 	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
 	if err != nil {
-		return m, fault(m.Place, "migrate", err)
+		return m, fault(m.Place, "connect", err)
 	}
 	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
-	return m, fault(m.Place, "migrate", m.run(ctx, conn, schemaOf(config), dry))
+	return m, fault(m.Place, "upgrade", m.run(ctx, conn, schemaOf(config), dry))
 }
 
 func (m *Migration) run(ctx context.Context, conn *pgx.Conn, schema string, dry bool) error {

@@ -144,3 +144,11 @@ func TestStepsKeepToTheRule(t *testing.T) {
 		}
 	}
 }
+
+// TestMigrateNamesItselfOnce: the command that calls it puts its own name before the error.
+func TestMigrateNamesItselfOnce(t *testing.T) {
+	_, err := postgres.Migrate(t.Context(), "postgres://nobody@127.0.0.1:1/massgen", true)
+	if err == nil || !strings.HasPrefix(err.Error(), "connect: the store massgen on 127.0.0.1:1, schema massgen is out of reach") {
+		t.Error(err)
+	}
+}

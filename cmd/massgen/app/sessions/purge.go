@@ -35,7 +35,7 @@ func (p *purging) flags() []cli.Flag {
 // age returns the value of --older-than.
 func (p *purging) age() (time.Duration, error) {
 	if p.olderThan == "" {
-		return 0, errors.New("sessions purge: --older-than is missing: massgen sessions purge --older-than 30d")
+		return 0, errors.New("--older-than is missing: massgen sessions purge --older-than 30d")
 	}
 	age, err := parseAge(p.olderThan)
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *command) purgeSessions(ctx context.Context, store *store.Store, _ []str
 		return c.console.Put(fmt.Sprintf("%s last used before %s would be deleted, except those that a turn runs on\n", count, wording.Moment(since)))
 	case c.purge.yes:
 	case !c.kept.CanAsk():
-		return fmt.Errorf("sessions purge: nothing was deleted: --yes deletes %s, --dry-run only counts them", count)
+		return fmt.Errorf("nothing was deleted: --yes deletes %s, --dry-run only counts them", count)
 	default:
 		yes, err := c.kept.Asks(fmt.Sprintf("%s last used before %s will be deleted for good.\nGo on?", count, wording.Moment(since)))
 		if err != nil || !yes {
@@ -113,7 +113,7 @@ func (c *command) purgeUnused(ctx context.Context, store *store.Store, since tim
 		for _, s := range list {
 			isDeleted, err := archive.DeleteUnused(ctx, store, s.ID, since)
 			if err != nil {
-				return fmt.Errorf("sessions purge: after %s: %w", plain.Count(deleted, "deleted session"), err)
+				return fmt.Errorf("after %s: %w", plain.Count(deleted, "deleted session"), err)
 			}
 			if !isDeleted {
 				left++
