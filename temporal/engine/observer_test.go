@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"log/slog"
+	"os"
 	"strings"
 	"testing"
 
@@ -52,6 +53,26 @@ func TestALostCallNamesItsTurnAndAgent(t *testing.T) {
 			t.Errorf("logged: %s", out.String())
 		}
 	}
+}
+
+// TestMetricsFileHasTheStatuses with which workflows end: alerts are written from it.
+func TestMetricsFileHasTheStatuses(t *testing.T) {
+	text, err := os.ReadFile("../../deploy/metrics.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if !strings.Contains(line, "name: "+metrics.WorkflowsEndedTotal().Name+",") {
+			continue
+		}
+		for _, status := range endings() {
+			if !strings.Contains(line, status) {
+				t.Errorf("no %s in: %s", status, line)
+			}
+		}
+		return
+	}
+	t.Error("it has no such metric")
 }
 
 // TestRefusalsAreForTheClient: a turn that did not begin is no workflow that failed.
