@@ -22,6 +22,8 @@ type Use struct {
 	// with pool_mode=transaction. Nothing then outlives a transaction: no prepared statement, no setting and no
 	// session lock.
 	Pooler bool
+	// Made is called with the place of a store that was made because there was none. It may be nil.
+	Made func(place string)
 }
 
 // The limits of a Brief use.

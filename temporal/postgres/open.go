@@ -39,7 +39,10 @@ func (s *server) prepare(ctx context.Context, schema string) error {
 	}
 	version, err := versionOf(ctx, conn.Conn(), schema)
 	if err == nil && version == 0 {
-		version, s.isNew, err = setUpAlone(ctx, conn.Conn(), schema)
+		var isNew bool
+		if version, isNew, err = setUpAlone(ctx, conn.Conn(), schema); isNew && err == nil && s.use.Made != nil {
+			s.use.Made(s.name)
+		}
 	}
 	if err == nil {
 		err = checkVersion(version)

@@ -52,7 +52,6 @@ type server struct {
 	name string
 	// database is the store's id.
 	database string
-	isNew    bool // it was made by this opening
 
 	mu sync.Mutex
 	// Whose leases are prolonged, by so much.
@@ -194,9 +193,6 @@ func (s *Store) Close() (err error) {
 	})
 	return fault(s.owner.name, "let go of the sessions that are held", err)
 }
-
-// IsNew reports whether this opening has made the store: an existing store was then missed, or there was none.
-func (s *Store) IsNew() bool { return s.owner.isNew }
 
 // Database returns the random id that the store got when it was made, and where the store is,
 // for people and without a password. A copy of the database has the same id.

@@ -102,8 +102,6 @@ type Shared interface {
 	io.Closer
 	// Database returns the random id of the store, and where the store is, for people.
 	Database() (id, place string)
-	// IsNew reports whether the store was made when it was opened.
-	IsNew() bool
 	// Limiter returns the keeper of an account's limits over all machines. The account's name
 	// is no secret.
 	Limiter(account string, l retry.Limits) retry.Limiter

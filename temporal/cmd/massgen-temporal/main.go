@@ -41,7 +41,7 @@ type cluster struct {
 }
 
 func (c *cluster) OpenStore(ctx context.Context, at app.DatabaseAddress) (store.Shared, error) {
-	store, err := postgres.OpenTo(ctx, at.URL, postgres.Use{Brief: !at.IsBusy, Pooler: at.Pooler})
+	store, err := postgres.OpenTo(ctx, at.URL, postgres.Use{Brief: !at.IsBusy, Pooler: at.Pooler, Made: at.Made})
 	if err != nil {
 		return nil, err
 	}

@@ -127,6 +127,9 @@ func (s *Archive) Database() string {
 func (s *Archive) openDatabase(ctx context.Context, address string, why use) (*store.Store, error) {
 	s.console.Secrets.AddURL(address)
 	at := cmdline.DatabaseAddress{URL: address, Pooler: s.flags.Pooler, IsBusy: s.flags.IsBusy}
+	if s.flags.Waits { // a service: the address may name the wrong database
+		at.Made = func(place string) { s.console.Say("massgen: made a new store in %s", plain.Line(place)) }
+	}
 	open := func() (store.Shared, error) {
 		shared, err := s.env.Cluster.OpenStore(ctx, at)
 		if err != nil {
@@ -141,9 +144,6 @@ func (s *Archive) openDatabase(ctx context.Context, address string, why use) (*s
 	shared, err := open()
 	if err != nil {
 		return nil, err
-	}
-	if _, where := shared.Database(); s.flags.Waits && shared.IsNew() { // a service: the address may name the wrong database
-		s.console.Say("massgen: made a new store in %s", plain.Line(where))
 	}
 	place, err := s.place(ctx, why)
 	if err != nil && !errors.Is(err, store.ErrNoHome) { // without one there is only a temporary folder for snapshots

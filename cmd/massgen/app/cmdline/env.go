@@ -63,6 +63,8 @@ type DatabaseAddress struct {
 	// IsBusy is for a process that plays turns, or serves many. Any other process closes its connections soon
 	// after each use.
 	IsBusy bool
+	// Made is called with the place of a store that was made because there was none. It may be nil.
+	Made func(place string)
 }
 
 // ClusterAddress says where an engine is: HOST:PORT, a namespace there, and the queue that
