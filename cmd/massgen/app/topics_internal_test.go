@@ -26,7 +26,7 @@ func TestHelpEnvironmentHasTheVariablesOfFlags(t *testing.T) {
 		}
 	}
 	add(app.Commands)
-	variable := regexp.MustCompile("\\b[A-Z]+(?:_[A-Z]+)+\\b")
+	variable := regexp.MustCompile(`\b[A-Z]+(?:_[A-Z]+)+\b`)
 	text, found := topicText(app, "environment"), 0
 	for _, f := range flags {
 		documented, ok := f.(cli.DocGenerationFlag)

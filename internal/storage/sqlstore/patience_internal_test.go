@@ -31,7 +31,7 @@ func TestALateOperationSaysWhatItWaitedFor(t *testing.T) {
 			cancel()
 			return errors.New("dial: refused")
 		})
-		if err != context.Canceled { //nolint:errorlint // with nothing around it
+		if err != context.Canceled {
 			t.Errorf("interrupted: %v", err)
 		}
 	})
