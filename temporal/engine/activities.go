@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -84,6 +85,9 @@ func (h *activities) prepareAt(ctx context.Context, in request, t *turnAtWork) (
 	if err != nil {
 		return begun{}, err
 	}
+	if err := h.checkUnplayed(ctx, store, in, b); err != nil {
+		return begun{}, err
+	}
 	defer store.AtWork(in.Session)()
 	accepted, err := accept(ctx, t, in, b)
 	if err != nil && isCut(ctx) { // another worker goes on with it
@@ -101,6 +105,30 @@ func (h *activities) prepareAt(ctx context.Context, in request, t *turnAtWork) (
 	}
 	h.observer.turnBegun(in.Session, b.Turn)
 	return h.begun(ctx, t, b.Turn, in, accepted)
+}
+
+// lateAfter is how long after the request a worker may prepare a turn without a look whether another has played it.
+const lateAfter = time.Second
+
+// checkUnplayed releases the session and refuses the request if the turn was played meanwhile: a worker may be frozen
+// before it holds the session, until another has begun the turn and ended it. Only one workflow at a time asks turns of
+// a session, so a turn with the question that began after the request is the request's own.
+func (h *activities) checkUnplayed(ctx context.Context, store Store, in request, b sessions.Begun) error {
+	const most = 10 // turns, in the time that a worker is frozen
+	asked := time.UnixMilli(int64(in.At))
+	if b.Turn == 1 || time.Since(asked) < lateAfter {
+		return nil
+	}
+	last, err := store.Turns(ctx, in.Session, most)
+	question := string(store.Mask(in.Question))
+	isOwn := func(t sessions.Turn) bool {
+		return t.Number < b.Turn && t.Question == question && !t.Started.Before(asked)
+	}
+	if err != nil || !slices.ContainsFunc(last, isOwn) {
+		return err
+	}
+	err = store.End(context.WithoutCancel(ctx), in.Session, b.Turn, sessions.Ended{Status: kernel.AllFailed}) // stores nothing
+	return refusal(refusedKind, errors.Join(errors.New("another worker has played the turn"), err))
 }
 
 // journal writes events of the workflow's history to the store.
@@ -251,6 +279,9 @@ func (h *activities) concludeAt(ctx context.Context, at *turnAtWork, t ending) (
 	case err != nil:
 		return c, err
 	case !isDone:
+		if err := holdAgain(ctx, store, t.held); err != nil {
+			return c, err
+		}
 		if t.Rest != nil {
 			if err := write(ctx, store, *t.Rest); err != nil {
 				return c, err
@@ -268,6 +299,23 @@ func (h *activities) concludeAt(ctx context.Context, at *turnAtWork, t ending) (
 		c.Following, err = worker.Following(ctx, t.Session, t.Number)
 	}
 	return c, err
+}
+
+// holdAgain holds the session for a turn that an earlier try could not end: if the store does not know whether a turn was
+// ended, it releases the session.
+func holdAgain(ctx context.Context, store Store, t held) error {
+	if activity.GetInfo(ctx).Attempt == 1 {
+		return nil
+	}
+	b, isHeld, err := store.Held(ctx, t.Session)
+	if err != nil || isHeld && b.Turn == t.Number {
+		return err
+	}
+	_, err = store.Resume(ctx, t.Session)
+	if errors.Is(err, sessions.ErrBusy) {
+		return refusal(refusedKind, err)
+	}
+	return err
 }
 
 // wasDone reports whether an earlier try has stored the turn and its reply was lost.

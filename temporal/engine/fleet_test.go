@@ -48,16 +48,36 @@ type memory struct {
 	results map[string][]byte
 	// refused are the results that it will not take, once each.
 	refused map[string]bool
+	// losesEnd says that it cannot tell whether the next turn that ends was ended, and releases its session.
+	losesEnd bool
 }
 
-func (s *memory) Begin(ctx context.Context, id, question string) (sessions.Begun, error) {
-	b, err := s.Store.Begin(ctx, id, question)
+func (s *memory) End(ctx context.Context, id string, number int, e sessions.Ended) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begun = nil
+	if s.losesEnd {
+		s.losesEnd = false
+		return errors.Join(sessions.Away(errors.New("the connection was lost")), s.Leave(ctx, id, number))
+	}
+	return s.Store.End(ctx, id, number, e)
+}
+
+func (s *memory) Resume(ctx context.Context, id string) (sessions.Begun, error) {
+	return s.keep(s.Store.Resume(ctx, id))
+}
+
+func (s *memory) keep(b sessions.Begun, err error) (sessions.Begun, error) {
 	if err == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.begun = &b
 	}
 	return b, err
+}
+
+func (s *memory) Begin(ctx context.Context, id, question string) (sessions.Begun, error) {
+	return s.keep(s.Store.Begin(ctx, id, question))
 }
 
 func (s *memory) Held(context.Context, string) (sessions.Begun, bool, error) {

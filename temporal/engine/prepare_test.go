@@ -95,3 +95,43 @@ func prepareAway(t *testing.T, end chan struct{}, want string) {
 		t.Error("the turn is ended in the store")
 	}
 }
+
+// TestALateWorkerBeginsNoSecondTurn: another has begun the turn and ended it while this worker was frozen.
+func TestALateWorkerBeginsNoSecondTurn(t *testing.T) {
+	f := newFleet(t)
+	began := time.Now()
+	f.play()
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	env.RegisterActivity(f.workers[1].prepare)
+	prepare := func(at time.Time) error {
+		_, err := env.ExecuteLocalActivity(f.workers[1].prepare, request{
+			Form: turnsByTexts, Session: "s", Owner: "o", Question: []byte("energy?"), Terms: coordinator.TurnOptions{Rules: f.rules}, At: kernel.Time(at.UnixMilli()),
+		})
+		return err
+	}
+	check := func(want int) {
+		t.Helper()
+		turns, err := f.store.Turns(t.Context(), "s", 0)
+		f.check(err)
+		if len(turns) != want {
+			t.Errorf("there are %d turns, not %d", len(turns), want)
+		}
+	}
+	if err := prepare(began.Add(-lateAfter)); !isOfKind(err, refusedKind) {
+		t.Errorf("a turn that was played: %v", err)
+	}
+	check(1)
+	f.check(prepare(time.Now().Add(time.Second))) // a new request with the same question
+	check(2)
+}
+
+// TestAnEndThatTheStoreLosesIsMadeAgain, although the store has released the session.
+func TestAnEndThatTheStoreLosesIsMadeAgain(t *testing.T) {
+	f := newFleet(t)
+	f.store.losesEnd = true
+	f.checkEnd(f.play(), 0)
+	if f.store.losesEnd {
+		t.Error("no end was lost")
+	}
+}
