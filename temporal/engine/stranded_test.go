@@ -1,10 +1,11 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,12 +25,15 @@ import (
 // forsaken is a server whose only worker has polled last at the time polled. It starts a turn, and nobody begins it.
 type forsaken struct {
 	client.Client
-	polled     time.Time
+	polled     atomic.Int64 // in milliseconds
 	terminated []string
 }
 
+// poll has the worker poll now.
+func (f *forsaken) poll() { f.polled.Store(time.Now().UnixMilli()) }
+
 func (f *forsaken) DescribeTaskQueue(context.Context, string, enums.TaskQueueType) (*workflowservice.DescribeTaskQueueResponse, error) {
-	return &workflowservice.DescribeTaskQueueResponse{Pollers: []*taskqueue.PollerInfo{{LastAccessTime: timestamppb.New(f.polled)}}}, nil
+	return &workflowservice.DescribeTaskQueueResponse{Pollers: []*taskqueue.PollerInfo{{LastAccessTime: timestamppb.New(time.UnixMilli(f.polled.Load()))}}}, nil
 }
 
 func (f *forsaken) UpdateWorkflow(ctx context.Context, _ client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
@@ -62,10 +66,29 @@ type runOf struct {
 func (r runOf) GetID() string    { return r.id }
 func (r runOf) GetRunID() string { return r.run }
 
+// lines are what was logged. It is safe for concurrent use.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(data []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(data)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 // TestTurnThatNobodyBegins is refused once its worker is known to have ended, and leaves its session free.
 func TestTurnThatNobodyBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &forsaken{polled: time.Now()}
+		server := &forsaken{}
+		server.poll()
 		e := &Engine{client: server, queue: "queue"}
 		began := time.Now()
 		p := &remote{engine: e, run: runOf{id: e.id("s"), run: "run"}, queue: "queue/config/texts"}
@@ -85,7 +108,8 @@ func TestTurnThatNobodyBegins(t *testing.T) {
 // TestStrandedTurnsAreSeen: a turn that waits for a worker with its config has a line and a figure, until there is one.
 func TestStrandedTurnsAreSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server, figures, log := &forsaken{polled: time.Now()}, metrics.New(), new(bytes.Buffer)
+		server, figures, log := &forsaken{}, metrics.New(), new(lines)
+		server.poll()
 		e := &Engine{client: server, queue: "queue", observer: newObserver(slog.New(slog.NewTextHandler(log, nil)), figures)}
 		p := &remote{engine: e, run: runOf{id: e.id("s"), run: "run"}, queue: "queue/config/texts", number: 3}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -111,7 +135,7 @@ func TestStrandedTurnsAreSeen(t *testing.T) {
 		check(0)
 		time.Sleep(3 * workersEvery)
 		check(1, alone)
-		server.polled = time.Now()
+		server.poll()
 		time.Sleep(workersEvery)
 		check(0, alone, over)
 		time.Sleep(3 * workersEvery)
