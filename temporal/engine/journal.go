@@ -117,6 +117,7 @@ func (j *journal) rest(limit int) (rest *entry, err error) {
 	}
 	e := j.entry()
 	e.Journal = unwritten
+	j.events += len(unwritten) // what follows the answer comes after them
 	return &e, nil
 }
 

@@ -21,6 +21,9 @@ func (p *player) follow(list []effect.Sidecall) error {
 	if err := p.drive(); err != nil {
 		return err
 	}
+	if err := p.journal.flush(); err != nil {
+		return err
+	}
 	ctx := workflow.WithActivityOptions(p.root, p.bookkeeping())
 	return workflow.ExecuteActivity(ctx, finishName, p.held()).Get(p.root, nil)
 }
