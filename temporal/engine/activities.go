@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -85,7 +84,7 @@ func (h *activities) prepareAt(ctx context.Context, in request, t *turnAtWork) (
 	if err != nil {
 		return begun{}, err
 	}
-	if err := h.checkUnplayed(ctx, store, in, b); err != nil {
+	if err := checkUnplayed(ctx, store, in, b); err != nil {
 		return begun{}, err
 	}
 	defer store.AtWork(in.Session)()
@@ -105,30 +104,6 @@ func (h *activities) prepareAt(ctx context.Context, in request, t *turnAtWork) (
 	}
 	h.observer.turnBegun(in.Session, b.Turn)
 	return h.begun(ctx, t, b.Turn, in, accepted)
-}
-
-// lateAfter is how long after the request a worker may prepare a turn without a look whether another has played it.
-const lateAfter = time.Second
-
-// checkUnplayed releases the session and refuses the request if the turn was played meanwhile: a worker may be frozen
-// before it holds the session, until another has begun the turn and ended it. Only one workflow at a time asks turns of
-// a session, so a turn with the question that began after the request is the request's own.
-func (h *activities) checkUnplayed(ctx context.Context, store Store, in request, b sessions.Begun) error {
-	const most = 10 // turns, in the time that a worker is frozen
-	asked := time.UnixMilli(int64(in.At))
-	if b.Turn == 1 || time.Since(asked) < lateAfter {
-		return nil
-	}
-	last, err := store.Turns(ctx, in.Session, most)
-	question := string(store.Mask(in.Question))
-	isOwn := func(t sessions.Turn) bool {
-		return t.Number < b.Turn && t.Question == question && !t.Started.Before(asked)
-	}
-	if err != nil || !slices.ContainsFunc(last, isOwn) {
-		return err
-	}
-	err = store.End(context.WithoutCancel(ctx), in.Session, b.Turn, sessions.Ended{Status: kernel.AllFailed}) // stores nothing
-	return refusal(refusedKind, errors.Join(errors.New("another worker has played the turn"), err))
 }
 
 // journal writes events of the workflow's history to the store.

@@ -101,23 +101,23 @@ func (j *journal) flush() error {
 	return j.fault
 }
 
-// rest returns the events that the store lacks when nothing is being written any more, for the activity that ends the
-// turn; nil if there are none. It writes them if they have limit bytes or more.
-func (j *journal) rest(limit int) (rest *entry, err error) {
-	unwritten, size := j.unwritten, 0
-	for _, ev := range unwritten {
+// rest returns the events that the store lacks, for the activity that ends the turn, once nothing is being written any
+// more; nil if there are none. It writes them itself if they have limit bytes or more.
+func (j *journal) rest(limit int) (*entry, error) {
+	size := 0
+	for _, ev := range j.unwritten {
 		size += len(ev)
 	}
-	isSmall := size < limit
-	if isSmall {
-		j.unwritten = nil
+	var rest []json.RawMessage
+	if size < limit {
+		rest, j.unwritten = j.unwritten, nil
 	}
-	if err := j.flush(); err != nil || size == 0 || !isSmall {
+	if err := j.flush(); err != nil || len(rest) == 0 {
 		return nil, err
 	}
 	e := j.entry()
-	e.Journal = unwritten
-	j.events += len(unwritten) // what follows the answer comes after them
+	e.Journal = rest
+	j.events += len(rest) // what follows the answer comes after them
 	return &e, nil
 }
 

@@ -2,8 +2,10 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 
@@ -58,6 +60,30 @@ func checkSize(rules kernel.Config) error {
 	}
 	return fmt.Errorf("the panel has %d agents, and a turn of workers with max_rounds %d has at most %d: leave some out, allow fewer rounds, or use --engine local",
 		n, rounds, max(mostAgentsOfRuns, min(mostAtOnce, mostEvents/(eventsOfCall*rounds))))
+}
+
+// lateAfter is how long after the request a turn may be prepared without a look whether another worker has played it.
+const lateAfter = time.Second
+
+// checkUnplayed releases the session and refuses the request if the turn was played meanwhile. A worker may be frozen
+// before it holds the session; another then begins the turn and ends it. A session has one workflow at a time, so a turn
+// that began after this request, with its question, is this request's own.
+func checkUnplayed(ctx context.Context, store Store, in request, b sessions.Begun) error {
+	const most = 10 // turns, in the time that a worker is frozen
+	asked := time.UnixMilli(int64(in.At))
+	if b.Turn == 1 || time.Since(asked) < lateAfter {
+		return nil
+	}
+	last, err := store.Turns(ctx, in.Session, most)
+	question := string(store.Mask(in.Question))
+	isOwn := func(t sessions.Turn) bool {
+		return t.Number < b.Turn && t.Question == question && !t.Started.Before(asked)
+	}
+	if err != nil || !slices.ContainsFunc(last, isOwn) {
+		return err
+	}
+	err = store.End(context.WithoutCancel(ctx), in.Session, b.Turn, sessions.Ended{Status: kernel.AllFailed}) // stores nothing
+	return refusal(refusedKind, errors.Join(errors.New("another worker has played the turn"), err))
 }
 
 // accept writes the first event.

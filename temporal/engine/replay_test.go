@@ -17,10 +17,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// TestRecordedHistoriesReplay: a turn that was begun by the program as it was goes on with
-// the program as it is. Those of turns by texts are recorded by scripts/temporal.sh ./cmd/massgen-temporal
-// -update-histories, in the commit that means to change them. Those of whole turns stay: no client begins such a
-// turn any more.
+// TestRecordedHistoriesReplay: this program goes on with a turn that an earlier version began. A commit that means to
+// change the histories of turns by texts records them anew, with scripts/temporal.sh ./cmd/massgen-temporal
+// -update-histories. The histories of whole turns cannot be recorded any more, since no client begins such a turn.
 func TestRecordedHistoriesReplay(t *testing.T) {
 	whole, err := filepath.Glob("testdata/histories/whole_turns/*.json")
 	if err != nil || len(whole) < 20 {

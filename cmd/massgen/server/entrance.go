@@ -10,6 +10,7 @@ import (
 // Entrance answers requests from before the server can serve: a port that refuses connections looks like a process that
 // is stuck, and a supervisor would start it again for ever. Its methods are safe for concurrent use.
 type Entrance struct {
+	addr    net.Addr
 	http    http.Server
 	server  atomic.Pointer[Server] // nil until the server serves
 	awaited atomic.Pointer[string] // nil while nothing is waited for
@@ -24,7 +25,7 @@ func NewEntrance(l net.Listener, log *slog.Logger) *Entrance { return newEntranc
 
 // newEntrance returns an entrance to a server, which may be nil.
 func newEntrance(l net.Listener, log *slog.Logger, s *Server) *Entrance {
-	e := &Entrance{served: make(chan struct{}), respond: responder{log: log, redact: func(text string) string { return text }}}
+	e := &Entrance{addr: l.Addr(), served: make(chan struct{}), respond: responder{log: log, redact: func(text string) string { return text }}}
 	e.server.Store(s)
 	e.http = http.Server{
 		Handler: e, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: mostHeader,
@@ -43,6 +44,9 @@ func (e *Entrance) Awaits(what string) {
 		e.awaited.Store(&what)
 	}
 }
+
+// Addr returns the address that the entrance listens to.
+func (e *Entrance) Addr() net.Addr { return e.addr }
 
 // Admit passes all requests on to a server from now on. The caller then calls its ServeAt.
 func (e *Entrance) Admit(s *Server) { e.server.Store(s) }

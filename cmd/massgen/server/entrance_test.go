@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -26,16 +25,11 @@ func TestEntranceAnswersBeforeTheServer(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	e := server.NewEntrance(l, log)
 	get := func(path string) reply {
-		response, err := http.Get("http://" + l.Addr().String() + path)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+l.Addr().String()+path, http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = response.Body.Close() }() // it was only read
-		text, err := io.ReadAll(response.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return reply{response.StatusCode, response.Header, string(text)}
+		return send(t, request)
 	}
 	e.Awaits("the database")
 	if r := get("/healthz"); r.status != http.StatusOK || r.body != "ok\n" {

@@ -41,16 +41,7 @@ func (s served) do(t *testing.T, method, path, body string, headers ...string) r
 		}
 		request.Header.Add(name, value)
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }() // it was only read
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reply{response.StatusCode, response.Header, string(text)}
+	return send(t, request)
 }
 
 const asked = `{"model":"pair/ada","messages":[{"role":"user","content":"What is Go?"}]}`

@@ -16,8 +16,8 @@ type tally struct{ *metrics.Registry }
 // turnFailed is the status in metrics of a turn that has no result.
 const turnFailed = "error"
 
-// expect makes the series of the models exist before the first turn, and those of the refusals of requests that may
-// succeed later.
+// expect makes series exist before their first event: those of the models, and of refusals after which a client tries
+// again.
 func (t tally) expect(models []Model) {
 	for _, m := range models {
 		metrics.ExpectTurns(t.Registry, m.ID, append(kernel.Statuses(), turnFailed)...)

@@ -147,9 +147,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return s.ServeAt(ctx, newEntrance(l, s.log, s))
 }
 
-// ServeAt answers the requests to an entrance until ctx is done and its drain is over. It then stops the turns that run, waits for the responses, and
-// closes the panels and the entrance. A turn that ends with its request ends with the best answer so far. Other turns, and turns
-// without an answer, stay in the store as after a kill.
+// ServeAt answers the requests to an entrance until ctx is done and its drain is over. It then stops the turns that run,
+// waits for the responses, and closes the panels and the entrance. A turn that ends with its request ends with the best
+// answer so far. Other turns, and turns without an answer, stay in the store as after a kill.
 func (s *Server) ServeAt(ctx context.Context, e *Entrance) error {
 	e.Admit(s)
 	var stopper sync.WaitGroup

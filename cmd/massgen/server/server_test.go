@@ -88,6 +88,12 @@ func (s served) send(t *testing.T, method, path, body string) reply {
 	if s.token != "" {
 		request.Header.Set("Authorization", "Bearer "+s.token)
 	}
+	return send(t, request)
+}
+
+// send sends a request and reads the whole response.
+func send(t *testing.T, request *http.Request) reply {
+	t.Helper()
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)

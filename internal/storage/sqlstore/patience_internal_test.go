@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestALateOperationSaysWhatItWaitedFor, and its error is still that of the context.
+// TestALateOperationSaysWhatItWaitedFor: its error is that of the context, and names the last failure.
 func TestALateOperationSaysWhatItWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

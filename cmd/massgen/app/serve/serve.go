@@ -117,9 +117,9 @@ func (c *command) run(ctx *cli.Context) error {
 	c.session.Waits, c.engines.Flags.Waits = true, true
 	served, now, stop := c.watch.Contexts(ctx.Context)
 	defer stop()
-	var l net.Listener
-	listen := func(ctx context.Context, log *slog.Logger) (entrance *server.Entrance, err error) {
-		if l, err = c.open(ctx, access); err != nil {
+	listen := func(ctx context.Context, log *slog.Logger) (*server.Entrance, error) {
+		l, err := c.open(ctx, access)
+		if err != nil {
 			return nil, err
 		}
 		return server.NewEntrance(l, log), nil
@@ -137,9 +137,9 @@ func (c *command) run(ctx *cli.Context) error {
 		}
 		handler := server.New(s)
 		entrance.Admit(handler) // before the line below, after which clients ask
-		c.console.Say("massgen: listening on http://%s/v1 for %s", l.Addr(), plain.List(ids(slices.DeleteFunc(slices.Clone(s.Models), func(m server.Model) bool { return m.Preset != "" }))))
+		c.console.Say("massgen: listening on http://%s/v1 for %s", entrance.Addr(), plain.List(ids(slices.DeleteFunc(slices.Clone(s.Models), func(m server.Model) bool { return m.Preset != "" }))))
 		if len(access.Tokens) == 0 {
-			c.console.Say("massgen: the web page is http://%s/#key=%s", l.Addr(), s.Access.PageKey)
+			c.console.Say("massgen: the web page is http://%s/#key=%s", entrance.Addr(), s.Access.PageKey)
 		}
 		return handler.ServeAt(ctx, entrance)
 	})
