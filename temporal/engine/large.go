@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -17,10 +18,11 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/massgen/massgen/internal/system/blob"
+	"github.com/massgen/massgen/sessions"
 )
 
 // largePayloads keeps large payloads as texts. It is a converter.StorageDriver. Only a turn that holds
-// its session has them, so no sweep forgets them before it ends.
+// its session stores them, so no sweep forgets them before it ends.
 type largePayloads struct {
 	store Store
 	texts Texts
@@ -40,6 +42,9 @@ type claim struct {
 
 // claimKey is the key under which the server keeps a claim.
 const claimKey = "claim"
+
+// forgotten is the encoding of a payload that the store has forgotten.
+const forgotten = "massgen/forgotten"
 
 // Store implements converter.StorageDriver.
 func (l largePayloads) Store(ctx converter.StorageDriverStoreContext, payloads []*commonpb.Payload) ([]converter.StorageDriverClaim, error) {
@@ -62,7 +67,7 @@ func (l largePayloads) Store(ctx converter.StorageDriverStoreContext, payloads [
 	return claims, nil
 }
 
-// Retrieve implements converter.StorageDriver.
+// Retrieve implements converter.StorageDriver. A payload that the store has forgotten is one that nobody can decode.
 func (l largePayloads) Retrieve(ctx converter.StorageDriverRetrieveContext, claims []converter.StorageDriverClaim) ([]*commonpb.Payload, error) {
 	payloads := make([]*commonpb.Payload, len(claims))
 	for i, c := range claims {
@@ -71,6 +76,11 @@ func (l largePayloads) Retrieve(ctx converter.StorageDriverRetrieveContext, clai
 			return nil, fmt.Errorf("read where a large message is: %w", err)
 		}
 		data, err := l.store.Get(ctx.Context, of.Text)
+		if errors.Is(err, sessions.ErrNoText) {
+			// The turn has ended and its workflow has not. A worker that replays it decodes no inputs of activities.
+			payloads[i] = &commonpb.Payload{Metadata: map[string][]byte{converter.MetadataEncoding: []byte(forgotten)}}
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read a large message: %w", err)
 		}

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -9,12 +11,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/massgen/massgen/internal/system/blob"
+	"github.com/massgen/massgen/sessions"
 )
 
 // TestRecordedHistoriesReplay: this program goes on with a turn that an earlier version began. A commit that means to
@@ -38,6 +46,53 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestReplayNeedsNoInputs: the store may forget texts as soon as the turn has ended, and then a worker may have to
+// replay the turn's workflow to end it.
+func TestReplayNeedsNoInputs(t *testing.T) {
+	data, err := os.ReadFile("testdata/histories/turns_by_texts/consensus.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := client.HistoryFromJSON(bytes.NewReader(data), client.HistoryJSONOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs := 0
+	for _, ev := range h.GetEvents() {
+		for _, input := range ev.GetActivityTaskScheduledEventAttributes().GetInput().GetPayloads() {
+			inputs++
+			input.Metadata = map[string][]byte{"encoding": []byte("json/protobuf"), "messageType": []byte("temporal.api.sdk.v1.ExternalStorageReference")}
+			input.Data = []byte(`{"driverName": "massgen.texts", "claimData": {"claim": "{}"}}`)
+			input.ExternalPayloads = []*commonpb.Payload_ExternalPayloadDetails{{SizeBytes: 1 << 20}}
+		}
+	}
+	store := &forgetful{}
+	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
+		ExternalStorage: converter.ExternalStorage{Drivers: []converter.StorageDriver{largePayloads{store: store}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	replayer.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
+	if err := replayer.ReplayWorkflowHistory(log.NewStructuredLogger(slog.New(slog.DiscardHandler)), h); err != nil {
+		t.Error(err)
+	}
+	if asked := int(store.asked.Load()); inputs == 0 || asked != inputs {
+		t.Errorf("the store was asked for %d of %d inputs", asked, inputs)
+	}
+}
+
+// forgetful is a store that has forgotten all texts, and counts who asks.
+type forgetful struct {
+	Store
+	asked atomic.Int64
+}
+
+func (s *forgetful) Get(_ context.Context, ref blob.Ref) ([]byte, error) {
+	s.asked.Add(1)
+	return nil, sessions.NoText(ref)
 }
 
 // TestSignalAtTheEndOfARun comes in the workflow task in which the turn would go on as a new
