@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -297,7 +298,7 @@ func (o *operator) ready(at string) {
 func (o *operator) end() {
 	o.t.Helper()
 	for _, p := range []*process{o.workers[0], o.workers[1], o.server} {
-		ok(o.t, p.Process.Signal(os.Interrupt))
+		ok(o.t, p.Process.Signal(syscall.SIGTERM))
 	}
 	for _, p := range []*process{o.workers[0], o.workers[1], o.server} {
 		<-p.ended
