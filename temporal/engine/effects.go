@@ -229,7 +229,7 @@ func (p *player) recordLost(w work, key effect.Key) {
 	if w.Effect.Model == nil {
 		return
 	}
-	callLost(p.root, w, key)
+	callLost(p.root, w.Session, p.driver.Machine().Turn(), key)
 	p.giveUp(key, lostWord)
 	p.happened(happening{event: func(at kernel.Time) turn.Event { return turn.Lost{At: at, Key: key} }})
 }

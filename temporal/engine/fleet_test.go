@@ -442,11 +442,22 @@ type outcome struct {
 	lost           int                 // calls that are in the journal as lost
 }
 
+// request is the request for the fleet's turn.
+func (f *fleet) request() request {
+	return request{Form: f.form, Session: "s", Owner: "o", Question: []byte("energy?"), Terms: coordinator.TurnOptions{Rules: f.rules}}
+}
+
 // play plays a turn.
 func (f *fleet) play() (o outcome) {
 	f.t.Helper()
+	return f.playOn(f.request())
+}
+
+// playOn plays a turn from a request on, which may be that of a later run.
+func (f *fleet) playOn(in request) (o outcome) {
+	f.t.Helper()
 	ctx := f.t.Context()
-	f.ExecuteWorkflow(workflowName, request{Form: f.form, Session: "s", Owner: "o", Question: []byte("energy?"), Terms: coordinator.TurnOptions{Rules: f.rules}})
+	f.ExecuteWorkflow(workflowName, in)
 	if !f.IsWorkflowCompleted() {
 		f.t.Fatal("the turn does not end")
 	}

@@ -1,12 +1,15 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/massgen/massgen/internal/coordination/kernel"
 )
@@ -172,5 +175,38 @@ func TestWorkerIsLost(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestFirstCallOfANewRunIsLost: a call that one run has prepared and the next has begun is made again like any other.
+func TestFirstCallOfANewRunIsLost(t *testing.T) {
+	const script = `
+rules:
+  - {when: {round: 1}, reply: {new_answer: "{{.Agent}} says: the sun."}}
+  - {when: {}, reply: {vote: {agent: agent1, reason: clear}}}
+`
+	first := newFleetOf(t, script, func(*fleet) {})
+	first.SetContinueAsNewSuggested(true)
+	first.ExecuteWorkflow(workflowName, first.request())
+	var next *workflow.ContinueAsNewError
+	if err := first.GetWorkflowError(); !errors.As(err, &next) {
+		t.Fatal(err)
+	}
+	var in request
+	first.check(converter.GetDefaultDataConverter().FromPayloads(next.Input, &in))
+	second := newFleetOf(t, script, func(f *fleet) { f.store = first.store })
+	isPrepared := func(w work) bool {
+		return slices.ContainsFunc(in.Played.Ready, func(ready work) bool { return w.Effect.Model != nil && ready.Parcel.Key == w.Effect.Model.Key })
+	}
+	isLost := false
+	second.lose = func(_ string, w work) loss {
+		if isLost || !isPrepared(w) {
+			return none
+		}
+		isLost = true
+		return broken
+	}
+	if o := second.playOn(in); !isLost || o.status != kernel.Completed || o.lost != 1 {
+		t.Errorf("%s, and %d calls are lost in the journal", o.status, o.lost)
 	}
 }

@@ -117,7 +117,7 @@ func (o *observer) performed(ctx context.Context, w *work, e effect.Effect, bega
 		Session: w.Session, Turn: w.Turn.Turn, Question: w.Turn.Question, Purpose: string(key.Purpose), Try: w.Try,
 		Worker: processName(), Scheduled: activity.GetInfo(ctx).ScheduledTime, Started: began, Ended: time.Now(),
 	}
-	told.Agent = w.agent(key)
+	told.Agent = agentOf(&w.Turn, key)
 	if call, ok := e.(effect.ToolCall); ok {
 		told.Tool = call.Name
 	}
@@ -344,13 +344,13 @@ func (t *logged) isDue(message string, now time.Time) bool {
 // lostMessage is the message about a call whose worker is lost.
 const lostMessage = "a call is lost with its worker, and made again"
 
-// callLost logs and counts a call that is lost with its worker. Workflows call it, not while they replay.
-func callLost(ctx workflow.Context, w work, key effect.Key) {
+// callLost logs and counts a call that is lost with its worker. It does neither while the workflow is replayed.
+func callLost(ctx workflow.Context, session string, t *effect.Turn, key effect.Key) {
 	workflow.GetMetricsHandler(ctx).Counter(metrics.CallsLostTotal().Name).Inc(1)
-	workflow.GetLogger(ctx).Warn(lostMessage, lostAttrs(w, key)...)
+	workflow.GetLogger(ctx).Warn(lostMessage, lostAttrs(session, t, key)...)
 }
 
-// lostAttrs are the attributes of the line about a lost call.
-func lostAttrs(w work, key effect.Key) []any {
-	return []any{logs.Session, w.Session, logs.Turn, w.Turn.Turn, logs.Agent, w.agent(key), logs.Call, key.String()}
+// lostAttrs returns the attributes of the line about a lost call.
+func lostAttrs(session string, t *effect.Turn, key effect.Key) []any {
+	return []any{logs.Session, session, logs.Turn, t.Turn, logs.Agent, agentOf(t, key), logs.Call, key.String()}
 }

@@ -45,10 +45,10 @@ func TestEachLostCallIsLogged(t *testing.T) {
 
 // TestALostCallNamesItsTurnAndAgent as other lines about calls do.
 func TestALostCallNamesItsTurnAndAgent(t *testing.T) {
-	w := work{Session: "s", Turn: effect.Turn{Turn: 3, Agents: []effect.Agent{{ID: "ada"}, {ID: "bob"}}}}
+	of := effect.Turn{Turn: 3, Agents: []effect.Agent{{ID: "ada"}, {ID: "bob"}}}
 	for agent, want := range map[int]string{1: "turn=3 agent=bob call=", effect.NoAgent: `turn=3 agent="" call=`} {
 		var out bytes.Buffer
-		slog.New(slog.NewTextHandler(&out, nil)).Warn(lostMessage, lostAttrs(w, effect.Key{Agent: agent, Purpose: effect.Coordination})...)
+		slog.New(slog.NewTextHandler(&out, nil)).Warn(lostMessage, lostAttrs("s", &of, effect.Key{Agent: agent, Purpose: effect.Coordination})...)
 		if !strings.Contains(out.String(), "session=s "+want) {
 			t.Errorf("logged: %s", out.String())
 		}

@@ -198,12 +198,12 @@ type work struct {
 	Priced  bool `json:"priced,omitempty"`
 }
 
-// agent returns the id of the agent of a call, "" for a call of no agent.
-func (w work) agent(key effect.Key) string {
+// agentOf returns the id of the agent of a call, "" for a call of no agent.
+func agentOf(t *effect.Turn, key effect.Key) string {
 	if key.Agent == effect.NoAgent {
 		return ""
 	}
-	return w.Turn.Agent(key.Agent).ID
+	return t.Agent(key.Agent).ID
 }
 
 // result is the result of an effect: one of the two fields.
