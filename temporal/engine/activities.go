@@ -128,7 +128,7 @@ func (h *activities) perform(ctx context.Context, w work) (result, error) {
 	t, leave := h.turn(w.Owner)
 	defer leave()
 	if err := t.open(ctx, &w); err != nil {
-		return result{}, unsent(err)
+		return result{}, t.unopened(ctx, w, err)
 	}
 	e, err := w.Effect.effect()
 	if err != nil {
@@ -182,7 +182,7 @@ func (h *activities) begin(ctx context.Context, w work, e effect.Effect, name st
 	case isKept || err != nil:
 		return r, unsent(err)
 	case !isHeld:
-		return result{}, refusal(refusedKind, fmt.Errorf("turn %d no longer holds session %s", w.Turn.Turn, w.Session))
+		return result{}, refusal(refusedKind, notHeld(w.Session))
 	}
 	defer t.store.AtWork(w.Session)()
 	stored := h.inFlight.begun(name)
@@ -190,7 +190,9 @@ func (h *activities) begin(ctx context.Context, w work, e effect.Effect, name st
 	var isLost atomic.Bool
 	if w.Limited {
 		info := activity.GetInfo(ctx).WorkflowExecution
-		called = backends.WithBudget(ctx, grants{h.workflows, info.ID, info.RunID, key, w.Try, w.Priced, &isLost, activity.GetLogger(ctx)})
+		called = backends.WithBudget(ctx, &grants{
+			workflows: h.workflows, workflow: info.ID, run: info.RunID, key: key, try: w.Try, priced: w.Priced, lost: &isLost, log: activity.GetLogger(ctx),
+		})
 	}
 	began := time.Now()
 	ev, err := t.worker.Perform(called, &w.Turn, e)

@@ -180,6 +180,8 @@ func (p *player) rejoin(ctx workflow.Context, queue string, w work, lost error) 
 	case isOfKind(err, unsentKind) && (at != "" || isUnstarted(lost) || isSilent(lost)):
 		// The worker lives and has not begun the effect.
 		return r, err
+	case isSilent(lost) && workerOf(lost) == "": // a worker that begins an effect has announced it before
+		return r, unsent(lost)
 	}
 	return r, lost
 }

@@ -267,10 +267,13 @@ func (e *Engine) startOnce(whole context.Context, queue string, in request) (*re
 // latest is the latest run of a session's workflow, nil if there is none.
 type latest struct {
 	run client.WorkflowRun
-	// isOwn says that this request started the run, isForeign that the run is a turn of another
-	// database.
-	isOwn, isForeign bool
+	// isOwn reports whether this request started the run, isForeign whether the run is a turn of
+	// another database, and isTaken whether a worker has taken it up.
+	isOwn, isForeign, isTaken bool
 }
+
+// untaken is the number of events of a workflow that no worker has taken up: its start, and its first task.
+const untaken = 2
 
 // find returns the latest run of a session's workflow.
 func (e *Engine) find(ctx context.Context, in request) (latest, error) {
@@ -283,7 +286,7 @@ func (e *Engine) find(ctx context.Context, in request) (latest, error) {
 		return latest{}, err
 	}
 	run := e.client.GetWorkflow(ctx, e.id(in.Session), found.WorkflowExecutionInfo.GetExecution().GetRunId())
-	return latest{run, memoOf(found, ownerMemo) == in.Owner, e.isForeign(found)}, nil
+	return latest{run, memoOf(found, ownerMemo) == in.Owner, e.isForeign(found), found.WorkflowExecutionInfo.GetHistoryLength() > untaken}, nil
 }
 
 // memoOf returns the entry of a workflow's memo under a key, empty if there is none.
@@ -295,7 +298,7 @@ func memoOf(found *workflowservice.DescribeWorkflowExecutionResponse, key string
 	return value
 }
 
-// startPatience is how long the start of a turn may still arrive without a reply.
+// startPatience is how long Temporal may still carry out a start that got no reply.
 const startPatience = 2 * time.Second
 
 // The keys of the workflow's memo: the request that started it, and the ID of the client's
@@ -396,19 +399,21 @@ func (n notPlayed) Error() string {
 // Is implements errors.Is with the error that callers know.
 func (notPlayed) Is(target error) bool { return target == sessions.ErrNoSession }
 
-// await waits until a turn has begun, and sets its number.
+// await waits until a turn has begun, and sets its number. It also waits while the server is away.
 func (e *Engine) await(ctx context.Context, p *remote) error {
 	run := p.run
-	number, err := untilAnswered(ctx, func() (number int, err error) {
-		handle, err := e.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-			WorkflowID: run.GetID(), RunID: run.GetRunID(), UpdateName: begunUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
+	var err error
+	for isOpen := true; isOpen; isOpen = isAway(err) && ctx.Err() == nil {
+		p.number, err = untilAnswered(ctx, func() (number int, err error) {
+			handle, err := e.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+				WorkflowID: run.GetID(), RunID: run.GetRunID(), UpdateName: begunUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
+			})
+			if err == nil {
+				err = handle.Get(ctx, &number)
+			}
+			return number, err
 		})
-		if err == nil {
-			err = handle.Get(ctx, &number)
-		}
-		return number, err
-	})
-	p.number = number
+	}
 	if err == nil {
 		return nil
 	}

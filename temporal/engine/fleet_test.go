@@ -192,6 +192,9 @@ type fleet struct {
 	// done the activity and before anybody has heard of that. The first worker only can be lost
 	// before.
 	lose func(activity string, w work) loss
+	// waits reports whether an activity waits for the database until the server gives it up, before it announces the
+	// effect.
+	waits func(w work) bool
 	// late says which effects come to the first worker only when it is gone.
 	late func(w work) bool
 	gone chan struct{} // closed when the first worker is lost
@@ -272,7 +275,7 @@ func newFleetOf(t *testing.T, text string, adapt func(*fleet)) *fleet {
 	f := &fleet{
 		TestWorkflowEnvironment: newEnvironment(), t: t, store: &memory{Store: sessions.NewMemory(), results: map[string][]byte{}, refused: map[string]bool{}},
 		backend: &counting{Backend: debugbackend.NewScripted(script), calls: map[backends.Key]int{}},
-		lose:    func(string, work) loss { return none }, late: func(work) bool { return false }, gone: make(chan struct{}), looked: make(chan struct{}),
+		lose:    func(string, work) loss { return none }, waits: func(work) bool { return false }, late: func(work) bool { return false }, gone: make(chan struct{}), looked: make(chan struct{}),
 		done: map[string]int{}, at: map[string]int{}, rules: kernel.Defaults("a", "b"), form: turnsByTexts, change: func(*coordinator.Options) {},
 	}
 	adapt(f)
@@ -362,6 +365,9 @@ func (f *fleet) perform(ctx context.Context, sent work) (result, error) {
 	w := sent
 	if err := f.turnOf(w.Owner).open(ctx, &w); err != nil {
 		return result{}, err
+	}
+	if f.waits(w) {
+		return result{}, temporal.NewHeartbeatTimeoutError()
 	}
 	if w.Joins { // it is asked for where it was
 		return f.performBy(ctx, sent, w, none)

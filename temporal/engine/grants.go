@@ -17,7 +17,7 @@ import (
 )
 
 // grants is the budget of one call. Before each attempt it asks the call's workflow, which has
-// the ledger of the turn, from whichever worker.
+// the ledger of the turn, from whichever worker. One goroutine at a time uses it.
 type grants struct {
 	workflows workflows
 	workflow  string
@@ -29,10 +29,13 @@ type grants struct {
 	// lost is set when the workflow says that this try counts as lost.
 	lost *atomic.Bool
 	log  log.Logger
+	// owed is the end of an attempt that is not booked yet, with the ID of its update.
+	owed   *settlement
+	owedID string
 }
 
 // Reserve implements backends.Budget.
-func (g grants) Reserve(ctx context.Context, most, least backends.Cost) (held backends.Reservation, less int, err error) {
+func (g *grants) Reserve(ctx context.Context, most, least backends.Cost) (held backends.Reservation, less int, err error) {
 	if most.USD == nil && g.priced {
 		return nil, 0, backends.Unpaid(backends.KindBudget, "the model's price is unknown, so max_usd cannot be enforced", nil)
 	}
@@ -54,10 +57,10 @@ func (g grants) Reserve(ctx context.Context, most, least backends.Cost) (held ba
 }
 
 // Release implements backends.Reservation.
-func (g grants) Release() { g.end(&budget.Amount{}) }
+func (g *grants) Release() { g.end(&budget.Amount{}) }
 
 // Settle implements backends.Reservation.
-func (g grants) Settle(usage *backends.Usage) {
+func (g *grants) Settle(usage *backends.Usage) {
 	if usage == nil || usage.CostUSD == nil && g.priced {
 		g.end(nil)
 		return
@@ -66,24 +69,41 @@ func (g grants) Settle(usage *backends.Usage) {
 	g.end(&spent)
 }
 
-// settlePatience is how long a worker tries to book an attempt's end. Long before, the workflow
-// counts the worker as lost.
+// settlePatience is how long a worker tries to book an attempt's end before it goes on. The next attempt books it first.
 const settlePatience = time.Minute
 
-func (g grants) end(spent *budget.Amount) {
+func (g *grants) end(spent *budget.Amount) {
 	ctx, cancel := context.WithTimeout(context.Background(), settlePatience)
 	defer cancel()
-	if err := g.update(ctx, settleUpdate, settlement{g.key, g.try, spent}, nil); err != nil {
+	if g.owed == nil { // else the workflow never heard of a later attempt
+		g.owed, g.owedID = &settlement{g.key, g.try, spent}, rand.Text()
+	}
+	if err := g.settleOwed(ctx); err != nil {
 		g.log.Warn("the end of an attempt was not booked: what was held for it stays spent", "call", g.key.String(), "error", err)
 	}
+}
+
+// settleOwed books the end of the last attempt, unless that is booked. The workflow applies it once.
+func (g *grants) settleOwed(ctx context.Context) error {
+	if g.owed == nil {
+		return nil
+	}
+	err := g.updateAs(ctx, g.owedID, settleUpdate, *g.owed, nil)
+	if err == nil {
+		g.owed = nil
+	}
+	return err
 }
 
 // reserve enters an attempt, and returns when it may be sent, or the reason why it may not. It
 // waits by asking again and again: a workflow has at most ten updates under way, and waiting
 // ones would keep out those that release budget.
-func (g grants) reserve(ctx context.Context, r reservation) (said answer, err error) {
+func (g *grants) reserve(ctx context.Context, r reservation) (said answer, err error) {
 	const first, longest = 50 * time.Millisecond, time.Second
-	err = g.update(ctx, reserveUpdate, r, &said)
+	if err = g.settleOwed(ctx); err != nil {
+		return said, err
+	}
+	err = g.updateAs(ctx, rand.Text(), reserveUpdate, r, &said)
 	for pause := first; err == nil && said.refused == waitWord; pause = min(2*pause, longest) {
 		if err = sleep.For(ctx, pause); err == nil {
 			err = g.untilAnswered(ctx, func() error {
@@ -94,16 +114,15 @@ func (g grants) reserve(ctx context.Context, r reservation) (said answer, err er
 	return said, err
 }
 
-// update sends an update to the workflow, which applies it once.
-func (g grants) update(ctx context.Context, name string, arg, answer any) error {
-	id := rand.Text()
+// updateAs sends an update to the workflow, which applies the update of an ID once.
+func (g *grants) updateAs(ctx context.Context, id, name string, arg, answer any) error {
 	return g.untilAnswered(ctx, func() error {
 		return g.workflows.Update(ctx, g.workflow, g.run, id, name, arg, answer)
 	})
 }
 
 // untilAnswered repeats a request until the workflow answers, also while the server is away.
-func (g grants) untilAnswered(ctx context.Context, ask func() error) error {
+func (g *grants) untilAnswered(ctx context.Context, ask func() error) error {
 	const pause = time.Second
 	for {
 		err := ask()

@@ -25,10 +25,21 @@ type answering struct {
 	asks  int
 	less  int
 	asked int
-	heard []string
+	// heard are the updates that the workflow has heard, and ids are those of all that were sent. None is heard until
+	// awayUntil.
+	heard     []string
+	ids       map[string]bool
+	awayUntil time.Time
 }
 
-func (a *answering) Update(_ context.Context, _, _, _, name string, arg, said any) error {
+func (a *answering) Update(_ context.Context, _, _, id, name string, arg, said any) error {
+	if a.ids == nil {
+		a.ids = map[string]bool{}
+	}
+	a.ids[id] = true
+	if time.Now().Before(a.awayUntil) {
+		return errors.New("the server is away")
+	}
 	a.heard = append(a.heard, name)
 	if r, ok := arg.(reservation); ok && r.Asks {
 		*said.(*answer) = answer{refused: waitWord}
@@ -51,8 +62,8 @@ func (a *answering) Query(ctx context.Context, _, _, name string, _, said any) e
 	return nil
 }
 
-func grantsOf(a *answering) grants {
-	return grants{workflows: a, lost: new(atomic.Bool), log: log.NewStructuredLogger(slog.New(slog.DiscardHandler))}
+func grantsOf(a *answering) *grants {
+	return &grants{workflows: a, lost: new(atomic.Bool), log: log.NewStructuredLogger(slog.New(slog.DiscardHandler))}
 }
 
 // An attempt that waits asks again, ever more seldom, until it may be sent.
@@ -72,6 +83,21 @@ func TestAttemptAsksAgain(t *testing.T) {
 		held.Settle(&backends.Usage{InputTokens: 5})
 		if want := []string{reserveUpdate, settleUpdate}; !slices.Equal(a.heard, want) {
 			t.Errorf("the workflow heard %v, not %v", a.heard, want)
+		}
+	})
+}
+
+// A retry books the end of the attempt before, which could not be booked while the server was away.
+func TestAttemptBooksTheOneBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &answering{asks: 1, awayUntil: time.Now().Add(2 * settlePatience)}
+		g := grantsOf(a)
+		g.Settle(&backends.Usage{InputTokens: 5})
+		if _, _, err := g.Reserve(t.Context(), backends.Cost{Tokens: 10}, backends.Cost{Tokens: 10}); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{settleUpdate, reserveUpdate}; !slices.Equal(a.heard, want) || len(a.ids) != 2 {
+			t.Errorf("the workflow heard %v, not %v, of %d updates", a.heard, want, len(a.ids))
 		}
 	})
 }

@@ -9,9 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/sessions"
 )
 
 // callOf says that an effect is one of the two tool calls of agent a.
@@ -185,7 +188,14 @@ rules:
   - {when: {round: 1}, reply: {new_answer: "{{.Agent}} says: the sun."}}
   - {when: {}, reply: {vote: {agent: agent1, reason: clear}}}
 `
-	first := newFleetOf(t, script, func(*fleet) {})
+	plain := func(f *fleet) {
+		f.change = func(o *coordinator.Options) {
+			for i := range o.Agents {
+				o.Agents[i].Tools, o.Agents[i].Snapshot = nil, nil
+			}
+		}
+	}
+	first := newFleetOf(t, script, plain)
 	first.SetContinueAsNewSuggested(true)
 	first.ExecuteWorkflow(workflowName, first.request())
 	var next *workflow.ContinueAsNewError
@@ -194,7 +204,10 @@ rules:
 	}
 	var in request
 	first.check(converter.GetDefaultDataConverter().FromPayloads(next.Input, &in))
-	second := newFleetOf(t, script, func(f *fleet) { f.store = first.store })
+	second := newFleetOf(t, script, func(f *fleet) {
+		plain(f)
+		f.store = first.store
+	})
 	isPrepared := func(w work) bool {
 		return slices.ContainsFunc(in.Played.Ready, func(ready work) bool { return w.Effect.Model != nil && ready.Parcel.Key == w.Effect.Model.Key })
 	}
@@ -207,6 +220,45 @@ rules:
 		return broken
 	}
 	if o := second.playOn(in); !isLost || o.status != kernel.Completed || o.lost != 1 {
-		t.Errorf("%s, and %d calls are lost in the journal", o.status, o.lost)
+		t.Errorf("of %d prepared calls one was lost: %t; the turn is %s, and %d are lost in the journal", len(in.Played.Ready), isLost, o.status, o.lost)
+	}
+}
+
+// TestWhatNobodyHasAnnouncedIsNotLost: a worker waits for the database before it begins a call, and so does the worker
+// that is asked for the result.
+func TestWhatNobodyHasAnnouncedIsNotLost(t *testing.T) {
+	f := newFleet(t)
+	waited := 0
+	f.waits = func(w work) bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if w.Effect.Model == nil || w.Effect.Model.Key.Agent != 0 || waited == 2 {
+			return false
+		}
+		waited++
+		return true
+	}
+	f.checkEnd(f.play(), 0)
+}
+
+// TestTextsOfATurnThatIsGone: the store has forgotten what a message names. That is final only if the turn has lost its
+// session.
+func TestTextsOfATurnThatIsGone(t *testing.T) {
+	f := newFleet(t)
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	h := f.workers[1]
+	env.RegisterActivity(h.perform)
+	sent := work{Session: "s", Owner: "o", Parcel: &parcel{}, Described: sessions.RefOf([]byte("forgotten"))}
+	for _, isHeld := range []bool{false, true} {
+		want := refusedKind
+		if isHeld {
+			want = unsentKind
+			_, err := f.store.Begin(t.Context(), "s", "energy?")
+			f.check(err)
+		}
+		if _, err := env.ExecuteActivity(h.perform, sent); !isOfKind(err, want) {
+			t.Errorf("held %t: %v", isHeld, err)
+		}
 	}
 }

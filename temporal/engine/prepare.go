@@ -33,8 +33,24 @@ func (h *activities) begun(ctx context.Context, t *turnAtWork, number int, in re
 		if b.Described, err = agents.PutJSON(ctx, t.store, first.Turn); err == nil {
 			err = t.store.flush(ctx)
 		}
+		if err == nil {
+			b.Packed, err = compress(accepted)
+			b.Accepted = nil
+		}
 	}
 	return b, err
+}
+
+// accepted returns the first event.
+func (b begun) accepted() (turn.Event, error) {
+	data := b.Accepted
+	if b.Packed != nil {
+		var err error
+		if data, err = decompress(b.Packed); err != nil {
+			return nil, err
+		}
+	}
+	return turn.Decode(data)
 }
 
 // needsHome reports whether agents have tools or files.

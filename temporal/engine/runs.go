@@ -118,7 +118,7 @@ func (p *player) takeUp(last played) (err error) {
 	return nil
 }
 
-// compress and decompress are for the state of a turn, whose steps repeat what they show.
+// compress and decompress are for the state and the description of a turn, which repeat much.
 func compress(data []byte) ([]byte, error) {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -130,7 +130,7 @@ func compress(data []byte) ([]byte, error) {
 func decompress(data []byte) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return nil, fmt.Errorf("read the state of the turn: %w", err)
+		return nil, fmt.Errorf("read what is compressed: %w", err)
 	}
 	return io.ReadAll(r)
 }

@@ -46,7 +46,9 @@ func (h *activities) watch(ctx context.Context, w watched) (isGone bool, err err
 	ctx, stop := atWork(ctx)
 	defer stop()
 	missed := 0
-	for end := activity.GetInfo(ctx).ScheduledTime.Add(w.Most); time.Now().Before(end); {
+	info := activity.GetInfo(ctx)
+	left := w.Most - info.StartedTime.Sub(info.ScheduledTime) // by the server's clock
+	for end := time.Now().Add(left); time.Now().Before(end); {
 		isShown, err := h.signs.IsShown(ctx, w.Worker)
 		switch {
 		case err != nil:

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/massgen/massgen/coordinator"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
 	"github.com/massgen/massgen/sessions"
@@ -44,6 +47,35 @@ func TestLargestWorkIsSmall(t *testing.T) {
 	t.Logf("%d bytes", len(data))
 	if len(data) > mostPayload {
 		t.Errorf("the largest work has %d bytes, more than %d", len(data), mostPayload)
+	}
+}
+
+// TestDescriptionOfALargePanelIsSmall: a message over InlineLimit would be a text, which a replay may miss.
+func TestDescriptionOfALargePanelIsSmall(t *testing.T) {
+	rules := kernel.Config{}
+	f := newFleetOf(t, fleetScript, func(f *fleet) {
+		f.change = func(o *coordinator.Options) {
+			first := o.Agents[0]
+			o.Agents = nil
+			for i := range mostAtOnce {
+				first.ID = fmt.Sprint("agent number ", i)
+				o.Agents = append(o.Agents, first)
+				rules.Agents = append(rules.Agents, first.ID)
+			}
+		}
+	})
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	env.RegisterActivity(f.workers[0].prepare)
+	rules.Agents = rules.Agents[:mostAtOnce] // each of the two workers has added them
+	value, err := env.ExecuteLocalActivity(f.workers[0].prepare, request{Form: turnsByTexts, Session: "s", Owner: "o", Question: []byte("energy?"), Terms: coordinator.TurnOptions{Rules: rules}})
+	f.check(err)
+	var b begun
+	f.check(value.Get(&b))
+	data, err := json.Marshal(b)
+	f.check(err)
+	if _, err := b.accepted(); err != nil || len(data) > defaultInlineLimit/2 {
+		t.Errorf("it has %d bytes, %v", len(data), err)
 	}
 }
 

@@ -41,8 +41,12 @@ func (e *Engine) awaitWorker(ctx context.Context, config string, in request, p *
 	watch.Go(func() {
 		for sleep.For(waiting, workerPatience) == nil {
 			workers, err := e.pollers(waiting, p.queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
-			if err == nil && len(workers.list) == 0 {
-				cancel(noWorker{e.whyNoWorker(waiting, config)})
+			if err != nil || len(workers.list) > 0 {
+				continue
+			}
+			why := noWorker{e.whyNoWorker(waiting, config)}
+			if known, err := e.find(waiting, in); err == nil && known.isOwn && !known.isTaken {
+				cancel(why)
 			}
 		}
 	})

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	commonpb "go.temporal.io/api/common/v1"
 	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	taskqueue "go.temporal.io/api/taskqueue/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
@@ -27,6 +29,8 @@ type forsaken struct {
 	client.Client
 	polled     atomic.Int64 // in milliseconds
 	terminated []string
+	// events is the length of the history of the turn's workflow.
+	events int64
 }
 
 // poll has the worker poll now.
@@ -44,7 +48,8 @@ func (f *forsaken) UpdateWorkflow(ctx context.Context, _ client.UpdateWorkflowOp
 func (f *forsaken) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	owner, err := converter.GetDefaultDataConverter().ToPayload("me")
 	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{
-		Execution: &commonpb.WorkflowExecution{RunId: "run"}, Memo: &commonpb.Memo{Fields: map[string]*commonpb.Payload{ownerMemo: owner}},
+		HistoryLength: f.events,
+		Execution:     &commonpb.WorkflowExecution{RunId: "run"}, Memo: &commonpb.Memo{Fields: map[string]*commonpb.Payload{ownerMemo: owner}},
 	}}, err
 }
 
@@ -87,7 +92,7 @@ func (l *lines) String() string {
 // TestTurnThatNobodyBegins is refused once its worker is known to have ended, and leaves its session free.
 func TestTurnThatNobodyBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &forsaken{}
+		server := &forsaken{events: untaken}
 		server.poll()
 		e := &Engine{client: server, queue: "queue"}
 		began := time.Now()
@@ -101,6 +106,53 @@ func TestTurnThatNobodyBegins(t *testing.T) {
 		}
 		if len(server.terminated) != 1 || server.terminated[0] != e.id("s")+" run" {
 			t.Errorf("ended: %v", server.terminated)
+		}
+	})
+}
+
+// TestTurnThatAWorkerHasTakenUpIsNotEnded, although no worker listens any more.
+func TestTurnThatAWorkerHasTakenUpIsNotEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &forsaken{events: untaken + 1}
+		e := &Engine{client: server, queue: "queue"}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*pollTime)
+		defer cancel()
+		p := &remote{engine: e, run: runOf{id: e.id("s"), run: "run"}, queue: "queue/config/texts"}
+		err := e.awaitWorker(ctx, "config", request{Session: "s", Owner: "me"}, p)
+		if !errors.Is(err, context.DeadlineExceeded) || len(server.terminated) > 0 {
+			t.Errorf("%v; ended: %v", err, server.terminated)
+		}
+	})
+}
+
+// comingBack is a server that is away until a time, and then says that a turn has begun.
+type comingBack struct {
+	client.Client
+	awayUntil time.Time
+}
+
+func (c comingBack) UpdateWorkflow(context.Context, client.UpdateWorkflowOptions) (client.WorkflowUpdateHandle, error) {
+	if time.Now().Before(c.awayUntil) {
+		return nil, serviceerror.NewUnavailable("it is away")
+	}
+	return third{}, nil
+}
+
+// third is the answer that a session's third turn has begun.
+type third struct{ client.WorkflowUpdateHandle }
+
+func (third) Get(_ context.Context, number any) error {
+	*number.(*int) = 3
+	return nil
+}
+
+// TestStartOutlivesAServerThatIsAway: whoever starts a turn hears that it has begun, and need not wait for its end.
+func TestStartOutlivesAServerThatIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &Engine{client: comingBack{awayUntil: time.Now().Add(3 * serverPatience)}}
+		p := &remote{engine: e, run: runOf{id: "s", run: "run"}}
+		if err := e.await(t.Context(), p); err != nil || p.number != 3 {
+			t.Errorf("turn %d, %v", p.number, err)
 		}
 	})
 }

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"reflect"
 
 	"go.temporal.io/sdk/workflow"
@@ -117,6 +119,20 @@ func (t *turnAtWork) open(ctx context.Context, w *work) error {
 	w.Turn, w.Effect, w.Parcel = described, effectOf(e), nil
 	return t.fetchAnswers(ctx, e)
 }
+
+// unopened returns the error of an effect whose message could not be read. If a text is forgotten because the turn no
+// longer holds its session, no try would read the message.
+func (t *turnAtWork) unopened(ctx context.Context, w work, err error) error {
+	if errors.Is(err, sessions.ErrNoText) {
+		if _, isHeld, heldErr := t.store.Held(ctx, w.Session); heldErr == nil && !isHeld {
+			return refusal(refusedKind, errors.Join(notHeld(w.Session), err))
+		}
+	}
+	return unsent(err)
+}
+
+// notHeld is the error of a turn whose session another process has taken.
+func notHeld(session string) error { return fmt.Errorf("the turn no longer holds session %s", session) }
 
 // fetchAnswers reads the texts of the answers that a model call shows with one query.
 func (t *turnAtWork) fetchAnswers(ctx context.Context, e effect.Effect) error {

@@ -163,10 +163,22 @@ func (s *turnStore) store(write func(texts [][]byte) error) error {
 // Begin implements coordinator.Store.
 func (s *turnStore) Begin(ctx context.Context, session, question string) (sessions.Begun, error) {
 	b, err := s.Store.Begin(ctx, session, question)
+	s.heldAnew()
+	return b, err
+}
+
+// Resume implements Store.
+func (s *turnStore) Resume(ctx context.Context, session string) (sessions.Begun, error) {
+	b, err := s.Store.Resume(ctx, session)
+	s.heldAnew()
+	return b, err
+}
+
+// heldAnew forgets which texts are stored: a sweep may have come before this hold.
+func (s *turnStore) heldAnew() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	clear(s.stored) // a sweep may have come before this hold
-	return b, err
+	clear(s.stored)
 }
 
 // AppendAt implements Store.
@@ -271,6 +283,9 @@ func (s *turnStore) keep(list []kept) ([]keptOrNot, error) {
 	})
 	if err != nil && len(list) == 1 {
 		return []keptOrNot{{err: err}}, nil
+	}
+	if sessions.IsAway(err) { // it was waited for already
+		return nil, err
 	}
 	answers := make([]keptOrNot, len(list))
 	for i, k := range list {

@@ -48,6 +48,46 @@ func TestResultsComeWithTheirTexts(t *testing.T) {
 	}
 }
 
+// TestTextsAreStoredAgainForANewHold: a sweep may have come between two holds.
+func TestTextsAreStoredAgainForANewHold(t *testing.T) {
+	ctx := t.Context()
+	for name, hold := range map[string]func(*turnStore) error{
+		"begin":  func(s *turnStore) error { _, err := s.Begin(ctx, "t", "q"); return err },
+		"resume": func(s *turnStore) error { _, err := s.Resume(ctx, "s"); return err },
+	} {
+		store := &memory{Store: sessions.NewMemory(), results: map[string][]byte{}, refused: map[string]bool{}}
+		if _, err := store.Begin(ctx, "s", "q"); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.AppendAt(ctx, "s", 1, 0, []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+		s := newTurnStore(store, store, context.Background(), newRecentTexts())
+		put := func() int {
+			if _, err := s.Put(ctx, []byte("an answer")); err != nil {
+				t.Fatal(err)
+			}
+			unstored := len(s.unstored)
+			if err := s.flush(ctx); err != nil {
+				t.Fatal(err)
+			}
+			return unstored
+		}
+		if n := put() + put(); n != 1 {
+			t.Errorf("in one hold the text is stored %d times", n)
+		}
+		if err := store.Leave(ctx, "s", 1); err != nil {
+			t.Fatal(err)
+		}
+		if err := hold(s); err != nil {
+			t.Fatal(name, err)
+		}
+		if n := put(); n != 1 {
+			t.Errorf("%s: the text is stored %d times", name, n)
+		}
+	}
+}
+
 // TestBatchesAnswerEachRequest: all that come while one is answered are answered together.
 func TestBatchesAnswerEachRequest(t *testing.T) {
 	const n = 50

@@ -167,8 +167,11 @@ func (e effectJSON) effect() (effect.Effect, error) {
 
 // begun is a turn whose journal has its first event.
 type begun struct {
-	Number   int    `json:"number"`
-	Accepted []byte `json:"accepted"` // as turn.Encode writes it
+	Number int `json:"number"`
+	// Accepted is as turn.Encode writes it, and Packed the same compressed, in turns by texts: a replay needs it after the
+	// store has forgotten large messages.
+	Accepted []byte `json:"accepted,omitempty"`
+	Packed   []byte `json:"packed,omitempty"`
 	// Home is the queue of the worker on which the agents' tools run, empty without any.
 	Home string `json:"home,omitempty"`
 	// Unattended says that a tool call may run if no person can be asked.

@@ -10,6 +10,7 @@ import (
 
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -97,15 +98,17 @@ func (e *Engine) Work(ctx context.Context, panel *coordinator.Panel, o WorkOptio
 		defer hide()
 	}
 	broken := make(chan error, 1)
-	home, others, err := e.workers(ctx, h, o.Drain, func(err error) {
+	large, err := e.withLargePayloads(ctx, h.as(""), h.texts)
+	if err != nil {
+		return err
+	}
+	defer large.Close()
+	home, others := e.workers(large, h, o.Drain, func(err error) {
 		select {
 		case broken <- err:
 		default: // one is enough
 		}
 	})
-	if err != nil {
-		return err
-	}
 	var stopping sync.WaitGroup
 	defer func() { waitFor(stopping.Wait, endGrace+giveBackTime) }()
 	defer h.inFlight.end()
@@ -154,7 +157,8 @@ func awayIf(err error) error {
 
 // workers returns the worker for the queue of this process alone, and those for the queues of
 // all, in the order in which they start. They call broken when they can work no more.
-func (e *Engine) workers(ctx context.Context, h *activities, d Drain, broken func(error)) (home worker.Worker, others []worker.Worker, err error) {
+// large is the client for turns by texts.
+func (e *Engine) workers(large client.Client, h *activities, d Drain, broken func(error)) (home worker.Worker, others []worker.Worker) {
 	options := worker.Options{
 		MaxHeartbeatThrottleInterval: mostCancelDelay, DefaultHeartbeatThrottleInterval: mostCancelDelay,
 		WorkerStopTimeout: d.Longest + endGrace + giveBackTime, OnFatalError: broken, DeploymentOptions: e.build,
@@ -162,10 +166,6 @@ func (e *Engine) workers(ctx context.Context, h *activities, d Drain, broken fun
 	}
 	w := worker.New(e.client, e.queueOf(h.panel.Config()), options)
 	h.register(w)
-	large, err := e.withLargePayloads(ctx, h.as(""), h.texts)
-	if err != nil {
-		return nil, nil, err
-	}
 	byTexts := worker.New(large, byTexts(e.queueOf(h.panel.Config())), options)
 	h.register(byTexts)
 	common := options
@@ -178,11 +178,11 @@ func (e *Engine) workers(ctx context.Context, h *activities, d Drain, broken fun
 	shown := worker.New(e.client, e.queue, options)
 	shown.RegisterActivityWithOptions(h.perform, activity.RegisterOptions{Name: performName})
 	if e.database.id == "" {
-		return home, []worker.Worker{byTexts, w, shown}, nil
+		return home, []worker.Worker{byTexts, w, shown}
 	}
 	unnamed := worker.New(e.client, e.commonQueueOf(h.panel.Config()), common) // for turns that name no database: those of older versions
 	h.register(unnamed)
-	return home, []worker.Worker{byTexts, w, unnamed, shown}, nil
+	return home, []worker.Worker{byTexts, w, unnamed, shown}
 }
 
 // register makes a worker play turns, and run the activities of their workflows.

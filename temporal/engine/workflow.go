@@ -200,7 +200,7 @@ func (p *player) begin() error {
 	if err != nil {
 		return err
 	}
-	accepted, err := turn.Decode(b.Accepted)
+	accepted, err := b.accepted()
 	if err != nil {
 		return err
 	}
