@@ -19,7 +19,7 @@ import (
 // home is the worker that has the tools and the files of a turn's agents.
 type home struct {
 	// Queue is the task queue that only this worker listens to, empty if no agent has tools.
-	// Lost says that the worker is lost.
+	// Lost reports whether the worker is lost.
 	Queue string `json:"queue,omitempty"`
 	Lost  bool   `json:"lost,omitempty"`
 }

@@ -432,17 +432,9 @@ func (e *Engine) await(ctx context.Context, p *remote) error {
 	return nil
 }
 
-// Progress returns the progress of the running turn of a session.
-func (e *Engine) Progress(ctx context.Context, session string) (Progress, error) {
-	p, err := e.progress(ctx, e.id(session), "")
-	if err != nil {
-		return p, fmt.Errorf("ask for the progress of session %s: %w", session, err)
-	}
-	return p, nil
-}
-
-func (e *Engine) progress(ctx context.Context, workflow, run string) (Progress, error) {
-	return untilAnswered(ctx, func() (p Progress, err error) {
+// progress asks for the progress of a turn, which also "temporal workflow query" shows.
+func (e *Engine) progress(ctx context.Context, workflow, run string) (progress, error) {
+	return untilAnswered(ctx, func() (p progress, err error) {
 		value, err := e.client.QueryWorkflow(ctx, workflow, run, progressQuery)
 		if err == nil {
 			err = value.Get(&p)

@@ -73,9 +73,9 @@ func (p *player) interrupt() {
 	p.happened(happening{event: func(at kernel.Time) turn.Event { return kernel.Interrupted{At: at} }})
 }
 
-func (p *player) progress() (Progress, error) {
+func (p *player) progress() (progress, error) {
 	m := p.driver.Machine()
-	g := Progress{Number: p.journal.number, Events: p.journal.events, Out: p.driver.Out(), Repeated: m.Repeated()}
+	g := progress{Number: p.journal.number, Events: p.journal.events, Out: p.driver.Out(), Repeated: m.Repeated()}
 	for _, u := range m.Usage() {
 		g.Calls += u.Calls
 	}

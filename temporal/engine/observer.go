@@ -23,8 +23,8 @@ import (
 	"github.com/massgen/massgen/internal/system/metrics"
 )
 
-// observer logs and counts the turns of a worker or a client. It is safe for concurrent use, but for its model and its traces, which
-// are set before the worker starts. A nil observer does nothing.
+// observer logs and counts the turns of a worker or a client. It is safe for concurrent use, but for its model and its
+// traces, which are set before the worker starts.
 type observer struct {
 	log     *slog.Logger
 	metrics *metrics.Registry
@@ -170,14 +170,20 @@ func (o *observer) workflowEnded(id, run string, status enums.WorkflowExecutionS
 	if o == nil {
 		return
 	}
-	name, isOther := endings()[status]
-	if !isOther {
+	if name, isOther := endings()[status]; isOther {
+		o.endedOtherwise(id, run, name)
+	}
+}
+
+// endedOtherwise logs and counts a workflow that has ended otherwise than by its turn, once. The attributes are added to
+// the line.
+func (o *observer) endedOtherwise(id, run, status string, more ...any) {
+	if !o.isFirst(run) {
 		return
 	}
-	if o.isFirst(run) {
-		o.metrics.Add(metrics.WorkflowsEndedTotal(), 1, "status", name)
-		o.log.Error("a workflow has ended otherwise than by its turn", logs.Session, sessionOf(id), logs.Status, name, "workflow", id, "run", run)
-	}
+	o.metrics.Add(metrics.WorkflowsEndedTotal(), 1, "status", status)
+	attrs := append([]any{logs.Session, sessionOf(id), logs.Status, status, "workflow", id, "run", run}, more...)
+	o.log.Error("a workflow has ended otherwise than by its turn", attrs...)
 }
 
 // isFirst reports whether the end of a run was not logged yet.
@@ -241,10 +247,7 @@ func (w *watchfulWorkflow) ExecuteWorkflow(ctx workflow.Context, in *interceptor
 		return out, err
 	}
 	info := workflow.GetInfo(ctx).WorkflowExecution
-	if w.observer.isFirst(info.RunID) {
-		w.observer.metrics.Add(metrics.WorkflowsEndedTotal(), 1, "status", failed)
-		w.observer.log.Error("a workflow has ended otherwise than by its turn", logs.Session, sessionOf(info.ID), logs.Status, failed, "workflow", info.ID, "run", info.RunID, logs.Error, err)
-	}
+	w.observer.endedOtherwise(info.ID, info.RunID, failed, logs.Error, err)
 	return out, err
 }
 

@@ -104,9 +104,10 @@ func TestALateWorkerBeginsNoSecondTurn(t *testing.T) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
 	env.RegisterActivity(f.workers[1].prepare)
+	owner := "o"
 	prepare := func(at time.Time) error {
 		_, err := env.ExecuteLocalActivity(f.workers[1].prepare, request{
-			Form: turnsByTexts, Session: "s", Owner: "o", Question: []byte("energy?"), Terms: coordinator.TurnOptions{Rules: f.rules}, At: kernel.Time(at.UnixMilli()),
+			Form: turnsByTexts, Session: "s", Owner: owner, Question: []byte("energy?"), Terms: coordinator.TurnOptions{Rules: f.rules}, At: kernel.Time(at.UnixMilli()),
 		})
 		return err
 	}
@@ -124,6 +125,20 @@ func TestALateWorkerBeginsNoSecondTurn(t *testing.T) {
 	check(1)
 	f.check(prepare(time.Now().Add(time.Second))) // a new request with the same question
 	check(2)
+	f.check(f.store.End(t.Context(), "s", 2, sessions.Ended{Status: kernel.AllFailed}))
+	f.workers[1].as, owner = func(string) Store { return older{f.store} }, "another"
+	f.check(prepare(began.Add(-lateAfter))) // a late one, whose question earlier turns had
+}
+
+// older is a store whose turns began an hour before.
+type older struct{ *memory }
+
+func (s older) Turns(ctx context.Context, id string, last int) ([]sessions.Turn, error) {
+	list, err := s.memory.Turns(ctx, id, last)
+	for i := range list {
+		list[i].Started = list[i].Started.Add(-time.Hour)
+	}
+	return list, err
 }
 
 // TestAnEndThatTheStoreLosesIsMadeAgain, although the store has released the session.

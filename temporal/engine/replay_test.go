@@ -99,18 +99,21 @@ func (s *forgetful) Get(_ context.Context, ref blob.Ref) ([]byte, error) {
 // run: that run would not hear of it, so this one goes on.
 func TestSignalAtTheEndOfARun(t *testing.T) {
 	const file = "testdata/histories/turns_by_texts/new_runs_before.json"
-	for name, value := range map[string]string{
-		noteSignal: `{"turn":1,"note":"In French"}`, interruptSignal: `{"turn":1}`, pauseSignal: `{"turn":1,"pause":true}`,
-		dismissSignal: `{"turn":1,"agent":"ada"}`, "": "",
+	for name, c := range map[string]struct{ value, begins string }{ // what a run that goes on begins next
+		noteSignal:      {`{"turn":1,"note":"In French"}`, keepNoteName},
+		interruptSignal: {`{"turn":1}`, performName},
+		pauseSignal:     {`{"turn":1,"pause":true}`, keepName},
+		dismissSignal:   {`{"turn":1,"agent":"ada"}`, performName},
+		"":              {},
 	} {
-		h, err := client.HistoryFromJSON(strings.NewReader(signalledLate(t, file, name, value)), client.HistoryJSONOptions{})
+		h, err := client.HistoryFromJSON(strings.NewReader(signalledLate(t, file, name, c.value)), client.HistoryJSONOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		replayer := worker.NewWorkflowReplayer()
 		replayer.RegisterWorkflowWithOptions(play, workflow.RegisterOptions{Name: workflowName})
 		err = replayer.ReplayWorkflowHistory(log.NewStructuredLogger(slog.New(slog.DiscardHandler)), h)
-		if goesOn := err != nil; goesOn != (name != "") {
+		if goesOn := err != nil; goesOn != (name != "") || goesOn && !strings.Contains(err.Error(), c.begins) {
 			t.Errorf("signal %q: %v", name, err)
 		}
 	}

@@ -71,7 +71,7 @@ const (
 	turnsByTexts form = 2
 )
 
-// Settings are the times for playing a turn. The zero value means the defaults.
+// Settings are times and sizes for playing a turn. The zero value means the defaults.
 type Settings struct {
 	// Heartbeat is the time after which a silent worker counts as lost: 15 s by default.
 	Heartbeat time.Duration `json:"heartbeat,omitempty"`
@@ -290,8 +290,8 @@ type settlement struct {
 	Spent *budget.Amount `json:"spent,omitempty"`
 }
 
-// Progress is the progress of a turn.
-type Progress struct {
+// progress is the progress of a turn.
+type progress struct {
 	Number int `json:"turn"`
 	// Events counts the events in the journal, Out the effects under way and the open question.
 	Events int `json:"events"`

@@ -45,8 +45,8 @@ const now = "date_trunc('milliseconds', clock_timestamp())"
 // inALease is when a lease is over that begins now, in a row with the length of its lease.
 const inALease = "clock_timestamp() + lease_seconds * interval '1 second'"
 
-// isTooLate is the condition that a lease was prolonged while the server's clock was ahead. A clock
-// that is kept right goes back by less than a second.
+// isTooLate selects leases that end later than their length from now: the server's clock was ahead when they were
+// prolonged. A clock that is kept right goes back by less than a second.
 const isTooLate = "until > " + inALease + " + interval '1 second'"
 
 // textsLock is the lock that all share who may name texts, and that those take alone who

@@ -99,15 +99,14 @@ func cure(code string, err error) string {
 	return " has failed"
 }
 
-// line is an error on one line: what a connection failed by has several.
+// line puts an error on one line: those of connections have several.
 type line struct{ error }
 
 func (l line) Error() string { return strings.Join(strings.Fields(l.error.Error()), " ") }
 
 func (l line) Unwrap() error { return l.error }
 
-// passes says that what has failed may do so no more when it is done again, and that
-// nothing came of it yet.
+// passes reports whether an error is temporary and the operation had no effect.
 func passes(err error) bool {
 	switch codeOf(err) {
 	case codeDeadlock, codeSerialization, codeShutdown, codeCrash, codeStarting, codeConnections:

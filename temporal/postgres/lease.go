@@ -61,11 +61,16 @@ func (s *server) prolong(ctx context.Context) error {
 	if len(names) == 0 {
 		return nil
 	}
+	// All lock the rows in one order, so that no two wait for each other.
 	const held = `
+		WITH mine AS (
+			SELECT name, owner, seconds FROM holds JOIN unnest($1::text[], $2::text[], $3::float8[]) AS mine (session, holder, seconds)
+			ON name = session AND owner = holder
+			ORDER BY name FOR UPDATE OF holds
+		)
 		UPDATE holds SET until = clock_timestamp() + seconds * interval '1 second', lease_seconds = seconds
-		FROM unnest($1::text[], $2::text[], $3::float8[]) AS mine (session, holder, seconds)
-		WHERE name = session AND owner = holder
-		RETURNING name, owner`
+		FROM mine WHERE holds.name = mine.name AND holds.owner = mine.owner
+		RETURNING holds.name, holds.owner`
 	rows, err := s.pool.Query(ctx, held, names, owners, seconds)
 	if err != nil {
 		return err
@@ -121,7 +126,7 @@ func (s *Store) AtWork(id string) (rest func()) {
 	}
 }
 
-// giveUp has it prolonged no more.
+// giveUp stops prolonging the lease of a session.
 func (o *owner) giveUp(id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -222,7 +222,7 @@ func (s *server) keepAttempt(attempt string, lease time.Duration) {
 	s.attempts[attempt] = lease
 }
 
-// giveUpAttempt has it prolonged no more.
+// giveUpAttempt stops prolonging the lease of an attempt.
 func (s *server) giveUpAttempt(attempt string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 )
 
 // What PostgreSQL can keep of words (its documentation, "Limitations" of full text
-// search): of a longer word nothing, and of words after the last place that they are
-// there, but not where. Of more bytes the first are kept.
+// search): it drops longer words, and keeps no places after lastPlace. Of more bytes
+// the first are kept.
 const (
 	mostWord   = 2046    // bytes
 	mostVector = 1000000 // bytes, of 1 MiB
@@ -29,7 +29,7 @@ func vector(texts ...string) string {
 	}
 	var b strings.Builder
 	for _, word := range v.order {
-		// A word is letters and digits, so that nothing in it ends the quotation.
+		// Words have letters and digits only, so they need no escaping.
 		fmt.Fprintf(&b, "'%s'", word)
 		for i, place := range v.places[word] {
 			fmt.Fprintf(&b, "%c%d", ":,"[min(i, 1)], place)

@@ -54,24 +54,23 @@ type server struct {
 	database string
 
 	mu sync.Mutex
-	// Whose leases are prolonged, by so much.
+	// holds and attempts are the leases that this process prolongs, with their lengths.
 	holds    map[hold]time.Duration
 	attempts map[string]time.Duration
-	// atWork counts who is at work on a hold of an owner who is so in several processes.
+	// atWork counts the calls of AtWork that have not ended, by hold.
 	atWork map[hold]int
 
 	stop   func() // ends the beats, and waits
 	closed sync.Once
 }
 
-// A server that restarts, or is out of reach, is waited for so long.
+// patience is how long to wait for a server that restarts or is out of reach, and pause is between two tries.
 const (
 	patience = 10 * time.Second
 	pause    = 100 * time.Millisecond
 )
 
-// lostInTransaction is after how long the server lets go of what a process has locked that it
-// hears nothing of.
+// lostInTransaction is the setting after which the server ends an idle transaction, and so frees its locks.
 const lostInTransaction = "idle_in_transaction_session_timeout"
 
 // Open opens the store at an address such as postgres://USER:PASSWORD@HOST/DATABASE,

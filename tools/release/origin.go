@@ -62,7 +62,8 @@ func versionOf(ctx context.Context, source string, o origin) (string, error) {
 	if changed != "" {
 		dirty = "+dirty"
 	}
-	tags, err := git(ctx, source, "tag", "--points-at", "HEAD", "--list", "v*", "--sort=-version:refname")
+	// Without the setting Git takes v1.2.3-rc1 for newer than v1.2.3.
+	tags, err := git(ctx, source, "-c", "versionsort.suffix=-", "tag", "--points-at", "HEAD", "--list", "v*", "--sort=-version:refname")
 	if err != nil {
 		return "", fmt.Errorf("-version: %w; name the version", err)
 	}

@@ -55,6 +55,7 @@ func TestOrigin(t *testing.T) {
 		t.Errorf("without a tag: %+v", o)
 	}
 	run("tag", "v1.2.3")
+	run("tag", "v1.2.3-rc1")
 	if o := look("", ""); o.version != "v1.2.3" || o.number() != "1.2.3" {
 		t.Errorf("with a tag: %+v", o)
 	}

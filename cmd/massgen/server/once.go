@@ -147,11 +147,14 @@ func (s *starts) start(ctx context.Context, q request) (*run, *view, error) {
 	s.mu.Unlock()
 	if isFirst {
 		// A client with a key may come back for the answer, so the turn outlives this request.
+		b.err = errors.New("the turn did not begin") // if startOnce panics
+		defer func() {
+			s.mu.Lock()
+			delete(s.begins, q.once.id)
+			s.mu.Unlock()
+			close(b.over)
+		}()
 		b.run, b.view, b.err = s.startOnce(context.WithoutCancel(ctx), q)
-		s.mu.Lock()
-		delete(s.begins, q.once.id)
-		s.mu.Unlock()
-		close(b.over)
 		return b.run, b.view, b.err
 	}
 	if err := q.once.check(b.body); err != nil {
