@@ -224,7 +224,7 @@ func (h *activities) keep(ctx context.Context, t held) error {
 	ctx, stop := atWork(ctx)
 	defer stop()
 	store := h.as(t.Owner)
-	if b, isHeld, err := store.Held(ctx, t.Session); err != nil || !isHeld || b.Turn != t.Number {
+	if isHeld, err := t.isHeld(ctx, store); err != nil || !isHeld {
 		return err
 	}
 	defer store.AtWork(t.Session)()
@@ -271,8 +271,8 @@ func (h *activities) concludeAt(ctx context.Context, at *turnAtWork, t ending) (
 		c.Following = done.Following
 		return c, err
 	}
-	b, isHeld, err := store.Held(ctx, t.Session)
-	if err == nil && isHeld && b.Turn == t.Number { // calls follow
+	isHeld, err := t.isHeld(ctx, store)
+	if err == nil && isHeld { // calls follow
 		c.Following, err = worker.Following(ctx, t.Session, t.Number)
 	}
 	return c, err
@@ -284,8 +284,8 @@ func holdAgain(ctx context.Context, store Store, t held) error {
 	if activity.GetInfo(ctx).Attempt == 1 {
 		return nil
 	}
-	b, isHeld, err := store.Held(ctx, t.Session)
-	if err != nil || isHeld && b.Turn == t.Number {
+	isHeld, err := t.isHeld(ctx, store)
+	if err != nil || isHeld {
 		return err
 	}
 	_, err = store.Resume(ctx, t.Session)
@@ -310,8 +310,8 @@ func wasDone(ctx context.Context, store Store, t held) (bool, error) {
 // finish stores the results of the calls after the answer.
 func (h *activities) finish(ctx context.Context, t held) error {
 	_, err := atTurn(ctx, h, t.Owner, func(ctx context.Context, at *turnAtWork) (struct{}, error) {
-		b, isHeld, err := at.store.Held(ctx, t.Session)
-		if err != nil || !isHeld || b.Turn != t.Number { // an earlier try succeeded, and its reply was lost
+		isHeld, err := t.isHeld(ctx, at.store)
+		if err != nil || !isHeld { // an earlier try succeeded, and its reply was lost
 			return struct{}{}, err
 		}
 		return struct{}{}, at.worker.Finish(ctx, t.Session, t.Number)

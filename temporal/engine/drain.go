@@ -93,8 +93,8 @@ func (l *homed) list() map[string]held {
 func (l *homed) prune(ctx context.Context, as func(owner string) Store) int {
 	left := 0
 	for workflow, t := range l.list() {
-		b, isHeld, err := as(t.Owner).Held(ctx, t.Session)
-		if err != nil || isHeld && b.Turn == t.Number { // a store that is away says nothing
+		isHeld, err := t.isHeld(ctx, as(t.Owner))
+		if err != nil || isHeld { // a store that is away says nothing
 			left++
 			continue
 		}

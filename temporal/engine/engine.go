@@ -211,7 +211,7 @@ func (e *Engine) startOrFind(ctx context.Context, queue string, in request, isAg
 	}
 	turn, err := e.startOnce(ctx, queue, in)
 	var started *serviceerror.WorkflowExecutionAlreadyStarted
-	isOther, hasEnded := errors.As(err, &started), errors.As(err, new(*serviceerror.NotFound)) || errors.As(err, new(*temporal.ApplicationError))
+	isOther, hasEnded := errors.As(err, &started), isMissing(err) || errors.As(err, new(*temporal.ApplicationError))
 	if err == nil || !isOther && !hasEnded {
 		return turn, err
 	}
@@ -278,8 +278,7 @@ const untaken = 2
 // find returns the latest run of a session's workflow.
 func (e *Engine) find(ctx context.Context, in request) (latest, error) {
 	found, err := e.client.DescribeWorkflowExecution(ctx, e.id(in.Session), "")
-	var none *serviceerror.NotFound
-	if errors.As(err, &none) {
+	if isMissing(err) {
 		return latest{}, nil
 	}
 	if err != nil {
@@ -324,6 +323,9 @@ func untilAnswered[T any](ctx context.Context, ask func() (T, error)) (T, error)
 	})
 }
 
+// isMissing reports whether the server knows nothing of what was asked for, such as a workflow that is over.
+func isMissing(err error) bool { return errors.As(err, new(*serviceerror.NotFound)) }
+
 // isAway reports whether the server could not be reached for now.
 func isAway(err error) bool {
 	var unavailable *serviceerror.Unavailable
@@ -357,8 +359,7 @@ func (e *Engine) callOffOnce(ctx context.Context, in request) (isGone bool, err 
 		return err == nil, err
 	}
 	err = e.client.CancelWorkflow(ctx, known.run.GetID(), known.run.GetRunID())
-	var gone *serviceerror.NotFound
-	if errors.As(err, &gone) {
+	if isMissing(err) {
 		return true, nil
 	}
 	return false, err
@@ -369,8 +370,7 @@ func (e *Engine) Attach(ctx context.Context, session string) (coordinator.Remote
 	found, err := untilAnswered(ctx, func() (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 		return e.client.DescribeWorkflowExecution(ctx, e.id(session), "")
 	})
-	var gone *serviceerror.NotFound
-	if errors.As(err, &gone) || err == nil && found.WorkflowExecutionInfo.Status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+	if isMissing(err) || err == nil && found.WorkflowExecutionInfo.Status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return nil, notPlayed{session, e.queue}
 	}
 	if err != nil {
@@ -466,8 +466,7 @@ func (r *remote) Interrupt(ctx context.Context) error {
 // signal sends a message to the workflow. It returns driver.ErrOver if the turn is over.
 func (r *remote) signal(ctx context.Context, name string, value any) error {
 	err := r.engine.client.SignalWorkflow(ctx, r.run.GetID(), "", name, value)
-	var gone *serviceerror.NotFound
-	if errors.As(err, &gone) {
+	if isMissing(err) {
 		return driver.ErrOver
 	}
 	return err

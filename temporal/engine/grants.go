@@ -3,11 +3,9 @@ package engine
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"sync/atomic"
 	"time"
 
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/log"
 
 	"github.com/massgen/massgen/backends"
@@ -126,8 +124,7 @@ func (g *grants) untilAnswered(ctx context.Context, ask func() error) error {
 	const pause = time.Second
 	for {
 		err := ask()
-		var gone *serviceerror.NotFound
-		if err == nil || ctx.Err() != nil || errors.As(err, &gone) {
+		if err == nil || ctx.Err() != nil || isMissing(err) {
 			return err
 		}
 		if err := sleep.For(ctx, pause); err != nil {

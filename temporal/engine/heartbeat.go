@@ -7,7 +7,6 @@ import (
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
@@ -97,11 +96,10 @@ func (h *activities) beat(ctx context.Context, under *call, info activity.Info, 
 	defer cancel()
 	err := h.server.Heartbeat(ctx, info.TaskToken, h.home)
 	var cancelled *temporal.CanceledError
-	var gone *serviceerror.NotFound
 	switch {
 	case errors.As(err, &cancelled):
 		under.cancel(err)
-	case errors.As(err, &gone):
+	case isMissing(err):
 		if h.server.IsOver(ctx, info.WorkflowExecution.ID, info.WorkflowExecution.RunID) {
 			under.cancel(errors.New("the workflow is over"))
 		}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -237,6 +238,12 @@ type held struct {
 	Session string `json:"session"`
 	Owner   string `json:"owner"`
 	Number  int    `json:"number"`
+}
+
+// isHeld reports whether the turn still holds its session.
+func (t held) isHeld(ctx context.Context, store Store) (bool, error) {
+	b, isHeld, err := store.Held(ctx, t.Session)
+	return isHeld && b.Turn == t.Number, err
 }
 
 // reservation requests budget for an attempt of a call.
