@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,15 +41,21 @@ func writeTar(to io.Writer, folder string, files []file, at time.Time) error {
 		if err != nil {
 			return err
 		}
-		h := &tar.Header{Typeflag: tar.TypeReg, Name: folder + "/" + f.archive, Size: int64(len(data)), Mode: int64(f.mode), ModTime: at, Format: tar.FormatUSTAR}
-		if err := t.WriteHeader(h); err != nil {
-			return err
-		}
-		if _, err := t.Write(data); err != nil {
+		if err := addFile(t, folder+"/"+f.archive, data, f.mode, at); err != nil {
 			return err
 		}
 	}
 	return errors.Join(t.Close(), packed.Close())
+}
+
+// addFile adds a file of root's to a .tar.
+func addFile(t *tar.Writer, name string, data []byte, mode fs.FileMode, at time.Time) error {
+	h := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(data)), Mode: int64(mode), ModTime: at, Format: tar.FormatUSTAR}
+	err := t.WriteHeader(h)
+	if err == nil {
+		_, err = t.Write(data)
+	}
+	return err
 }
 
 func writeZip(to io.Writer, folder string, files []file, at time.Time) error {

@@ -209,12 +209,7 @@ func (r *release) archiveImage(dir, name string) (err error) {
 		if err != nil {
 			return err
 		}
-		h := &tar.Header{Typeflag: tar.TypeReg, Name: filepath.ToSlash(inside), Size: int64(len(data)), Mode: int64(plainMode), ModTime: r.from.at, Format: tar.FormatUSTAR}
-		if err := t.WriteHeader(h); err != nil {
-			return err
-		}
-		_, err = t.Write(data)
-		return err
+		return addFile(t, filepath.ToSlash(inside), data, plainMode, r.from.at)
 	})
 	return errors.Join(err, t.Close())
 }
