@@ -55,8 +55,7 @@ func panelOf(t *testing.T, agents int) *massgen.Panel {
 
 // A turn allocates for each agent, and for each answer once: not for each agent that is shown
 // it. The limits have a quarter to spare above what was seen with the race detector on a busy
-// machine. A fifth of that is the price of texts that are shown as they come: the reader of each
-// reply, and the pieces that a view keeps.
+// machine. A fifth of it is for streaming: each reply's reader, and the pieces that a view keeps.
 func TestWhatATurnAllocates(t *testing.T) {
 	limits := map[int]allocated{3: {2_600, 328_000}, 100: {66_900, 8_600_000}, 1000: {653_000, 88_300_000}}
 	seen := map[int]allocated{}

@@ -180,10 +180,19 @@ func (p *player) rejoin(ctx workflow.Context, queue string, w work, lost error) 
 	case isOfKind(err, unsentKind) && (at != "" || isUnstarted(lost) || isSilent(lost)):
 		// The worker lives and has not begun the effect.
 		return r, err
-	case isSilent(lost) && workerOf(lost) == "": // a worker that begins an effect has announced it before
+	case isUnannounced(lost) && workflow.GetVersion(ctx, unannouncedIsUnsent, workflow.DefaultVersion, 1) == 1:
 		return r, unsent(lost)
 	}
 	return r, lost
+}
+
+// unannouncedIsUnsent is the change by which an effect that nobody has announced does not count as lost.
+const unannouncedIsUnsent = "unannounced-is-unsent"
+
+// isUnannounced reports whether a silent worker had not announced that it would begin the effect.
+func isUnannounced(err error) bool {
+	var timeout *temporal.TimeoutError
+	return isSilent(err) && errors.As(err, &timeout) && !timeout.HasLastHeartbeatDetails()
 }
 
 // workerOf returns the queue of the worker that sent the last heartbeat, or "" if none did.

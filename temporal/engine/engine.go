@@ -268,12 +268,9 @@ func (e *Engine) startOnce(whole context.Context, queue string, in request) (*re
 type latest struct {
 	run client.WorkflowRun
 	// isOwn reports whether this request started the run, isForeign whether the run is a turn of
-	// another database, and isTaken whether a worker has taken it up.
-	isOwn, isForeign, isTaken bool
+	// another database, and isWaiting whether it waits for a worker.
+	isOwn, isForeign, isWaiting bool
 }
-
-// untaken is the number of events of a workflow that no worker has taken up: its start, and its first task.
-const untaken = 2
 
 // find returns the latest run of a session's workflow.
 func (e *Engine) find(ctx context.Context, in request) (latest, error) {
@@ -285,7 +282,10 @@ func (e *Engine) find(ctx context.Context, in request) (latest, error) {
 		return latest{}, err
 	}
 	run := e.client.GetWorkflow(ctx, e.id(in.Session), found.WorkflowExecutionInfo.GetExecution().GetRunId())
-	return latest{run, memoOf(found, ownerMemo) == in.Owner, e.isForeign(found), found.WorkflowExecutionInfo.GetHistoryLength() > untaken}, nil
+	return latest{
+		run: run, isOwn: memoOf(found, ownerMemo) == in.Owner, isForeign: e.isForeign(found),
+		isWaiting: found.GetPendingWorkflowTask().GetState() == enums.PENDING_WORKFLOW_TASK_STATE_SCHEDULED,
+	}, nil
 }
 
 // memoOf returns the entry of a workflow's memo under a key, empty if there is none.
@@ -323,7 +323,18 @@ func untilAnswered[T any](ctx context.Context, ask func() (T, error)) (T, error)
 	})
 }
 
-// isMissing reports whether the server knows nothing of what was asked for, such as a workflow that is over.
+// untilBack repeats an idempotent request until the server answers, however long it is away.
+func untilBack[T any](ctx context.Context, ask func() (T, error)) (T, error) {
+	const pause = time.Second
+	for {
+		v, err := ask()
+		if !isAway(err) || sleep.For(ctx, pause) != nil {
+			return v, err
+		}
+	}
+}
+
+// isMissing reports whether the server answered NotFound: what was asked for does not exist, or is over.
 func isMissing(err error) bool { return errors.As(err, new(*serviceerror.NotFound)) }
 
 // isAway reports whether the server could not be reached for now.
@@ -399,21 +410,19 @@ func (n notPlayed) Error() string {
 // Is implements errors.Is with the error that callers know.
 func (notPlayed) Is(target error) bool { return target == sessions.ErrNoSession }
 
-// await waits until a turn has begun, and sets its number. It also waits while the server is away.
+// await waits until a turn has begun, and sets its number. While the server is away, it tries again.
 func (e *Engine) await(ctx context.Context, p *remote) error {
 	run := p.run
-	var err error
-	for isOpen := true; isOpen; isOpen = isAway(err) && ctx.Err() == nil {
-		p.number, err = untilAnswered(ctx, func() (number int, err error) {
-			handle, err := e.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-				WorkflowID: run.GetID(), RunID: run.GetRunID(), UpdateName: begunUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
-			})
-			if err == nil {
-				err = handle.Get(ctx, &number)
-			}
-			return number, err
+	number, err := untilBack(ctx, func() (number int, err error) {
+		handle, err := e.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+			WorkflowID: run.GetID(), RunID: run.GetRunID(), UpdateName: begunUpdate, WaitForStage: client.WorkflowUpdateStageCompleted,
 		})
-	}
+		if err == nil {
+			err = handle.Get(ctx, &number)
+		}
+		return number, err
+	})
+	p.number = number
 	if err == nil {
 		return nil
 	}

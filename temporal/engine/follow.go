@@ -5,21 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	enums "go.temporal.io/api/enums/v1"
 	history "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/massgen/massgen/internal/system/sleep"
 	"github.com/massgen/massgen/sessions"
 )
 
 // Wait implements coordinator.RemoteTurn. It follows the history of the workflow by long polls, so a client that
 // waits needs no connection to the database. It also waits while the server is away.
 func (r *remote) Wait(ctx context.Context, changed func()) error {
-	const pause = time.Second
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() { r.watchWorkers(watching) })
@@ -27,24 +24,17 @@ func (r *remote) Wait(ctx context.Context, changed func()) error {
 	defer stop()
 	changed()
 	f := &follower{remote: r, run: r.run.GetRunID(), changed: changed}
-	for !f.isOver {
-		err := f.follow(ctx)
-		if err == nil {
-			continue
+	_, _ = untilBack(ctx, func() (none struct{}, err error) { // of another error Get says more
+		for err == nil && !f.isOver {
+			err = f.follow(ctx)
 		}
-		if !isAway(err) || sleep.For(ctx, pause) != nil {
-			break // Get returns the error
-		}
-	}
+		return none, err
+	})
 	// Get would read what goes from one run to the next, which may be a text that only workers can read.
 	last := r.engine.client.GetWorkflow(ctx, r.run.GetID(), f.run)
-	get := func() error {
-		return last.GetWithOptions(ctx, nil, client.WorkflowRunGetOptions{DisableFollowingRuns: true})
-	}
-	err := get()
-	for isAway(err) && sleep.For(ctx, pause) == nil {
-		err = get()
-	}
+	_, err := untilBack(ctx, func() (struct{}, error) {
+		return struct{}{}, last.GetWithOptions(ctx, nil, client.WorkflowRunGetOptions{DisableFollowingRuns: true})
+	})
 	var terminated *temporal.TerminatedError
 	if errors.As(err, &terminated) {
 		r.engine.observer.workflowEnded(r.run.GetID(), r.run.GetRunID(), enums.WORKFLOW_EXECUTION_STATUS_TERMINATED)

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"crypto/rand"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 )
 
 // grants is the budget of one call. Before each attempt it asks the call's workflow, which has
-// the ledger of the turn, from whichever worker. One goroutine at a time uses it.
+// the ledger of the turn, from whichever worker. It is safe for concurrent use.
 type grants struct {
 	workflows workflows
 	workflow  string
@@ -27,7 +28,8 @@ type grants struct {
 	// lost is set when the workflow says that this try counts as lost.
 	lost *atomic.Bool
 	log  log.Logger
-	// owed is the end of an attempt that is not booked yet, with the ID of its update.
+	// owed is the end of an attempt that is not booked yet, with the ID of its update. mu is locked while it is booked.
+	mu     sync.Mutex
 	owed   *settlement
 	owedID string
 }
@@ -67,22 +69,27 @@ func (g *grants) Settle(usage *backends.Usage) {
 	g.end(&spent)
 }
 
-// settlePatience is how long a worker tries to book an attempt's end before it goes on. The next attempt books it first.
+// settlePatience is how long a worker tries to book an attempt's end before it goes on. A call's next attempt first
+// books an end that is still unbooked.
 const settlePatience = time.Minute
 
 func (g *grants) end(spent *budget.Amount) {
 	ctx, cancel := context.WithTimeout(context.Background(), settlePatience)
 	defer cancel()
-	if g.owed == nil { // else the workflow never heard of a later attempt
+	g.mu.Lock()
+	if g.owed == nil { // if an earlier end is owed, no later attempt was reserved
 		g.owed, g.owedID = &settlement{g.key, g.try, spent}, rand.Text()
 	}
+	g.mu.Unlock()
 	if err := g.settleOwed(ctx); err != nil {
-		g.log.Warn("the end of an attempt was not booked: what was held for it stays spent", "call", g.key.String(), "error", err)
+		g.log.Warn("the end of an attempt is not booked: unless the call makes another attempt, what was held for it stays spent", "call", g.key.String(), "error", err)
 	}
 }
 
 // settleOwed books the end of the last attempt, unless that is booked. The workflow applies it once.
 func (g *grants) settleOwed(ctx context.Context) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if g.owed == nil {
 		return nil
 	}

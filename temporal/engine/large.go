@@ -67,7 +67,7 @@ func (l largePayloads) Store(ctx converter.StorageDriverStoreContext, payloads [
 	return claims, nil
 }
 
-// Retrieve implements converter.StorageDriver. A payload that the store has forgotten is one that nobody can decode.
+// Retrieve implements converter.StorageDriver. For a forgotten payload it returns one that no converter decodes.
 func (l largePayloads) Retrieve(ctx converter.StorageDriverRetrieveContext, claims []converter.StorageDriverClaim) ([]*commonpb.Payload, error) {
 	payloads := make([]*commonpb.Payload, len(claims))
 	for i, c := range claims {

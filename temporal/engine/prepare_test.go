@@ -46,7 +46,7 @@ func (s *away) PutAll(context.Context, [][]byte) ([]blob.Ref, error) { return ni
 func (s *away) GetAll(context.Context, []blob.Ref) (map[blob.Ref][]byte, error) { return nil, nil }
 
 func (s *away) KeepResults(context.Context, string, int, map[string][]byte, [][]byte) (map[string][]byte, error) {
-	return nil, sessions.ErrNotRunning
+	return nil, sessions.Away(errors.New("no connection"))
 }
 
 func (s *away) Results(context.Context, string, int, []string) (map[string][]byte, bool, error) {

@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -36,8 +34,9 @@ func (r *remote) watchWorkers(ctx context.Context) {
 // awaitWorker waits until a new turn has begun, and sets its number. It gives up when no worker listens any more: Temporal
 // names a worker for a while after it has ended, so the turn may have been started for nobody.
 func (e *Engine) awaitWorker(ctx context.Context, config string, in request, p *remote) error {
-	waiting, cancel := context.WithCancelCause(ctx)
+	waiting, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
+	var nobody error
 	watch.Go(func() {
 		for sleep.For(waiting, workerPatience) == nil {
 			workers, err := e.pollers(waiting, p.queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
@@ -45,31 +44,27 @@ func (e *Engine) awaitWorker(ctx context.Context, config string, in request, p *
 				continue
 			}
 			why := noWorker{e.whyNoWorker(waiting, config)}
-			if known, err := e.find(waiting, in); err == nil && known.isOwn && !known.isTaken {
-				cancel(why)
+			if e.discard(waiting, in) {
+				nobody = why
+				stop()
 			}
 		}
 	})
 	err := e.await(waiting, p)
-	var nobody noWorker
-	if errors.As(context.Cause(waiting), &nobody) && err != nil {
-		err = errors.Join(nobody, e.discard(context.WithoutCancel(ctx), in))
-	}
-	cancel(nil)
+	stop()
 	watch.Wait()
+	if nobody != nil {
+		return nobody
+	}
 	return err
 }
 
-// discard terminates a turn that no worker has begun, so that its session is free.
-func (e *Engine) discard(ctx context.Context, in request) error {
+// discard terminates a turn that waits for a worker and was not begun, so that its session is free. It returns whether
+// it did: if not, because a worker has taken the turn up or the server is away, the caller tries again.
+func (e *Engine) discard(ctx context.Context, in request) bool {
 	ctx, cancel := context.WithTimeout(ctx, startTry)
 	defer cancel()
 	known, err := e.find(ctx, in)
-	if err == nil && known.isOwn {
-		err = e.client.TerminateWorkflow(ctx, known.run.GetID(), known.run.GetRunID(), "no worker listens for it")
-	}
-	if err != nil {
-		return fmt.Errorf("cancel the start of the turn: %w", err)
-	}
-	return nil
+	return err == nil && known.isOwn && known.isWaiting &&
+		e.client.TerminateWorkflow(ctx, known.run.GetID(), known.run.GetRunID(), "no worker listens for it") == nil
 }

@@ -29,8 +29,8 @@ type forsaken struct {
 	client.Client
 	polled     atomic.Int64 // in milliseconds
 	terminated []string
-	// events is the length of the history of the turn's workflow.
-	events int64
+	// isTaken reports whether a worker has taken the turn up, and works at it.
+	isTaken bool
 }
 
 // poll has the worker poll now.
@@ -46,11 +46,14 @@ func (f *forsaken) UpdateWorkflow(ctx context.Context, _ client.UpdateWorkflowOp
 }
 
 func (f *forsaken) DescribeWorkflowExecution(context.Context, string, string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	state := enums.PENDING_WORKFLOW_TASK_STATE_SCHEDULED
+	if f.isTaken {
+		state = enums.PENDING_WORKFLOW_TASK_STATE_STARTED
+	}
 	owner, err := converter.GetDefaultDataConverter().ToPayload("me")
 	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{
-		HistoryLength: f.events,
-		Execution:     &commonpb.WorkflowExecution{RunId: "run"}, Memo: &commonpb.Memo{Fields: map[string]*commonpb.Payload{ownerMemo: owner}},
-	}}, err
+		Execution: &commonpb.WorkflowExecution{RunId: "run"}, Memo: &commonpb.Memo{Fields: map[string]*commonpb.Payload{ownerMemo: owner}},
+	}, PendingWorkflowTask: &workflowpb.PendingWorkflowTaskInfo{State: state}}, err
 }
 
 func (f *forsaken) GetWorkflow(_ context.Context, id, run string) client.WorkflowRun {
@@ -92,7 +95,7 @@ func (l *lines) String() string {
 // TestTurnThatNobodyBegins is refused once its worker is known to have ended, and leaves its session free.
 func TestTurnThatNobodyBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &forsaken{events: untaken}
+		server := &forsaken{}
 		server.poll()
 		e := &Engine{client: server, queue: "queue"}
 		began := time.Now()
@@ -113,7 +116,7 @@ func TestTurnThatNobodyBegins(t *testing.T) {
 // TestTurnThatAWorkerHasTakenUpIsNotEnded, although no worker listens any more.
 func TestTurnThatAWorkerHasTakenUpIsNotEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &forsaken{events: untaken + 1}
+		server := &forsaken{isTaken: true}
 		e := &Engine{client: server, queue: "queue"}
 		ctx, cancel := context.WithTimeout(t.Context(), 2*pollTime)
 		defer cancel()

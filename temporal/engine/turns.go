@@ -29,7 +29,7 @@ type turnAtWork struct {
 	left  time.Time
 }
 
-// idleTurn is how long a turn that nothing uses stays in memory at least. Another turn drops it then.
+// idleTurn is how long an unused turn stays in memory. After that, the next activity of another turn removes it.
 const idleTurn = time.Minute
 
 // turn returns the turn of an owner. The caller calls leave when it does not use the turn any more.

@@ -259,6 +259,9 @@ func (s *turnStore) keepResult(ctx context.Context, l looked, r result, log log.
 	k, err := s.keeping.ask(context.WithoutCancel(ctx), kept{l, data})
 	if err = errors.Join(err, k.err); err != nil {
 		log.Warn("a result was not kept", "call", l.key, "error", err)
+		if sessions.IsAway(err) { // its texts are not stored either
+			return r, err
+		}
 		return r, s.flush(context.WithoutCancel(ctx))
 	}
 	stored()

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.temporal.io/sdk/log"
 
@@ -46,6 +48,31 @@ func TestResultsComeWithTheirTexts(t *testing.T) {
 			t.Errorf("refused %v: the store has %q, %v", isRefused, data, err)
 		}
 	}
+}
+
+// TestAStoreThatIsAwayIsWaitedForOnce: the workers of a turn with many results would else wait for hours.
+func TestAStoreThatIsAwayIsWaitedForOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &away{Store: sessions.NewMemory()}
+		s := newTurnStore(store, store, context.Background(), newRecentTexts())
+		quiet, began := log.NewStructuredLogger(slog.New(slog.DiscardHandler)), time.Now()
+		var keeping sync.WaitGroup
+		for i := range 5 {
+			if _, err := s.Put(t.Context(), fmt.Append(nil, "an answer ", i)); err != nil {
+				t.Fatal(err)
+			}
+			keeping.Go(func() {
+				_, err := s.keepResult(t.Context(), looked{"s", 1, fmt.Sprint("call ", i)}, result{}, quiet, func() {})
+				if !sessions.IsAway(err) {
+					t.Error(err)
+				}
+			})
+		}
+		keeping.Wait()
+		if took := time.Since(began); took < storePatience || took > 3*storePatience { // in two batches
+			t.Errorf("it took %v", took)
+		}
+	})
 }
 
 // TestTextsAreStoredAgainForANewHold: a sweep may have come between two holds.

@@ -169,8 +169,8 @@ func (e effectJSON) effect() (effect.Effect, error) {
 // begun is a turn whose journal has its first event.
 type begun struct {
 	Number int `json:"number"`
-	// Accepted is as turn.Encode writes it, and Packed the same compressed, in turns by texts: a replay needs it after the
-	// store has forgotten large messages.
+	// Accepted is the first event, as turn.Encode writes it. In turns by texts Packed has it instead, compressed, so that it
+	// stays in the history.
 	Accepted []byte `json:"accepted,omitempty"`
 	Packed   []byte `json:"packed,omitempty"`
 	// Home is the queue of the worker on which the agents' tools run, empty without any.

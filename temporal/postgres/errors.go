@@ -99,7 +99,7 @@ func cure(code string, err error) string {
 	return " has failed"
 }
 
-// line puts an error on one line: those of connections have several.
+// line puts an error on one line: connection errors have several lines.
 type line struct{ error }
 
 func (l line) Error() string { return strings.Join(strings.Fields(l.error.Error()), " ") }

@@ -61,12 +61,13 @@ func (s *server) prolong(ctx context.Context) error {
 	if len(names) == 0 {
 		return nil
 	}
-	// All lock the rows in one order, so that no two wait for each other.
+	// All lock the rows in one order, so that no two wait for each other, and in the mode of an update, so that none waits
+	// for isHolder.
 	const held = `
 		WITH mine AS (
-			SELECT name, owner, seconds FROM holds JOIN unnest($1::text[], $2::text[], $3::float8[]) AS mine (session, holder, seconds)
+			SELECT name, owner, seconds FROM holds JOIN unnest($1::text[], $2::text[], $3::float8[]) AS given (session, holder, seconds)
 			ON name = session AND owner = holder
-			ORDER BY name FOR UPDATE OF holds
+			ORDER BY name FOR NO KEY UPDATE OF holds
 		)
 		UPDATE holds SET until = clock_timestamp() + seconds * interval '1 second', lease_seconds = seconds
 		FROM mine WHERE holds.name = mine.name AND holds.owner = mine.owner

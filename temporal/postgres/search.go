@@ -9,8 +9,8 @@ import (
 )
 
 // What PostgreSQL can keep of words (its documentation, "Limitations" of full text
-// search): it drops longer words, and keeps no places after lastPlace. Of more bytes
-// the first are kept.
+// search): it drops words longer than mostWord, and places after lastPlace. Of a longer
+// text massgen indexes the first words.
 const (
 	mostWord   = 2046    // bytes
 	mostVector = 1000000 // bytes, of 1 MiB

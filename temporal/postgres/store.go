@@ -64,7 +64,7 @@ type server struct {
 	closed sync.Once
 }
 
-// patience is how long to wait for a server that restarts or is out of reach, and pause is between two tries.
+// patience is how long to wait for a server that restarts or is out of reach, and pause is the wait between two tries.
 const (
 	patience = 10 * time.Second
 	pause    = 100 * time.Millisecond

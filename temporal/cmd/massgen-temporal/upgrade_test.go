@@ -125,7 +125,7 @@ func TestWorkersAreReplacedUnderLoad(t *testing.T) {
 	s.over(w, w.store())
 }
 
-// TestUpgradeFromTheReleaseBefore as docs/several_machines.md has it, under load: no call is made twice. The old
+// TestUpgradeFromTheReleaseBefore is an upgrade under load that migrates last: no call is made twice. The old
 // program's workers cut their calls a second after they are told to end. So they are told when the turns of the
 // old server are over: new workers play all turns that a new server begins.
 func TestUpgradeFromTheReleaseBefore(t *testing.T) {
