@@ -1,12 +1,15 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/kernel"
@@ -80,6 +83,23 @@ func says(t *testing.T, err error, words ...string) {
 }
 
 var answered = sessions.Ended{Status: kernel.Completed, Winner: "a", Answer: "answer"}
+
+// TestLeaseIsProlongedBesideAWriter, who keeps the hold from ending while it writes.
+func TestLeaseIsProlongedBesideAWriter(t *testing.T) {
+	ctx := t.Context()
+	s := beating(t, schema(t, t.TempDir()))
+	_, err := s.Begin(ctx, "s", "q")
+	ok(t, err)
+	conn, err := pgx.Connect(ctx, address(t, schemaOf(t, s)))
+	ok(t, err)
+	defer func() { ok(t, conn.Close(context.WithoutCancel(ctx))) }()
+	writer, err := conn.Begin(ctx)
+	ok(t, err)
+	_, err = writer.Exec(ctx, "SELECT 1 FROM holds WHERE name = 's' FOR KEY SHARE")
+	ok(t, err)
+	age(t, s, "holds", "name = 's'", func() {})
+	ok(t, writer.Rollback(ctx))
+}
 
 // TestLeaseThatIsOver has an owner of whom nothing is heard while it holds a session.
 func TestLeaseThatIsOver(t *testing.T) {
