@@ -255,3 +255,22 @@ func TestInterruptBeforeATurnBegins(t *testing.T) {
 		t.Errorf("exit status %d: %s", client.ProcessState.ExitCode(), client.stderr.String())
 	}
 }
+
+// TestNobodyBeginsATurn: the only worker was killed, and Temporal lists it for a while. The client is refused, and the
+// session is free.
+func TestNobodyBeginsATurn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := newService(t, agreeable)
+	config := w.config(s.agents(3)...)
+	w.worker("worker", config).kill()
+	client := w.ask(config, "energy?")
+	<-client.ended
+	if status := client.ProcessState.ExitCode(); status != 2 || !strings.Contains(client.stderr.String(), "no worker listens") {
+		t.Errorf("exit status %d: %s", status, client.stderr.String())
+	}
+	w.worker("another", config)
+	if r := w.result(w.ask(config, "energy?")); r.Status != "completed" || len(s.Calls()) != 6 {
+		t.Errorf("%s, after %d calls", r.Status, len(s.Calls()))
+	}
+}
