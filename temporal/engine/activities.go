@@ -188,11 +188,14 @@ func (h *activities) begin(ctx context.Context, w work, e effect.Effect, name st
 	stored := h.inFlight.begun(name)
 	called := ctx
 	var isLost atomic.Bool
+	isByTexts := w.Described != blob.Ref{}
+	info := activity.GetInfo(ctx).WorkflowExecution
+	budgeted := &grants{
+		workflows: h.workflows, workflow: info.ID, run: info.RunID, key: key, try: w.Try, priced: w.Priced, withResult: isByTexts,
+		lost: &isLost, log: activity.GetLogger(ctx),
+	}
 	if w.Limited {
-		info := activity.GetInfo(ctx).WorkflowExecution
-		called = backends.WithBudget(ctx, &grants{
-			workflows: h.workflows, workflow: info.ID, run: info.RunID, key: key, try: w.Try, priced: w.Priced, lost: &isLost, log: activity.GetLogger(ctx),
-		})
+		called = backends.WithBudget(ctx, budgeted)
 	}
 	began := time.Now()
 	ev, err := t.worker.Perform(called, &w.Turn, e)
@@ -206,10 +209,11 @@ func (h *activities) begin(ctx context.Context, w work, e effect.Effect, name st
 	if err != nil {
 		return result{}, err
 	}
-	r, err := told(ctx, ev, w.Described == blob.Ref{})
+	r, err := told(ctx, ev, !isByTexts)
 	if err != nil {
 		return result{}, err
 	}
+	r.Settled = budgeted.last()
 	return t.store.keepResult(ctx, looked{w.Session, w.Turn.Turn, key.String()}, r, activity.GetLogger(ctx), stored)
 }
 

@@ -81,6 +81,9 @@ func (p *player) startEffect(w begunWork) {
 	}
 	workflow.Go(w.ctx, func(ctx workflow.Context) {
 		r, err := p.perform(ctx, told, key)
+		if s := r.Settled; s != nil && s.Try >= p.tries[key] { // else it was booked when its worker was lost
+			p.happened(happening{event: s.event})
+		}
 		p.happened(happening{endsWork: true, fault: err, event: func(at kernel.Time) turn.Event { return r.event(at, key) }})
 	})
 }

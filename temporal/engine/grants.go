@@ -23,8 +23,9 @@ type grants struct {
 	run       string
 	key       effect.Key
 	try       int
-	// priced says that money is limited, not only tokens or calls.
-	priced bool
+	// priced reports whether money is limited, not only tokens or calls, and withResult whether the cost of the call's last
+	// attempt goes to the workflow with the call's result.
+	priced, withResult bool
 	// lost is set when the workflow says that this try counts as lost.
 	lost *atomic.Bool
 	log  log.Logger
@@ -66,6 +67,10 @@ func (g *grants) Settle(usage *backends.Usage) {
 		return
 	}
 	spent := budget.Request(usage.InputTokens+usage.OutputTokens, usage.CostUSD)
+	if g.withResult { // which follows at once, since the attempt has succeeded
+		g.owe(&spent)
+		return
+	}
 	g.end(&spent)
 }
 
@@ -76,14 +81,28 @@ const settlePatience = time.Minute
 func (g *grants) end(spent *budget.Amount) {
 	ctx, cancel := context.WithTimeout(context.Background(), settlePatience)
 	defer cancel()
-	g.mu.Lock()
-	if g.owed == nil { // if an earlier end is owed, no later attempt was reserved
-		g.owed, g.owedID = &settlement{g.key, g.try, spent}, rand.Text()
-	}
-	g.mu.Unlock()
+	g.owe(spent)
 	if err := g.settleOwed(ctx); err != nil {
 		g.log.Warn("the end of an attempt is not booked: unless the call makes another attempt, what was held for it stays spent", "call", g.key.String(), "error", err)
 	}
+}
+
+// owe keeps the end of an attempt until it is booked.
+func (g *grants) owe(spent *budget.Amount) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.owed == nil { // if an earlier end is owed, no later attempt was reserved
+		g.owed, g.owedID = &settlement{g.key, g.try, spent}, rand.Text()
+	}
+}
+
+// last returns the end of the call's last attempt if it is not booked yet, which the caller passes on with the result.
+func (g *grants) last() *settlement {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	owed := g.owed
+	g.owed = nil
+	return owed
 }
 
 // settleOwed books the end of the last attempt, unless that is booked. The workflow applies it once.

@@ -102,6 +102,26 @@ func TestAttemptBooksTheOneBefore(t *testing.T) {
 	})
 }
 
+// The cost of a call's last attempt goes to the workflow with the result, and that of an earlier one before the retry.
+func TestLastAttemptIsBookedWithTheResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &answering{asks: 1}
+		g := grantsOf(a)
+		g.withResult = true
+		g.Settle(&backends.Usage{InputTokens: 5})
+		if _, _, err := g.Reserve(t.Context(), backends.Cost{Tokens: 10}, backends.Cost{Tokens: 10}); err != nil {
+			t.Fatal(err)
+		}
+		g.Settle(&backends.Usage{InputTokens: 7})
+		if want := []string{settleUpdate, reserveUpdate}; !slices.Equal(a.heard, want) {
+			t.Errorf("the workflow heard %v, not %v", a.heard, want)
+		}
+		if last := g.last(); last == nil || last.Spent.Tokens != 7 || g.last() != nil {
+			t.Errorf("with the result goes %+v", last)
+		}
+	})
+}
+
 // One that is cancelled while it waits gives back what it may have been granted meanwhile.
 func TestAttemptThatWaitsIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

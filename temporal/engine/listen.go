@@ -164,7 +164,7 @@ func (p *player) settle(ctx workflow.Context, s settlement) error {
 	}
 	booked := false
 	p.happened(happening{
-		event: func(at kernel.Time) turn.Event { return turn.Settled{At: at, Key: s.Key, Spent: s.Spent} },
+		event: s.event,
 		heard: func(error) {
 			booked = true
 			p.giveUp(s.Key, "it was given up")

@@ -10,6 +10,7 @@ import (
 	"github.com/massgen/massgen/internal/coordination/budget"
 	"github.com/massgen/massgen/internal/coordination/effect"
 	"github.com/massgen/massgen/internal/coordination/kernel"
+	"github.com/massgen/massgen/internal/coordination/turn"
 	"github.com/massgen/massgen/internal/system/blob"
 )
 
@@ -210,10 +211,12 @@ func agentOf(t *effect.Turn, key effect.Key) string {
 	return t.Agent(key.Agent).ID
 }
 
-// result is the result of an effect: one of the two fields.
+// result is the result of an effect: Model or Tool.
 type result struct {
 	Model *effect.ModelReply `json:"model,omitempty"`
 	Tool  *effect.ToolReply  `json:"tool,omitempty"`
+	// Settled is the end of a model call's last attempt, unless the worker has booked it by an update.
+	Settled *settlement `json:"settled,omitempty"`
 }
 
 // entry are events for the journal, from a place on.
@@ -295,6 +298,10 @@ type settlement struct {
 	Key   effect.Key     `json:"key"`
 	Try   int            `json:"try,omitempty"`
 	Spent *budget.Amount `json:"spent,omitempty"`
+}
+
+func (s settlement) event(at kernel.Time) turn.Event {
+	return turn.Settled{At: at, Key: s.Key, Spent: s.Spent}
 }
 
 // progress is the progress of a turn.
