@@ -30,8 +30,9 @@ type Told struct {
 // refused later, is void (see report.TextDelta). It holds back text that may be a call, until the whole message shows
 // whether it is one.
 type teller struct {
-	tell func(Told)
-	call effect.ModelCall
+	tell    func(Told)
+	purpose effect.Purpose
+	isJSON  bool // the model acts by JSON
 	// mayCall reports whether calls in the text count, of the tools that exists knows.
 	mayCall bool
 	exists  func(name string) bool
@@ -61,7 +62,7 @@ type actText struct {
 const noIndex = -1
 
 func newTeller(tell func(Told), turn *effect.Turn, call effect.ModelCall, tools []backends.Tool) *teller {
-	t := &teller{tell: tell, call: call, mayCall: turn.Agent(call.Key.Agent).TextCalls, schema: turn.Schema.Bytes > 0}
+	t := &teller{tell: tell, purpose: call.Key.Purpose, isJSON: call.JSON, mayCall: turn.Agent(call.Key.Agent).TextCalls, schema: turn.Schema.Bytes > 0}
 	t.exists = func(name string) bool {
 		return fieldOf(name) != "" || slices.ContainsFunc(tools, func(tool backends.Tool) bool { return tool.Name == name })
 	}
@@ -74,7 +75,7 @@ func (t *teller) again() {
 	t.text, t.isHeld, t.hasText, t.hasCall = "", false, false, false
 	t.acts, t.index, t.actText = nil, noIndex, actText{}
 	t.rest.Reset()
-	if t.call.JSON {
+	if t.isJSON {
 		t.acts = t.reader("")
 	}
 }
@@ -87,7 +88,7 @@ func (t *teller) reader(act string) *actReader {
 func (t *teller) hear(ev backends.Event) {
 	switch ev := ev.(type) {
 	case backends.TextDelta:
-		if t.call.Key.Purpose.IsConsultation() { // people get the opinion, not its JSON
+		if t.purpose.IsConsultation() { // people get the opinion, not its JSON
 			t.tell(Told{Thinking: ev.Text})
 			return
 		}
@@ -109,7 +110,7 @@ func (t *teller) hear(ev backends.Event) {
 
 // hearCall reads the arguments of the message's first act.
 func (t *teller) hearCall(index int, name, arguments string) {
-	if t.acts == nil && t.call.Key.Purpose == effect.Coordination && fieldOf(name) != "" {
+	if t.acts == nil && t.purpose == effect.Coordination && fieldOf(name) != "" {
 		t.acts, t.index = t.reader(name), index
 		t.acts.add(arguments)
 	} else if index != noIndex && index == t.index {
@@ -119,21 +120,21 @@ func (t *teller) hearCall(index int, name, arguments string) {
 
 // hearText tells the part of a text that is surely prose. In JSON mode the text is prose up to an object or a fence.
 func (t *teller) hearText(piece string) {
-	if t.call.JSON {
+	if t.isJSON {
 		t.acts.add(piece)
 	}
 	if t.isHeld {
-		if !t.call.JSON {
+		if !t.isJSON {
 			t.rest.WriteString(piece)
 		}
 		return
 	}
 	t.text += piece
 	length := len(t.text)
-	if t.call.JSON || t.mayCall {
+	if t.isJSON || t.mayCall {
 		length, t.isHeld = textcall.Prose(t.text, !t.hasText, t.exists)
 	}
-	if begin := strings.IndexAny(t.text, "{`"); t.call.JSON && begin >= 0 {
+	if begin := strings.IndexAny(t.text, "{`"); t.isJSON && begin >= 0 {
 		length, t.isHeld = min(length, begin), true
 	}
 	t.tellText(length)
@@ -202,12 +203,12 @@ func (t *teller) tellAct(text string) {
 
 // end tells what was held back, now that the reply was read. accepted returns the text of an answer.
 func (t *teller) end(reply effect.ModelReply, accepted func(effect.Call) string) {
-	if !t.call.JSON && !reply.Markup && (t.hasCall || len(reply.Calls) == 0) {
+	if !t.isJSON && !reply.Markup && (t.hasCall || len(reply.Calls) == 0) {
 		t.text += t.rest.String()
 		t.tellText(len(t.text))
 	}
 	acts := slices.DeleteFunc(slices.Clone(reply.Calls), func(c effect.Call) bool { return fieldOf(c.Name) == "" })
-	if t.call.Key.Purpose != effect.Coordination || len(acts) != 1 || acts[0].Problem != "" {
+	if t.purpose != effect.Coordination || len(acts) != 1 || acts[0].Problem != "" {
 		return
 	}
 	text := acts[0].Reason
@@ -227,7 +228,8 @@ func (d *Doer) tellerOf(turn *effect.Turn, call effect.ModelCall, tools []backen
 	if d.Observe == nil || call.Key.Agent == effect.NoAgent || call.Key.Purpose.IsStepSummary() {
 		return nil
 	}
-	return newTeller(func(told Told) { d.Observe(call.Key, told) }, turn, call, tools)
+	key := call.Key
+	return newTeller(func(told Told) { d.Observe(key, told) }, turn, call, tools)
 }
 
 // endTelling tells the rest of a call whose reply was read.

@@ -459,7 +459,7 @@ func (f *fleet) play() (o outcome) {
 	return f.playOn(f.request())
 }
 
-// playOn plays a turn from a request on, which may be that of a later run.
+// playOn runs the workflow of a request, which may continue a turn that an earlier run began.
 func (f *fleet) playOn(in request) (o outcome) {
 	f.t.Helper()
 	ctx := f.t.Context()

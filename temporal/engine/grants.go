@@ -67,7 +67,7 @@ func (g *grants) Settle(usage *backends.Usage) {
 		return
 	}
 	spent := budget.Request(usage.InputTokens+usage.OutputTokens, usage.CostUSD)
-	if g.withResult { // which follows at once, since the attempt has succeeded
+	if g.withResult { // the attempt has succeeded, so the result follows at once
 		g.owe(&spent)
 		return
 	}
@@ -96,7 +96,7 @@ func (g *grants) owe(spent *budget.Amount) {
 	}
 }
 
-// last returns the end of the call's last attempt if it is not booked yet, which the caller passes on with the result.
+// last returns the end of the call's last attempt, nil if it is booked. The caller passes it on with the result.
 func (g *grants) last() *settlement {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -25,8 +25,8 @@ type answering struct {
 	asks  int
 	less  int
 	asked int
-	// heard are the updates that the workflow has heard, and ids are those of all that were sent. None is heard until
-	// awayUntil.
+	// heard has the names of the updates that the workflow received, and ids the IDs of all updates that were sent. Until
+	// awayUntil the workflow receives none.
 	heard     []string
 	ids       map[string]bool
 	awayUntil time.Time
@@ -87,7 +87,7 @@ func TestAttemptAsksAgain(t *testing.T) {
 	})
 }
 
-// A retry books the end of the attempt before, which could not be booked while the server was away.
+// While the server is away, an attempt cannot be booked. The next attempt of the call books it first.
 func TestAttemptBooksTheOneBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &answering{asks: 1, awayUntil: time.Now().Add(2 * settlePatience)}
@@ -102,7 +102,8 @@ func TestAttemptBooksTheOneBefore(t *testing.T) {
 	})
 }
 
-// The cost of a call's last attempt goes to the workflow with the result, and that of an earlier one before the retry.
+// Before a retry the worker books the attempt that went before. The last attempt needs no update: its cost is in the
+// result.
 func TestLastAttemptIsBookedWithTheResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &answering{asks: 1}

@@ -149,7 +149,8 @@ func (third) Get(_ context.Context, number any) error {
 	return nil
 }
 
-// TestStartOutlivesAServerThatIsAway: whoever starts a turn hears that it has begun, and need not wait for its end.
+// TestStartOutlivesAServerThatIsAway: the client learns that its turn has begun as soon as the server is back, and not
+// only when the turn ends.
 func TestStartOutlivesAServerThatIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &Engine{client: comingBack{awayUntil: time.Now().Add(3 * serverPatience)}}

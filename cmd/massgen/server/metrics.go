@@ -16,8 +16,7 @@ type tally struct{ *metrics.Registry }
 // turnFailed is the status in metrics of a turn that has no result.
 const turnFailed = "error"
 
-// expect makes series exist before their first event: those of the models, and of refusals after which a client tries
-// again.
+// expect creates, with the value 0, the series of each model and of each refusal that a client may answer by another try.
 func (t tally) expect(models []Model) {
 	for _, m := range models {
 		metrics.ExpectTurns(t.Registry, m.ID, append(kernel.Statuses(), turnFailed)...)

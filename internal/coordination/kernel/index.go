@@ -130,8 +130,9 @@ func (m *Machine) votable() []int {
 
 // standingAnswers returns the standing answers in the config's order.
 func (m *Machine) standingAnswers() []Answer {
-	list := []Answer{}
-	for _, i := range m.ix().standing {
+	standing := m.ix().standing
+	list := make([]Answer, 0, len(standing))
+	for _, i := range standing {
 		if i >= 0 {
 			list = append(list, m.s.Answers[i])
 		}

@@ -78,16 +78,18 @@ func (b *Backend) Reserves() bool { return true }
 // Stream sends the request until an attempt succeeds or cannot be repeated: waiting
 // does not cure its error, a part of the answer had come, or the options
 // allow no other. Waits have full jitter, on top of what the provider asks for.
-// Trace.Retry gets each repetition, except the one that only lowers the program's own output limit. While the breaker of the gate is open the call fails
-// at once. Stream continues an answer that the provider pauses for its own tools.
-// The stream can be read once.
+// Trace.Retry gets each repetition, except the one that only lowers the program's own output limit.
+// While the breaker of the gate is open the call fails at once. Stream continues an answer that the
+// provider pauses for its own tools. The stream can be read once.
 func (b *Backend) Stream(ctx context.Context, req backends.Request) iter.Seq2[backends.Event, error] {
 	first := &call{Backend: b, ctx: ctx, req: req}
 	return func(yield func(backends.Event, error) bool) {
 		var err error
 		began := time.Now()
-		first.options.Watch.begun(first.gate.provider, req)
-		defer func() { first.options.Watch.ended(first.gate.provider, req, time.Since(began), first.used, err) }()
+		first.options.Watch.begun(first.gate.provider, first.req)
+		defer func() {
+			first.options.Watch.ended(first.gate.provider, first.req, time.Since(began), first.used, err)
+		}()
 		if first.req.Params.Hosted.Any() {
 			err = (&answer{yield: yield}).run(first)
 		} else {

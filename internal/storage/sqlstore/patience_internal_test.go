@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestALateOperationSaysWhatItWaitedFor: its error is that of the context, and names the last failure.
+// TestALateOperationSaysWhatItWaitedFor: it returns the error of its context, with the last failure in the message.
 func TestALateOperationSaysWhatItWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
